@@ -1,0 +1,63 @@
+//! The JSON-RPC and MCP codes that answer what is no call of a tool.
+
+use crate::dialects::Wire;
+
+crate::registry! {
+    Wire, "wire";
+    ParseError {
+        number: -32700, name: "PARSE_ERROR",
+        meaning: "The message is not JSON, not UTF-8, or cut off.",
+        message: "Parse error",
+        class: Caller, retry: AfterChange, effect: None,
+        remedy: "Send one complete JSON object in UTF-8 per message.",
+        frozen: true
+    }
+    InvalidRequest {
+        number: -32600, name: "INVALID_REQUEST",
+        meaning: "The message is JSON, but no acceptable request: wrong shape, a batch, a name twice, too deep, too large, or refused before it was read.",
+        message: "Invalid Request",
+        class: Caller, retry: AfterChange, effect: None,
+        remedy: "Send one JSON-RPC 2.0 request object within the documented limits.",
+        frozen: true
+    }
+    MethodNotFound {
+        number: -32601, name: "METHOD_NOT_FOUND",
+        meaning: "The method does not exist in this revision of the protocol, or this server does not offer it.",
+        message: "Method not found",
+        class: Caller, retry: Never, effect: None,
+        remedy: "Use tools/list and tools/call; this server offers tools only.",
+        frozen: true
+    }
+    InvalidParams {
+        number: -32602, name: "INVALID_PARAMS",
+        meaning: "The parameters of a method are missing or of the wrong shape, or the tool is unknown.",
+        message: "Invalid params",
+        class: Caller, retry: AfterChange, effect: None,
+        remedy: "Correct what the message names; tools/list has every tool with its schema.",
+        frozen: true
+    }
+    InternalError {
+        number: -32603, name: "INTERNAL_ERROR",
+        meaning: "The server could not take or record the request: it is at capacity, stopping, or broken.",
+        message: "Internal error",
+        class: Server, retry: ask, effect: ask,
+        remedy: "Wait, then send the same request; report it if it stays.",
+        frozen: true
+    }
+    HeaderMismatch {
+        number: -32020, name: "HEADER_MISMATCH",
+        meaning: "An HTTP header that mirrors the body is missing or says something else.",
+        message: "Header mismatch",
+        class: Caller, retry: AfterChange, effect: None,
+        remedy: "Send MCP-Protocol-Version, Mcp-Method and Mcp-Name exactly as in the body.",
+        frozen: true
+    }
+    UnsupportedVersion {
+        number: -32022, name: "UNSUPPORTED_PROTOCOL_VERSION",
+        meaning: "The requested revision of the protocol is not known here.",
+        message: "Unsupported protocol version",
+        class: Caller, retry: AfterChange, effect: None,
+        remedy: "Use one of the revisions in `data.supported`.",
+        frozen: true
+    }
+}

@@ -1,0 +1,99 @@
+//! The context dialect: `{"error":{"code","message"}}` as the text of a failing result.
+
+use super::result::{self, ToolResult};
+use crate::codes::context::{self as codes, Code};
+use crate::{
+    Answer, CallFacts, Dialect, Fault, Output, Refusal, Step, Timestamp, Violation, Violations,
+    to_json,
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// The dialect of deterministic context.
+#[derive(Debug, Clone, Copy)]
+pub struct Context;
+
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    error: CodeAndMessage<'a>,
+}
+
+#[derive(Serialize)]
+struct CodeAndMessage<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
+impl Context {
+    /// The specification's error object and one newline, for the server and the command line. The
+    /// message is always the canonical one: diagnostics do not belong here.
+    pub fn error_object(fault: &Fault<Context>) -> String {
+        let row = fault.row();
+        let mut text = to_json(&ErrorObject {
+            error: CodeAndMessage {
+                code: row.code.text(),
+                message: row.message,
+            },
+        });
+        text.push('\n');
+        text
+    }
+}
+
+/// Which argument a violation is about, in the order in which they are judged.
+fn judged(violation: &Violation) -> (u8, Fault<Context>) {
+    let own = match violation.path.0.first() {
+        Some(Step::Member(name)) => Some(name.as_str()),
+        _ => violation.missing(),
+    };
+    match own {
+        Some("cache") => (0, codes::CacheMissing.fault()),
+        Some("query") => (1, codes::InvalidQuery.fault()),
+        Some("budget") => (2, codes::InvalidBudget.fault()),
+        _ => (3, codes::InvalidQuery.fault()),
+    }
+}
+
+fn bad_arguments(violations: Violations) -> Fault<Context> {
+    let first = violations
+        .remembered()
+        .map(judged)
+        .min_by_key(|(rank, _)| *rank);
+    let fault = first.map_or_else(|| codes::InvalidQuery.fault(), |(_, fault)| fault);
+    fault.violating(violations)
+}
+
+impl Dialect for Context {
+    type Code = Code;
+    type Facts = ();
+
+    fn adopt(refusal: Refusal) -> Fault<Self> {
+        match refusal {
+            Refusal::Arguments(violations) => bad_arguments(violations),
+            Refusal::Panicked { cause, .. } | Refusal::Unrecorded { cause, .. } => {
+                codes::InternalError.fault().because(cause)
+            }
+            // This dialect's servers have no limiter and no deadline, and a cancelled call's answer
+            // is not sent.
+            Refusal::Limited { .. } | Refusal::Deadline { .. } | Refusal::Cancelled { .. } => {
+                codes::InternalError.fault()
+            }
+        }
+    }
+
+    fn failure(fault: &Fault<Self>, _call: &CallFacts<'_>, _at: Timestamp) -> Answer {
+        let text = Context::error_object(fault);
+        let mut result = ToolResult::<(), ()>::text(&text);
+        result.is_error = true;
+        result.answer()
+    }
+
+    fn success(output: &Output, _call: &CallFacts<'_>) -> Answer {
+        let text = match output {
+            Output::Json(json) => json.get(),
+            Output::Text(text) => text,
+            Output::Whole(_) => return result::success(output, None),
+        };
+        ToolResult::<&RawValue, ()>::text(text).answer()
+    }
+}

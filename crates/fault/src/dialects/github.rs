@@ -1,0 +1,233 @@
+//! The GitHub dialect: JSON-RPC errors with `data`, or the same object in a failing result.
+
+use super::result::{self, ToolResult};
+use super::wire::Wire;
+use crate::codes::github::{self as codes, Code};
+use crate::{
+    Answer, CallFacts, Dialect, Effect, ErrorBody, Fault, FiveAnswers, Form, Output, Refusal,
+    Retry, Shown, Timestamp, Violation, Violations, iso_millis, sentence, to_json,
+};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The dialect of the GitHub tools.
+#[derive(Debug, Clone, Copy)]
+pub struct Github;
+
+/// What only this dialect's answers carry.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct GithubFacts {
+    /// GitHub's own status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// GitHub's own `errors[]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<Value>,
+    /// The last `mergeable_state` seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mergeable_state: Option<String>,
+    /// The checks that fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failing_checks: Option<Vec<String>>,
+    /// The head that the caller expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// The head there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual: Option<String>,
+    /// The pull request that exists already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct InvalidData<'a> {
+    tool: &'a str,
+    validation_errors: Vec<Entry<'a>>,
+    timestamp: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<Hint<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    message: &'a str,
+    path: String,
+    keyword: &'a str,
+    params: &'a Value,
+    value: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Hint<'a> {
+    path: String,
+    hint: &'a str,
+}
+
+#[derive(Serialize)]
+struct FaultData<'a> {
+    tool: &'a str,
+    timestamp: String,
+    #[serde(flatten)]
+    facts: &'a GithubFacts,
+    fault: FiveAnswers<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    code: i32,
+    message: &'a str,
+    data: &'a RawValue,
+}
+
+fn entry(violation: &Violation) -> Entry<'_> {
+    Entry {
+        message: &violation.message,
+        path: violation.path.pointer(),
+        keyword: violation.keyword,
+        params: &violation.params,
+        value: &violation.value,
+    }
+}
+
+fn hint(violation: &Violation) -> Option<Hint<'_>> {
+    let hint = violation.hint.as_deref()?;
+    Some(Hint {
+        path: violation.path.pointer(),
+        hint,
+    })
+}
+
+/// The frozen message of arguments that do not fit.
+fn validation_message(violations: &Violations) -> String {
+    let all: Vec<_> = violations
+        .shown()
+        .iter()
+        .map(|one| one.message.as_str())
+        .collect();
+    let mut message = format!("Validation errors: {}", all.join("; "));
+    if violations.omitted() > 0 {
+        message.push_str(&format!("; and {} more", violations.omitted()));
+    }
+    message
+}
+
+/// Message and `data` of a failure.
+fn said(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String, String) {
+    let violations = fault.violations();
+    if !fault.is(codes::InvalidParams) {
+        let data = FaultData {
+            tool,
+            timestamp: iso_millis(at),
+            facts: fault.facts(),
+            fault: fault.five(),
+        };
+        return (fault.message().to_owned(), to_json(&data));
+    }
+    let data = InvalidData {
+        tool,
+        validation_errors: violations.shown().iter().map(entry).collect(),
+        timestamp: iso_millis(at),
+        hints: violations.shown().iter().filter_map(hint).collect(),
+        omitted: Some(violations.omitted()).filter(|more| *more > 0),
+    };
+    let message = if violations.is_empty() {
+        fault.message().to_owned()
+    } else {
+        validation_message(violations)
+    };
+    (message, to_json(&data))
+}
+
+/// A call that was cut short can be sent again only if nothing can have happened.
+fn retry_of_cut(effect: Effect) -> Retry {
+    match effect {
+        Effect::None => Retry::SameCall,
+        Effect::Done | Effect::Unknown => Retry::AfterChange,
+    }
+}
+
+impl Dialect for Github {
+    type Code = Code;
+    type Facts = GithubFacts;
+
+    fn adopt(refusal: Refusal) -> Fault<Self> {
+        let cut = |effect, why: &'static str| {
+            let said = Shown::from("Internal error: ").then(why);
+            codes::Internal
+                .fault(retry_of_cut(effect), effect)
+                .saying(said)
+        };
+        match refusal {
+            Refusal::Arguments(violations) => codes::InvalidParams.fault().violating(violations),
+            Refusal::Limited { after } => codes::RateLimited.fault().after(after),
+            Refusal::Deadline { effect } => cut(effect, "the call took too long"),
+            Refusal::Cancelled { effect } => cut(effect, "the call was cancelled"),
+            Refusal::Panicked { cause, effect } => {
+                codes::Internal.fault(Retry::Never, effect).because(cause)
+            }
+            Refusal::Unrecorded { cause, effect } => codes::Internal
+                .fault(Retry::AfterChange, effect)
+                .saying("Internal error: the call could not be recorded")
+                .because(cause),
+        }
+    }
+
+    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+        let (message, data) = said(fault, call.tool.unwrap_or("-"), at);
+        let code = fault.row().code.number();
+        if call.form == Form::Protocol {
+            return Answer::Error(Box::new(ErrorBody {
+                code,
+                message,
+                data: Some(data),
+                status: 200,
+            }));
+        }
+        let raw = RawValue::from_string(data).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        let object = to_json(&ErrorObject {
+            code,
+            message: &message,
+            data: &raw,
+        });
+        let text = format!("{}\n{object}", sentence(fault));
+        let mut result = ToolResult::<(), ()>::text(&text);
+        result.is_error = true;
+        result.answer()
+    }
+
+    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+        result::success(output, call.receipt)
+    }
+
+    fn protocol(fault: &Fault<Wire>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+        let mut answer = Wire::failure(fault, call, at);
+        let Some(unknown) = &fault.facts().unknown_tool else {
+            return answer;
+        };
+        let near = unknown
+            .near
+            .as_ref()
+            .map(|near| format!("did you mean '{near}'?"));
+        let data = InvalidData {
+            tool: &unknown.name,
+            validation_errors: Vec::new(),
+            timestamp: iso_millis(at),
+            hints: near
+                .iter()
+                .map(|hint| Hint {
+                    path: String::from("root"),
+                    hint,
+                })
+                .collect(),
+            omitted: None,
+        };
+        if let Answer::Error(body) = &mut answer {
+            body.data = Some(to_json(&data));
+        }
+        answer
+    }
+}

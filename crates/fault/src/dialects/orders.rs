@@ -1,0 +1,231 @@
+//! The orders dialect: ErrorResponse in a failing result, or −32602 for what the schema shows.
+
+use super::result::{self, ToolResult};
+use crate::codes::orders::{self as codes, Code};
+use crate::codes::wire;
+use crate::{
+    Answer, CallFacts, Class, Dialect, Effect, ErrorBody, Fault, FiveAnswers, Fixed, Form, Kind,
+    Output, Raise, Refusal, Retry, Row, Timestamp, Violation, Violations, to_json,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The dialect of order systems.
+#[derive(Debug, Clone, Copy)]
+pub struct Orders;
+
+/// What only this dialect's answers carry.
+#[derive(Debug, Clone, Default)]
+pub struct OrdersFacts {
+    /// The field, for validation failures.
+    pub field: Option<String>,
+    /// A short machine-readable reason.
+    pub reason: Option<&'static str>,
+    /// The adapter's own identifier.
+    pub original_error: Option<String>,
+    /// More members of `details.context`, safe to show.
+    pub context: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    error: &'a ErrorResponse<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorResponse<'a> {
+    code: i32,
+    message: &'a str,
+    retryable: bool,
+    details: Details<'a>,
+}
+
+#[derive(Serialize)]
+struct Details<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    suggestion: &'a str,
+    context: Circumstances<'a>,
+    #[serde(rename = "originalError", skip_serializing_if = "Option::is_none")]
+    original_error: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Circumstances<'a> {
+    class: Class,
+    effect: Effect,
+    #[serde(rename = "retryAfterMs")]
+    retry_after_ms: Option<u64>,
+    #[serde(flatten)]
+    more: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct InvalidData<'a> {
+    field: String,
+    code: i32,
+    reason: &'a str,
+    violations: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    field: String,
+    code: i32,
+    reason: &'a str,
+    expected: &'a str,
+}
+
+#[derive(Serialize)]
+struct BugData<'a> {
+    fault: FiveAnswers<'a>,
+}
+
+/// The code of one violation.
+fn raise(violation: &Violation) -> Raise<Orders, Fixed, Fixed> {
+    match violation.kind() {
+        Kind::Missing => codes::MissingField,
+        Kind::Form => codes::InvalidFormat,
+        Kind::NotAnObject | Kind::Unknown | Kind::Type | Kind::Value => codes::Validation,
+    }
+}
+
+fn code_of(violation: &Violation) -> i32 {
+    raise(violation).row().code.number()
+}
+
+fn bad_arguments(violations: Violations) -> Fault<Orders> {
+    let Some(first) = violations.shown().first() else {
+        return codes::Validation.fault();
+    };
+    let (field, reason) = (first.field(), first.keyword);
+    raise(first)
+        .fault()
+        .knowing(|facts| {
+            facts.field = Some(field);
+            facts.reason = Some(reason);
+        })
+        .violating(violations)
+}
+
+fn entry(violation: &Violation) -> Entry<'_> {
+    Entry {
+        field: violation.field(),
+        code: code_of(violation),
+        reason: violation.keyword,
+        expected: &violation.expected,
+    }
+}
+
+/// −32602 for what the published schema shows; values are never echoed.
+fn invalid_params(violations: &Violations, first: &Violation) -> Answer {
+    let what = match first.kind() {
+        Kind::Missing => "is required",
+        Kind::Unknown => "is not a known member",
+        _ => &first.message,
+    };
+    let field = first.field();
+    let more = violations.shown().len() as u64 - 1 + violations.omitted();
+    let mut message = format!("Invalid params: {field} {what}");
+    if field.is_empty() {
+        message = format!("Invalid params: arguments {what}");
+    }
+    if more > 0 {
+        message.push_str(&format!("; and {more} more"));
+    }
+    let data = InvalidData {
+        field,
+        code: code_of(first),
+        reason: first.keyword,
+        violations: violations.shown().iter().map(entry).collect(),
+    };
+    Answer::Error(Box::new(ErrorBody {
+        code: wire::InvalidParams.row().code.number(),
+        message,
+        data: Some(to_json(&data)),
+        status: 200,
+    }))
+}
+
+/// A bug is no error of the model: it stays JSON-RPC's own.
+fn bug(fault: &Fault<Orders>) -> Answer {
+    Answer::Error(Box::new(ErrorBody {
+        code: fault.row().code.number(),
+        message: fault.message().to_owned(),
+        data: Some(to_json(&BugData {
+            fault: fault.five(),
+        })),
+        status: 200,
+    }))
+}
+
+impl Dialect for Orders {
+    type Code = Code;
+    type Facts = OrdersFacts;
+
+    fn rows() -> Vec<&'static Row> {
+        codes::ROWS
+            .iter()
+            .chain([wire::InternalError.row()])
+            .collect()
+    }
+
+    fn adopt(refusal: Refusal) -> Fault<Self> {
+        let internal = wire::InternalError.within::<Orders>();
+        match refusal {
+            Refusal::Arguments(violations) => bad_arguments(violations),
+            Refusal::Limited { after } => codes::RateLimited.fault().after(after),
+            Refusal::Deadline { effect } => codes::Timeout.fault(effect),
+            Refusal::Cancelled { effect } => codes::Timeout
+                .fault(effect)
+                .saying("The call was cancelled"),
+            Refusal::Panicked { cause, effect } => {
+                internal.fault(Retry::Never, effect).because(cause)
+            }
+            Refusal::Unrecorded { cause, effect } => {
+                internal.fault(Retry::AfterChange, effect).because(cause)
+            }
+        }
+    }
+
+    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
+        if fault.code().is_none() {
+            return bug(fault);
+        }
+        if let (Form::Protocol, Some(first)) = (call.form, fault.violations().shown().first()) {
+            return invalid_params(fault.violations(), first);
+        }
+        let (facts, five) = (fault.facts(), fault.five());
+        let response = ErrorResponse {
+            code: fault.row().code.number(),
+            message: fault.message(),
+            retryable: matches!(five.retry, Retry::SameCall | Retry::AfterDelay),
+            details: Details {
+                field: facts.field.as_deref(),
+                reason: facts.reason,
+                suggestion: five.remedy,
+                context: Circumstances {
+                    class: five.class,
+                    effect: five.effect,
+                    retry_after_ms: five.retry_after_ms,
+                    more: &facts.context,
+                },
+                original_error: facts.original_error.as_deref(),
+            },
+        };
+        let object = ErrorObject { error: &response };
+        let text = to_json(&object);
+        let mut result = ToolResult::<&ErrorObject<'_>, &ErrorResponse<'_>>::text(&text);
+        result.structured = Some(&object);
+        result.is_error = true;
+        result.error = Some(&response);
+        result.meta.receipt = call.receipt;
+        result.answer()
+    }
+
+    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+        result::success(output, call.receipt)
+    }
+}

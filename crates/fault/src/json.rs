@@ -1,0 +1,28 @@
+//! Compact JSON text, and times as the dialects print them.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// The compact JSON text of a value of ours. Plain data always has one; `null` stands for a value
+/// that has none, so that answering can never fail.
+pub fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| String::from("null"))
+}
+
+/// UTC with milliseconds and `Z`: `2025-10-12T15:49:21.049Z`.
+pub fn iso_millis(at: Timestamp) -> String {
+    format!("{at:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_decimals() {
+        let at = Timestamp::from_millisecond(1_760_284_161_049).unwrap();
+        assert_eq!(iso_millis(at), "2025-10-12T15:49:21.049Z");
+        let whole = Timestamp::from_second(0).unwrap();
+        assert_eq!(iso_millis(whole), "1970-01-01T00:00:00.000Z");
+    }
+}

@@ -1,0 +1,300 @@
+//! What is wrong about arguments: one entry a violation, bounded in count and size.
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::fmt::Write as _;
+
+/// How many violations are kept; the rest is counted.
+pub const VIOLATIONS_MAX: usize = 50;
+
+/// How many bytes of JSON a shown value may have.
+pub const VALUE_MAX_BYTES: usize = 512;
+
+/// One step into a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A member of an object.
+    Member(String),
+    /// An item of an array.
+    Item(usize),
+}
+
+/// Where in the arguments something is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Path(pub Vec<Step>);
+
+impl Path {
+    /// `root`, or a JSON pointer.
+    pub fn pointer(&self) -> String {
+        if self.0.is_empty() {
+            return String::from("root");
+        }
+        let mut pointer = String::new();
+        for step in &self.0 {
+            pointer.push('/');
+            match step {
+                Step::Member(name) => pointer.push_str(&name.replace('~', "~0").replace('/', "~1")),
+                // Writing to a string cannot fail.
+                Step::Item(index) => _ = write!(pointer, "{index}"),
+            }
+        }
+        pointer
+    }
+
+    /// Names and numbers joined by dots, `more` as a last step; empty at the root.
+    pub fn dotted(&self, more: Option<&str>) -> String {
+        let own = self.0.iter().map(|step| match step {
+            Step::Member(name) => name.clone(),
+            Step::Item(index) => index.to_string(),
+        });
+        own.chain(more.map(String::from))
+            .collect::<Vec<_>>()
+            .join(".")
+    }
+}
+
+/// The kinds of violation, in the order in which dialects with one code a failure look for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The arguments are no object at all.
+    NotAnObject,
+    /// A member is missing.
+    Missing,
+    /// A member is not known.
+    Unknown,
+    /// A value has the wrong type.
+    Type,
+    /// A value has the wrong form.
+    Form,
+    /// A value is of the right type and form, and still wrong.
+    Value,
+}
+
+/// One thing that is wrong about the arguments.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// Where.
+    pub path: Path,
+    /// Which rule, by its JSON Schema keyword.
+    pub keyword: &'static str,
+    /// The frozen wording.
+    pub message: String,
+    /// The rule's parameters, by their frozen names.
+    pub params: Value,
+    /// What came, or how large it was.
+    pub value: Box<RawValue>,
+    /// What was expected, in a few words.
+    pub expected: String,
+    /// A sentence that helps, apart from the frozen wording.
+    pub hint: Option<String>,
+}
+
+impl Violation {
+    /// The kind, from the keyword and the place.
+    pub fn kind(&self) -> Kind {
+        match self.keyword {
+            "type" if self.path.0.is_empty() => Kind::NotAnObject,
+            "required" => Kind::Missing,
+            "additionalProperties" => Kind::Unknown,
+            "type" => Kind::Type,
+            "pattern" | "format" | "contentEncoding" => Kind::Form,
+            _ => Kind::Value,
+        }
+    }
+
+    /// The member that a `required` violation misses.
+    pub fn missing(&self) -> Option<&str> {
+        self.params.get("missingProperty").and_then(Value::as_str)
+    }
+
+    /// The dotted name of the field, the missing or unknown member included.
+    pub fn field(&self) -> String {
+        let unknown = self
+            .params
+            .get("additionalProperty")
+            .and_then(Value::as_str);
+        self.path.dotted(self.missing().or(unknown))
+    }
+}
+
+impl PartialEq for Violation {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+            && self.keyword == other.keyword
+            && self.message == other.message
+            && self.params == other.params
+            && self.value.get() == other.value.get()
+            && self.expected == other.expected
+            && self.hint == other.hint
+    }
+}
+
+/// Everything that is wrong, in order: the first [`VIOLATIONS_MAX`], and how many more there were.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Violations {
+    shown: Vec<Violation>,
+    later: Vec<Violation>,
+    omitted: u64,
+}
+
+impl Violations {
+    /// Adds one; past the bound it is only counted, but the first of each kind is remembered.
+    pub fn push(&mut self, violation: Violation) {
+        if self.shown.len() < VIOLATIONS_MAX {
+            self.shown.push(violation);
+            return;
+        }
+        self.omitted += 1;
+        let kind = violation.kind();
+        if !self.remembered().any(|known| known.kind() == kind) {
+            self.later.push(violation);
+        }
+    }
+
+    /// Whether a violation would only be counted: its text need not be made then.
+    pub fn only_counts(&self, kind: Kind) -> bool {
+        self.shown.len() >= VIOLATIONS_MAX && self.remembered().any(|known| known.kind() == kind)
+    }
+
+    /// Counts one without its text.
+    pub fn count(&mut self) {
+        self.omitted += 1;
+    }
+
+    /// The ones that are shown, then the first of each kind that came later.
+    pub fn remembered(&self) -> impl Iterator<Item = &Violation> {
+        self.shown.iter().chain(&self.later)
+    }
+
+    /// The ones that are shown.
+    pub fn shown(&self) -> &[Violation] {
+        &self.shown
+    }
+
+    /// How many more there were.
+    pub fn omitted(&self) -> u64 {
+        self.omitted
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
+    /// The first violation of the first kind there is, for dialects with one code a failure.
+    pub fn first_by_kind(&self) -> Option<&Violation> {
+        // `min_by_key` keeps the first of equals.
+        self.remembered().min_by_key(|violation| violation.kind())
+    }
+}
+
+impl FromIterator<Violation> for Violations {
+    fn from_iter<I: IntoIterator<Item = Violation>>(all: I) -> Self {
+        let mut violations = Violations::default();
+        all.into_iter()
+            .for_each(|violation| violations.push(violation));
+        violations
+    }
+}
+
+/// The value itself, or its JSON type and size where it is over [`VALUE_MAX_BYTES`].
+pub fn excerpt(value: &Value) -> Box<RawValue> {
+    let mut short = ShortText(Vec::new(), 0);
+    // The writer takes everything, so writing cannot fail.
+    let _ = serde_json::to_writer(&mut short, value);
+    let text = if short.1 <= VALUE_MAX_BYTES {
+        String::from_utf8(short.0).unwrap_or_default()
+    } else {
+        #[derive(Serialize)]
+        struct Omitted {
+            omitted: &'static str,
+            bytes: usize,
+        }
+        crate::to_json(&Omitted {
+            omitted: type_name(value),
+            bytes: short.1,
+        })
+    };
+    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Keeps the first bytes and counts all of them.
+struct ShortText(Vec<u8>, usize);
+
+impl std::io::Write for ShortText {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.1 += bytes.len();
+        if self.1 <= VALUE_MAX_BYTES {
+            self.0.extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn violation(keyword: &'static str, path: &[&str]) -> Violation {
+        Violation {
+            path: Path(
+                path.iter()
+                    .map(|step| Step::Member((*step).into()))
+                    .collect(),
+            ),
+            keyword,
+            message: String::new(),
+            params: json!({}),
+            value: excerpt(&json!(null)),
+            expected: String::new(),
+            hint: None,
+        }
+    }
+
+    #[test]
+    fn a_kind_is_found_past_the_bound() {
+        let many = (0..VIOLATIONS_MAX + 9).map(|_| violation("enum", &["a"]));
+        let all: Violations = many.chain([violation("required", &[])]).collect();
+        assert_eq!(all.shown().len(), VIOLATIONS_MAX);
+        assert_eq!(all.omitted(), 10);
+        assert_eq!(
+            all.first_by_kind().map(Violation::kind),
+            Some(Kind::Missing)
+        );
+    }
+
+    #[test]
+    fn a_large_value_becomes_its_type_and_size() {
+        let text = "x".repeat(VALUE_MAX_BYTES - 2);
+        assert_eq!(excerpt(&json!(text)).get().len(), VALUE_MAX_BYTES);
+        assert_eq!(
+            excerpt(&json!(text + "x")).get(),
+            r#"{"omitted":"string","bytes":513}"#
+        );
+    }
+
+    #[test]
+    fn paths_are_pointers_or_dotted() {
+        let path = Path(vec![Step::Member("a/b~c".into()), Step::Item(3)]);
+        assert_eq!(path.pointer(), "/a~1b~0c/3");
+        assert_eq!(path.dotted(Some("sku")), "a/b~c.3.sku");
+        assert_eq!(Path::default().pointer(), "root");
+    }
+}
