@@ -1,0 +1,335 @@
+//! The one function that answers. It never fails: whatever a call comes to, it is recorded, kept or
+//! undone, noted, counted, and said in the server's dialect.
+
+use crate::{Call, Cx, Desk, Entry, Mark, Outcome, Reply, Server, Tool};
+use candor_fault::dialects::Wire;
+use candor_fault::{
+    Answer, CallFacts, Cause, Dialect, Effect, Fault, Output, Receipt, Refusal, Timestamp,
+};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+type Worked<S> = Result<Reply, Fault<<S as Server>::Dialect>>;
+type Work<S> = BoxFuture<'static, Worked<S>>;
+
+/// Answers one call.
+pub(crate) async fn answer<S: Server>(
+    desk: Arc<Desk<S>>,
+    call: Call,
+    cancel: CancellationToken,
+) -> Answer {
+    let Some(place) = desk.server.tools().find(&call.name) else {
+        let near = desk.server.tools().near(&call.name);
+        let unknown = Wire::unknown_tool(&call.name, near);
+        return refuse(&desk, Some(&call), unknown).await;
+    };
+    let span = tracing::info_span!("call", request = desk.next_call(), id = %call.id, tool = %call.name);
+    let call = Arc::new(call);
+    answer_found(desk, call, place, cancel).instrument(span).await
+}
+
+async fn answer_found<S: Server>(
+    desk: Arc<Desk<S>>,
+    call: Arc<Call>,
+    place: usize,
+    cancel: CancellationToken,
+) -> Answer {
+    let started = Instant::now();
+    let tool = &desk.server.tools().all()[place];
+    let cx = Cx {
+        call: Arc::clone(&call),
+        mark: Mark::new(tool.writes()),
+        cancel,
+    };
+    let limit = desk.server.deadline(tool);
+    let ended = within::<S>(limit, work(&desk, place, &cx), &cx).await;
+    let (worked, rest) = match ended {
+        Ended::Worked(worked) => (worked, None),
+        Ended::Cut(refusal, rest) => (Err(S::Dialect::adopt(refusal)), rest),
+    };
+    let end = End {
+        desk: &desk,
+        call: &call,
+        place,
+        mark: &cx.mark,
+        started,
+    };
+    let (answer, receipt) = end.finish(worked, None).await;
+    if let Some(rest) = rest {
+        tokio::spawn(outlive(Arc::clone(&desk), cx, place, started, rest, receipt));
+    }
+    answer
+}
+
+/// The way in: gate, schema, guard, tool; a panic on it becomes a failure.
+fn work<S: Server>(desk: &Arc<Desk<S>>, place: usize, cx: &Cx) -> Work<S> {
+    let (desk, cx) = (Arc::clone(desk), cx.clone());
+    let mark = cx.mark.clone();
+    let inward = async move {
+        let server = &desk.server;
+        let tool = &server.tools().all()[place];
+        server.gate(&cx.call, tool)?;
+        let arguments = parsed(&cx.call);
+        tool.check(&arguments).map_err(S::Dialect::adopt)?;
+        let permit = server.guard(&cx.call, tool, &arguments).await?;
+        let worked = tool.run(Arc::clone(server), arguments, cx).await;
+        drop(permit);
+        worked
+    };
+    let caught = AssertUnwindSafe(inward).catch_unwind();
+    Box::pin(caught.map(move |ended| {
+        ended.unwrap_or_else(|panic| {
+            Err(S::Dialect::adopt(Refusal::Panicked {
+                cause: panic_cause(panic.as_ref()),
+                effect: mark.effect(),
+            }))
+        })
+    }))
+}
+
+/// The arguments as a value; a transport has checked the text already.
+fn parsed(call: &Call) -> Value {
+    match &call.arguments {
+        None => Value::Object(serde_json::Map::new()),
+        Some(text) => serde_json::from_str(text.get()).unwrap_or(Value::Null),
+    }
+}
+
+fn panic_cause(panic: &(dyn Any + Send)) -> Cause {
+    let said = panic
+        .downcast_ref::<&'static str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Cause::Error {
+        message: said.unwrap_or("a panic without words").to_owned(),
+        code: None,
+        name: String::from("Panic"),
+    }
+}
+
+enum Ended<S: Server> {
+    Worked(Worked<S>),
+    /// The call was cut; what had begun to change something goes on as the rest.
+    Cut(Refusal, Option<Work<S>>),
+}
+
+/// Waits for the work, but no longer than the deadline and the caller's wish. Work whose effect has
+/// not begun is dropped; work whose effect has begun is never dropped.
+async fn within<S: Server>(limit: Option<Duration>, mut work: Work<S>, cx: &Cx) -> Ended<S> {
+    // The first try comes before any timer is made: most calls need none.
+    if let Some(worked) = (&mut work).now_or_never() {
+        return Ended::Worked(worked);
+    }
+    let time_is_up = async {
+        match limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    let cut = tokio::select! {
+        biased;
+        worked = &mut work => return Ended::Worked(worked),
+        () = cx.cancel.cancelled() => Cut::Cancelled,
+        () = time_is_up => Cut::Deadline,
+    };
+    if cx.mark.close() {
+        return Ended::Cut(cut.refusal(Effect::None), None);
+    }
+    match cut {
+        // Nobody waits for the answer: the change is carried to its end, and recorded as it ended.
+        Cut::Cancelled => Ended::Worked(work.await),
+        Cut::Deadline => Ended::Cut(cut.refusal(cx.mark.effect()), Some(work)),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Cut {
+    Cancelled,
+    Deadline,
+}
+
+impl Cut {
+    fn refusal(self, effect: Effect) -> Refusal {
+        match self {
+            Cut::Cancelled => Refusal::Cancelled { effect },
+            Cut::Deadline => Refusal::Deadline { effect },
+        }
+    }
+}
+
+/// Carries a change to its end after its call was answered; a second record names the first.
+async fn outlive<S: Server>(
+    desk: Arc<Desk<S>>,
+    cx: Cx,
+    place: usize,
+    started: Instant,
+    rest: Work<S>,
+    first: Option<Receipt>,
+) {
+    let worked = rest.await;
+    let end = End {
+        desk: &desk,
+        call: &cx.call,
+        place,
+        mark: &cx.mark,
+        started,
+    };
+    end.finish(worked, first.as_ref()).await;
+}
+
+/// The way back of one call.
+struct End<'a, S: Server> {
+    desk: &'a Desk<S>,
+    call: &'a Call,
+    place: usize,
+    mark: &'a Mark,
+    started: Instant,
+}
+
+impl<S: Server> End<'_, S> {
+    /// Record, then keep or undo, then note and metrics, then the dialect: all with one instant.
+    async fn finish(&self, worked: Worked<S>, first: Option<&Receipt>) -> (Answer, Option<Receipt>) {
+        let at = self.desk.now();
+        let took = self.started.elapsed();
+        let server = &self.desk.server;
+        let (ended, pending) = match worked {
+            Ok(reply) => (Ok(reply.output), reply.pending),
+            Err(fault) => (Err(server.complete(fault, self.call)), None),
+        };
+        let recorded = server.record(&self.entry(&ended, at, took, first)).await;
+        let (ended, receipt) = match recorded {
+            Ok(receipt) => {
+                keep(pending).await;
+                (ended, receipt)
+            }
+            Err(cause) => (Err(self.unrecorded(cause, pending).await), None),
+        };
+        server.note(&self.entry(&ended, at, took, first));
+        let row = ended.as_ref().err().map(Fault::row);
+        self.desk.metrics.count(Some(self.place), row, took);
+        let facts = CallFacts {
+            tool: Some(self.tool().name()),
+            form: server.form(self.call.era),
+            receipt: receipt.as_ref(),
+        };
+        let answer = match &ended {
+            Ok(output) => S::Dialect::success(output, &facts),
+            Err(fault) => S::Dialect::failure(fault, &facts, at),
+        };
+        log(took, ended.err());
+        (answer, receipt)
+    }
+
+    fn tool(&self) -> &Tool<S> {
+        &self.desk.server.tools().all()[self.place]
+    }
+
+    fn entry<'e>(
+        &'e self,
+        ended: &'e Result<Output, Fault<S::Dialect>>,
+        at: Timestamp,
+        took: Duration,
+        follows: Option<&'e Receipt>,
+    ) -> Entry<'e, S::Dialect> {
+        let (outcome, effect) = match ended {
+            Ok(output) => (Outcome::Done(output), self.mark.effect()),
+            Err(fault) => (Outcome::Failed(fault), fault.effect()),
+        };
+        Entry {
+            call: Some(self.call),
+            tool: Some(self.tool().name()),
+            outcome,
+            effect,
+            at,
+            took,
+            follows,
+        }
+    }
+
+    /// The failure of a call that could not be recorded; what can be taken back is taken back.
+    async fn unrecorded(
+        &self,
+        cause: Cause,
+        pending: Option<Box<dyn crate::Pending>>,
+    ) -> Fault<S::Dialect> {
+        let effect = match pending {
+            None => self.mark.effect(),
+            Some(pending) => match pending.undo().await {
+                Ok(()) => Effect::None,
+                Err(_) => Effect::Unknown,
+            },
+        };
+        let fault = S::Dialect::adopt(Refusal::Unrecorded { cause, effect });
+        self.desk.server.complete(fault, self.call)
+    }
+}
+
+/// The change is on record already: what fails here is told to the log alone.
+async fn keep(pending: Option<Box<dyn crate::Pending>>) {
+    let Some(pending) = pending else { return };
+    if let Err(cause) = pending.keep().await {
+        tracing::error!(cause = %candor_fault::to_json(&cause), "a recorded change could not be made final");
+    }
+}
+
+fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>) {
+    let took_us = took.as_micros() as u64;
+    match &failed {
+        None => tracing::info!(took_us, "call succeeded"),
+        Some(fault) => tracing::info!(
+            took_us,
+            code = %fault.row().code,
+            cause = fault.cause().map(candor_fault::to_json),
+            "call failed"
+        ),
+    }
+}
+
+/// Answers what is no call of a tool: record, note, metrics, dialect.
+pub(crate) async fn refuse<S: Server>(
+    desk: &Desk<S>,
+    call: Option<&Call>,
+    fault: Fault<Wire>,
+) -> Answer {
+    let at = desk.now();
+    let recorded = desk.server.record(&refused(call, &fault, at)).await;
+    let fault = match recorded {
+        Ok(_) => fault,
+        Err(cause) => Wire::adopt(Refusal::Unrecorded {
+            cause,
+            effect: Effect::None,
+        }),
+    };
+    desk.server.note(&refused(call, &fault, at));
+    desk.metrics.count(None, Some(fault.row()), Duration::ZERO);
+    let era = call.map_or(crate::Era::Handshake, |call| call.era);
+    let facts = CallFacts {
+        tool: None,
+        form: desk.server.form(era),
+        receipt: None,
+    };
+    S::Dialect::protocol(&fault, &facts, at)
+}
+
+fn refused<'a, D: Dialect>(
+    call: Option<&'a Call>,
+    fault: &'a Fault<Wire>,
+    at: Timestamp,
+) -> Entry<'a, D> {
+    Entry {
+        call,
+        tool: None,
+        outcome: Outcome::Refused(fault),
+        effect: Effect::None,
+        at,
+        took: Duration::ZERO,
+        follows: None,
+    }
+}

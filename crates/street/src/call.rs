@@ -1,0 +1,55 @@
+//! One call as a transport hands it over.
+
+use crate::Progress;
+use serde_json::value::RawValue;
+use std::net::IpAddr;
+
+/// The two ways in which clients speak the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// Revisions up to 2025-11-25: `initialize` first.
+    Handshake,
+    /// Revision 2026-07-28: every request says everything.
+    Stateless,
+}
+
+/// Who calls, as far as the transport can tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Peer {
+    /// A stable name for the credential that was shown, never the credential itself.
+    pub credential: Option<String>,
+    /// The address, over HTTP.
+    pub address: Option<IpAddr>,
+    /// Whether the credential that writing asks for was shown.
+    pub may_write: bool,
+}
+
+/// What the client says about itself.
+#[derive(Debug, Clone, Default)]
+pub struct Client {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// The text of its capabilities object, in the stateless era.
+    pub capabilities: Option<Box<RawValue>>,
+}
+
+/// One call of one tool.
+#[derive(Debug)]
+pub struct Call {
+    /// The tool's name as the client wrote it.
+    pub name: String,
+    /// The text of the arguments; nothing stands for `{}`.
+    pub arguments: Option<Box<RawValue>>,
+    /// The era of the request.
+    pub era: Era,
+    /// The request's id, the caller's own bytes.
+    pub id: String,
+    /// Who calls.
+    pub peer: Peer,
+    /// What the client says about itself.
+    pub client: Client,
+    /// Where progress goes.
+    pub progress: Progress,
+}

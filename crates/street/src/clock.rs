@@ -1,0 +1,15 @@
+//! The time of day, injected: the same cause at the same instant gives the same bytes.
+
+use candor_fault::Timestamp;
+
+/// Tells the time of day.
+pub trait Clock: Send + Sync + 'static {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+impl<F: Fn() -> Timestamp + Send + Sync + 'static> Clock for F {
+    fn now(&self) -> Timestamp {
+        self()
+    }
+}

@@ -1,0 +1,118 @@
+//! A server made ready to answer: its listing, its metrics, its clock, and the two ways in.
+
+use crate::answer::{answer, refuse};
+use crate::{Call, Clock, Metrics, Server, ToolError};
+use candor_fault::dialects::Wire;
+use candor_fault::{Answer, Dialect, Fault, Timestamp};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+use tokio_util::sync::CancellationToken;
+
+/// A server that cannot be served.
+pub type SetupError = ToolError;
+
+/// A server with everything that answering needs.
+pub struct Desk<S: Server> {
+    pub(crate) server: Arc<S>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) metrics: Metrics,
+    list: String,
+    calls: AtomicU64,
+}
+
+impl<S: Server> Desk<S> {
+    /// Makes a server ready; fails where its tools cannot be listed or enforced.
+    pub fn new(server: S, clock: Arc<dyn Clock>) -> Result<Arc<Self>, SetupError> {
+        let tools = server.tools();
+        tools.verify()?;
+        let names = tools.all().iter().map(|tool| tool.name());
+        let metrics = Metrics::new(names, S::Dialect::rows());
+        let list = tools.list();
+        Ok(Arc::new(Desk {
+            server: Arc::new(server),
+            clock,
+            metrics,
+            list,
+            calls: AtomicU64::new(0),
+        }))
+    }
+
+    /// The server.
+    pub fn server(&self) -> &S {
+        &self.server
+    }
+
+    /// The array of `tools/list`.
+    pub fn list(&self) -> &str {
+        &self.list
+    }
+
+    /// The metrics.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The number of this call in this process, for the log.
+    pub(crate) fn next_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Starts a call and gives its answer at once where it needs no waiting. A call that waits goes on
+    /// as a task of its own, whatever becomes of its transport, and is handed to `deliver` at its end.
+    ///
+    /// Must be called within a tokio runtime.
+    pub fn start<F>(
+        self: &Arc<Self>,
+        call: Call,
+        cancel: CancellationToken,
+        deliver: impl FnOnce(Answer) -> F + Send + 'static,
+    ) -> Option<Answer>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut work = Box::pin(answer(Arc::clone(self), call, cancel));
+        // Nothing is lost by the idle waker: a spawned future is polled again at once.
+        match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => Some(answer),
+            Poll::Pending => {
+                tokio::spawn(async move { deliver(work.await).await });
+                None
+            }
+        }
+    }
+
+    /// Answers what is no call of a tool: recorded and noted like one. `deliver` as in [`Desk::start`].
+    pub fn refuse<F>(
+        self: &Arc<Self>,
+        fault: Fault<Wire>,
+        deliver: impl FnOnce(Answer) -> F + Send + 'static,
+    ) -> Option<Answer>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let desk = Arc::clone(self);
+        let mut work = Box::pin(async move { refuse(&desk, None, fault).await });
+        match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => Some(answer),
+            Poll::Pending => {
+                tokio::spawn(async move { deliver(work.await).await });
+                None
+            }
+        }
+    }
+}
+
+impl<S: Server> fmt::Debug for Desk<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Desk")
+            .field("tools", self.server.tools())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,36 @@
+//! What a recorder and a log see of one call, once it has ended.
+
+use crate::Call;
+use candor_fault::dialects::Wire;
+use candor_fault::{Dialect, Effect, Fault, Output, Receipt, Timestamp};
+use std::time::Duration;
+
+/// How a call ended.
+#[derive(Debug)]
+pub enum Outcome<'a, D: Dialect> {
+    /// It succeeded.
+    Done(&'a Output),
+    /// The tool or the way to it failed.
+    Failed(&'a Fault<D>),
+    /// It was refused before any tool was found.
+    Refused(&'a Fault<Wire>),
+}
+
+/// One call with its end. Record, log and answer share the one instant `at`.
+#[derive(Debug)]
+pub struct Entry<'a, D: Dialect> {
+    /// The call; nothing where the message was none.
+    pub call: Option<&'a Call>,
+    /// The tool's name as listed.
+    pub tool: Option<&'a str>,
+    /// How it ended.
+    pub outcome: Outcome<'a, D>,
+    /// Whether anything happened.
+    pub effect: Effect,
+    /// When it ended.
+    pub at: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// For the second record of a call that outlived its answer: the first one.
+    pub follows: Option<&'a Receipt>,
+}

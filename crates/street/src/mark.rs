@@ -1,0 +1,131 @@
+//! The mark that says whether a call has changed anything: set by the tool, read by the boundary.
+
+use candor_fault::{Cause, Dialect, Effect, Fault, Refusal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const IDLE: u8 = 0;
+const BEGUN: u8 = 1;
+const DONE: u8 = 2;
+const CLOSED: u8 = 3;
+const READ_ONLY: u8 = 4;
+
+/// How far the effect of one call has come.
+#[derive(Debug, Clone)]
+pub struct Mark(Arc<AtomicU8>);
+
+/// The call may not begin its effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// The call was cancelled, or its time is over.
+    TooLate,
+    /// The tool was declared read-only.
+    ReadOnly,
+}
+
+impl Mark {
+    pub(crate) fn new(writes: bool) -> Self {
+        Mark(Arc::new(AtomicU8::new(if writes { IDLE } else { READ_ONLY })))
+    }
+
+    /// To be called before the first step that cannot be taken back. Once the call was stopped, this
+    /// fails, and the tool must not go on: whoever was answered has been told that nothing happened.
+    pub fn begins(&self) -> Result<(), Stopped> {
+        let seen = self
+            .0
+            .compare_exchange(IDLE, BEGUN, Ordering::AcqRel, Ordering::Acquire);
+        match seen {
+            Ok(_) | Err(BEGUN | DONE) => Ok(()),
+            Err(READ_ONLY) => Err(Stopped::ReadOnly),
+            Err(_) => Err(Stopped::TooLate),
+        }
+    }
+
+    /// To be called after the last step.
+    pub fn done(&self) {
+        // Only what has begun can be done; a stopped or read-only mark stays what it is.
+        let _ = self
+            .0
+            .compare_exchange(BEGUN, DONE, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// To be called when everything that had begun has been taken back.
+    pub fn undone(&self) {
+        let _ = self
+            .0
+            .compare_exchange(BEGUN, IDLE, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Stops the call if its effect has not begun; says whether that worked.
+    pub(crate) fn close(&self) -> bool {
+        let closed = self
+            .0
+            .compare_exchange(IDLE, CLOSED, Ordering::AcqRel, Ordering::Acquire);
+        matches!(closed, Ok(_) | Err(CLOSED | READ_ONLY))
+    }
+
+    /// Whether anything happened, as far as the mark knows.
+    pub fn effect(&self) -> Effect {
+        match self.0.load(Ordering::Acquire) {
+            BEGUN => Effect::Unknown,
+            DONE => Effect::Done,
+            _ => Effect::None,
+        }
+    }
+}
+
+impl<D: Dialect> From<Stopped> for Fault<D> {
+    fn from(stopped: Stopped) -> Self {
+        D::adopt(match stopped {
+            Stopped::TooLate => Refusal::Cancelled {
+                effect: Effect::None,
+            },
+            Stopped::ReadOnly => Refusal::Panicked {
+                cause: Cause::from("a tool that is declared read-only began to change something"),
+                effect: Effect::None,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_tells_the_effect() {
+        let mark = Mark::new(true);
+        assert_eq!(mark.effect(), Effect::None);
+        assert_eq!(mark.begins(), Ok(()));
+        assert_eq!(mark.effect(), Effect::Unknown);
+        assert!(!mark.close());
+        mark.done();
+        assert_eq!(mark.effect(), Effect::Done);
+    }
+
+    #[test]
+    fn a_stopped_call_cannot_begin() {
+        let mark = Mark::new(true);
+        assert!(mark.close());
+        assert_eq!(mark.begins(), Err(Stopped::TooLate));
+        mark.done();
+        assert_eq!(mark.effect(), Effect::None);
+    }
+
+    #[test]
+    fn what_was_taken_back_has_not_happened() {
+        let mark = Mark::new(true);
+        assert_eq!(mark.begins(), Ok(()));
+        mark.undone();
+        assert_eq!(mark.effect(), Effect::None);
+        assert!(mark.close());
+    }
+
+    #[test]
+    fn a_read_only_tool_never_begins() {
+        let mark = Mark::new(false);
+        assert_eq!(mark.begins(), Err(Stopped::ReadOnly));
+        assert_eq!(mark.effect(), Effect::None);
+        assert!(mark.close());
+    }
+}

@@ -1,0 +1,116 @@
+//! Counters and times of calls, by tool and code only, in the Prometheus text format.
+
+use candor_fault::{Row, codes};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Every metric's name with its labels.
+pub const METRIC_NAMES: &[(&str, &[&str])] = &[
+    ("candor_calls_total", &["tool", "code"]),
+    ("candor_call_duration_seconds", &["tool"]),
+];
+
+/// The code of a success.
+const OK: &str = "ok";
+
+/// Upper bounds of the histogram, in seconds.
+const BUCKETS: [f64; 10] = [
+    0.000_05, 0.000_2, 0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0,
+];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByCode {
+    tool: &'static str,
+    code: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByTool {
+    tool: &'static str,
+}
+
+/// The metrics of one server. A counter appears with its first call.
+pub struct Metrics {
+    registry: Registry,
+    calls: Family<ByCode, Counter>,
+    tools: Vec<&'static str>,
+    rows: Vec<&'static Row>,
+    found: Vec<OnceLock<Counter>>,
+    times: Vec<Histogram>,
+}
+
+impl Metrics {
+    /// Metrics for these tools, whose failures have these rows.
+    pub(crate) fn new(names: impl Iterator<Item = &'static str>, own: Vec<&'static Row>) -> Self {
+        let mut registry = Registry::default();
+        let calls = Family::<ByCode, Counter>::default();
+        registry.register("candor_calls", "Calls by tool and code", calls.clone());
+        let duration = Family::<ByTool, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
+        registry.register(
+            "candor_call_duration_seconds",
+            "How long calls took, by tool",
+            duration.clone(),
+        );
+        // The place 0 is for what is no call of a tool.
+        let tools: Vec<_> = std::iter::once("").chain(names).collect();
+        let times = tools
+            .iter()
+            .map(|tool| duration.get_or_create(&ByTool { tool }).clone())
+            .collect();
+        let rows: Vec<_> = own.into_iter().chain(codes::wire::ROWS).collect();
+        let found = (0..tools.len() * (rows.len() + 1)).map(|_| OnceLock::new()).collect();
+        Metrics {
+            registry,
+            calls,
+            tools,
+            rows,
+            found,
+            times,
+        }
+    }
+
+    /// Counts one call of the tool at `place`, or of none.
+    pub(crate) fn count(&self, place: Option<usize>, failed: Option<&'static Row>, took: Duration) {
+        let tool = place.map_or(0, |place| place + 1);
+        let code = failed.map_or(0, |row| self.place_of(row) + 1);
+        let cell = self.found.get(tool * (self.rows.len() + 1) + code);
+        if let Some(cell) = cell {
+            cell.get_or_init(|| self.counter(tool, failed)).inc();
+        }
+        if let Some(times) = self.times.get(tool) {
+            times.observe(took.as_secs_f64());
+        }
+    }
+
+    fn place_of(&self, row: &'static Row) -> usize {
+        let same = |known: &&'static Row| std::ptr::eq(*known, row);
+        self.rows.iter().position(same).unwrap_or_default()
+    }
+
+    fn counter(&self, tool: usize, failed: Option<&'static Row>) -> Counter {
+        let code = failed.map_or_else(|| OK.to_owned(), |row| row.code.to_string());
+        let tool = self.tools.get(tool).copied().unwrap_or_default();
+        self.calls.get_or_create(&ByCode { tool, code }).clone()
+    }
+
+    /// The text of all metrics.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Metrics").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}

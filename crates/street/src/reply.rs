@@ -1,0 +1,65 @@
+//! What a tool hands back when it succeeds: its output, and what is still to be kept or undone.
+
+use candor_fault::{Cause, Dialect, Fault, Output, Refusal};
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// A change that stands on disk but not yet for good: kept once the call is on record, else undone.
+pub trait Pending: Send + 'static {
+    /// Makes the change final.
+    fn keep(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>>;
+    /// Takes the change back.
+    fn undo(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>>;
+}
+
+/// A success.
+pub struct Reply {
+    /// What is answered.
+    pub output: Output,
+    /// What is still open.
+    pub pending: Option<Box<dyn Pending>>,
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Reply")
+            .field("output", &self.output)
+            .field("pending", &self.pending.is_some())
+            .finish()
+    }
+}
+
+impl Reply {
+    /// With a change to be kept or undone after the record.
+    pub fn with_pending(mut self, pending: impl Pending) -> Self {
+        self.pending = Some(Box::new(pending));
+        self
+    }
+}
+
+impl From<Output> for Reply {
+    fn from(output: Output) -> Self {
+        Reply {
+            output,
+            pending: None,
+        }
+    }
+}
+
+/// A success with one JSON value.
+pub fn reply<D: Dialect>(value: &impl Serialize) -> Result<Reply, Fault<D>> {
+    match serde_json::to_string(value).and_then(RawValue::from_string) {
+        Ok(json) => Ok(Output::Json(json).into()),
+        Err(error) => Err(D::adopt(Refusal::Panicked {
+            cause: Cause::error("SerializationError", &error),
+            effect: candor_fault::Effect::Unknown,
+        })),
+    }
+}
+
+/// A success with exact text.
+pub fn reply_text<D: Dialect>(text: impl Into<String>) -> Result<Reply, Fault<D>> {
+    Ok(Output::Text(text.into()).into())
+}

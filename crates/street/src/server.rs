@@ -1,0 +1,82 @@
+//! What a server is: tools, and what stands on the way to them and back.
+
+use crate::{Call, Entry, Era, Tool, Tools};
+use candor_fault::{Cause, Dialect, Fault, Form, Receipt};
+use serde_json::Value;
+use std::any::Any;
+use std::future::{Future, ready};
+use std::time::Duration;
+
+/// What a guard holds for the length of a call: a place in a queue, a share of a limit.
+#[derive(Default)]
+pub struct Permit(Option<Box<dyn Any + Send>>);
+
+impl Permit {
+    /// A permit that keeps `held` until the call ends.
+    pub fn holding(held: impl Any + Send) -> Self {
+        Permit(Some(Box::new(held)))
+    }
+
+    /// Whether anything is held.
+    pub fn holds(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// One server. Only the tools are asked for; everything else has a default that does nothing.
+pub trait Server: Send + Sync + Sized + 'static {
+    /// How this server says success and failure.
+    type Dialect: Dialect;
+
+    /// The tools.
+    fn tools(&self) -> &Tools<Self>;
+
+    /// The form of failures, where the dialect has two.
+    fn form(&self, era: Era) -> Form {
+        let _ = era;
+        Form::Result
+    }
+
+    /// Who may call; looks at no argument.
+    fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Self::Dialect>> {
+        let _ = (call, tool);
+        Ok(())
+    }
+
+    /// How long a call of this tool may take.
+    fn deadline(&self, tool: &Tool<Self>) -> Option<Duration> {
+        let _ = tool;
+        None
+    }
+
+    /// Limits, once the arguments are right.
+    fn guard(
+        &self,
+        call: &Call,
+        tool: &Tool<Self>,
+        arguments: &Value,
+    ) -> impl Future<Output = Result<Permit, Fault<Self::Dialect>>> + Send {
+        let _ = (call, tool, arguments);
+        ready(Ok(Permit::default()))
+    }
+
+    /// Fills in what the raiser of a failure could not know.
+    fn complete(&self, fault: Fault<Self::Dialect>, call: &Call) -> Fault<Self::Dialect> {
+        let _ = call;
+        fault
+    }
+
+    /// Puts a call on record: durable when it returns, once a call, protocol errors too.
+    fn record(
+        &self,
+        entry: &Entry<'_, Self::Dialect>,
+    ) -> impl Future<Output = Result<Option<Receipt>, Cause>> + Send {
+        let _ = entry;
+        ready(Ok(None))
+    }
+
+    /// Writes the log line of a call; never fails, never blocks.
+    fn note(&self, entry: &Entry<'_, Self::Dialect>) {
+        let _ = entry;
+    }
+}

@@ -1,0 +1,353 @@
+//! Tools: what is listed, what is enforced, and what is run.
+
+use crate::{Call, Mark, Progress, Reply, Server};
+use candor_fault::{Cause, Dialect, Effect, Fault, Refusal};
+use candor_schema::{Schema, SchemaError};
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What a tool has of its call beside the arguments.
+#[derive(Debug, Clone)]
+pub struct Cx {
+    /// The call.
+    pub call: Arc<Call>,
+    /// To be set around every change.
+    pub mark: Mark,
+    /// Set when the call is no longer wanted.
+    pub cancel: CancellationToken,
+}
+
+impl Cx {
+    /// Where progress goes.
+    pub fn progress(&self) -> &Progress {
+        &self.call.progress
+    }
+}
+
+/// What clients are told about a tool's effects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Annotations {
+    #[serde(rename = "readOnlyHint")]
+    read_only: bool,
+    #[serde(rename = "destructiveHint")]
+    destructive: bool,
+    #[serde(rename = "idempotentHint")]
+    idempotent: bool,
+    #[serde(rename = "openWorldHint")]
+    open_world: bool,
+}
+
+type Handler<S> = dyn Fn(Arc<S>, Value, Cx) -> BoxFuture<'static, Result<Reply, Fault<<S as Server>::Dialect>>>
+    + Send
+    + Sync;
+
+/// One tool of server `S`.
+pub struct Tool<S: Server> {
+    name: &'static str,
+    description: &'static str,
+    input: Result<Schema, SchemaError>,
+    output: Option<Value>,
+    annotations: Annotations,
+    handler: Box<Handler<S>>,
+}
+
+impl<S: Server> Tool<S> {
+    /// A tool that changes nothing. `schema` is published and enforced; `T` must take whatever it
+    /// admits.
+    pub fn reading<T, F>(
+        name: &'static str,
+        description: &'static str,
+        schema: Value,
+        run: impl Fn(Arc<S>, T, Cx) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: DeserializeOwned + Send + 'static,
+        F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
+    {
+        let run = Arc::new(run);
+        let handler = move |server, arguments, cx| -> BoxFuture<'static, _> {
+            let run = Arc::clone(&run);
+            Box::pin(async move { run(server, typed::<S::Dialect, T>(arguments)?, cx).await })
+        };
+        Tool {
+            name,
+            description,
+            input: Schema::new(schema),
+            output: None,
+            annotations: Annotations {
+                read_only: true,
+                destructive: false,
+                idempotent: true,
+                open_world: false,
+            },
+            handler: Box::new(handler),
+        }
+    }
+
+    /// A tool that changes something: it sets its mark before it does.
+    pub fn writing<T, F>(
+        name: &'static str,
+        description: &'static str,
+        schema: Value,
+        run: impl Fn(Arc<S>, T, Cx) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: DeserializeOwned + Send + 'static,
+        F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
+    {
+        let mut tool = Tool::reading(name, description, schema, run);
+        tool.annotations.read_only = false;
+        tool.annotations.destructive = true;
+        tool.annotations.idempotent = false;
+        tool
+    }
+
+    /// With the schema of a success. What failures carry is admitted by the dialect's own schema,
+    /// which the server gives here too where a failing result has `structuredContent`.
+    pub fn answering(mut self, success: Value, failure: Option<Value>) -> Self {
+        self.output = Some(match failure {
+            Some(failure) => serde_json::json!({ "type": "object", "anyOf": [success, failure] }),
+            None => success,
+        });
+        self
+    }
+
+    /// The tool only adds; it destroys nothing.
+    pub fn additive(mut self) -> Self {
+        self.annotations.destructive = false;
+        self
+    }
+
+    /// The same call twice has the effect of one.
+    pub fn idempotent(mut self) -> Self {
+        self.annotations.idempotent = true;
+        self
+    }
+
+    /// The tool reaches systems outside this machine.
+    pub fn open_world(mut self) -> Self {
+        self.annotations.open_world = true;
+        self
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether the tool may change anything.
+    pub fn writes(&self) -> bool {
+        !self.annotations.read_only
+    }
+
+    /// Everything that is wrong about the arguments.
+    pub(crate) fn check(&self, arguments: &Value) -> Result<(), Refusal> {
+        match &self.input {
+            Ok(schema) => schema.check(arguments).map_err(Refusal::Arguments),
+            Err(error) => Err(Refusal::Panicked {
+                cause: Cause::error("SchemaError", error),
+                effect: Effect::None,
+            }),
+        }
+    }
+
+    pub(crate) fn run(
+        &self,
+        server: Arc<S>,
+        arguments: Value,
+        cx: Cx,
+    ) -> BoxFuture<'static, Result<Reply, Fault<S::Dialect>>> {
+        (self.handler)(server, arguments, cx)
+    }
+}
+
+impl<S: Server> fmt::Debug for Tool<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The arguments as the tool's own type. The schema has accepted them, so a type that does not is a
+/// bug of the server.
+fn typed<D: Dialect, T: DeserializeOwned>(arguments: Value) -> Result<T, Fault<D>> {
+    serde_json::from_value(arguments).map_err(|error| {
+        D::adopt(Refusal::Panicked {
+            cause: Cause::error("SchemaDisagreement", &error),
+            effect: Effect::None,
+        })
+    })
+}
+
+/// Why a list of tools cannot be served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolError {
+    /// The name does not match `^[a-zA-Z0-9_.-]{1,64}$`.
+    Name(String),
+    /// Two tools have one name, `.` and `_` taken as equal.
+    Twice(String),
+    /// The schema of the arguments cannot be used.
+    Schema(String, String),
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ToolError::Name(name) => write!(out, "the tool name `{name}` is not allowed"),
+            ToolError::Twice(name) => write!(out, "two tools are called `{name}`"),
+            ToolError::Schema(name, why) => write!(out, "the schema of `{name}`: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+/// How the names with a dot are listed; calls may use both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolNames {
+    /// As the server says them.
+    #[default]
+    Own,
+    /// With `_` for `.`, for clients that refuse dots.
+    Underscore,
+}
+
+/// The tools of one server, with its name and version.
+pub struct Tools<S: Server> {
+    name: &'static str,
+    version: &'static str,
+    names: ToolNames,
+    tools: Vec<Tool<S>>,
+}
+
+impl<S: Server> Tools<S> {
+    /// No tools yet.
+    pub fn new(name: &'static str, version: &'static str) -> Self {
+        Tools {
+            name,
+            version,
+            names: ToolNames::Own,
+            tools: Vec::new(),
+        }
+    }
+
+    /// With one more tool.
+    pub fn with(mut self, tool: Tool<S>) -> Self {
+        self.tools.push(tool);
+        self.tools.sort_by_key(|tool| tool.name);
+        self
+    }
+
+    /// With another way of listing names.
+    pub fn listed_as(mut self, names: ToolNames) -> Self {
+        self.names = names;
+        self
+    }
+
+    /// The server's name.
+    pub fn server_name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The server's version.
+    pub fn server_version(&self) -> &'static str {
+        self.version
+    }
+
+    /// Every tool, sorted by name.
+    pub fn all(&self) -> &[Tool<S>] {
+        &self.tools
+    }
+
+    /// The place of a tool; `_` for `.` is accepted.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        if let Ok(place) = self.tools.binary_search_by_key(&name, |tool| tool.name) {
+            return Some(place);
+        }
+        let spelled = |tool: &Tool<S>| tool.name.contains('.') && tool.name.replace('.', "_") == name;
+        self.tools.iter().position(spelled)
+    }
+
+    /// A known name near to this one.
+    pub(crate) fn near(&self, name: &str) -> Option<&'static str> {
+        let names = self.tools.iter().map(|tool| tool.name);
+        candor_schema::nearest(name, names)
+    }
+
+    /// What is wrong with this list, if anything.
+    pub fn verify(&self) -> Result<(), ToolError> {
+        for (place, tool) in self.tools.iter().enumerate() {
+            let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+            if tool.name.is_empty() || tool.name.len() > 64 || !tool.name.chars().all(fine) {
+                return Err(ToolError::Name(tool.name.to_owned()));
+            }
+            let spelled = tool.name.replace('.', "_");
+            let others = &self.tools[place + 1..];
+            if others.iter().any(|other| other.name.replace('.', "_") == spelled) {
+                return Err(ToolError::Twice(tool.name.to_owned()));
+            }
+            if let Err(error) = &tool.input {
+                return Err(ToolError::Schema(tool.name.to_owned(), error.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The array of `tools/list`: sorted, the same bytes every time.
+    pub fn list(&self) -> String {
+        #[derive(Serialize)]
+        struct Listed<'a> {
+            name: &'a str,
+            description: &'a str,
+            #[serde(rename = "inputSchema")]
+            input: &'a RawValue,
+            #[serde(rename = "outputSchema", skip_serializing_if = "Option::is_none")]
+            output: Option<&'a Value>,
+            annotations: Annotations,
+        }
+        let texts: Vec<_> = self.tools.iter().map(|tool| (tool, listed_schema(tool))).collect();
+        let named: Vec<_> = texts
+            .iter()
+            .map(|(tool, input)| (listed_name(tool.name, self.names), tool, input))
+            .collect();
+        let listed: Vec<_> = named
+            .iter()
+            .map(|(name, tool, input)| Listed {
+                name,
+                description: tool.description,
+                input,
+                output: tool.output.as_ref(),
+                annotations: tool.annotations,
+            })
+            .collect();
+        candor_fault::to_json(&listed)
+    }
+}
+
+fn listed_name(name: &str, names: ToolNames) -> String {
+    match names {
+        ToolNames::Own => name.to_owned(),
+        ToolNames::Underscore => name.replace('.', "_"),
+    }
+}
+
+fn listed_schema<S: Server>(tool: &Tool<S>) -> Box<RawValue> {
+    let text = tool.input.as_ref().map_or("{}", Schema::text);
+    RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+impl<S: Server> fmt::Debug for Tools<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Tools")
+            .field("server", &self.name)
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}

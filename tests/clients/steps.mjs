@@ -1,0 +1,166 @@
+// The part every Node runner shares: it reads the order from stdin, takes a
+// session through connect, list, calls and close under one time limit each,
+// and prints one JSON line per step. What a step finds out is the session's
+// business; nothing here judges it.
+
+const STEP_LIMIT_MS = 10_000;
+
+class StepTimeout extends Error {}
+
+// Runs one order. `openSession(order)` gives an object with
+//   connect(signal) -> {protocol, server},
+//   list(signal)    -> names of the tools,
+//   call({name, arguments}, signal) -> the facts of one outcome,
+//   close()         -> nothing,
+//   failure(error)  -> the facts of an outcome that came as an exception.
+export async function run(openSession) {
+  keepStdoutForReports();
+  process.on("unhandledRejection", (error) => console.error(error));
+  process.exitCode = await runOrder(openSession);
+  endOnceIdle();
+}
+
+// A client may still be ending the server it started; that keeps the process
+// alive until it is done, within one more limit.
+function endOnceIdle() {
+  setTimeout(() => process.exit(), STEP_LIMIT_MS).unref();
+}
+
+async function runOrder(openSession) {
+  let session;
+  let calls;
+  try {
+    const order = await readOrder();
+    calls = order.calls ?? [];
+    session = openSession(order);
+  } catch (error) {
+    report({ step: "connect", ok: false, ...refusal(error) });
+    return 1;
+  }
+  const connected = await step(session, (signal) => session.connect(signal));
+  if (connected.failed) {
+    report({ step: "connect", ok: false, ...connected.failed });
+    await step(session, () => session.close());
+    return 1;
+  }
+  report({ step: "connect", ok: true, ...connected.value });
+  await reportList(session);
+  await reportCalls(session, calls);
+  await reportClose(session);
+  return 0;
+}
+
+async function reportList(session) {
+  const listed = await step(session, (signal) => session.list(signal));
+  report({ step: "list", ...(listed.failed ?? { tools: listed.value }) });
+}
+
+async function reportCalls(session, calls) {
+  for (const [index, call] of calls.entries()) {
+    const done = await step(session, (signal) => session.call(call, signal));
+    report({ step: "call", index, ...(done.failed ?? done.value) });
+  }
+}
+
+async function reportClose(session) {
+  const closed = await step(session, () => session.close());
+  report({ step: "close", ok: !closed.failed, ...closed.failed });
+}
+
+// Takes one step: its value, or the facts of how it failed.
+async function step(session, action) {
+  try {
+    return { value: await limited(action) };
+  } catch (error) {
+    if (error instanceof StepTimeout) {
+      return { failed: { outcome: "refused", reason: "timeout" } };
+    }
+    return { failed: session.failure(error) };
+  }
+}
+
+function limited(action) {
+  const controller = new AbortController();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new StepTimeout());
+      controller.abort(new Error("timeout"));
+    }, STEP_LIMIT_MS);
+    Promise.resolve()
+      .then(() => action(controller.signal))
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
+}
+
+async function readOrder() {
+  let text = "";
+  for await (const chunk of process.stdin.setEncoding("utf8")) text += chunk;
+  return JSON.parse(text);
+}
+
+function report(line) {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+// Libraries write notes to the console; stdout is for the report alone.
+function keepStdoutForReports() {
+  console.log = console.info = console.debug = console.error;
+}
+
+// The facts of a refusal by the client itself.
+export function refusal(error) {
+  return { outcome: "refused", reason: describe(error) };
+}
+
+function describe(error) {
+  if (!(error instanceof Error)) return String(error);
+  const own = `${error.name}: ${error.message}`;
+  return error.cause === undefined ? own : `${own} (${describe(error.cause)})`;
+}
+
+// The facts of a tool result, in the words of the report.
+export function resultFacts(result) {
+  const { content, structuredContent, isError, _meta, ...extra } = result;
+  return {
+    outcome: "result",
+    is_error: isError ?? false,
+    content: content ?? null,
+    structured: structuredContent ?? null,
+    meta: _meta ?? null,
+    extra,
+  };
+}
+
+// Name and version of a server, without whatever else it says of itself.
+export function serverFacts(info) {
+  if (!info) return null;
+  return { name: info.name ?? null, version: info.version ?? null };
+}
+
+// Notes, per transport, whether the last answer received was a JSON-RPC
+// error. The clients throw one and the same class for errors they received
+// and for checks of their own; this tells the two apart.
+export function watchAnswers(transport) {
+  const seen = { error: false };
+  transport.onmessage = (message) => {
+    if ("result" in message || "error" in message) {
+      seen.error = "error" in message;
+    }
+  };
+  return {
+    forget: () => {
+      seen.error = false;
+    },
+    failure: (error) => (seen.error ? errorFacts(error) : refusal(error)),
+  };
+}
+
+function errorFacts(error) {
+  return {
+    outcome: "error",
+    code: error.code ?? null,
+    message: error.message,
+    data: error.data ?? null,
+  };
+}
