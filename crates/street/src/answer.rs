@@ -30,9 +30,12 @@ pub(crate) async fn answer<S: Server>(
         let unknown = Wire::unknown_tool(&call.name, near);
         return refuse(&desk, Some(&call), unknown).await;
     };
-    let span = tracing::info_span!("call", request = desk.next_call(), id = %call.id, tool = %call.name);
+    let span =
+        tracing::info_span!("call", request = desk.next_call(), id = %call.id, tool = %call.name);
     let call = Arc::new(call);
-    answer_found(desk, call, place, cancel).instrument(span).await
+    answer_found(desk, call, place, cancel)
+        .instrument(span)
+        .await
 }
 
 async fn answer_found<S: Server>(
@@ -49,7 +52,7 @@ async fn answer_found<S: Server>(
         cancel,
     };
     let limit = desk.server.deadline(tool);
-    let ended = within::<S>(limit, work(&desk, place, &cx), &cx).await;
+    let ended = within::<S>(limit, work(&desk, place, &cx), &cx, &desk.closing).await;
     let (worked, rest) = match ended {
         Ended::Worked(worked) => (worked, None),
         Ended::Cut(refusal, rest) => (Err(S::Dialect::adopt(refusal)), rest),
@@ -63,7 +66,14 @@ async fn answer_found<S: Server>(
     };
     let (answer, receipt) = end.finish(worked, None).await;
     if let Some(rest) = rest {
-        tokio::spawn(outlive(Arc::clone(&desk), cx, place, started, rest, receipt));
+        desk.running.spawn(outlive(
+            Arc::clone(&desk),
+            cx,
+            place,
+            started,
+            rest,
+            receipt,
+        ));
     }
     answer
 }
@@ -98,7 +108,7 @@ fn work<S: Server>(desk: &Arc<Desk<S>>, place: usize, cx: &Cx) -> Work<S> {
 fn parsed(call: &Call) -> Value {
     match &call.arguments {
         None => Value::Object(serde_json::Map::new()),
-        Some(text) => serde_json::from_str(text.get()).unwrap_or(Value::Null),
+        Some(text) => serde_json::from_str(text).unwrap_or(Value::Null),
     }
 }
 
@@ -122,7 +132,12 @@ enum Ended<S: Server> {
 
 /// Waits for the work, but no longer than the deadline and the caller's wish. Work whose effect has
 /// not begun is dropped; work whose effect has begun is never dropped.
-async fn within<S: Server>(limit: Option<Duration>, mut work: Work<S>, cx: &Cx) -> Ended<S> {
+async fn within<S: Server>(
+    limit: Option<Duration>,
+    mut work: Work<S>,
+    cx: &Cx,
+    closing: &CancellationToken,
+) -> Ended<S> {
     // The first try comes before any timer is made: most calls need none.
     if let Some(worked) = (&mut work).now_or_never() {
         return Ended::Worked(worked);
@@ -137,6 +152,7 @@ async fn within<S: Server>(limit: Option<Duration>, mut work: Work<S>, cx: &Cx) 
         biased;
         worked = &mut work => return Ended::Worked(worked),
         () = cx.cancel.cancelled() => Cut::Cancelled,
+        () = closing.cancelled() => Cut::Cancelled,
         () = time_is_up => Cut::Deadline,
     };
     if cx.mark.close() {
@@ -195,7 +211,11 @@ struct End<'a, S: Server> {
 
 impl<S: Server> End<'_, S> {
     /// Record, then keep or undo, then note and metrics, then the dialect: all with one instant.
-    async fn finish(&self, worked: Worked<S>, first: Option<&Receipt>) -> (Answer, Option<Receipt>) {
+    async fn finish(
+        &self,
+        worked: Worked<S>,
+        first: Option<&Receipt>,
+    ) -> (Answer, Option<Receipt>) {
         let at = self.desk.now();
         let took = self.started.elapsed();
         let server = &self.desk.server;

@@ -1,7 +1,6 @@
 //! One call as a transport hands it over.
 
 use crate::Progress;
-use serde_json::value::RawValue;
 use std::net::IpAddr;
 
 /// The two ways in which clients speak the protocol.
@@ -32,7 +31,7 @@ pub struct Client {
     /// Its version.
     pub version: Option<String>,
     /// The text of its capabilities object, in the stateless era.
-    pub capabilities: Option<Box<RawValue>>,
+    pub capabilities: Option<String>,
 }
 
 /// One call of one tool.
@@ -40,8 +39,8 @@ pub struct Client {
 pub struct Call {
     /// The tool's name as the client wrote it.
     pub name: String,
-    /// The text of the arguments; nothing stands for `{}`.
-    pub arguments: Option<Box<RawValue>>,
+    /// The text of the arguments, checked by the transport; nothing stands for `{}`.
+    pub arguments: Option<String>,
     /// The era of the request.
     pub era: Era,
     /// The request's id, the caller's own bytes.

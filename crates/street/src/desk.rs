@@ -1,7 +1,8 @@
 //! A server made ready to answer: its listing, its metrics, its clock, and the two ways in.
 
 use crate::answer::{answer, refuse};
-use crate::{Call, Clock, Metrics, Server, ToolError};
+use crate::metrics::Metrics;
+use crate::{Call, Clock, MetricsHub, Server, ToolError};
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Timestamp};
 use std::fmt;
@@ -9,7 +10,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// A server that cannot be served.
 pub type SetupError = ToolError;
@@ -19,22 +22,30 @@ pub struct Desk<S: Server> {
     pub(crate) server: Arc<S>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) metrics: Metrics,
+    pub(crate) closing: CancellationToken,
+    pub(crate) running: TaskTracker,
     list: String,
     calls: AtomicU64,
 }
 
 impl<S: Server> Desk<S> {
     /// Makes a server ready; fails where its tools cannot be listed or enforced.
-    pub fn new(server: S, clock: Arc<dyn Clock>) -> Result<Arc<Self>, SetupError> {
+    pub fn new(
+        server: S,
+        clock: Arc<dyn Clock>,
+        hub: &MetricsHub,
+    ) -> Result<Arc<Self>, SetupError> {
         let tools = server.tools();
         tools.verify()?;
         let names = tools.all().iter().map(|tool| tool.name());
-        let metrics = Metrics::new(names, S::Dialect::rows());
+        let metrics = Metrics::new(hub, names, S::Dialect::rows());
         let list = tools.list();
         Ok(Arc::new(Desk {
             server: Arc::new(server),
             clock,
             metrics,
+            closing: CancellationToken::new(),
+            running: TaskTracker::new(),
             list,
             calls: AtomicU64::new(0),
         }))
@@ -48,11 +59,6 @@ impl<S: Server> Desk<S> {
     /// The array of `tools/list`.
     pub fn list(&self) -> &str {
         &self.list
-    }
-
-    /// The metrics.
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -77,15 +83,8 @@ impl<S: Server> Desk<S> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let mut work = Box::pin(answer(Arc::clone(self), call, cancel));
-        // Nothing is lost by the idle waker: a spawned future is polled again at once.
-        match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(answer) => Some(answer),
-            Poll::Pending => {
-                tokio::spawn(async move { deliver(work.await).await });
-                None
-            }
-        }
+        let work = answer(Arc::clone(self), call, cancel);
+        self.now_or_later(work, deliver)
     }
 
     /// Answers what is no call of a tool: recorded and noted like one. `deliver` as in [`Desk::start`].
@@ -98,16 +97,54 @@ impl<S: Server> Desk<S> {
         F: Future<Output = ()> + Send + 'static,
     {
         let desk = Arc::clone(self);
-        let mut work = Box::pin(async move { refuse(&desk, None, fault).await });
+        let work = async move { refuse(&desk, None, fault).await };
+        self.now_or_later(work, deliver)
+    }
+
+    fn now_or_later<F>(
+        &self,
+        work: impl Future<Output = Answer> + Send + 'static,
+        deliver: impl FnOnce(Answer) -> F + Send + 'static,
+    ) -> Option<Answer>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut work = Box::pin(work);
+        // Nothing is lost by the idle waker: a spawned future is polled again at once.
         match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => Some(answer),
             Poll::Pending => {
-                tokio::spawn(async move { deliver(work.await).await });
+                self.running.spawn(async move { deliver(work.await).await });
                 None
             }
         }
     }
+
+    /// Waits until every call has ended, `patience` at most; what runs then is cut and recorded, but
+    /// a change that has begun is carried on for a little longer.
+    pub async fn drain(&self, patience: Duration) {
+        self.running.close();
+        if tokio::time::timeout(patience, self.running.wait())
+            .await
+            .is_ok()
+        {
+            return;
+        }
+        self.closing.cancel();
+        if tokio::time::timeout(LAST_PATIENCE, self.running.wait())
+            .await
+            .is_err()
+        {
+            tracing::error!(
+                calls = self.running.len(),
+                "calls were still running at the end"
+            );
+        }
+    }
 }
+
+/// How long cut calls have for their records.
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 impl<S: Server> fmt::Debug for Desk<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

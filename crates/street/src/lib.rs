@@ -18,7 +18,7 @@ pub use clock::Clock;
 pub use desk::{Desk, SetupError};
 pub use entry::{Entry, Outcome};
 pub use mark::{Mark, Stopped};
-pub use metrics::{METRIC_NAMES, Metrics};
+pub use metrics::{METRIC_NAMES, MetricsHub};
 pub use progress::{Progress, ProgressSink};
 pub use reply::{Pending, Reply, reply, reply_text};
 pub use server::{Permit, Server};

@@ -25,7 +25,11 @@ pub enum Stopped {
 
 impl Mark {
     pub(crate) fn new(writes: bool) -> Self {
-        Mark(Arc::new(AtomicU8::new(if writes { IDLE } else { READ_ONLY })))
+        Mark(Arc::new(AtomicU8::new(if writes {
+            IDLE
+        } else {
+            READ_ONLY
+        })))
     }
 
     /// To be called before the first step that cannot be taken back. Once the call was stopped, this

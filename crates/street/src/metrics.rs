@@ -8,7 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Every metric's name with its labels.
@@ -36,9 +36,49 @@ struct ByTool {
     tool: &'static str,
 }
 
+/// The metrics of one process, shared by its servers.
+#[derive(Clone)]
+pub struct MetricsHub {
+    registry: Arc<Registry>,
+    calls: Family<ByCode, Counter>,
+    duration: Family<ByTool, Histogram, fn() -> Histogram>,
+}
+
+impl Default for MetricsHub {
+    fn default() -> Self {
+        let mut registry = Registry::default();
+        let calls = Family::<ByCode, Counter>::default();
+        registry.register("candor_calls", "Calls by tool and code", calls.clone());
+        let duration: Family<_, _, fn() -> Histogram> =
+            Family::new_with_constructor(|| Histogram::new(BUCKETS));
+        let help = "How long calls took, by tool";
+        registry.register("candor_call_duration_seconds", help, duration.clone());
+        MetricsHub {
+            registry: Arc::new(registry),
+            calls,
+            duration,
+        }
+    }
+}
+
+impl MetricsHub {
+    /// The text of all metrics.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+impl fmt::Debug for MetricsHub {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("MetricsHub")
+    }
+}
+
 /// The metrics of one server. A counter appears with its first call.
-pub struct Metrics {
-    registry: Registry,
+pub(crate) struct Metrics {
     calls: Family<ByCode, Counter>,
     tools: Vec<&'static str>,
     rows: Vec<&'static Row>,
@@ -48,27 +88,23 @@ pub struct Metrics {
 
 impl Metrics {
     /// Metrics for these tools, whose failures have these rows.
-    pub(crate) fn new(names: impl Iterator<Item = &'static str>, own: Vec<&'static Row>) -> Self {
-        let mut registry = Registry::default();
-        let calls = Family::<ByCode, Counter>::default();
-        registry.register("candor_calls", "Calls by tool and code", calls.clone());
-        let duration = Family::<ByTool, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
-        registry.register(
-            "candor_call_duration_seconds",
-            "How long calls took, by tool",
-            duration.clone(),
-        );
+    pub(crate) fn new(
+        hub: &MetricsHub,
+        names: impl Iterator<Item = &'static str>,
+        own: Vec<&'static Row>,
+    ) -> Self {
         // The place 0 is for what is no call of a tool.
         let tools: Vec<_> = std::iter::once("").chain(names).collect();
         let times = tools
             .iter()
-            .map(|tool| duration.get_or_create(&ByTool { tool }).clone())
+            .map(|tool| hub.duration.get_or_create(&ByTool { tool }).clone())
             .collect();
         let rows: Vec<_> = own.into_iter().chain(codes::wire::ROWS).collect();
-        let found = (0..tools.len() * (rows.len() + 1)).map(|_| OnceLock::new()).collect();
+        let found = (0..tools.len() * (rows.len() + 1))
+            .map(|_| OnceLock::new())
+            .collect();
         Metrics {
-            registry,
-            calls,
+            calls: hub.calls.clone(),
             tools,
             rows,
             found,
@@ -98,19 +134,5 @@ impl Metrics {
         let code = failed.map_or_else(|| OK.to_owned(), |row| row.code.to_string());
         let tool = self.tools.get(tool).copied().unwrap_or_default();
         self.calls.get_or_create(&ByCode { tool, code }).clone()
-    }
-
-    /// The text of all metrics.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = encode(&mut text, &self.registry);
-        text
-    }
-}
-
-impl fmt::Debug for Metrics {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Metrics").field("tools", &self.tools).finish_non_exhaustive()
     }
 }

@@ -171,7 +171,9 @@ impl<S: Server> Tool<S> {
 
 impl<S: Server> fmt::Debug for Tool<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+        out.debug_struct("Tool")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -271,7 +273,8 @@ impl<S: Server> Tools<S> {
         if let Ok(place) = self.tools.binary_search_by_key(&name, |tool| tool.name) {
             return Some(place);
         }
-        let spelled = |tool: &Tool<S>| tool.name.contains('.') && tool.name.replace('.', "_") == name;
+        let spelled =
+            |tool: &Tool<S>| tool.name.contains('.') && tool.name.replace('.', "_") == name;
         self.tools.iter().position(spelled)
     }
 
@@ -290,7 +293,10 @@ impl<S: Server> Tools<S> {
             }
             let spelled = tool.name.replace('.', "_");
             let others = &self.tools[place + 1..];
-            if others.iter().any(|other| other.name.replace('.', "_") == spelled) {
+            if others
+                .iter()
+                .any(|other| other.name.replace('.', "_") == spelled)
+            {
                 return Err(ToolError::Twice(tool.name.to_owned()));
             }
             if let Err(error) = &tool.input {
@@ -312,7 +318,11 @@ impl<S: Server> Tools<S> {
             output: Option<&'a Value>,
             annotations: Annotations,
         }
-        let texts: Vec<_> = self.tools.iter().map(|tool| (tool, listed_schema(tool))).collect();
+        let texts: Vec<_> = self
+            .tools
+            .iter()
+            .map(|tool| (tool, listed_schema(tool)))
+            .collect();
         let named: Vec<_> = texts
             .iter()
             .map(|(tool, input)| (listed_name(tool.name, self.names), tool, input))

@@ -1,0 +1,341 @@
+//! One server at one path: what comes in by POST, and what is refused.
+
+use super::admit::{Admission, text};
+use super::body::{Held, Room};
+use super::respond;
+use crate::listing::Listing;
+use crate::read::{Ask, Called, Inbound, read};
+use crate::revision::{Facts, Headers};
+use crate::stdio::raw;
+use crate::write::{write, write_notification};
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use candor_fault::dialects::Wire;
+use candor_fault::{Answer, Fault};
+use candor_street::{
+    Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server,
+};
+use futures_util::stream;
+use hyper::header::{ACCEPT, HeaderName};
+use hyper::{HeaderMap, Method, Request};
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// How many progress events may wait for a slow reader; more are dropped.
+pub const PROGRESS_QUEUE: usize = 64;
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// One server over HTTP.
+#[derive(Debug)]
+pub struct Endpoint<S: Server> {
+    desk: Arc<Desk<S>>,
+    listing: Listing,
+    admission: Arc<Admission>,
+    room: Room,
+}
+
+impl<S: Server> Endpoint<S> {
+    /// A server for those whom `admission` lets in.
+    pub fn new(desk: Arc<Desk<S>>, admission: Arc<Admission>) -> Arc<Self> {
+        Arc::new(Endpoint {
+            listing: Listing::new(&desk),
+            desk,
+            admission,
+            room: Room::default(),
+        })
+    }
+
+    /// Takes the room for bodies from another endpoint: one process has one room.
+    pub(super) fn sharing(self: Arc<Self>, room: &Room) -> Arc<Self> {
+        match Arc::try_unwrap(self) {
+            Ok(own) => Arc::new(Endpoint {
+                room: room.clone(),
+                ..own
+            }),
+            Err(shared) => shared,
+        }
+    }
+
+    /// Answers one request.
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        request: Request<Body>,
+        address: IpAddr,
+    ) -> Response {
+        let (parts, body) = request.into_parts();
+        let peer = match self.admitted(&parts.method, &parts.headers, address) {
+            Ok(peer) => peer,
+            Err(fault) => return self.refuse("null", Era::Handshake, fault).await,
+        };
+        let held = match self.room.read(&parts.headers, body).await {
+            Ok(held) => held,
+            Err(fault) => return self.refuse("null", Era::Handshake, fault).await,
+        };
+        self.message(held, &parts.headers, peer).await
+    }
+
+    fn admitted(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        address: IpAddr,
+    ) -> Result<Peer, Fault<Wire>> {
+        self.admission.place(headers)?;
+        let peer = self.admission.credential(headers, address)?;
+        if method == Method::POST {
+            return Ok(peer);
+        }
+        Err(Wire::invalid_request("only POST is served here")
+            .knowing(|facts| facts.status = Some(405)))
+    }
+
+    async fn refuse(&self, id: &str, era: Era, fault: Fault<Wire>) -> Response {
+        let (sender, receiver) = oneshot::channel();
+        let deliver = |answer| async move { drop(sender.send(answer)) };
+        let answer = match self.desk.refuse(fault, deliver) {
+            Some(answer) => answer,
+            None => arrived(receiver).await,
+        };
+        respond::json(id, era, &answer)
+    }
+
+    async fn message(&self, held: Held, headers: &HeaderMap, peer: Peer) -> Response {
+        let facts = Facts::Http(Headers {
+            version: text(headers, &PROTOCOL_VERSION),
+            method: text(headers, &MCP_METHOD),
+            name: text(headers, &MCP_NAME),
+        });
+        let (id, era, called) = match read(&held.bytes, &facts) {
+            Inbound::Nothing | Inbound::Cancel { .. } => return respond::accepted(),
+            Inbound::Refused { id, era, fault } => return self.refuse(id, era, fault).await,
+            Inbound::Asked { id, era, ask } => match self.known(ask, era) {
+                Ok(called) => (id, era, called),
+                Err(answer) => return respond::json(id, era, &answer),
+            },
+        };
+        let events = takes_events(headers) && called.progress.is_some();
+        let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
+        let call = made(id, era, called, peer, events.then_some(sink));
+        let id = id.to_owned();
+        drop(held);
+        if events {
+            self.streamed(id, era, call, progress).await
+        } else {
+            self.plain(id, era, call).await
+        }
+    }
+
+    /// The answer to everything but a call.
+    fn known<'a>(&self, ask: Ask<'a>, era: Era) -> Result<Called<'a>, Answer> {
+        match ask {
+            Ask::Call(called) => Ok(called),
+            Ask::Ping => Err(self.listing.ping()),
+            Ask::Discover => Err(self.listing.discover()),
+            Ask::List => Err(self.listing.list(era)),
+            Ask::Initialize { revision, .. } => Err(self.listing.initialize(revision)),
+        }
+    }
+
+    async fn plain(&self, id: String, era: Era, call: Call) -> Response {
+        let hangup = Hangup::new(era);
+        let (sender, receiver) = oneshot::channel();
+        let deliver = |answer| async move { drop(sender.send(answer)) };
+        let answer = match self.desk.start(call, hangup.token.clone(), deliver) {
+            Some(answer) => answer,
+            None => arrived(receiver).await,
+        };
+        hangup.disarm();
+        respond::json(&id, era, &answer)
+    }
+
+    /// A call that sends progress: the first thing that comes decides between JSON and events.
+    async fn streamed(
+        &self,
+        id: String,
+        era: Era,
+        call: Call,
+        mut progress: mpsc::Receiver<Bytes>,
+    ) -> Response {
+        let hangup = Hangup::new(era);
+        let (sender, mut receiver) = oneshot::channel();
+        let deliver = |answer| async move { drop(sender.send(answer)) };
+        let answer = match self.desk.start(call, hangup.token.clone(), deliver) {
+            Some(answer) => Some(answer),
+            None => tokio::select! {
+                biased;
+                Some(first) = progress.recv() => {
+                    return respond::events(Events::stream(Some(first), progress, Ok(receiver), hangup, id, era));
+                }
+                answer = &mut receiver => answer.ok(),
+            },
+        };
+        let answer = answer.unwrap_or_else(lost);
+        match progress.try_recv() {
+            Ok(first) => respond::events(Events::stream(
+                Some(first),
+                progress,
+                Err(answer),
+                hangup,
+                id,
+                era,
+            )),
+            Err(_) => {
+                hangup.disarm();
+                respond::json(&id, era, &answer)
+            }
+        }
+    }
+}
+
+/// Progress events, then the answer, then the end.
+struct Events {
+    first: Option<Bytes>,
+    progress: mpsc::Receiver<Bytes>,
+    answer: Option<Result<oneshot::Receiver<Answer>, Answer>>,
+    hangup: Hangup,
+    id: String,
+    era: Era,
+}
+
+impl Events {
+    fn stream(
+        first: Option<Bytes>,
+        progress: mpsc::Receiver<Bytes>,
+        answer: Result<oneshot::Receiver<Answer>, Answer>,
+        hangup: Hangup,
+        id: String,
+        era: Era,
+    ) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
+        let events = Events {
+            first,
+            progress,
+            answer: Some(answer),
+            hangup,
+            id,
+            era,
+        };
+        stream::unfold(events, |mut events| async move {
+            let next = events.next().await?;
+            Some((Ok(next), events))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        // All progress is sent before the answer: its sender is gone once the call has ended.
+        if let Some(more) = self.progress.recv().await {
+            return Some(more);
+        }
+        let answer = match self.answer.take()? {
+            Ok(receiver) => arrived(receiver).await,
+            Err(answer) => answer,
+        };
+        self.hangup.disarm_now();
+        let mut message = Vec::new();
+        write(&mut message, &self.id, self.era, &answer);
+        Some(respond::event(&message))
+    }
+}
+
+/// Cancels a call of the stateless era when its connection closes.
+struct Hangup {
+    token: CancellationToken,
+    armed: bool,
+}
+
+impl Hangup {
+    fn new(era: Era) -> Self {
+        Hangup {
+            token: CancellationToken::new(),
+            armed: era == Era::Stateless,
+        }
+    }
+
+    fn disarm_now(&mut self) {
+        self.armed = false;
+    }
+
+    fn disarm(mut self) {
+        self.disarm_now();
+    }
+}
+
+impl Drop for Hangup {
+    fn drop(&mut self) {
+        if self.armed {
+            self.token.cancel();
+        }
+    }
+}
+
+async fn arrived(receiver: oneshot::Receiver<Answer>) -> Answer {
+    receiver.await.unwrap_or_else(|_| lost())
+}
+
+/// The answer of a call whose task was dropped; the process is at its end then.
+fn lost() -> Answer {
+    use candor_fault::{CallFacts, Dialect, Effect, Form, Refusal, Timestamp};
+    let fault = Wire::adopt(Refusal::Cancelled {
+        effect: Effect::Unknown,
+    });
+    let nobody = CallFacts {
+        tool: None,
+        form: Form::Protocol,
+        receipt: None,
+    };
+    Wire::failure(&fault, &nobody, Timestamp::UNIX_EPOCH)
+}
+
+fn made(
+    id: &str,
+    era: Era,
+    called: Called<'_>,
+    peer: Peer,
+    sink: Option<mpsc::Sender<Bytes>>,
+) -> Call {
+    let progress = match (called.progress.and_then(raw), sink) {
+        (Some(token), Some(sink)) => Progress::new(token, Eventual(sink)),
+        _ => Progress::default(),
+    };
+    Call {
+        name: called.name.into_owned(),
+        arguments: called.arguments.map(Into::into),
+        era,
+        id: id.to_owned(),
+        peer,
+        client: Client {
+            name: called.client_name.map(Into::into),
+            version: called.client_version.map(Into::into),
+            capabilities: called.capabilities.map(Into::into),
+        },
+        progress,
+    }
+}
+
+/// Progress as events; dropped while the client does not read.
+struct Eventual(mpsc::Sender<Bytes>);
+
+impl ProgressSink for Eventual {
+    fn report(&self, params: String) {
+        let mut message = Vec::new();
+        write_notification(&mut message, "notifications/progress", &params);
+        // Progress may be dropped; answers may not.
+        let _ = self.0.try_send(respond::event(&message));
+    }
+}
+
+fn takes_events(headers: &HeaderMap) -> bool {
+    headers.get_all(ACCEPT).iter().any(|accept| {
+        let all = accept.to_str().unwrap_or_default().split(',');
+        all.map(|kind| kind.split(';').next().unwrap_or_default().trim())
+            .any(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
+    })
+}

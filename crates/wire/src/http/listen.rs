@@ -1,0 +1,199 @@
+//! Connections: how many, how long, and how they end.
+
+use super::admit::Admission;
+use super::body::Room;
+use super::endpoint::Endpoint;
+use super::pace::{Busy, Paced};
+use super::respond;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::response::Response;
+use axum::routing::any;
+use candor_fault::dialects::Wire;
+use candor_street::{CancellationToken, MetricsHub, Server};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower_service::Service;
+
+/// How many connections are served at once; further ones wait to be accepted.
+pub const MAX_CONNECTIONS: usize = 512;
+
+/// How long a request's head may take.
+pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a connection may be idle.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long running requests have after a signal.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long accepting pauses when the process is out of file descriptors.
+const BACK_OFF: Duration = Duration::from_millis(50);
+
+/// The paths of one process: `/health`, `/metrics`, and one a server.
+#[derive(Debug)]
+pub struct Paths {
+    router: Router,
+    admission: Arc<Admission>,
+    room: Room,
+}
+
+/// Begins the paths of one process.
+pub fn router(admission: Arc<Admission>, metrics: MetricsHub, version: &'static str) -> Paths {
+    let health = health_route(Arc::clone(&admission), version);
+    let router = Router::new()
+        .route("/health", health)
+        .route("/metrics", metrics_route(Arc::clone(&admission), metrics));
+    Paths {
+        router,
+        admission,
+        room: Room::default(),
+    }
+}
+
+impl Paths {
+    /// With a server at a path.
+    pub fn with<S: Server>(mut self, path: &str, endpoint: Arc<Endpoint<S>>) -> Self {
+        let endpoint = endpoint.sharing(&self.room);
+        let serve = move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
+            Arc::clone(&endpoint).answer(request, peer.ip())
+        };
+        self.router = self.router.route(path, any(serve));
+        self
+    }
+
+    fn finished(self) -> Router {
+        let admission = self.admission;
+        let nothing = move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
+            let answer = nothing_here(&admission, &request, peer.ip());
+            async move { answer }
+        };
+        self.router.fallback(nothing)
+    }
+}
+
+fn nothing_here(admission: &Admission, request: &Request<Body>, address: IpAddr) -> Response {
+    let headers = request.headers();
+    let admitted = admission
+        .place(headers)
+        .and_then(|()| admission.credential(headers, address));
+    let fault = match admitted {
+        Err(fault) => fault,
+        Ok(_) => Wire::invalid_request("no server is at this path")
+            .knowing(|facts| facts.status = Some(404)),
+    };
+    respond::refusal(&fault)
+}
+
+fn health_route(admission: Arc<Admission>, version: &'static str) -> axum::routing::MethodRouter {
+    let body = format!("{{\"status\":\"ok\",\"version\":\"{version}\"}}\n");
+    any(move |request: Request<Body>| {
+        let answer = match admission.place(request.headers()) {
+            Ok(()) => respond::text("application/json", body.clone()),
+            Err(fault) => respond::refusal(&fault),
+        };
+        async move { answer }
+    })
+}
+
+fn metrics_route(admission: Arc<Admission>, metrics: MetricsHub) -> axum::routing::MethodRouter {
+    any(
+        move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
+            let headers = request.headers();
+            let admitted = admission
+                .place(headers)
+                .and_then(|()| admission.credential(headers, peer.ip()));
+            let answer = match admitted {
+                Ok(_) => respond::text(
+                    "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                    metrics.text(),
+                ),
+                Err(fault) => respond::refusal(&fault),
+            };
+            async move { answer }
+        },
+    )
+}
+
+/// Serves until `stop` is set, then lets running requests finish.
+pub async fn serve(listener: TcpListener, paths: Paths, stop: CancellationToken) -> io::Result<()> {
+    let router = paths.finished();
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let graceful = GracefulShutdown::new();
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            break;
+        };
+        let (stream, peer) = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(BACK_OFF).await;
+                    continue;
+                }
+            },
+            () = stop.cancelled() => break,
+        };
+        let connection = graceful.watch(connection(stream, peer, router.clone()));
+        tokio::spawn(async move {
+            // What a peer does to its own connection is no news.
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended badly");
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(PATIENCE, graceful.shutdown())
+        .await
+        .is_err()
+    {
+        tracing::warn!("some connections were still busy at the end");
+    }
+    Ok(())
+}
+
+fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+) -> hyper::server::conn::http1::Connection<
+    TokioIo<Paced>,
+    impl hyper::service::Service<
+        Request<Incoming>,
+        Response = Response,
+        Error = Infallible,
+        Future: Send,
+    > + Send,
+> {
+    // Small answers must not wait for more to come.
+    let _ = stream.set_nodelay(true);
+    let busy = Busy::default();
+    let stream = Paced::new(stream, busy.clone());
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        busy.set(true);
+        let (answer, busy) = (router.clone().call(request), busy.clone());
+        async move {
+            let answer = answer.await;
+            busy.set(false);
+            answer
+        }
+    });
+    hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service)
+}

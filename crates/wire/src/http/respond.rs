@@ -1,0 +1,87 @@
+//! Answers as HTTP responses: plain JSON, or an event stream for a call that sends progress.
+
+use crate::write::write;
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use candor_fault::dialects::Wire;
+use candor_fault::{Answer, CallFacts, Dialect, Fault, Form, Timestamp};
+use candor_street::Era;
+use futures_util::Stream;
+use hyper::StatusCode;
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use std::convert::Infallible;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// An answer to a request.
+pub(super) fn json(id: &str, era: Era, answer: &Answer) -> Response {
+    let mut body = Vec::with_capacity(512);
+    let status = write(&mut body, id, era, answer);
+    with_status(status, body)
+}
+
+fn with_status(status: u16, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, JSON);
+    match status {
+        401 => drop(headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+        405 => drop(headers.insert(ALLOW, HeaderValue::from_static("POST"))),
+        503 => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+        _ => {}
+    }
+    response
+}
+
+/// A refusal before any server was asked.
+pub(super) fn refusal(fault: &Fault<Wire>) -> Response {
+    let nobody = CallFacts {
+        tool: None,
+        form: Form::Protocol,
+        receipt: None,
+    };
+    let answer = Wire::failure(fault, &nobody, Timestamp::UNIX_EPOCH);
+    json("null", Era::Handshake, &answer)
+}
+
+/// What is accepted and not answered.
+pub(super) fn accepted() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// A text for people or for a scraper.
+pub(super) fn text(kind: &'static str, body: String) -> Response {
+    let mut response = Response::new(Body::from(body));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// An event stream.
+pub(super) fn events(
+    stream: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+) -> Response {
+    let mut response = Response::new(Body::from_stream(stream));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, EVENTS);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// One message as an event.
+pub(super) fn event(message: &[u8]) -> Bytes {
+    let mut event = Vec::with_capacity(message.len() + 24);
+    event.extend_from_slice(b"event: message\ndata: ");
+    event.extend_from_slice(message);
+    event.extend_from_slice(b"\n\n");
+    event.into()
+}

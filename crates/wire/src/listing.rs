@@ -1,0 +1,66 @@
+//! What a server says about itself: made once, the same bytes for everyone.
+
+use crate::revision::{META_SERVER, supported};
+use candor_fault::{Answer, to_json};
+use candor_street::{Desk, Era, Server};
+use std::sync::Arc;
+
+/// How long a client may keep the lists of the stateless era.
+const TTL_MS: u64 = 60_000;
+
+/// The answers to `initialize`, `ping`, `server/discover` and `tools/list`.
+#[derive(Debug)]
+pub struct Listing {
+    server_info: String,
+    discover: Arc<str>,
+    handshake_list: Arc<str>,
+    stateless_list: Arc<str>,
+    empty: Arc<str>,
+}
+
+impl Listing {
+    /// The listing of a server.
+    pub fn new<S: Server>(desk: &Desk<S>) -> Self {
+        let tools = desk.server().tools();
+        let server_info = format!(
+            r#"{{"name":{},"version":{}}}"#,
+            to_json(tools.server_name()),
+            to_json(tools.server_version())
+        );
+        let keep = format!(r#""ttlMs":{TTL_MS},"cacheScope":"public""#);
+        let discover = format!(
+            r#"{{"supportedVersions":{},"capabilities":{{"tools":{{}}}},{keep},"_meta":{{"{META_SERVER}":{server_info}}}}}"#,
+            to_json(&supported())
+        );
+        Listing {
+            discover: discover.into(),
+            handshake_list: format!(r#"{{"tools":{}}}"#, desk.list()).into(),
+            stateless_list: format!(r#"{{"tools":{},{keep}}}"#, desk.list()).into(),
+            empty: "{}".into(),
+            server_info,
+        }
+    }
+
+    pub(crate) fn initialize(&self, revision: &str) -> Answer {
+        let text = format!(
+            r#"{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{}}}"#,
+            self.server_info
+        );
+        Answer::Result(text.into())
+    }
+
+    pub(crate) fn ping(&self) -> Answer {
+        Answer::Result(Arc::clone(&self.empty))
+    }
+
+    pub(crate) fn discover(&self) -> Answer {
+        Answer::Result(Arc::clone(&self.discover))
+    }
+
+    pub(crate) fn list(&self, era: Era) -> Answer {
+        Answer::Result(Arc::clone(match era {
+            Era::Handshake => &self.handshake_list,
+            Era::Stateless => &self.stateless_list,
+        }))
+    }
+}

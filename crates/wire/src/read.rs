@@ -1,0 +1,384 @@
+//! What a message asks: bytes in, meaning out. No I/O, no clock, no state.
+
+use crate::revision::{
+    Facts, META_CAPABILITIES, META_CLIENT, META_VERSION, OFFERED_REVISION, handshake,
+};
+use crate::scan::{Flaw, Verdict, members, scan};
+use candor_fault::codes::wire as codes;
+use candor_fault::dialects::Wire;
+use candor_fault::{Fault, Shown};
+use candor_street::Era;
+use std::borrow::Cow;
+
+/// The id of an answer to what has no readable id.
+const NO_ID: &str = "null";
+
+/// What a message comes to.
+#[derive(Debug)]
+pub enum Inbound<'a> {
+    /// Nothing is to be done or answered.
+    Nothing,
+    /// The message is refused.
+    Refused {
+        /// The caller's own bytes, or `null`.
+        id: &'a str,
+        /// The era, as far as it is known.
+        era: Era,
+        /// Why.
+        fault: Fault<Wire>,
+    },
+    /// The call with this id is no longer wanted.
+    Cancel {
+        /// The caller's own bytes.
+        id: &'a str,
+    },
+    /// Something is asked.
+    Asked {
+        /// The caller's own bytes.
+        id: &'a str,
+        /// The era.
+        era: Era,
+        /// What.
+        ask: Ask<'a>,
+    },
+}
+
+/// What can be asked.
+#[derive(Debug)]
+pub enum Ask<'a> {
+    /// `initialize`, with the revision to answer.
+    Initialize {
+        /// The client's own revision where it is known, else ours.
+        revision: &'static str,
+        /// The client's name.
+        client_name: Option<Cow<'a, str>>,
+        /// The client's version.
+        client_version: Option<Cow<'a, str>>,
+    },
+    /// `ping`.
+    Ping,
+    /// `server/discover`.
+    Discover,
+    /// `tools/list`.
+    List,
+    /// `tools/call`.
+    Call(Called<'a>),
+}
+
+/// One call of a tool.
+#[derive(Debug)]
+pub struct Called<'a> {
+    /// The tool's name.
+    pub name: Cow<'a, str>,
+    /// The text of the arguments; nothing where they are absent or null.
+    pub arguments: Option<&'a str>,
+    /// The text of the token for progress.
+    pub progress: Option<&'a str>,
+    /// The client's name, where the request says it.
+    pub client_name: Option<Cow<'a, str>>,
+    /// The client's version, where the request says it.
+    pub client_version: Option<Cow<'a, str>>,
+    /// The text of the client's capabilities, where the request says them.
+    pub capabilities: Option<&'a str>,
+}
+
+/// Reads one message.
+pub fn read<'a>(bytes: &'a [u8], facts: &Facts<'_>) -> Inbound<'a> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return refused(NO_ID, codes::ParseError.fault());
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let trimmed = text.trim_matches([' ', '\t', '\r', '\n']);
+    if trimmed.is_empty() && matches!(facts, Facts::Stdio) {
+        return Inbound::Nothing;
+    }
+    match scan(text) {
+        Verdict::Fine => message(trimmed, facts),
+        Verdict::Malformed => refused(NO_ID, codes::ParseError.fault()),
+        Verdict::Flawed(Flaw::TooManyValues) => refused(NO_ID, too_large("too many JSON values")),
+        Verdict::Flawed(flaw) => refused(only_id(trimmed), Wire::invalid_request(wording(flaw))),
+    }
+}
+
+/// The refusal of a message over a limit of size.
+pub(crate) fn too_large(what: &'static str) -> Fault<Wire> {
+    Wire::invalid_request(what).knowing(|facts| facts.status = Some(413))
+}
+
+fn wording(flaw: Flaw) -> &'static str {
+    match flaw {
+        Flaw::TooDeep => "nested deeper than 128 levels",
+        Flaw::TooManyValues => "too many JSON values",
+        Flaw::LoneSurrogate => "a lone surrogate in a string",
+        Flaw::RepeatedName => "a member name twice in one object",
+        Flaw::NumberRange => "a number too large for a double",
+    }
+}
+
+fn refused(id: &str, fault: Fault<Wire>) -> Inbound<'_> {
+    Inbound::Refused {
+        id,
+        era: Era::Handshake,
+        fault,
+    }
+}
+
+/// The id of a message that is refused, if there is exactly one and it can be read.
+fn only_id(text: &str) -> &str {
+    let mut ids = members(text).filter(|(name, _)| *name == "id");
+    match (ids.next(), ids.next()) {
+        (Some((_, id)), None) if is_id(id) => id,
+        _ => NO_ID,
+    }
+}
+
+/// Whether a text is a string that can be read, or an integer without fraction and exponent.
+fn is_id(text: &str) -> bool {
+    if text.starts_with('"') {
+        return scan(text) == Verdict::Fine;
+    }
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A string's value; nothing where the text is no string.
+fn string(text: &str) -> Option<Cow<'_, str>> {
+    let inside = text.strip_prefix('"')?.strip_suffix('"')?;
+    if !inside.contains('\\') {
+        return Some(Cow::Borrowed(inside));
+    }
+    serde_json::from_str::<String>(text).ok().map(Cow::Owned)
+}
+
+#[derive(Default)]
+struct Message<'a> {
+    jsonrpc: Option<&'a str>,
+    id: Option<&'a str>,
+    method: Option<&'a str>,
+    params: Option<&'a str>,
+}
+
+fn message<'a>(text: &'a str, facts: &Facts<'_>) -> Inbound<'a> {
+    if text.starts_with('[') {
+        return refused(NO_ID, Wire::invalid_request("batches are not supported"));
+    }
+    if !text.starts_with('{') {
+        return refused(NO_ID, Wire::invalid_request("a request is an object"));
+    }
+    let mut message = Message::default();
+    for (name, value) in members(text) {
+        match name {
+            "jsonrpc" => message.jsonrpc = Some(value),
+            "id" => message.id = Some(value),
+            "method" => message.method = Some(value),
+            "params" => message.params = Some(value),
+            _ => {}
+        }
+    }
+    let id = match message.id {
+        Some(id) if !is_id(id) => {
+            return refused(
+                NO_ID,
+                Wire::invalid_request("id must be a string or an integer"),
+            );
+        }
+        id => id,
+    };
+    if message.jsonrpc.and_then(string).as_deref() != Some("2.0") {
+        return refused(
+            id.unwrap_or(NO_ID),
+            Wire::invalid_request("jsonrpc must be \"2.0\""),
+        );
+    }
+    let Some(method) = message.method.and_then(string) else {
+        return refused(
+            id.unwrap_or(NO_ID),
+            Wire::invalid_request("method must be a string"),
+        );
+    };
+    match id {
+        Some(id) => request(id, &method, message.params, facts),
+        None => notification(&method, message.params),
+    }
+}
+
+fn notification<'a>(method: &str, params: Option<&'a str>) -> Inbound<'a> {
+    if method != "notifications/cancelled" {
+        return Inbound::Nothing;
+    }
+    let mut requests = members(params.unwrap_or_default()).filter(|(name, _)| *name == "requestId");
+    match requests.next() {
+        Some((_, id)) if is_id(id) => Inbound::Cancel { id },
+        _ => Inbound::Nothing,
+    }
+}
+
+/// The members of `params` that matter.
+#[derive(Default)]
+struct Params<'a> {
+    name: Option<&'a str>,
+    arguments: Option<&'a str>,
+    revision: Option<&'a str>,
+    client: Option<&'a str>,
+    cursor: Option<&'a str>,
+    meta: Meta<'a>,
+}
+
+/// The members of `_meta` that matter.
+#[derive(Default)]
+struct Meta<'a> {
+    version: Option<Cow<'a, str>>,
+    capabilities: Option<&'a str>,
+    client: Option<&'a str>,
+    progress: Option<&'a str>,
+}
+
+impl<'a> Params<'a> {
+    fn read(text: &'a str) -> Result<Self, Fault<Wire>> {
+        if !text.starts_with('{') {
+            return Err(Wire::invalid_params("params must be an object"));
+        }
+        let mut params = Params::default();
+        for (name, value) in members(text) {
+            match name {
+                "name" => params.name = Some(value),
+                "arguments" if value != "null" => params.arguments = Some(value),
+                "protocolVersion" => params.revision = Some(value),
+                "clientInfo" => params.client = Some(value),
+                "cursor" if value != "null" => params.cursor = Some(value),
+                "_meta" if value.starts_with('{') => params.meta = Meta::read(value)?,
+                "_meta" => return Err(Wire::invalid_params("params._meta must be an object")),
+                _ => {}
+            }
+        }
+        Ok(params)
+    }
+}
+
+impl<'a> Meta<'a> {
+    fn read(text: &'a str) -> Result<Self, Fault<Wire>> {
+        let mut meta = Meta::default();
+        for (name, value) in members(text) {
+            match name {
+                META_VERSION => {
+                    let version = string(value);
+                    meta.version = Some(version.ok_or_else(|| {
+                        Wire::invalid_params("the protocolVersion in params._meta must be a string")
+                    })?);
+                }
+                META_CAPABILITIES if value.starts_with('{') => meta.capabilities = Some(value),
+                META_CLIENT => meta.client = Some(value),
+                "progressToken" if is_id(value) => meta.progress = Some(value),
+                _ => {}
+            }
+        }
+        Ok(meta)
+    }
+}
+
+/// Name and version of `clientInfo`.
+fn client(text: Option<&str>) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
+    let mut found = (None, None);
+    for (name, value) in members(text.unwrap_or_default()) {
+        match name {
+            "name" => found.0 = string(value),
+            "version" => found.1 = string(value),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn request<'a>(
+    id: &'a str,
+    method: &str,
+    params: Option<&'a str>,
+    facts: &Facts<'_>,
+) -> Inbound<'a> {
+    let mut era = Era::Handshake;
+    match asked(method, params, facts, &mut era) {
+        Ok(ask) => Inbound::Asked { id, era, ask },
+        Err(fault) => Inbound::Refused { id, era, fault },
+    }
+}
+
+fn asked<'a>(
+    method: &str,
+    params: Option<&'a str>,
+    facts: &Facts<'_>,
+    era: &mut Era,
+) -> Result<Ask<'a>, Fault<Wire>> {
+    let read = params.map(Params::read);
+    // What is wrong about the parameters matters only where the method exists.
+    let none = Meta::default();
+    let meta = match &read {
+        Some(Ok(params)) => &params.meta,
+        _ => &none,
+    };
+    *era = facts.era(meta.version.as_deref(), meta.capabilities.is_some())?;
+    let called = match &read {
+        Some(Ok(params)) if method == "tools/call" => params.name.and_then(string),
+        _ => None,
+    };
+    if *era == Era::Stateless {
+        facts.mirrors(method, called.as_deref())?;
+    }
+    match (method, *era) {
+        ("initialize", Era::Handshake) => initialize(read.transpose()?),
+        ("ping", Era::Handshake) => read.transpose().map(|_| Ask::Ping),
+        ("server/discover", Era::Stateless) => read.transpose().map(|_| Ask::Discover),
+        ("tools/list", _) => list(read.transpose()?),
+        ("tools/call", _) => call(read.transpose()?, called),
+        _ => Err(facts.unknown_method(method, *era)),
+    }
+}
+
+fn initialize<'a>(params: Option<Params<'a>>) -> Result<Ask<'a>, Fault<Wire>> {
+    let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
+    let revision = params
+        .revision
+        .and_then(string)
+        .ok_or_else(|| Wire::invalid_params("params.protocolVersion must be a string"))?;
+    let (client_name, client_version) = client(params.client);
+    Ok(Ask::Initialize {
+        revision: handshake(&revision).unwrap_or(OFFERED_REVISION),
+        client_name,
+        client_version,
+    })
+}
+
+fn list<'a>(params: Option<Params<'a>>) -> Result<Ask<'a>, Fault<Wire>> {
+    match params.and_then(|params| params.cursor) {
+        None => Ok(Ask::List),
+        Some(_) => Err(Wire::invalid_params(
+            "params.cursor is not one of this server's",
+        )),
+    }
+}
+
+fn call<'a>(
+    params: Option<Params<'a>>,
+    name: Option<Cow<'a, str>>,
+) -> Result<Ask<'a>, Fault<Wire>> {
+    let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
+    let name = match (params.name, name) {
+        (_, Some(name)) => name,
+        (None, None) => return Err(Wire::invalid_params("params.name is missing")),
+        (Some(_), None) => return Err(Wire::invalid_params("params.name must be a string")),
+    };
+    let (client_name, client_version) = client(params.meta.client);
+    Ok(Ask::Call(Called {
+        name,
+        arguments: params.arguments,
+        progress: params.meta.progress,
+        client_name,
+        client_version,
+        capabilities: params.meta.capabilities,
+    }))
+}
+
+/// The refusal of an id that is in flight already.
+pub(crate) fn id_in_flight() -> Fault<Wire> {
+    let said = Shown::from("Invalid Request: ").then("this id is in flight already");
+    codes::InvalidRequest.fault().saying(said)
+}

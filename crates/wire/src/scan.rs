@@ -1,0 +1,591 @@
+//! The one validating scan of a message, before anything looks into it: grammar, depth, count,
+//! surrogates, repeated names, numbers out of range. It never recurses and keeps no values.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// How deep a message may nest.
+pub const MAX_DEPTH: usize = 128;
+
+/// How many JSON values a message may have.
+pub const MAX_VALUES: usize = 100_000;
+
+/// From this many names on, an object's names are looked up in a set.
+const LINEAR_NAMES: usize = 16;
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Acceptable JSON.
+    Fine,
+    /// Not JSON.
+    Malformed,
+    /// Grammatical JSON that is refused all the same.
+    Flawed(Flaw),
+}
+
+/// Why grammatical JSON is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// Nested deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// More than [`MAX_VALUES`] values; what follows was not looked at.
+    TooManyValues,
+    /// A surrogate without its other half.
+    LoneSurrogate,
+    /// A member name twice in one object.
+    RepeatedName,
+    /// A number that no double can hold.
+    NumberRange,
+}
+
+/// Scans a whole message.
+pub fn scan(text: &str) -> Verdict {
+    let mut scanner = Scanner::new(text);
+    match scanner.document() {
+        Ok(()) => scanner.flaw.map_or(Verdict::Fine, Verdict::Flawed),
+        Err(Stop::Malformed) => Verdict::Malformed,
+        Err(Stop::TooManyValues) => Verdict::Flawed(Flaw::TooManyValues),
+    }
+}
+
+enum Stop {
+    Malformed,
+    TooManyValues,
+}
+
+/// What the grammar allows next.
+enum Expect {
+    Value,
+    ValueOrEnd,
+    NameOrEnd,
+    Name,
+    CommaOrEnd,
+}
+
+/// An open array, or an open object with the place of its first name.
+enum Frame<'a> {
+    Array,
+    Object {
+        first: usize,
+        set: Option<HashSet<Cow<'a, str>>>,
+    },
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    values: usize,
+    flaw: Option<Flaw>,
+    frames: Vec<Frame<'a>>,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(text: &'a str) -> Self {
+        Scanner {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            values: 0,
+            flaw: None,
+            frames: Vec::new(),
+            names: Vec::new(),
+        }
+    }
+
+    fn document(&mut self) -> Result<(), Stop> {
+        let mut expect = Expect::Value;
+        loop {
+            let byte = self.next_token().ok_or(Stop::Malformed)?;
+            expect = match (expect, byte) {
+                (Expect::ValueOrEnd, b']') | (Expect::NameOrEnd, b'}') => self.close(byte)?,
+                (Expect::CommaOrEnd, b']' | b'}') => self.close(byte)?,
+                (Expect::CommaOrEnd, b',') => self.comma(),
+                (Expect::Value | Expect::ValueOrEnd, _) => self.value(byte)?,
+                (Expect::Name | Expect::NameOrEnd, b'"') => self.name()?,
+                _ => return Err(Stop::Malformed),
+            };
+            if self.frames.is_empty() {
+                return self.rest_is_blank();
+            }
+        }
+    }
+
+    /// The next byte that is no white space; it is left where it is.
+    fn next_token(&mut self) -> Option<u8> {
+        while let Some(byte) = self.bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                return Some(*byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    fn rest_is_blank(&mut self) -> Result<(), Stop> {
+        match self.next_token() {
+            None => Ok(()),
+            Some(_) => Err(Stop::Malformed),
+        }
+    }
+
+    fn flawed(&mut self, flaw: Flaw) {
+        self.flaw.get_or_insert(flaw);
+    }
+
+    fn comma(&mut self) -> Expect {
+        self.at += 1;
+        match self.frames.last() {
+            Some(Frame::Object { .. }) => Expect::Name,
+            _ => Expect::Value,
+        }
+    }
+
+    fn close(&mut self, byte: u8) -> Result<Expect, Stop> {
+        self.at += 1;
+        match (self.frames.pop(), byte) {
+            (Some(Frame::Array), b']') => {}
+            (Some(Frame::Object { first, .. }), b'}') => self.names.truncate(first),
+            _ => return Err(Stop::Malformed),
+        }
+        Ok(Expect::CommaOrEnd)
+    }
+
+    fn value(&mut self, byte: u8) -> Result<Expect, Stop> {
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(Stop::TooManyValues);
+        }
+        match byte {
+            b'{' => {
+                let first = self.names.len();
+                self.open(Frame::Object { first, set: None });
+                return Ok(Expect::NameOrEnd);
+            }
+            b'[' => {
+                self.open(Frame::Array);
+                return Ok(Expect::ValueOrEnd);
+            }
+            b'"' => drop(self.string()?),
+            b't' => self.word("true")?,
+            b'f' => self.word("false")?,
+            b'n' => self.word("null")?,
+            _ => self.number()?,
+        }
+        Ok(Expect::CommaOrEnd)
+    }
+
+    fn open(&mut self, frame: Frame<'a>) {
+        self.at += 1;
+        self.frames.push(frame);
+        if self.frames.len() > MAX_DEPTH {
+            self.flawed(Flaw::TooDeep);
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Result<(), Stop> {
+        let end = self.at + word.len();
+        if self.bytes.get(self.at..end) != Some(word.as_bytes()) {
+            return Err(Stop::Malformed);
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    fn name(&mut self) -> Result<Expect, Stop> {
+        let name = self.string()?;
+        self.remember(name);
+        if self.next_token() != Some(b':') {
+            return Err(Stop::Malformed);
+        }
+        self.at += 1;
+        Ok(Expect::Value)
+    }
+
+    /// Notes a name of the innermost object, and whether it was there before.
+    fn remember(&mut self, name: &'a str) {
+        let Some(Frame::Object { first, set }) = self.frames.last_mut() else {
+            return;
+        };
+        let known = &self.names[*first..];
+        let repeated = match set {
+            Some(set) => !set.insert(unescaped(name)),
+            None if known.len() < LINEAR_NAMES => known.iter().any(|other| same_name(other, name)),
+            None => {
+                let all: HashSet<_> = known.iter().map(|other| unescaped(other)).collect();
+                !set.insert(all).insert(unescaped(name))
+            }
+        };
+        self.names.push(name);
+        if repeated {
+            self.flawed(Flaw::RepeatedName);
+        }
+    }
+
+    /// A string's text between its quotes, escapes as they are.
+    fn string(&mut self) -> Result<&'a str, Stop> {
+        let start = self.at + 1;
+        self.at = start;
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    let text = self.text.get(start..self.at).ok_or(Stop::Malformed)?;
+                    self.at += 1;
+                    return Ok(text);
+                }
+                Some(b'\\') => self.escape()?,
+                None | Some(0..0x20) => return Err(Stop::Malformed),
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Stop> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(b'u') => {
+                let unit = self.unit(self.at)?;
+                self.at += 6;
+                match unit {
+                    0xD800..0xDC00 => self.low_surrogate()?,
+                    0xDC00..0xE000 => self.flawed(Flaw::LoneSurrogate),
+                    _ => {}
+                }
+            }
+            _ => return Err(Stop::Malformed),
+        }
+        Ok(())
+    }
+
+    /// The second half after a high surrogate; what is no second half stays where it is.
+    fn low_surrogate(&mut self) -> Result<(), Stop> {
+        if self.bytes.get(self.at..self.at + 2) != Some(b"\\u") {
+            self.flawed(Flaw::LoneSurrogate);
+            return Ok(());
+        }
+        match self.unit(self.at)? {
+            0xDC00..0xE000 => self.at += 6,
+            _ => self.flawed(Flaw::LoneSurrogate),
+        }
+        Ok(())
+    }
+
+    /// The four digits of the escape at `at`.
+    fn unit(&self, at: usize) -> Result<u32, Stop> {
+        let digits = self.bytes.get(at + 2..at + 6).ok_or(Stop::Malformed)?;
+        let mut unit = 0;
+        for digit in digits {
+            let value = (*digit as char).to_digit(16).ok_or(Stop::Malformed)?;
+            unit = unit * 16 + value;
+        }
+        Ok(unit)
+    }
+
+    fn number(&mut self) -> Result<(), Stop> {
+        let start = self.at;
+        if self.bytes.get(self.at) == Some(&b'-') {
+            self.at += 1;
+        }
+        match self.bytes.get(self.at) {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits()?,
+            _ => return Err(Stop::Malformed),
+        }
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        self.check_range(start);
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), Stop> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        if self.at == start {
+            Err(Stop::Malformed)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn check_range(&mut self, start: usize) {
+        let number = &self.text[start..self.at];
+        let may_be_large =
+            number.len() > 300 || number.bytes().any(|byte| matches!(byte, b'e' | b'E'));
+        if may_be_large && number.parse::<f64>().is_ok_and(f64::is_infinite) {
+            self.flawed(Flaw::NumberRange);
+        }
+    }
+}
+
+/// A name with its escapes resolved; one that cannot be resolved is refused for that anyway.
+fn unescaped(name: &str) -> Cow<'_, str> {
+    if !name.contains('\\') {
+        return Cow::Borrowed(name);
+    }
+    serde_json::from_str::<String>(&format!("\"{name}\"")).map_or(Cow::Borrowed(name), Cow::Owned)
+}
+
+fn same_name(one: &str, other: &str) -> bool {
+    if one.contains('\\') || other.contains('\\') {
+        return unescaped(one) == unescaped(other);
+    }
+    one == other
+}
+
+/// The members of an object in a scanned text, in order: each name without its quotes and escapes
+/// as they are, and the text of its value. Nothing for a value that is no object.
+pub fn members(object: &str) -> Members<'_> {
+    let object = object.trim_ascii();
+    let inside = object
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    Members {
+        rest: inside.unwrap_or_default(),
+    }
+}
+
+/// See [`members`].
+#[derive(Debug)]
+pub struct Members<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.trim_ascii_start();
+        let name_end = string_end(rest.as_bytes())?;
+        let name = rest.get(1..name_end - 1)?;
+        let value = rest.get(name_end..)?.trim_ascii_start().strip_prefix(':')?;
+        let value = value.trim_ascii_start();
+        let end = value_end(value.as_bytes());
+        let after = value.get(end..)?.trim_ascii_start();
+        self.rest = after.strip_prefix(',').unwrap_or_default();
+        Some((name, value.get(..end)?.trim_ascii_end()))
+    }
+}
+
+/// Where the string that begins at the first byte ends, its quotes included.
+fn string_end(bytes: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        let step = memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        at += step;
+        if bytes.get(at) == Some(&b'"') {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+/// Where the value that begins at the first byte ends.
+fn value_end(bytes: &[u8]) -> usize {
+    let mut depth = 0usize;
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at += string_end(&bytes[at..]).unwrap_or(bytes.len() - at);
+                if depth == 0 {
+                    return at;
+                }
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            b',' if depth == 0 => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    #[test]
+    fn what_is_json_and_what_is_not() {
+        for fine in [
+            "0",
+            " [] ",
+            "{}",
+            r#"{"a":[1,-2.5e3,"\u00e9\ud83d\ude00",null]}"#,
+            "-0",
+            "\"\"",
+        ] {
+            assert_eq!(scan(fine), Verdict::Fine, "{fine}");
+        }
+        for broken in [
+            "",
+            " ",
+            "{",
+            "[1,]",
+            "{\"a\":}",
+            "{\"a\"}",
+            "01",
+            "1.",
+            "-",
+            "+1",
+            "1e",
+            "tru",
+            "nulll",
+            "[1 2]",
+            "{\"a\":1,}",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"\n\"",
+            "\"",
+            "]",
+            "{]",
+            "[}",
+            "1 1",
+            "'a'",
+            "\u{feff}1",
+        ] {
+            assert_eq!(scan(broken), Verdict::Malformed, "{broken}");
+        }
+    }
+
+    #[test]
+    fn grammatical_flaws_are_told_apart() {
+        let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+        assert_eq!(scan(&deep(MAX_DEPTH)), Verdict::Fine);
+        assert_eq!(scan(&deep(MAX_DEPTH + 1)), Verdict::Flawed(Flaw::TooDeep));
+        assert_eq!(scan(&"[".repeat(MAX_DEPTH + 1)), Verdict::Malformed);
+        for lone in [
+            r#""\ud800""#,
+            r#""\udc00""#,
+            r#""\ud800\u0041""#,
+            r#"{"\ud800":1}"#,
+        ] {
+            assert_eq!(scan(lone), Verdict::Flawed(Flaw::LoneSurrogate), "{lone}");
+        }
+        for twice in [
+            r#"{"a":1,"a":2}"#,
+            r#"{"a":1,"\u0061":2}"#,
+            r#"[{"b":{"c":1,"c":1}}]"#,
+        ] {
+            assert_eq!(scan(twice), Verdict::Flawed(Flaw::RepeatedName), "{twice}");
+        }
+        assert_eq!(scan(r#"{"a":{"a":1},"b":{"a":1}}"#), Verdict::Fine);
+        assert_eq!(scan("1e400"), Verdict::Flawed(Flaw::NumberRange));
+        assert_eq!(scan(&"9".repeat(400)), Verdict::Flawed(Flaw::NumberRange));
+        assert_eq!(scan("1e-400"), Verdict::Fine);
+    }
+
+    #[test]
+    fn values_are_counted() {
+        let list = |n: usize| format!("[{}]", vec!["1"; n].join(","));
+        assert_eq!(scan(&list(MAX_VALUES - 1)), Verdict::Fine);
+        assert_eq!(
+            scan(&list(MAX_VALUES)),
+            Verdict::Flawed(Flaw::TooManyValues)
+        );
+    }
+
+    #[test]
+    fn many_names_are_compared_with_a_set() {
+        let object = |extra: &str| {
+            let names: Vec<_> = (0..5000).map(|n| format!("\"n{n}\":0")).collect();
+            format!("{{{}{extra}}}", names.join(","))
+        };
+        assert_eq!(scan(&object("")), Verdict::Fine);
+        assert_eq!(
+            scan(&object(",\"n7\":0")),
+            Verdict::Flawed(Flaw::RepeatedName)
+        );
+        assert_eq!(
+            scan(&object(",\"\\u006e7\":0")),
+            Verdict::Flawed(Flaw::RepeatedName)
+        );
+    }
+
+    #[test]
+    fn members_are_the_texts_of_an_object() {
+        let found: Vec<_> =
+            members(r#" { "a" : [1,{"x":"}"}] , "b\"c":"d,e" ,"n":-1.5 } "#).collect();
+        assert_eq!(
+            found,
+            [
+                ("a", r#"[1,{"x":"}"}]"#),
+                ("b\\\"c", "\"d,e\""),
+                ("n", "-1.5")
+            ]
+        );
+        assert_eq!(members("{}").count(), 0);
+        assert_eq!(members("[1]").count(), 0);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(6, 40, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                proptest::collection::hash_map(".{0,6}", inner, 0..5)
+                    .prop_map(|all| Value::Object(all.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_is_fine_and_its_members_are_found(value in any_json(), pretty: bool) {
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            let text = text.unwrap();
+            prop_assert_eq!(scan(&text), Verdict::Fine);
+            if let Value::Object(object) = &value {
+                let found: Vec<_> = members(&text)
+                    .map(|(name, value)| (unescaped(name).into_owned(), serde_json::from_str::<Value>(value).unwrap()))
+                    .collect();
+                let real: Vec<_> = object.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+                prop_assert_eq!(found, real);
+            }
+        }
+
+        // serde_json is the oracle for the grammar; what it refuses beyond that is told apart.
+        #[test]
+        fn damaged_texts_are_judged_like_the_oracle(value in any_json(), at: prop::sample::Index, with in "[\\]\\[{}\",:0-9a-z\\\\.+ -]{0,2}") {
+            let mut text = serde_json::to_string(&value).unwrap();
+            let mut place = at.index(text.len() + 1);
+            while !text.is_char_boundary(place) { place -= 1; }
+            let end = (place + 1..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(place);
+            text.replace_range(place..end, &with);
+            let oracle = serde_json::from_str::<Value>(&text).is_ok();
+            match scan(&text) {
+                Verdict::Fine => prop_assert!(oracle, "{}", text),
+                Verdict::Malformed => prop_assert!(!oracle, "{}", text),
+                Verdict::Flawed(Flaw::RepeatedName) => prop_assert!(oracle),
+                Verdict::Flawed(_) => prop_assert!(!oracle),
+            }
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! MCP over stdin and stdout. One thread reads, answers what needs no waiting, and writes it; what
+//! needs waiting is a task, and its answer is written by a second thread.
+
+use crate::listing::Listing;
+use crate::read::{Ask, Called, Inbound, id_in_flight, read, too_large};
+use crate::revision::Facts;
+use crate::write::{write, write_notification};
+use candor_fault::dialects::Wire;
+use candor_fault::{Answer, Fault};
+use candor_street::{
+    Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server,
+};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+
+/// How long a line may be.
+pub const MAX_LINE: usize = 16 * 1024 * 1024;
+
+/// How many calls may wait at once; then no further line is read.
+pub const MAX_WAITING: usize = 1024;
+
+/// How many answers of waiting calls may wait for a client that does not read.
+pub const MAX_QUEUED: usize = 256;
+
+/// How long running calls have after the end of stdin, or after a signal.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+type Output = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// Serves one connection until its input ends or `stop` is set, then lets running calls finish.
+pub async fn serve<S: Server>(
+    desk: Arc<Desk<S>>,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let output: Output = Arc::new(Mutex::new(Box::new(output)));
+    let (late, queue) = mpsc::channel(MAX_QUEUED);
+    let link = Arc::new(Link {
+        listing: Listing::new(&desk),
+        desk: Arc::clone(&desk),
+        late,
+        waiting: Arc::new(Semaphore::new(MAX_WAITING)),
+        flights: Mutex::new(HashMap::new()),
+        client: Mutex::new(Client::default()),
+        stop: stop.clone(),
+    });
+    let (ended, end) = oneshot::channel();
+    let reading = (Arc::clone(&link), Arc::clone(&output), Handle::current());
+    thread::Builder::new().name("stdin".into()).spawn(move || {
+        let (link, output, handle) = reading;
+        // The other side may have stopped waiting: then nobody wants to know.
+        let _ = ended.send(read_lines(&link, input, &output, &handle));
+    })?;
+    let (flushed, flush) = oneshot::channel();
+    thread::Builder::new()
+        .name("stdout".into())
+        .spawn(move || {
+            let _ = flushed.send(write_late(queue, &output));
+        })?;
+    let read = tokio::select! {
+        read = end => read.unwrap_or(Ok(())),
+        () = stop.cancelled() => Ok(()),
+    };
+    desk.drain(PATIENCE).await;
+    let written = async {
+        // A queue that is gone has been written already.
+        let _ = link.late.send(Late::Last).await;
+        flush.await.unwrap_or(Ok(()))
+    };
+    // A client that does not read cannot keep the process.
+    tokio::time::timeout(PATIENCE, written)
+        .await
+        .unwrap_or(Ok(()))?;
+    read
+}
+
+/// One connection.
+struct Link<S: Server> {
+    desk: Arc<Desk<S>>,
+    listing: Listing,
+    late: mpsc::Sender<Late>,
+    waiting: Arc<Semaphore>,
+    flights: Mutex<HashMap<String, CancellationToken>>,
+    client: Mutex<Client>,
+    stop: CancellationToken,
+}
+
+/// What the second thread writes.
+enum Late {
+    Line(Vec<u8>),
+    Last,
+}
+
+fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is guarded here is whole after every statement, so a poisoned lock holds good data.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write_out(output: &Output, bytes: &[u8]) -> io::Result<()> {
+    let mut output = locked(output);
+    output.write_all(bytes)?;
+    output.flush()
+}
+
+fn write_late(mut queue: mpsc::Receiver<Late>, output: &Output) -> io::Result<()> {
+    let mut batch = Vec::new();
+    while let Some(first) = queue.blocking_recv() {
+        batch.clear();
+        let mut next = Some(first);
+        let mut last = false;
+        while let Some(late) = next {
+            match late {
+                Late::Line(line) => batch.extend_from_slice(&line),
+                Late::Last => last = true,
+            }
+            next = if batch.len() < CHUNK {
+                queue.try_recv().ok()
+            } else {
+                None
+            };
+        }
+        write_out(output, &batch)?;
+        if last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Reads until the end of the input; answers that are ready are written when no whole line is left.
+fn read_lines<S: Server>(
+    link: &Arc<Link<S>>,
+    mut input: impl Read,
+    output: &Output,
+    handle: &Handle,
+) -> io::Result<()> {
+    let _inside = handle.enter();
+    let mut lines = Lines::default();
+    let mut answers = Vec::with_capacity(CHUNK);
+    loop {
+        let end = lines.fill(&mut input)? == 0;
+        while let Some(line) = lines.next(end) {
+            let flow = match line {
+                Line::Whole(bytes) => link.take(bytes, &mut answers, handle),
+                Line::TooLong => link.refuse(
+                    NO_ID,
+                    Era::Handshake,
+                    too_large("the line is too long"),
+                    &mut answers,
+                ),
+            };
+            if flow.is_break() || answers.len() >= CHUNK {
+                write_out(output, &answers)?;
+                answers.clear();
+            }
+            if flow.is_break() {
+                return Ok(());
+            }
+        }
+        if !answers.is_empty() {
+            write_out(output, &answers)?;
+            answers.clear();
+        }
+        if end || link.stop.is_cancelled() {
+            return Ok(());
+        }
+    }
+}
+
+const NO_ID: &str = "null";
+
+/// Cuts input into lines without ever holding more than one line's limit.
+#[derive(Default)]
+struct Lines {
+    /// Holds input in `start..end`; what lies behind is room for more.
+    buffer: Vec<u8>,
+    start: usize,
+    searched: usize,
+    end: usize,
+    skipping: bool,
+}
+
+enum Line<'a> {
+    Whole(&'a [u8]),
+    TooLong,
+}
+
+impl Lines {
+    /// Reads some more; 0 at the end.
+    fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.searched -= self.start;
+        self.end -= self.start;
+        self.start = 0;
+        if self.buffer.len() < self.end + CHUNK {
+            self.buffer.resize(self.end + CHUNK, 0);
+        }
+        loop {
+            match input.read(&mut self.buffer[self.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(read) => {
+                    self.end += read;
+                    return Ok(read);
+                }
+            }
+        }
+    }
+
+    /// The next whole line; at the end of the input also a last one without its newline.
+    fn next(&mut self, ended: bool) -> Option<Line<'_>> {
+        loop {
+            let newline = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
+            let (from, until) = match newline {
+                Some(step) => (self.start, self.searched + step),
+                None if ended && self.start < self.end => (self.start, self.end),
+                None => return self.unfinished(),
+            };
+            self.start = (until + 1).min(self.end);
+            self.searched = self.start;
+            if std::mem::take(&mut self.skipping) {
+                // The rest of a line that was refused already.
+                continue;
+            }
+            if until - from > MAX_LINE {
+                return Some(Line::TooLong);
+            }
+            return self.buffer.get(from..until).map(Line::Whole);
+        }
+    }
+
+    /// There is no newline yet: a line that is too long already is refused and forgotten.
+    fn unfinished(&mut self) -> Option<Line<'_>> {
+        self.searched = self.end;
+        let too_long = self.end - self.start > MAX_LINE;
+        if too_long || self.skipping {
+            self.start = self.end;
+        }
+        if too_long && !std::mem::replace(&mut self.skipping, true) {
+            // The room of the long line is given back.
+            self.buffer = Vec::new();
+            (self.start, self.searched, self.end) = (0, 0, 0);
+            return Some(Line::TooLong);
+        }
+        None
+    }
+}
+
+impl<S: Server> Link<S> {
+    /// Takes one line; what can be answered at once is appended to `answers`.
+    fn take(
+        self: &Arc<Self>,
+        line: &[u8],
+        answers: &mut Vec<u8>,
+        handle: &Handle,
+    ) -> ControlFlow<()> {
+        match read(line, &Facts::Stdio) {
+            Inbound::Nothing => {}
+            Inbound::Cancel { id } => {
+                if let Some(cancel) = locked(&self.flights).get(id) {
+                    cancel.cancel();
+                }
+            }
+            Inbound::Refused { id, era, fault } => return self.refuse(id, era, fault, answers),
+            Inbound::Asked { id, era, ask } => match self.known(ask, era) {
+                Err(answer) => put(answers, id, era, &answer),
+                Ok(called) => return self.call(id, era, called, answers, handle),
+            },
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The answer to everything but a call.
+    fn known<'a>(&self, ask: Ask<'a>, era: Era) -> Result<Called<'a>, Answer> {
+        match ask {
+            Ask::Call(called) => Ok(called),
+            Ask::Ping => Err(self.listing.ping()),
+            Ask::Discover => Err(self.listing.discover()),
+            Ask::List => Err(self.listing.list(era)),
+            Ask::Initialize {
+                revision,
+                client_name,
+                client_version,
+            } => {
+                let mut client = locked(&self.client);
+                client.name = client_name.map(Into::into);
+                client.version = client_version.map(Into::into);
+                Err(self.listing.initialize(revision))
+            }
+        }
+    }
+
+    fn refuse(
+        self: &Arc<Self>,
+        id: &str,
+        era: Era,
+        fault: Fault<Wire>,
+        answers: &mut Vec<u8>,
+    ) -> ControlFlow<()> {
+        let (link, own) = (Arc::clone(self), id.to_owned());
+        let deliver = move |answer: Answer| async move { link.send_late(&own, era, &answer).await };
+        if let Some(answer) = self.desk.refuse(fault, deliver) {
+            put(answers, id, era, &answer);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn call(
+        self: &Arc<Self>,
+        id: &str,
+        era: Era,
+        called: Called<'_>,
+        answers: &mut Vec<u8>,
+        handle: &Handle,
+    ) -> ControlFlow<()> {
+        let Some(place) = self.place(handle) else {
+            return ControlFlow::Break(());
+        };
+        let cancel = CancellationToken::new();
+        {
+            let mut flights = locked(&self.flights);
+            if flights.contains_key(id) {
+                drop(flights);
+                return self.refuse(id, era, id_in_flight(), answers);
+            }
+            flights.insert(id.to_owned(), cancel.clone());
+        }
+        let call = self.made(id, era, called);
+        let (link, own, wanted) = (Arc::clone(self), id.to_owned(), cancel.clone());
+        let deliver = move |answer: Answer| async move {
+            link.land(&own);
+            if !wanted.is_cancelled() {
+                link.send_late(&own, era, &answer).await;
+            }
+            drop(place);
+        };
+        if let Some(answer) = self.desk.start(call, cancel, deliver) {
+            self.land(id);
+            put(answers, id, era, &answer);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A place among the waiting calls; nothing where the connection ends before there is one.
+    fn place(&self, handle: &Handle) -> Option<OwnedSemaphorePermit> {
+        if let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() {
+            return Some(place);
+        }
+        handle.block_on(async {
+            tokio::select! {
+                place = Arc::clone(&self.waiting).acquire_owned() => place.ok(),
+                () = self.stop.cancelled() => None,
+            }
+        })
+    }
+
+    fn made(self: &Arc<Self>, id: &str, era: Era, called: Called<'_>) -> Call {
+        let client = match called.client_name {
+            None => locked(&self.client).clone(),
+            name => Client {
+                name: name.map(Into::into),
+                version: called.client_version.map(Into::into),
+                capabilities: called.capabilities.map(Into::into),
+            },
+        };
+        let progress = match called.progress.and_then(raw) {
+            None => Progress::default(),
+            Some(token) => Progress::new(token, LateProgress(self.late.clone())),
+        };
+        Call {
+            name: called.name.into_owned(),
+            arguments: called.arguments.map(Into::into),
+            era,
+            id: id.to_owned(),
+            peer: Peer {
+                may_write: true,
+                ..Peer::default()
+            },
+            client,
+            progress,
+        }
+    }
+
+    fn land(&self, id: &str) {
+        locked(&self.flights).remove(id);
+    }
+
+    async fn send_late(&self, id: &str, era: Era, answer: &Answer) {
+        let mut line = Vec::new();
+        put(&mut line, id, era, answer);
+        // A queue that is gone belongs to a connection that has ended.
+        let _ = self.late.send(Late::Line(line)).await;
+    }
+}
+
+/// Progress of a call on this connection; dropped while the client does not read.
+struct LateProgress(mpsc::Sender<Late>);
+
+impl ProgressSink for LateProgress {
+    fn report(&self, params: String) {
+        let mut line = Vec::new();
+        write_notification(&mut line, "notifications/progress", &params);
+        line.push(b'\n');
+        // Progress may be dropped; answers may not.
+        let _ = self.0.try_send(Late::Line(line));
+    }
+}
+
+fn put(answers: &mut Vec<u8>, id: &str, era: Era, answer: &Answer) {
+    write(answers, id, era, answer);
+    answers.push(b'\n');
+}
+
+/// A scanned text as a raw value of its own.
+pub(crate) fn raw(text: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(text.to_owned()).ok()
+}

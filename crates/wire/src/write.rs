@@ -1,0 +1,102 @@
+//! Answers as bytes: fixed member order, the caller's own id, one line.
+
+use candor_fault::{Answer, ErrorBody, to_json};
+use candor_street::Era;
+
+/// Appends the answer to `out` and gives the HTTP status that goes with it.
+pub fn write(out: &mut Vec<u8>, id: &str, era: Era, answer: &Answer) -> u16 {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(id.as_bytes());
+    let status = match answer {
+        Answer::Result(result) => {
+            write_result(out, era, result);
+            200
+        }
+        Answer::Error(error) => {
+            write_error(out, error);
+            error.status
+        }
+    };
+    out.push(b'}');
+    status
+}
+
+fn write_result(out: &mut Vec<u8>, era: Era, result: &str) {
+    out.extend_from_slice(br#","result":"#);
+    let members = match era {
+        Era::Handshake => None,
+        Era::Stateless => result.strip_prefix('{'),
+    };
+    let Some(members) = members else {
+        out.extend_from_slice(result.as_bytes());
+        return;
+    };
+    out.extend_from_slice(br#"{"resultType":"complete""#);
+    if members != "}" {
+        out.push(b',');
+    }
+    out.extend_from_slice(members.as_bytes());
+}
+
+fn write_error(out: &mut Vec<u8>, error: &ErrorBody) {
+    out.extend_from_slice(br#","error":{"code":"#);
+    out.extend_from_slice(error.code.to_string().as_bytes());
+    out.extend_from_slice(br#","message":"#);
+    out.extend_from_slice(to_json(&error.message).as_bytes());
+    if let Some(data) = &error.data {
+        out.extend_from_slice(br#","data":"#);
+        out.extend_from_slice(data.as_bytes());
+    }
+    out.push(b'}');
+}
+
+/// Appends a notification with these parameters.
+pub fn write_notification(out: &mut Vec<u8>, method: &str, params: &str) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":""#);
+    out.extend_from_slice(method.as_bytes());
+    out.extend_from_slice(br#"","params":"#);
+    out.extend_from_slice(params.as_bytes());
+    out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(era: Era, answer: &Answer) -> (String, u16) {
+        let mut out = Vec::new();
+        let status = write(&mut out, "\"a\"", era, answer);
+        (String::from_utf8(out).unwrap(), status)
+    }
+
+    #[test]
+    fn results_say_that_they_are_complete_in_the_stateless_era() {
+        let full = Answer::Result("{\"a\":1}".into());
+        let empty = Answer::Result("{}".into());
+        assert_eq!(
+            written(Era::Handshake, &full).0,
+            r#"{"jsonrpc":"2.0","id":"a","result":{"a":1}}"#
+        );
+        assert_eq!(
+            written(Era::Stateless, &full).0,
+            r#"{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete","a":1}}"#
+        );
+        assert_eq!(
+            written(Era::Stateless, &empty).0,
+            r#"{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete"}}"#
+        );
+    }
+
+    #[test]
+    fn errors_have_a_fixed_order_and_a_status() {
+        let answer = Answer::Error(Box::new(ErrorBody {
+            code: -32602,
+            message: "a \"b\"".into(),
+            data: Some("[1]".into()),
+            status: 400,
+        }));
+        let wanted =
+            r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32602,"message":"a \"b\"","data":[1]}}"#;
+        assert_eq!(written(Era::Stateless, &answer), (wanted.to_owned(), 400));
+    }
+}
