@@ -1,0 +1,160 @@
+//! `candor explain`: what a code means, whether to retry, whether anything happened, what to do.
+
+use super::{Trouble, print};
+use anstyle::{AnsiColor, Style};
+use candor_fault::{Effect, Retry, Row, Ruled, codes};
+use clap::Args;
+use std::fmt::Write;
+
+/// Show what a code means, whether to retry, and what to do
+///
+/// Without a code: the table of all of them. A code that several dialects have is shown for each;
+/// DIALECT/CODE picks one.
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// A code or its name, with its dialect or without: cache_missing, orders/3001, github/-32002
+    #[arg(value_name = "[DIALECT/]CODE", allow_hyphen_values = true)]
+    code: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const CODE: Style = AnsiColor::Cyan.on_default().bold();
+
+impl ExplainArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let rows = match &self.code {
+            None => codes::all().into_iter().flat_map(|(_, rows)| rows).collect(),
+            Some(key) => found(key)?,
+        };
+        let text = match (self.json, &self.code) {
+            (true, _) => pretty(&rows)?,
+            (false, None) => table(),
+            (false, Some(_)) => rows.iter().map(|row| page(row)).collect::<Vec<_>>().join("\n"),
+        };
+        print(text.as_bytes())
+    }
+}
+
+fn pretty(rows: &[&Row]) -> Result<String, Trouble> {
+    let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)?;
+    Ok(text + "\n")
+}
+
+fn found(key: &str) -> Result<Vec<&'static Row>, Trouble> {
+    let rows = codes::find(key);
+    if !rows.is_empty() {
+        return Ok(rows);
+    }
+    let known: Vec<String> = known_keys();
+    let near = candor_schema::nearest(key, known.iter().map(String::as_str));
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`? `candor explain` lists every code"),
+        None => String::from("`candor explain` lists every code"),
+    };
+    Err(Trouble::new(format!("there is no code `{}`", key.escape_debug())).hinting(help))
+}
+
+fn known_keys() -> Vec<String> {
+    let rows = codes::all().into_iter().flat_map(|(_, rows)| rows);
+    rows.flat_map(|row| [row.name.to_owned(), row.code.to_string(), format!("{}/{}", row.dialect, row.code)])
+        .collect()
+}
+
+fn retry(row: &Row) -> &'static str {
+    match row.retry {
+        Ruled::Fixed(retry) => retry.word(),
+        Ruled::Asked => "varies",
+    }
+}
+
+fn effect(row: &Row) -> &'static str {
+    match row.effect {
+        Ruled::Fixed(effect) => effect.word(),
+        Ruled::Asked => "varies",
+    }
+}
+
+/// What each server is for, in the order of the registries.
+fn about(section: &str) -> &'static str {
+    match section {
+        "context" => "deterministic context under a token budget",
+        "github" => "repositories, pull requests, commits",
+        "workspace" => "governed edits: plans, roles, policy, audit",
+        "orders" => "order systems behind adapters",
+        "wire" => "what is refused before any tool is asked",
+        _ => "every server built on these crates, beside its own codes",
+    }
+}
+
+fn table() -> String {
+    let mut out = String::from(
+        "Every failure answers five questions: class (who has to act), code, retry, effect\n\
+         (whether anything happened) and remedy (what to do).\n",
+    );
+    for (section, rows) in codes::all() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "\n{BOLD}{section}{BOLD:#}  {DIM}{}{DIM:#}", about(section));
+        let width = rows.iter().map(|row| row.code.to_string().len()).max().unwrap_or(0);
+        for row in rows {
+            let code = row.code.to_string();
+            let _ = writeln!(
+                out,
+                "  {CODE}{code:width$}{CODE:#}  {:8}  {:12}  {:6}  {}",
+                row.class.word(),
+                retry(row),
+                effect(row),
+                row.message
+            );
+        }
+    }
+    out + "\ncandor explain CODE shows one of them; --json prints everything.\n"
+}
+
+fn retry_sentence(row: &Row) -> &'static str {
+    match row.retry {
+        Ruled::Fixed(Retry::Never) => "never: it fails again, whatever you do",
+        Ruled::Fixed(Retry::AfterChange) => "after_change: something has to change first",
+        Ruled::Fixed(Retry::SameCall) => "same_call: the same call may be sent again at once",
+        Ruled::Fixed(Retry::AfterDelay) => "after_delay: the same call may be sent again after a wait",
+        Ruled::Asked => "varies: each failure says it",
+    }
+}
+
+fn effect_sentence(row: &Row) -> &'static str {
+    match row.effect {
+        Ruled::Fixed(Effect::None) => "none: nothing was changed",
+        Ruled::Fixed(Effect::Done) => "done: the change was made",
+        Ruled::Fixed(Effect::Unknown) => "unknown: it cannot be known whether the change was made",
+        Ruled::Asked => "varies: each failure says it",
+    }
+}
+
+fn page(row: &Row) -> String {
+    let mut out = format!("{CODE}{}/{}{CODE:#}", row.dialect, row.code);
+    if row.name != row.code.to_string() {
+        out += &format!("  {}", row.name);
+    }
+    out += &format!("\n\n{}\n\n", row.meaning);
+    let mut line = |label: &str, text: &str| out += &format!("  {BOLD}{label:9}{BOLD:#} {text}\n");
+    line("class", row.class.word());
+    line("retry", retry_sentence(row));
+    line("effect", effect_sentence(row));
+    line("message", row.message);
+    line("remedy", row.remedy);
+    if let Some(category) = row.category {
+        line("category", category);
+    }
+    if let Some(exit) = row.exit {
+        line("exit code", &exit.to_string());
+    }
+    line("stability", if row.frozen { "frozen: this row never changes" } else { "may still change" });
+    for (place, reason) in row.reasons.iter().enumerate() {
+        let label = if place == 0 { "reasons" } else { "" };
+        line(label, &format!("{}: {}", reason.name, reason.meaning));
+    }
+    out
+}

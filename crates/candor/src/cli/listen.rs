@@ -1,0 +1,66 @@
+//! What every command that listens has in common: address, hosts, tokens.
+
+use super::Trouble;
+use candor_wire::http::{Admission, Secret};
+use clap::Args;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+#[derive(Debug, Args)]
+pub(super) struct ListenArgs {
+    /// The port; 0 takes any free one
+    #[arg(long, default_value_t = 8788)]
+    port: u16,
+    /// The address; one that others can reach needs --bearer-file
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    bind: IpAddr,
+    /// A file with the token that clients must show as `Authorization: Bearer …`
+    #[arg(long, value_name = "FILE")]
+    bearer_file: Option<PathBuf>,
+    /// A further name under which clients may reach this server (repeatable)
+    #[arg(long, value_name = "HOST")]
+    allowed_host: Vec<String>,
+    /// A further web origin whose pages may call this server (repeatable)
+    #[arg(long, value_name = "ORIGIN")]
+    allowed_origin: Vec<String>,
+}
+
+impl ListenArgs {
+    /// What the arguments ask of everybody who comes.
+    pub(super) fn admission(&self) -> Result<Arc<Admission>, Trouble> {
+        let bearer = self.bearer_file.as_deref().map(secret).transpose()?;
+        if !self.bind.is_loopback() && bearer.is_none() {
+            let message = format!("{} can be reached by others, and no token is asked of them", self.bind);
+            return Err(Trouble::new(message).hinting("add --bearer-file FILE, or leave out --bind"));
+        }
+        Ok(Arc::new(Admission {
+            bound: Some(self.bind),
+            allowed_hosts: self.allowed_host.clone(),
+            allowed_origins: self.allowed_origin.clone(),
+            bearer,
+            write_bearer: None,
+        }))
+    }
+
+    pub(super) async fn bind(&self) -> std::io::Result<TcpListener> {
+        TcpListener::bind(SocketAddr::new(self.bind, self.port)).await
+    }
+
+    /// A sentence about an address that cannot be had.
+    pub(super) fn cannot_bind(&self, error: &std::io::Error) -> Trouble {
+        let address = SocketAddr::new(self.bind, self.port);
+        Trouble::new(format!("cannot listen on {address}: {error}"))
+            .hinting("take another port with --port, or any free one with --port 0")
+    }
+}
+
+fn secret(path: &Path) -> Result<Secret, Trouble> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Trouble::new(format!("cannot read the token in {}: {error}", path.display())))?;
+    Secret::new(&text).ok_or_else(|| {
+        Trouble::new(format!("the token in {} is empty", path.display()))
+            .hinting("write one line into it, for example from `openssl rand -hex 32`")
+    })
+}

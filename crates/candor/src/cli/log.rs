@@ -1,0 +1,74 @@
+//! The log: where it goes, how much of it, and, behind a feature, to a collector.
+
+use super::Trouble;
+use clap::Args;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry};
+
+#[derive(Debug, Args)]
+pub(super) struct LogArgs {
+    /// How much is logged to stderr: off, error, warn, info, debug or trace
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", env = "CANDOR_LOG", hide_env_values = true)]
+    log: LevelFilter,
+    /// How log lines look
+    #[arg(long, global = true, value_name = "FORM", default_value = "text", value_enum)]
+    log_form: Form,
+    /// Send spans to an OpenTelemetry collector at this URL (OTLP over HTTP), e.g. http://127.0.0.1:4318/v1/traces
+    #[cfg(feature = "otel")]
+    #[arg(long, global = true, value_name = "URL")]
+    otlp: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// Keeps the log's way out open; what is still inside leaves when this is dropped.
+#[derive(Debug)]
+pub(super) struct Flushed {
+    #[cfg(feature = "otel")]
+    _spans: Option<super::otlp::Spans>,
+}
+
+type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+impl LogArgs {
+    pub(super) fn start(&self) -> Result<Flushed, Trouble> {
+        let lines = tracing_subscriber::fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_target(false);
+        let lines: BoxLayer = match self.form() {
+            Form::Text => lines.with_ansi(is_terminal()).with_filter(self.log).boxed(),
+            Form::Json => lines.json().with_filter(self.log).boxed(),
+        };
+        #[cfg(feature = "otel")]
+        {
+            let (spans, layer) = super::otlp::start(self.otlp.as_deref())?;
+            let all: Vec<BoxLayer> = [lines].into_iter().chain(layer).collect();
+            // A second start in one process keeps the first log.
+            let _ = tracing_subscriber::registry().with(all).try_init();
+            Ok(Flushed { _spans: spans })
+        }
+        #[cfg(not(feature = "otel"))]
+        {
+            // A second start in one process keeps the first log.
+            let _ = tracing_subscriber::registry().with(lines).try_init();
+            Ok(Flushed {})
+        }
+    }
+
+    fn form(&self) -> Form {
+        self.log_form
+    }
+}
+
+fn is_terminal() -> bool {
+    use anstream::AutoStream;
+    AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
+}

@@ -1,0 +1,147 @@
+//! The command line: what was typed, then what is done about it.
+
+mod explain;
+mod listen;
+mod log;
+#[cfg(feature = "otel")]
+mod otlp;
+mod playground;
+mod serve;
+
+use crate::host::{complain, hint, quiet_panics};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Exit code of a wrong command line, and of everything that has no code of its own.
+const USAGE: u8 = 1;
+
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CANDOR_COMMIT"), ")");
+
+/// Tools for AI agents whose every failure is a contract.
+///
+/// Each failure has a stable code, the same bytes for the same cause, and says whether to retry and
+/// whether anything happened. `candor explain` shows every code; `candor serve` starts the servers.
+#[derive(Debug, Parser)]
+#[command(name = "candor", version = VERSION, arg_required_else_help = true, subcommand_required = true)]
+#[command(after_help = AFTER_HELP)]
+pub struct Cli {
+    #[command(flatten)]
+    log: log::LogArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 done, 1 wrong usage or a failure to start. Answers go to stdout, talk to stderr.
+
+Try:
+  candor serve                      start everything on 127.0.0.1:8788
+  candor explain orders/3001        what a code means and what to do
+  candor playground                 a server on stdio that fails to order";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show what a code means, whether to retry, and what to do
+    Explain(explain::ExplainArgs),
+    /// Start every server that works without configuration, over HTTP
+    Serve(serve::ServeArgs),
+    /// Start a server that fails to order, for authors of clients
+    Playground(playground::PlaygroundArgs),
+    /// Print the completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// A failure of a command, for the person at the terminal.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Trouble {
+    fn new(message: impl Into<String>) -> Self {
+        Trouble {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    fn hinting(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Trouble::new(error.to_string())
+    }
+}
+
+/// The grammar of the command line, for the documentation.
+pub fn grammar() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs the program with these arguments.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    quiet_panics();
+    let done = cli.log.start().and_then(|_flushed| act(cli.command));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(trouble) => {
+            complain(&trouble.message);
+            if let Some(help) = &trouble.hint {
+                hint(help);
+            }
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn act(command: Command) -> Result<(), Trouble> {
+    match command {
+        Command::Explain(explain) => explain.run(),
+        Command::Serve(serve) => serve.run(),
+        Command::Playground(playground) => playground.run(),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "candor", &mut script);
+            print(&script)
+        }
+    }
+}
+
+/// Help and version are answers; everything else is a mistake, and stdout stays empty.
+fn usage(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        _ => {
+            // clap writes mistakes, and the help after no arguments at all, to stderr.
+            let _ = error.print();
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+/// Writes an answer to stdout. A reader that went away early is no failure: `candor explain | head`.
+fn print(bytes: &[u8]) -> Result<(), Trouble> {
+    let mut out = anstream::stdout();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}

@@ -1,0 +1,68 @@
+//! `candor playground`: the server that fails to order.
+
+use super::Trouble;
+use super::listen::ListenArgs;
+use crate::host::{run, stdio_server, system_clock};
+use crate::playground::{Failures, Playground};
+use candor_street::{Desk, MetricsHub};
+use candor_wire::http::{Endpoint, PATIENCE, router, serve};
+use clap::Args;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Start a server that fails to order, for authors of clients
+///
+/// Tools: echo, fail (every code of every dialect), flaky (a script of successes and failures), hang,
+/// panic, flood. On stdio unless --http is given.
+#[derive(Debug, Args)]
+pub(super) struct PlaygroundArgs {
+    /// Listen on HTTP at /mcp instead of stdio
+    #[arg(long)]
+    http: bool,
+    /// The form of failures where a dialect has two
+    #[arg(long, value_enum, default_value_t = Failures::Auto)]
+    failures: Failures,
+    /// Give every call this many milliseconds
+    #[arg(long, value_name = "MS")]
+    deadline_ms: Option<u64>,
+    /// Also offer the fixtures of the MCP conformance suite
+    #[arg(long)]
+    conformance: bool,
+    #[command(flatten)]
+    listen: ListenArgs,
+}
+
+impl PlaygroundArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let deadline = self.deadline_ms.map(Duration::from_millis);
+        let server = Playground::new(self.failures, deadline, self.conformance);
+        if !self.http {
+            return Ok(stdio_server(server)?);
+        }
+        let admission = self.listen.admission()?;
+        let metrics = MetricsHub::default();
+        let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+        let mut unbound = None;
+        run(|stop| async {
+            let listener = match self.listen.bind().await {
+                Ok(listener) => listener,
+                Err(error) => {
+                    unbound = Some(self.listen.cannot_bind(&error));
+                    return Ok(());
+                }
+            };
+            announce(&listener.local_addr()?.to_string());
+            let endpoint = Endpoint::new(desk.clone(), admission.clone());
+            let paths = router(admission, metrics, super::VERSION).with("/mcp", endpoint);
+            serve(listener, paths, stop).await?;
+            desk.drain(PATIENCE).await;
+            Ok(())
+        })?;
+        unbound.map_or(Ok(()), Err)
+    }
+}
+
+fn announce(address: &str) {
+    // Where stderr is gone there is nobody to tell.
+    let _ = writeln!(io::stderr(), "playground listening on http://{address}/mcp");
+}

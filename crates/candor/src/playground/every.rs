@@ -1,0 +1,122 @@
+//! All dialects in one: a failure keeps the dialect it was raised in, and is answered in it.
+
+use candor_fault::codes::{self, candor as core};
+use candor_fault::dialects::{Candor, Context, Github, Orders, Wire, Workspace};
+use candor_fault::{
+    Answer, CallFacts, Code, Dialect, Effect, Fault, Output, Refusal, Retry, Row, Timestamp,
+};
+use std::sync::LazyLock;
+
+/// The neutral dialect without codes of anybody's own.
+pub(super) type Neutral = Candor<core::Code>;
+
+/// The dialect of the playground.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Every;
+
+/// Every row of every registry.
+static ROWS: LazyLock<Vec<Row>> =
+    LazyLock::new(|| codes::all().iter().flat_map(|(_, rows)| *rows).copied().collect());
+
+static CODES: LazyLock<Vec<EveryCode>> = LazyLock::new(|| (0..ROWS.len()).map(EveryCode).collect());
+
+/// A code of any dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EveryCode(usize);
+
+impl EveryCode {
+    /// The code of another registry's row.
+    fn of(row: &Row) -> Self {
+        let same = |known: &Row| (known.dialect, known.code) == (row.dialect, row.code);
+        EveryCode(ROWS.iter().position(same).unwrap_or_default())
+    }
+}
+
+impl Code for EveryCode {
+    fn rows() -> &'static [Row] {
+        &ROWS
+    }
+
+    fn all() -> &'static [Self] {
+        &CODES
+    }
+
+    fn row(self) -> &'static Row {
+        &ROWS[self.0]
+    }
+}
+
+macro_rules! any_fault {
+    ($($variant:ident($dialect:ty) = $section:literal),* $(,)?) => {
+        /// A failure of one of the dialects.
+        #[derive(Debug, Clone)]
+        pub(crate) enum AnyFault { $($variant(Fault<$dialect>)),* }
+
+        $(impl From<Fault<$dialect>> for Fault<Every> {
+            fn from(fault: Fault<$dialect>) -> Self {
+                let code = EveryCode::of(fault.row());
+                let every = Fault::replay(code, fault.retry(), fault.effect());
+                every.knowing(|facts| *facts = Some(AnyFault::$variant(fault)))
+            }
+        })*
+
+        impl AnyFault {
+            fn answer(&self, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+                match self { $(AnyFault::$variant(fault) => <$dialect>::failure(fault, call, at)),* }
+            }
+        }
+
+        /// The failure with this code of this dialect; the row's own answers win over the given ones.
+        pub(super) fn replayed(
+            section: &str, code: &str, retry: Retry, effect: Effect, wait: Option<std::time::Duration>,
+        ) -> Option<Fault<Every>> {
+            match section {
+                $($section => replay::<$dialect>(code, retry, effect, wait).map(Fault::from),)*
+                _ => None,
+            }
+        }
+    };
+}
+any_fault!(
+    Context(Context) = "context",
+    Github(Github) = "github",
+    Workspace(Workspace) = "workspace",
+    Orders(Orders) = "orders",
+    Wire(Wire) = "wire",
+    Neutral(Neutral) = "candor",
+);
+
+fn replay<D: Dialect>(
+    code: &str,
+    retry: Retry,
+    effect: Effect,
+    wait: Option<std::time::Duration>,
+) -> Option<Fault<D>> {
+    let named = |known: &&D::Code| known.row().code.to_string() == code || known.row().name == code;
+    let code = D::Code::all().iter().find(named)?;
+    let fault = Fault::replay(*code, retry, effect);
+    Some(match wait {
+        Some(wait) => fault.after(wait),
+        None => fault,
+    })
+}
+
+impl Dialect for Every {
+    type Code = EveryCode;
+    type Facts = Option<AnyFault>;
+
+    fn adopt(refusal: Refusal) -> Fault<Self> {
+        Neutral::adopt(refusal).into()
+    }
+
+    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+        match fault.facts() {
+            Some(own) => own.answer(call, at),
+            None => Neutral::failure(&core::Internal.fault(fault.effect()), call, at),
+        }
+    }
+
+    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+        Neutral::success(output, call)
+    }
+}

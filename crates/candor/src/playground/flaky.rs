@@ -1,0 +1,132 @@
+//! Scripts of a flaky tool: each call with the same script and seed does the next step.
+
+use super::every::{Every, replayed};
+use candor_fault::{Effect, Fault, Retry};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How many scripts are remembered; the oldest is forgotten first.
+const MAX_SCRIPTS: usize = 256;
+
+/// The longest delay of a step.
+const MAX_DELAY_MS: u64 = 60_000;
+
+/// How far each script has come.
+#[derive(Debug, Default)]
+pub(super) struct Scripts(Mutex<VecDeque<(String, u64, u64)>>);
+
+impl Scripts {
+    /// The number of this call of this script, from 0 on.
+    pub(super) fn advance(&self, script: &[String], seed: u64) -> u64 {
+        let key = script.join("\n");
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, _, calls)) = known.iter_mut().find(|(text, own, _)| *text == key && *own == seed) {
+            *calls += 1;
+            return *calls;
+        }
+        if known.len() == MAX_SCRIPTS {
+            known.pop_front();
+        }
+        known.push_back((key, seed, 0));
+        0
+    }
+}
+
+/// One step of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Succeeds.
+    Ok,
+    /// Fails with a code.
+    Fail(String, String),
+    /// Succeeds after a while.
+    Delay(Duration),
+    /// Panics.
+    Panic,
+    /// Does the step in so many of a hundred cases, else succeeds.
+    Maybe(u8, Box<Step>),
+}
+
+impl Step {
+    /// Reads `ok`, `fail DIALECT/CODE`, `delay MS`, `panic`, or `maybe PERCENT STEP`.
+    pub(super) fn read(text: &str) -> Option<Step> {
+        let (word, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        match word {
+            "ok" if rest.is_empty() => Some(Step::Ok),
+            "panic" if rest.is_empty() => Some(Step::Panic),
+            "fail" => {
+                let (section, code) = rest.split_once('/')?;
+                failure(section, code).map(|_| Step::Fail(section.into(), code.into()))
+            }
+            "delay" => {
+                let millis = rest.parse().ok().filter(|millis| *millis <= MAX_DELAY_MS)?;
+                Some(Step::Delay(Duration::from_millis(millis)))
+            }
+            "maybe" => {
+                let (percent, step) = rest.split_once(' ')?;
+                let percent = percent.parse().ok().filter(|percent| *percent <= 100)?;
+                // A chance within a chance would only be a smaller chance.
+                let step = Step::read(step).filter(|step| !matches!(step, Step::Maybe(..)))?;
+                Some(Step::Maybe(percent, Box::new(step)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The step that is really done by call number `call`.
+    pub(super) fn decided(self, seed: u64, call: u64) -> Step {
+        match self {
+            Step::Maybe(percent, step) => {
+                let mut random = fastrand::Rng::with_seed(seed ^ call.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                if random.u8(0..100) < percent { *step } else { Step::Ok }
+            }
+            step => step,
+        }
+    }
+}
+
+/// The failure of a step: nothing happened, and the same call may be sent again where the row is open.
+pub(super) fn failure(section: &str, code: &str) -> Option<Fault<Every>> {
+    replayed(section, code, Retry::SameCall, Effect::None, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_read() {
+        assert_eq!(Step::read("ok"), Some(Step::Ok));
+        assert_eq!(Step::read(" fail orders/3001"), Some(Step::Fail("orders".into(), "3001".into())));
+        assert_eq!(Step::read("delay 5"), Some(Step::Delay(Duration::from_millis(5))));
+        assert_eq!(Step::read("maybe 30 panic"), Some(Step::Maybe(30, Box::new(Step::Panic))));
+        for wrong in ["", "fail", "fail x/1", "delay -1", "delay 60001", "maybe 101 ok", "maybe 5 maybe 5 ok", "ok ok"] {
+            assert_eq!(Step::read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_seed_decides_the_same_way_every_time() {
+        let draw = |seed| -> Vec<Step> {
+            let step = Step::Maybe(50, Box::new(Step::Panic));
+            (0..64).map(|call| step.clone().decided(seed, call)).collect()
+        };
+        assert_eq!(draw(7), draw(7));
+        assert_ne!(draw(7), draw(8));
+        assert!(draw(7).contains(&Step::Ok) && draw(7).contains(&Step::Panic));
+    }
+
+    #[test]
+    fn each_script_counts_for_itself_and_few_are_kept() {
+        let scripts = Scripts::default();
+        let script = vec!["ok".to_owned()];
+        assert_eq!(scripts.advance(&script, 1), 0);
+        assert_eq!(scripts.advance(&script, 1), 1);
+        assert_eq!(scripts.advance(&script, 2), 0);
+        for seed in 10..10 + MAX_SCRIPTS as u64 {
+            scripts.advance(&script, seed);
+        }
+        assert_eq!(scripts.advance(&script, 1), 0);
+    }
+}

@@ -1,0 +1,73 @@
+//! A server that fails to order: for our own tests, and for authors of clients who want to see what
+//! theirs does with a failure.
+
+mod every;
+mod flaky;
+mod fixtures;
+mod tools;
+
+use candor_fault::Form;
+use candor_street::{Era, Server, Tool, Tools};
+use every::Every;
+use flaky::Scripts;
+use std::time::Duration;
+
+/// Which form failures take where a dialect has two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum Failures {
+    /// JSON-RPC errors for clients of the handshake era, results for the newer one.
+    #[default]
+    Auto,
+    /// Always JSON-RPC errors.
+    Jsonrpc,
+    /// Always results with `isError`.
+    Result,
+}
+
+impl Failures {
+    fn form(self, era: Era) -> Form {
+        match (self, era) {
+            (Failures::Jsonrpc, _) | (Failures::Auto, Era::Handshake) => Form::Protocol,
+            (Failures::Result, _) | (Failures::Auto, Era::Stateless) => Form::Result,
+        }
+    }
+}
+
+/// The playground.
+pub(crate) struct Playground {
+    tools: Tools<Self>,
+    failures: Failures,
+    deadline: Option<Duration>,
+    scripts: Scripts,
+}
+
+impl Playground {
+    /// A playground; with `fixtures` it has the tools of the conformance suite too.
+    pub(crate) fn new(failures: Failures, deadline: Option<Duration>, fixtures: bool) -> Self {
+        let tools = Tools::new("candor-playground", env!("CARGO_PKG_VERSION"));
+        let tools = tools::all().into_iter().fold(tools, Tools::with);
+        let more = if fixtures { fixtures::all() } else { Vec::new() };
+        Playground {
+            tools: more.into_iter().fold(tools, Tools::with),
+            failures,
+            deadline,
+            scripts: Scripts::default(),
+        }
+    }
+}
+
+impl Server for Playground {
+    type Dialect = Every;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+
+    fn form(&self, era: Era) -> Form {
+        self.failures.form(era)
+    }
+
+    fn deadline(&self, _tool: &Tool<Self>) -> Option<Duration> {
+        self.deadline
+    }
+}

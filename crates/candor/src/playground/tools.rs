@@ -1,0 +1,227 @@
+//! The playground's own tools.
+
+use super::Playground;
+use super::every::{Every, Neutral, replayed};
+use super::flaky::{Step, failure};
+use candor_fault::codes::{self, candor as core};
+use candor_fault::{
+    Cause, Effect, Fault, Path, Retry, Step as Into, Violation, Violations, excerpt, schemas,
+};
+use candor_street::{Cx, Reply, Tool, reply, reply_text};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+type Outcome = Result<Reply, Fault<Every>>;
+
+/// The largest answer of `flood`.
+const MAX_FLOOD: u64 = 8 * 1024 * 1024;
+
+/// The longest wait that can be asked for: a day.
+const MAX_WAIT_MS: u64 = 86_400_000;
+
+pub(super) fn all() -> Vec<Tool<Playground>> {
+    vec![echo(), fail(), flaky(), flood(), hang(), panic()]
+}
+
+#[derive(Deserialize)]
+struct Echo {
+    text: String,
+}
+
+fn echo() -> Tool<Playground> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "text": { "type": "string", "description": "What comes back" } },
+        "required": ["text"],
+        "additionalProperties": false
+    });
+    let success = json!({
+        "type": "object",
+        "properties": { "text": { "type": "string" } },
+        "required": ["text"],
+        "additionalProperties": false
+    });
+    let run = |_, echo: Echo, _| async move { reply(&json!({ "text": echo.text })) };
+    Tool::reading("echo", "Answers with the text it was given. Not for anything but tests.", schema, run)
+        .answering(success, Some(schemas::candor_failure(core::ROWS)))
+}
+
+#[derive(Deserialize)]
+struct Fail {
+    dialect: String,
+    code: Value,
+    retry: Option<Retry>,
+    effect: Option<Effect>,
+    retry_after_ms: Option<u64>,
+}
+
+fn fail() -> Tool<Playground> {
+    let dialects: Vec<_> = codes::all().iter().map(|(section, _)| *section).collect();
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "dialect": { "type": "string", "enum": dialects, "description": "The dialect to fail in" },
+            "code": { "type": ["string", "integer"], "description": "A code or name of that dialect; `candor explain` lists them" },
+            "retry": { "type": "string", "enum": ["never", "after_change", "same_call", "after_delay"], "description": "Where the code leaves it open" },
+            "effect": { "type": "string", "enum": ["none", "done", "unknown"], "description": "Where the code leaves it open" },
+            "retry_after_ms": { "type": "integer", "minimum": 0, "maximum": MAX_WAIT_MS, "description": "Where a wait makes sense" }
+        },
+        "required": ["dialect", "code"],
+        "additionalProperties": false
+    });
+    Tool::reading(
+        "fail",
+        "Fails with the code you ask for, in the form of its dialect. Not for work: nothing is ever done.",
+        schema,
+        |_, fail: Fail, _| async move { Err(ordered(&fail)) },
+    )
+}
+
+fn ordered(fail: &Fail) -> Fault<Every> {
+    let code = match &fail.code {
+        Value::String(code) => code.clone(),
+        code => code.to_string(),
+    };
+    let wait = fail.retry_after_ms.map(Duration::from_millis);
+    let retry = fail.retry.unwrap_or(Retry::Never);
+    let effect = fail.effect.unwrap_or(Effect::None);
+    replayed(&fail.dialect, &code, retry, effect, wait).unwrap_or_else(|| unknown_code(fail, &code))
+}
+
+/// A wrong argument that no schema could name.
+fn wrong(path: &[&str], index: Option<usize>, value: &Value, expected: String, hint: Option<String>) -> Fault<Every> {
+    let members = path.iter().map(|name| Into::Member((*name).to_owned()));
+    let violation = Violation {
+        path: Path(members.chain(index.map(Into::Item)).collect()),
+        keyword: "enum",
+        message: String::from("must be equal to one of the allowed values"),
+        params: json!({}),
+        value: excerpt(value),
+        expected,
+        hint,
+    };
+    let violations: Violations = [violation].into_iter().collect();
+    let fault: Fault<Neutral> = core::InvalidArguments.fault().violating(violations);
+    fault.into()
+}
+
+fn unknown_code(fail: &Fail, code: &str) -> Fault<Every> {
+    let rows = codes::all().into_iter().find(|(section, _)| *section == fail.dialect);
+    let names: Vec<_> = rows.iter().flat_map(|(_, rows)| *rows).map(|row| row.code.to_string()).collect();
+    let near = candor_schema::nearest(code, names.iter().map(String::as_str));
+    let hint = near.map(|near| format!("did you mean '{near}'?"));
+    let expected = format!("a code of the {} dialect", fail.dialect);
+    wrong(&["code"], None, &fail.code, expected, hint)
+}
+
+#[derive(Deserialize)]
+struct Flaky {
+    script: Vec<String>,
+    seed: Option<u64>,
+}
+
+fn flaky() -> Tool<Playground> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "script": {
+                "type": "array", "minItems": 1, "maxItems": 100, "items": { "type": "string", "maxLength": 100 },
+                "description": "Steps: `ok`, `fail DIALECT/CODE`, `delay MS`, `panic`, `maybe PERCENT STEP`. Each call does the next one, then they begin again"
+            },
+            "seed": { "type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991u64, "description": "Decides every `maybe`; calls with another seed count apart" }
+        },
+        "required": ["script"],
+        "additionalProperties": false
+    });
+    Tool::reading(
+        "flaky",
+        "Follows a script of successes and failures, one step a call. Not for work: nothing is ever done.",
+        schema,
+        |server: Arc<Playground>, flaky: Flaky, _| async move { follow(&server, flaky).await },
+    )
+}
+
+async fn follow(server: &Playground, flaky: Flaky) -> Outcome {
+    let mut steps = Vec::new();
+    for (index, text) in flaky.script.iter().enumerate() {
+        let expected = "`ok`, `fail DIALECT/CODE`, `delay MS`, `panic` or `maybe PERCENT STEP`";
+        let step = Step::read(text);
+        steps.push(step.ok_or_else(|| wrong(&["script"], Some(index), &json!(text), expected.into(), None))?);
+    }
+    let seed = flaky.seed.unwrap_or(0);
+    let call = server.scripts.advance(&flaky.script, seed);
+    let step = steps.swap_remove((call % steps.len() as u64) as usize);
+    match step.decided(seed, call) {
+        Step::Ok | Step::Maybe(..) => {}
+        Step::Delay(wait) => tokio::time::sleep(wait).await,
+        Step::Panic => ordered_panic("the script said so"),
+        Step::Fail(section, code) => {
+            return Err(failure(&section, &code).unwrap_or_else(|| {
+                let bug: Fault<Neutral> = core::Internal.fault(Effect::None);
+                bug.because(Cause::from("a step that was read has no failure")).into()
+            }));
+        }
+    }
+    reply(&json!({ "call": call }))
+}
+
+#[derive(Deserialize)]
+struct Flood {
+    bytes: u64,
+}
+
+fn flood() -> Tool<Playground> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "bytes": { "type": "integer", "minimum": 0, "maximum": MAX_FLOOD, "description": "The length of the text" } },
+        "required": ["bytes"],
+        "additionalProperties": false
+    });
+    Tool::reading(
+        "flood",
+        "Answers with a text of the length you ask for, to see how a client takes large answers.",
+        schema,
+        |_, flood: Flood, _| async move { reply_text("x".repeat(flood.bytes as usize)) },
+    )
+}
+
+#[derive(Deserialize)]
+struct Hang {
+    ms: Option<u64>,
+}
+
+fn hang() -> Tool<Playground> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "ms": { "type": "integer", "minimum": 0, "maximum": MAX_WAIT_MS, "description": "How long; without it, until the call is cancelled" } },
+        "additionalProperties": false
+    });
+    let run = |_, hang: Hang, cx: Cx| async move {
+        match hang.ms {
+            Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+            None => cx.cancel.cancelled().await,
+        }
+        reply(&json!({ "hung_ms": hang.ms }))
+    };
+    Tool::reading("hang", "Does not answer for a while, or at all, to see what a client's time limits do.", schema, run)
+}
+
+#[derive(Deserialize)]
+struct Nothing {}
+
+fn panic() -> Tool<Playground> {
+    let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    Tool::reading(
+        "panic",
+        "Panics inside the server, to show that the answer is an ordinary failure and the server lives on.",
+        schema,
+        |_, _: Nothing, _| async move { ordered_panic("a panic to order") },
+    )
+}
+
+#[allow(clippy::panic)] // Panicking is what these tools are for.
+fn ordered_panic<T>(why: &'static str) -> T {
+    panic!("{why}")
+}
