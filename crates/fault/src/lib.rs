@@ -6,7 +6,7 @@
 //!
 //! A code of another dialect cannot be raised:
 //! ```compile_fail,E0308
-//! use candor_fault::{codes, dialects::Context, Effect, Fault, Retry};
+//! use candor_fault::{codes, dialects::Context, Fault};
 //! fn missing() -> Fault<Context> {
 //!     codes::github::NotFound.fault()
 //! }
@@ -35,6 +35,7 @@
 
 mod answer;
 mod answers;
+mod bound;
 mod cause;
 pub mod codes;
 mod dialect;
@@ -50,7 +51,8 @@ mod violation;
 
 pub use answer::{Answer, CallFacts, ErrorBody, Form, Output, Receipt};
 pub use answers::{Class, Effect, FiveAnswers, Retry};
-pub use cause::{CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, CUT, Cause};
+pub use bound::CUT;
+pub use cause::{CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, Cause};
 pub use dialect::{Dialect, Refusal};
 pub use fault::{Asked, Fault, Fixed, Raise};
 pub use jiff::Timestamp;

@@ -1,1 +1,1 @@
-//! x
+//! Placeholder.
