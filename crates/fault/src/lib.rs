@@ -57,9 +57,12 @@ pub use dialect::{Dialect, Refusal};
 pub use fault::{Asked, Fault, Fixed, Raise};
 pub use jiff::Timestamp;
 pub use json::{iso_millis, to_json};
+#[doc(hidden)]
+pub use registry::without_stop;
 pub use registry::{Code, CodeValue, Reason, Row, Ruled};
 pub use sentence::sentence;
 pub use shown::{SHOWN_QUOTE_CHARS, Shown, escape_visible};
 pub use violation::{
-    Kind, Path, Step, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, Violations, excerpt,
+    Kind, NAME_MAX_CHARS, Path, Step, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, Violations,
+    excerpt,
 };

@@ -122,11 +122,23 @@ pub trait Code: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     fn row(self) -> &'static Row;
 }
 
+/// The text without the full stop at its end.
+#[doc(hidden)]
+pub const fn without_stop(text: &'static str) -> &'static str {
+    match text.as_bytes() {
+        [rest @ .., b'.'] => match std::str::from_utf8(rest) {
+            Ok(rest) => rest,
+            Err(_) => text,
+        },
+        _ => text,
+    }
+}
+
 /// Makes a registry from a table: `Code` (an enum), its rows, and one raisable constant a row.
 ///
 /// A code is a word (`code:`) or a number (`number:`, which needs a `name:`). `retry` and `effect`
 /// take a value, or `ask` where every failure must say it itself. `name` and `message` may be
-/// left out: they are the code and the meaning then.
+/// left out: they are the code, and the meaning without its full stop, then.
 #[macro_export]
 macro_rules! registry {
     (
@@ -156,7 +168,7 @@ macro_rules! registry {
             code: $crate::registry!(@code ($($code)?) ($($number)?)),
             name: $crate::registry!(@or ($($name)?) ($($code)?)),
             meaning: $meaning,
-            message: $crate::registry!(@or ($($message)?) ($meaning)),
+            message: $crate::registry!(@or ($($message)?) ($crate::without_stop($meaning))),
             class: $crate::Class::$class,
             retry: $crate::registry!(@ruled Retry $retry),
             effect: $crate::registry!(@ruled Effect $effect),
