@@ -112,13 +112,6 @@ struct FaultData<'a> {
     fault: FiveAnswers<'a>,
 }
 
-#[derive(Serialize)]
-struct ErrorObject<'a> {
-    code: i32,
-    message: &'a str,
-    data: &'a RawValue,
-}
-
 fn entry(violation: &Violation) -> Entry<'_> {
     Entry {
         message: &violation.message,
@@ -206,21 +199,16 @@ impl Dialect for Github {
 
     fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
         let (message, data) = said(fault, call.tool.unwrap_or("-"), at);
-        let code = fault.row().code.number();
+        let body = ErrorBody {
+            code: fault.row().code.number(),
+            message,
+            data: Some(data),
+            status: 200,
+        };
         if call.form == Form::Protocol {
-            return Answer::Error(Box::new(ErrorBody {
-                code,
-                message,
-                data: Some(data),
-                status: 200,
-            }));
+            return Answer::Error(Box::new(body));
         }
-        let raw = RawValue::from_string(data).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        let object = to_json(&ErrorObject {
-            code,
-            message: &message,
-            data: &raw,
-        });
+        let object = body.json();
         let text = format!("{}\n{object}", sentence(fault));
         let mut result = ToolResult::<(), ()>::text(&text);
         result.is_error = true;
