@@ -163,13 +163,13 @@ impl<D: Dialect> Fault<D> {
 
     /// Whether this failure has the given code.
     pub fn is<R, E>(&self, code: Raise<D, R, E>) -> bool {
-        std::ptr::eq(self.0.row, code.row)
+        self.0.row.has_key_of(code.row)
     }
 
     /// The code as the enum of the dialect's own registry, if it stands there.
     pub fn code(&self) -> Option<D::Code> {
         let rows = D::Code::rows();
-        let place = rows.iter().position(|row| std::ptr::eq(row, self.0.row))?;
+        let place = rows.iter().position(|row| row.has_key_of(self.0.row))?;
         D::Code::all().get(place).copied()
     }
 
