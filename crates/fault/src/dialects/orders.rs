@@ -255,12 +255,14 @@ impl Dialect for Orders {
             Refusal::Cancelled { effect } => codes::Timeout
                 .fault(effect)
                 .saying("The call was cancelled"),
-            Refusal::Panicked { cause, effect } => {
-                internal.fault(Retry::Never, effect).because(cause)
-            }
-            Refusal::Unrecorded { cause, effect } => {
-                internal.fault(Retry::AfterChange, effect).because(cause)
-            }
+            Refusal::Panicked { cause, effect } => internal
+                .fault(Retry::Never, effect)
+                .advising("Report it to the owner of the server with the time of the call.")
+                .because(cause),
+            Refusal::Unrecorded { cause, effect } => internal
+                .fault(Retry::AfterChange, effect)
+                .advising("Ask the owner of the server to look at its record.")
+                .because(cause),
         }
     }
 
