@@ -40,6 +40,7 @@ mod cause;
 pub mod codes;
 mod dialect;
 pub mod dialects;
+pub mod export;
 mod fault;
 mod json;
 mod registry;
