@@ -1,5 +1,6 @@
 //! What a dialect makes of an outcome, before the wire wraps it, and what it may look at.
 
+use crate::to_json;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -64,4 +65,24 @@ pub struct ErrorBody {
     pub data: Option<String>,
     /// The status over HTTP; stdio has none.
     pub status: u16,
+}
+
+impl ErrorBody {
+    /// The JSON text of the `error` member.
+    pub fn json(&self) -> String {
+        #[derive(Serialize)]
+        struct Members<'a> {
+            code: i32,
+            message: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            data: Option<&'a RawValue>,
+        }
+        // A text that is no JSON is left out: an answer is always whole.
+        let data = self.data.as_deref().map(serde_json::from_str::<&RawValue>);
+        to_json(&Members {
+            code: self.code,
+            message: &self.message,
+            data: data.and_then(Result::ok),
+        })
+    }
 }

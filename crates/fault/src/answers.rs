@@ -61,6 +61,16 @@ words!(Class { Caller = "caller", Policy = "policy", Limit = "limit", Upstream =
 words!(Retry { Never = "never", AfterChange = "after_change", SameCall = "same_call", AfterDelay = "after_delay" });
 words!(Effect { None = "none", Done = "done", Unknown = "unknown" });
 
+impl Retry {
+    /// After a call was cut short: it can be sent again only if nothing can have happened.
+    pub const fn after_cut(effect: Effect) -> Retry {
+        match effect {
+            Effect::None => Retry::SameCall,
+            Effect::Done | Effect::Unknown => Retry::AfterChange,
+        }
+    }
+}
+
 /// The object `fault` of the wire: the five answers but the code, in their fixed order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FiveAnswers<'a> {

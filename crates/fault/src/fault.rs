@@ -1,8 +1,6 @@
 //! The one type of failure, and the only way to make one: raising a registered code.
 
-use crate::{
-    Cause, Class, Code, Dialect, Effect, FiveAnswers, Retry, Row, Ruled, Shown, Violations,
-};
+use crate::{Cause, Class, Code, Dialect, Effect, FiveAnswers, Retry, Row, Shown, Violations};
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -148,14 +146,11 @@ impl<D: Dialect> Fault<D> {
         self
     }
 
-    /// With the wait before a retry. Where the row leaves retry open, or allows the same call, this
-    /// narrows the answer to "after a delay"; a row that says otherwise keeps its answer.
+    /// With the wait before a retry. Where the same call may be sent again, this narrows the answer
+    /// to "after a delay"; a failure that forbids the same call keeps its answer, and no wait.
     pub fn after(mut self, wait: Duration) -> Self {
-        let open = matches!(self.0.row.retry, Ruled::Asked);
-        if open || self.0.retry == Retry::SameCall {
+        if matches!(self.0.retry, Retry::SameCall | Retry::AfterDelay) {
             self.0.retry = Retry::AfterDelay;
-        }
-        if self.0.retry == Retry::AfterDelay {
             self.0.after = Some(wait);
         }
         self
@@ -168,13 +163,13 @@ impl<D: Dialect> Fault<D> {
 
     /// Whether this failure has the given code.
     pub fn is<R, E>(&self, code: Raise<D, R, E>) -> bool {
-        std::ptr::eq(self.0.row, code.row)
+        self.0.row.has_key_of(code.row)
     }
 
     /// The code as the enum of the dialect's own registry, if it stands there.
     pub fn code(&self) -> Option<D::Code> {
         let rows = D::Code::rows();
-        let place = rows.iter().position(|row| std::ptr::eq(row, self.0.row))?;
+        let place = rows.iter().position(|row| row.has_key_of(self.0.row))?;
         D::Code::all().get(place).copied()
     }
 

@@ -6,7 +6,7 @@
 //!
 //! A code of another dialect cannot be raised:
 //! ```compile_fail,E0308
-//! use candor_fault::{codes, dialects::Context, Effect, Fault, Retry};
+//! use candor_fault::{codes, dialects::Context, Fault};
 //! fn missing() -> Fault<Context> {
 //!     codes::github::NotFound.fault()
 //! }
@@ -35,10 +35,12 @@
 
 mod answer;
 mod answers;
+mod bound;
 mod cause;
 pub mod codes;
 mod dialect;
 pub mod dialects;
+pub mod export;
 mod fault;
 mod json;
 mod registry;
@@ -50,14 +52,18 @@ mod violation;
 
 pub use answer::{Answer, CallFacts, ErrorBody, Form, Output, Receipt};
 pub use answers::{Class, Effect, FiveAnswers, Retry};
-pub use cause::{CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, CUT, Cause};
+pub use bound::CUT;
+pub use cause::{CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, Cause};
 pub use dialect::{Dialect, Refusal};
 pub use fault::{Asked, Fault, Fixed, Raise};
 pub use jiff::Timestamp;
 pub use json::{iso_millis, to_json};
+#[doc(hidden)]
+pub use registry::without_stop;
 pub use registry::{Code, CodeValue, Reason, Row, Ruled};
 pub use sentence::sentence;
 pub use shown::{SHOWN_QUOTE_CHARS, Shown, escape_visible};
 pub use violation::{
-    Kind, Path, Step, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, Violations, excerpt,
+    Kind, NAME_MAX_CHARS, Path, Step, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, Violations,
+    excerpt,
 };

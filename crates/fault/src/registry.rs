@@ -112,6 +112,13 @@ pub struct Row {
     pub reasons: &'static [Reason],
 }
 
+impl Row {
+    /// Whether both rows are about one code of one dialect.
+    pub fn has_key_of(&self, other: &Row) -> bool {
+        self.code == other.code && self.dialect == other.dialect
+    }
+}
+
 /// The closed set of codes of one registry.
 pub trait Code: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     /// The table, in its order.
@@ -122,11 +129,23 @@ pub trait Code: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     fn row(self) -> &'static Row;
 }
 
+/// The text without the full stop at its end.
+#[doc(hidden)]
+pub const fn without_stop(text: &'static str) -> &'static str {
+    match text.as_bytes() {
+        [rest @ .., b'.'] => match std::str::from_utf8(rest) {
+            Ok(rest) => rest,
+            Err(_) => text,
+        },
+        _ => text,
+    }
+}
+
 /// Makes a registry from a table: `Code` (an enum), its rows, and one raisable constant a row.
 ///
 /// A code is a word (`code:`) or a number (`number:`, which needs a `name:`). `retry` and `effect`
 /// take a value, or `ask` where every failure must say it itself. `name` and `message` may be
-/// left out: they are the code and the meaning then.
+/// left out: they are the code, and the meaning without its full stop, then.
 #[macro_export]
 macro_rules! registry {
     (
@@ -150,13 +169,14 @@ macro_rules! registry {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code { $( #[doc = $meaning] $variant ),* }
 
-        /// The table of this registry.
-        pub static ROWS: &[$crate::Row] = &[ $( $crate::Row {
+        // A static of its own: the compiler may keep what a static only points to in several
+        // places, and a row could not be known by its address then.
+        static TABLE: [$crate::Row; [ $( Code::$variant ),* ].len()] = [ $( $crate::Row {
             dialect: $section,
             code: $crate::registry!(@code ($($code)?) ($($number)?)),
             name: $crate::registry!(@or ($($name)?) ($($code)?)),
             meaning: $meaning,
-            message: $crate::registry!(@or ($($message)?) ($meaning)),
+            message: $crate::registry!(@or ($($message)?) ($crate::without_stop($meaning))),
             class: $crate::Class::$class,
             retry: $crate::registry!(@ruled Retry $retry),
             effect: $crate::registry!(@ruled Effect $effect),
@@ -167,10 +187,13 @@ macro_rules! registry {
             reasons: $crate::registry!(@or ($($reasons)?) (&[])),
         } ),* ];
 
+        /// The table of this registry.
+        pub static ROWS: &[$crate::Row] = &TABLE;
+
         impl $crate::Code for Code {
             fn rows() -> &'static [$crate::Row] { ROWS }
             fn all() -> &'static [Self] { &[ $( Code::$variant ),* ] }
-            fn row(self) -> &'static $crate::Row { &ROWS[self as usize] }
+            fn row(self) -> &'static $crate::Row { &TABLE[self as usize] }
         }
 
         $(
@@ -178,7 +201,7 @@ macro_rules! registry {
             #[allow(non_upper_case_globals)]
             pub const $variant: $crate::Raise<
                 $dialect, $crate::registry!(@axis $retry), $crate::registry!(@axis $effect),
-            > = $crate::Raise::of_row(&ROWS[Code::$variant as usize]);
+            > = $crate::Raise::of_row(&TABLE[Code::$variant as usize]);
         )*
     };
     (@code ($code:literal) ()) => { $crate::CodeValue::Text($code) };

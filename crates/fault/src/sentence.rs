@@ -1,6 +1,7 @@
 //! One sentence that a model can act on alone: what happened, what is wrong, whether anything was
 //! changed, whether to retry, and what to do.
 
+use crate::shown::visible;
 use crate::{Dialect, Effect, Fault, Retry, Violation};
 use std::fmt::Write as _;
 
@@ -51,7 +52,7 @@ fn named(violations: &[Violation]) -> String {
 fn phrase(violation: &Violation) -> String {
     let field = match violation.field() {
         root if root.is_empty() => "the arguments".to_owned(),
-        field => format!("`{field}`"),
+        field => format!("`{}`", visible(&field)),
     };
     let mut text = match violation.keyword {
         "required" => format!("{field} is required"),
@@ -59,12 +60,12 @@ fn phrase(violation: &Violation) -> String {
         _ => format!(
             "{field} must be {}, and was {}",
             violation.expected,
-            violation.value.get()
+            visible(violation.value.get())
         ),
     };
     if let Some(hint) = &violation.hint {
         // Writing to a string cannot fail.
-        let _ = write!(text, " ({hint})");
+        let _ = write!(text, " ({})", visible(hint));
     }
     text
 }

@@ -29,7 +29,7 @@ impl Shown {
         self
     }
 
-    /// The caller's own text after what is there: escaped, and cut at [`SHOWN_QUOTE_CHARS`].
+    /// The caller's own text after what is there: escaped, at most [`SHOWN_QUOTE_CHARS`] characters.
     pub fn quoting(self, text: &str) -> Self {
         self.quoting_at_most(text, SHOWN_QUOTE_CHARS)
     }
@@ -37,10 +37,21 @@ impl Shown {
     /// As [`Shown::quoting`], with another bound.
     pub fn quoting_at_most(mut self, text: &str, chars: usize) -> Self {
         let own = self.0.to_mut();
-        let mut rest = text.chars();
-        escape_visible(rest.by_ref().take(chars), own);
-        if rest.next().is_some() {
-            own.push('…');
+        let mut shown = 0;
+        // Where the text is cut if it turns out too long: the ellipsis still fits there.
+        let mut cut = own.len();
+        for c in text.chars() {
+            let before = own.len();
+            escape_visible(std::iter::once(c), own);
+            shown += own[before..].chars().count();
+            if shown > chars {
+                own.truncate(cut);
+                own.push('…');
+                break;
+            }
+            if shown < chars {
+                cut = own.len();
+            }
         }
         self
     }
@@ -50,6 +61,13 @@ impl From<&'static str> for Shown {
     fn from(literal: &'static str) -> Self {
         Shown(Cow::Borrowed(literal))
     }
+}
+
+/// The text with what cannot be seen escaped; it has no line breaks then.
+pub(crate) fn visible(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    escape_visible(text.chars(), &mut escaped);
+    escaped
 }
 
 /// Appends `text` with control characters, line separators and bidirectional controls escaped.
@@ -81,7 +99,20 @@ mod tests {
             .then(" in ")
             .number(7);
         assert_eq!(shown.as_str(), "no a\\u{a}b\\u{202e}c in 7");
-        let long = Shown::from("").quoting(&"x".repeat(SHOWN_QUOTE_CHARS + 1));
-        assert_eq!(long.as_str(), format!("{}…", "x".repeat(SHOWN_QUOTE_CHARS)));
+        let whole = "x".repeat(SHOWN_QUOTE_CHARS);
+        assert_eq!(Shown::from("").quoting(&whole).as_str(), whole);
+        let long = Shown::from("").quoting(&(whole + "x"));
+        assert_eq!(
+            long.as_str(),
+            format!("{}…", "x".repeat(SHOWN_QUOTE_CHARS - 1))
+        );
+    }
+
+    #[test]
+    fn a_cut_never_splits_an_escape() {
+        let quote = |chars| Shown::from("").quoting_at_most("a\n\nb", chars);
+        assert_eq!(quote(12).as_str(), r"a\u{a}\u{a}b");
+        assert_eq!(quote(11).as_str(), r"a\u{a}…");
+        assert_eq!(quote(6).as_str(), "a…");
     }
 }

@@ -11,6 +11,9 @@ pub const VIOLATIONS_MAX: usize = 50;
 /// How many bytes of JSON a shown value may have.
 pub const VALUE_MAX_BYTES: usize = 512;
 
+/// How many characters of a member's name are shown.
+pub const NAME_MAX_CHARS: usize = 256;
+
 /// One step into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -103,6 +106,18 @@ impl Violation {
         }
     }
 
+    /// Cuts the names that the caller chose: a name of a megabyte helps nobody.
+    fn cut_names(&mut self) {
+        for step in &mut self.path.0 {
+            if let Step::Member(name) = step {
+                cut_name(name);
+            }
+        }
+        if let Some(Value::String(name)) = self.params.get_mut("additionalProperty") {
+            cut_name(name);
+        }
+    }
+
     /// The member that a `required` violation misses.
     pub fn missing(&self) -> Option<&str> {
         self.params.get("missingProperty").and_then(Value::as_str)
@@ -115,6 +130,14 @@ impl Violation {
             .get("additionalProperty")
             .and_then(Value::as_str);
         self.path.dotted(self.missing().or(unknown))
+    }
+}
+
+fn cut_name(name: &mut String) {
+    if let Some((end, _)) = name.char_indices().nth(NAME_MAX_CHARS) {
+        name.truncate(end);
+        name.pop();
+        name.push('…');
     }
 }
 
@@ -140,7 +163,8 @@ pub struct Violations {
 
 impl Violations {
     /// Adds one; past the bound it is only counted, but the first of each kind is remembered.
-    pub fn push(&mut self, violation: Violation) {
+    pub fn push(&mut self, mut violation: Violation) {
+        violation.cut_names();
         if self.shown.len() < VIOLATIONS_MAX {
             self.shown.push(violation);
             return;
@@ -278,6 +302,16 @@ mod tests {
             all.first_by_kind().map(Violation::kind),
             Some(Kind::Missing)
         );
+    }
+
+    #[test]
+    fn a_long_name_is_cut() {
+        let name = "é".repeat(NAME_MAX_CHARS);
+        let mut long = violation("additionalProperties", &[&name, &format!("{name}é")]);
+        long.params = json!({ "additionalProperty": format!("{name}é") });
+        let all: Violations = [long].into_iter().collect();
+        let cut = format!("{}…", "é".repeat(NAME_MAX_CHARS - 1));
+        assert_eq!(all.shown()[0].field(), format!("{name}.{cut}.{cut}"));
     }
 
     #[test]

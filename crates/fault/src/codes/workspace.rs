@@ -290,8 +290,8 @@ crate::registry! {
         code: "AUDIT_LOCK_FAILED",
         meaning: "The audit log's lock could not be had in time.",
         message: "The audit log is busy",
-        class: Server, retry: SameCall, effect: ask,
-        remedy: "Send the same call again.",
+        class: Server, retry: ask, effect: ask,
+        remedy: "Send the same call again if `effect` is none, else look at the workspace first.",
         frozen: true
     }
     InternalError {

@@ -3,8 +3,8 @@
 use super::result::{self, ToolResult};
 use crate::codes::candor as core;
 use crate::{
-    Answer, CallFacts, Code, CodeValue, Dialect, Effect, Fault, FiveAnswers, Output, Refusal,
-    Retry, Row, Timestamp, Violation, sentence, to_json,
+    Answer, CallFacts, Code, CodeValue, Dialect, Fault, FiveAnswers, Output, Refusal, Retry, Row,
+    Timestamp, Violation, sentence, to_json,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -32,6 +32,7 @@ struct ErrorObject<'a> {
 #[derive(Serialize)]
 struct Entry<'a> {
     path: String,
+    field: String,
     keyword: &'a str,
     message: &'a str,
     expected: &'a str,
@@ -43,19 +44,12 @@ struct Entry<'a> {
 fn entry(violation: &Violation) -> Entry<'_> {
     Entry {
         path: violation.path.pointer(),
+        field: violation.field(),
         keyword: violation.keyword,
         message: &violation.message,
         expected: &violation.expected,
         value: &violation.value,
         hint: violation.hint.as_deref(),
-    }
-}
-
-/// A call that was cut short can be sent again only if nothing can have happened.
-fn retry_of_cut(effect: Effect) -> Retry {
-    match effect {
-        Effect::None => Retry::SameCall,
-        Effect::Done | Effect::Unknown => Retry::AfterChange,
     }
 }
 
@@ -77,12 +71,12 @@ impl<C: Code> Dialect for Candor<C> {
                 .fault()
                 .violating(violations),
             Refusal::Limited { after } => core::Limited.within::<Self>().fault().after(after),
-            Refusal::Deadline { effect } => {
-                core::Deadline.within().fault(retry_of_cut(effect), effect)
-            }
-            Refusal::Cancelled { effect } => {
-                core::Cancelled.within().fault(retry_of_cut(effect), effect)
-            }
+            Refusal::Deadline { effect } => core::Deadline
+                .within()
+                .fault(Retry::after_cut(effect), effect),
+            Refusal::Cancelled { effect } => core::Cancelled
+                .within()
+                .fault(Retry::after_cut(effect), effect),
             Refusal::Panicked { cause, effect } => {
                 core::Internal.within::<Self>().fault(effect).because(cause)
             }

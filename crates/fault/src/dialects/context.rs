@@ -7,7 +7,6 @@ use crate::{
     to_json,
 };
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 /// The dialect of deterministic context.
 #[derive(Debug, Clone, Copy)]
@@ -90,10 +89,10 @@ impl Dialect for Context {
 
     fn success(output: &Output, _call: &CallFacts<'_>) -> Answer {
         let text = match output {
-            Output::Json(json) => json.get(),
+            Output::Json(json) => &format!("{}\n", json.get()),
             Output::Text(text) => text,
             Output::Whole(_) => return result::success(output, None),
         };
-        ToolResult::<&RawValue, ()>::text(text).answer()
+        ToolResult::<(), ()>::text(text).answer()
     }
 }

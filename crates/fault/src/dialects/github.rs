@@ -2,10 +2,11 @@
 
 use super::result::{self, ToolResult};
 use super::wire::Wire;
+use crate::bound::bounded;
 use crate::codes::github::{self as codes, Code};
 use crate::{
-    Answer, CallFacts, Dialect, Effect, ErrorBody, Fault, FiveAnswers, Form, Output, Refusal,
-    Retry, Shown, Timestamp, Violation, Violations, iso_millis, sentence, to_json,
+    Answer, CUT, CallFacts, Dialect, ErrorBody, Fault, FiveAnswers, Form, Output, Refusal, Retry,
+    Shown, Timestamp, Violation, Violations, iso_millis, sentence, to_json,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -41,6 +42,41 @@ pub struct GithubFacts {
     pub number: Option<u64>,
 }
 
+/// How many bytes of JSON a list from GitHub may have in `data`.
+const LIST_MAX_BYTES: usize = 8 * 1024;
+
+/// How many levels of containers a list from GitHub may have in `data`.
+const LIST_MAX_DEPTH: usize = 4;
+
+impl GithubFacts {
+    /// The same facts, the lists that GitHub made cut to a size that a caller can want.
+    fn within_bounds(&self) -> GithubFacts {
+        let errors = self.errors.as_ref();
+        let checks = self.failing_checks.as_deref();
+        GithubFacts {
+            errors: errors.map(|list| bounded(list, LIST_MAX_DEPTH, LIST_MAX_BYTES)),
+            failing_checks: checks.map(within_list),
+            ..self.clone()
+        }
+    }
+}
+
+/// The first names that fit, and the marker where some do not.
+fn within_list(names: &[String]) -> Vec<String> {
+    let mut room = LIST_MAX_BYTES - CUT.len();
+    let mut kept = Vec::new();
+    for name in names {
+        let size = to_json(name).len() + 1;
+        if size > room {
+            kept.push(CUT.to_owned());
+            break;
+        }
+        room -= size;
+        kept.push(name.clone());
+    }
+    kept
+}
+
 #[derive(Serialize)]
 struct InvalidData<'a> {
     tool: &'a str,
@@ -72,15 +108,8 @@ struct FaultData<'a> {
     tool: &'a str,
     timestamp: String,
     #[serde(flatten)]
-    facts: &'a GithubFacts,
+    facts: GithubFacts,
     fault: FiveAnswers<'a>,
-}
-
-#[derive(Serialize)]
-struct ErrorObject<'a> {
-    code: i32,
-    message: &'a str,
-    data: &'a RawValue,
 }
 
 fn entry(violation: &Violation) -> Entry<'_> {
@@ -122,7 +151,7 @@ fn said(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String, String) {
         let data = FaultData {
             tool,
             timestamp: iso_millis(at),
-            facts: fault.facts(),
+            facts: fault.facts().within_bounds(),
             fault: fault.five(),
         };
         return (fault.message().to_owned(), to_json(&data));
@@ -142,14 +171,6 @@ fn said(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String, String) {
     (message, to_json(&data))
 }
 
-/// A call that was cut short can be sent again only if nothing can have happened.
-fn retry_of_cut(effect: Effect) -> Retry {
-    match effect {
-        Effect::None => Retry::SameCall,
-        Effect::Done | Effect::Unknown => Retry::AfterChange,
-    }
-}
-
 impl Dialect for Github {
     type Code = Code;
     type Facts = GithubFacts;
@@ -158,7 +179,7 @@ impl Dialect for Github {
         let cut = |effect, why: &'static str| {
             let said = Shown::from("Internal error: ").then(why);
             codes::Internal
-                .fault(retry_of_cut(effect), effect)
+                .fault(Retry::after_cut(effect), effect)
                 .saying(said)
         };
         match refusal {
@@ -178,21 +199,16 @@ impl Dialect for Github {
 
     fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
         let (message, data) = said(fault, call.tool.unwrap_or("-"), at);
-        let code = fault.row().code.number();
+        let body = ErrorBody {
+            code: fault.row().code.number(),
+            message,
+            data: Some(data),
+            status: 200,
+        };
         if call.form == Form::Protocol {
-            return Answer::Error(Box::new(ErrorBody {
-                code,
-                message,
-                data: Some(data),
-                status: 200,
-            }));
+            return Answer::Error(Box::new(body));
         }
-        let raw = RawValue::from_string(data).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        let object = to_json(&ErrorObject {
-            code,
-            message: &message,
-            data: &raw,
-        });
+        let object = body.json();
         let text = format!("{}\n{object}", sentence(fault));
         let mut result = ToolResult::<(), ()>::text(&text);
         result.is_error = true;

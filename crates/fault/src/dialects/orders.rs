@@ -1,8 +1,10 @@
 //! The orders dialect: ErrorResponse in a failing result, or −32602 for what the schema shows.
 
 use super::result::{self, ToolResult};
+use crate::bound::bounded;
 use crate::codes::orders::{self as codes, Code};
 use crate::codes::wire;
+use crate::shown::visible;
 use crate::{
     Answer, CallFacts, Class, Dialect, Effect, ErrorBody, Fault, FiveAnswers, Fixed, Form, Kind,
     Output, Raise, Refusal, Retry, Row, Timestamp, Violation, Violations, to_json,
@@ -58,8 +60,40 @@ struct Circumstances<'a> {
     effect: Effect,
     #[serde(rename = "retryAfterMs")]
     retry_after_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    violations: Vec<Entry<'a>>,
+    #[serde(rename = "violationsOmitted", skip_serializing_if = "Option::is_none")]
+    violations_omitted: Option<u64>,
     #[serde(flatten)]
-    more: &'a Map<String, Value>,
+    more: Value,
+}
+
+/// The members of `details.context` that a fact must not say again.
+const RESERVED: [&str; 5] = [
+    "class",
+    "effect",
+    "retryAfterMs",
+    "violations",
+    "violationsOmitted",
+];
+
+/// How many bytes of JSON the further facts may have.
+const CONTEXT_MAX_BYTES: usize = 8 * 1024;
+
+/// How many levels of containers the further facts may have.
+const CONTEXT_MAX_DEPTH: usize = 4;
+
+/// The further facts, within bounds, no member twice.
+fn further(facts: &Map<String, Value>) -> Value {
+    let free = facts
+        .iter()
+        .filter(|(name, _)| !RESERVED.contains(&name.as_str()));
+    let free = free.map(|(name, fact)| (name.clone(), fact.clone()));
+    bounded(
+        &Value::Object(free.collect()),
+        CONTEXT_MAX_DEPTH,
+        CONTEXT_MAX_BYTES,
+    )
 }
 
 #[derive(Serialize)]
@@ -96,6 +130,14 @@ fn code_of(violation: &Violation) -> i32 {
     raise(violation).row().code.number()
 }
 
+/// Whether the failure is about arguments.
+fn about_arguments(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Validation | Code::MissingField | Code::InvalidFormat
+    )
+}
+
 fn bad_arguments(violations: Violations) -> Fault<Orders> {
     let Some(first) = violations.shown().first() else {
         return codes::Validation.fault();
@@ -119,24 +161,32 @@ fn entry(violation: &Violation) -> Entry<'_> {
     }
 }
 
-/// −32602 for what the published schema shows; values are never echoed.
-fn invalid_params(violations: &Violations, first: &Violation) -> Answer {
+/// What is wrong first, and how much more there is; values are never echoed.
+fn described(violations: &Violations, first: &Violation) -> String {
+    let field = match first.field() {
+        root if root.is_empty() => String::from("arguments"),
+        field => visible(&field),
+    };
     let what = match first.kind() {
         Kind::Missing => "is required",
         Kind::Unknown => "is not a known member",
         _ => &first.message,
     };
-    let field = first.field();
-    let more = violations.shown().len() as u64 - 1 + violations.omitted();
-    let mut message = format!("Invalid params: {field} {what}");
-    if field.is_empty() {
-        message = format!("Invalid params: arguments {what}");
+    let hint = match &first.hint {
+        Some(hint) => format!(" ({})", visible(hint)),
+        None => String::new(),
+    };
+    match violations.shown().len() as u64 - 1 + violations.omitted() {
+        0 => format!("{field} {what}{hint}"),
+        more => format!("{field} {what}{hint}; and {more} more"),
     }
-    if more > 0 {
-        message.push_str(&format!("; and {more} more"));
-    }
+}
+
+/// −32602 for what the published schema shows.
+fn invalid_params(violations: &Violations, first: &Violation) -> Answer {
+    let message = format!("Invalid params: {}", described(violations, first));
     let data = InvalidData {
-        field,
+        field: first.field(),
         code: code_of(first),
         reason: first.keyword,
         violations: violations.shown().iter().map(entry).collect(),
@@ -147,6 +197,30 @@ fn invalid_params(violations: &Violations, first: &Violation) -> Answer {
         data: Some(to_json(&data)),
         status: 200,
     }))
+}
+
+/// The specification's error object.
+fn response<'a>(fault: &'a Fault<Orders>, message: &'a str) -> ErrorResponse<'a> {
+    let (facts, five, violations) = (fault.facts(), fault.five(), fault.violations());
+    ErrorResponse {
+        code: fault.row().code.number(),
+        message,
+        retryable: matches!(five.retry, Retry::SameCall | Retry::AfterDelay),
+        details: Details {
+            field: facts.field.as_deref(),
+            reason: facts.reason,
+            suggestion: five.remedy,
+            context: Circumstances {
+                class: five.class,
+                effect: five.effect,
+                retry_after_ms: five.retry_after_ms,
+                violations: violations.shown().iter().map(entry).collect(),
+                violations_omitted: Some(violations.omitted()).filter(|more| *more > 0),
+                more: further(&facts.context),
+            },
+            original_error: facts.original_error.as_deref(),
+        },
+    }
 }
 
 /// A bug is no error of the model: it stays JSON-RPC's own.
@@ -181,40 +255,29 @@ impl Dialect for Orders {
             Refusal::Cancelled { effect } => codes::Timeout
                 .fault(effect)
                 .saying("The call was cancelled"),
-            Refusal::Panicked { cause, effect } => {
-                internal.fault(Retry::Never, effect).because(cause)
-            }
-            Refusal::Unrecorded { cause, effect } => {
-                internal.fault(Retry::AfterChange, effect).because(cause)
-            }
+            Refusal::Panicked { cause, effect } => internal
+                .fault(Retry::Never, effect)
+                .advising("Report it to the owner of the server with the time of the call.")
+                .because(cause),
+            Refusal::Unrecorded { cause, effect } => internal
+                .fault(Retry::AfterChange, effect)
+                .advising("Ask the owner of the server to look at its record.")
+                .because(cause),
         }
     }
 
     fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
-        if fault.code().is_none() {
+        let Some(code) = fault.code() else {
             return bug(fault);
-        }
-        if let (Form::Protocol, Some(first)) = (call.form, fault.violations().shown().first()) {
-            return invalid_params(fault.violations(), first);
-        }
-        let (facts, five) = (fault.facts(), fault.five());
-        let response = ErrorResponse {
-            code: fault.row().code.number(),
-            message: fault.message(),
-            retryable: matches!(five.retry, Retry::SameCall | Retry::AfterDelay),
-            details: Details {
-                field: facts.field.as_deref(),
-                reason: facts.reason,
-                suggestion: five.remedy,
-                context: Circumstances {
-                    class: five.class,
-                    effect: five.effect,
-                    retry_after_ms: five.retry_after_ms,
-                    more: &facts.context,
-                },
-                original_error: facts.original_error.as_deref(),
-            },
         };
+        let violations = fault.violations();
+        let first = violations.shown().first().filter(|_| about_arguments(code));
+        if let (Form::Protocol, Some(first)) = (call.form, first) {
+            return invalid_params(violations, first);
+        }
+        let own = fault.message();
+        let message = first.map(|first| format!("{own}: {}", described(violations, first)));
+        let response = response(fault, message.as_deref().unwrap_or(own));
         let object = ErrorObject { error: &response };
         let text = to_json(&object);
         let mut result = ToolResult::<&ErrorObject<'_>, &ErrorResponse<'_>>::text(&text);

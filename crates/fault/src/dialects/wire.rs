@@ -86,7 +86,7 @@ impl Dialect for Wire {
                 .saying("Internal error: the server is at capacity")
                 .after(after),
             Refusal::Deadline { effect } | Refusal::Cancelled { effect } => {
-                codes::InternalError.fault(Retry::SameCall, effect)
+                codes::InternalError.fault(Retry::after_cut(effect), effect)
             }
             Refusal::Panicked { cause, effect } => codes::InternalError
                 .fault(Retry::Never, effect)

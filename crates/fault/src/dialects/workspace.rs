@@ -104,7 +104,7 @@ fn bad_arguments(violations: Violations) -> Fault<Workspace> {
         Kind::Form => codes::InvalidInputFormat,
         Kind::Unknown | Kind::Value => codes::InvalidInputValue,
     };
-    let cause = json!({ "violations": violations.shown().iter().map(listed).collect::<Vec<_>>() });
+    let cause = listed(&violations);
     raise
         .fault()
         .saying(wording(first))
@@ -133,12 +133,42 @@ fn wording(violation: &Violation) -> Shown {
     }
 }
 
-fn listed(violation: &Violation) -> serde_json::Value {
-    json!({
-        "path": violation.path.pointer(),
-        "keyword": violation.keyword,
-        "message": violation.message,
-    })
+#[derive(Serialize)]
+struct Listed<'a> {
+    violations: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<u64>,
+}
+
+/// One violation. What came stays out: it may be a file's content, and the record has none.
+#[derive(Serialize)]
+struct Entry<'a> {
+    path: String,
+    field: String,
+    keyword: &'a str,
+    message: &'a str,
+    expected: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+fn listed(violations: &Violations) -> serde_json::Value {
+    let listed = Listed {
+        violations: violations.shown().iter().map(entry).collect(),
+        omitted: Some(violations.omitted()).filter(|more| *more > 0),
+    };
+    json!(listed)
+}
+
+fn entry(violation: &Violation) -> Entry<'_> {
+    Entry {
+        path: violation.path.pointer(),
+        field: violation.field(),
+        keyword: violation.keyword,
+        message: &violation.message,
+        expected: &violation.expected,
+        hint: violation.hint.as_deref(),
+    }
 }
 
 impl Dialect for Workspace {
