@@ -9,7 +9,9 @@ fn main() {
         .args(["rev-parse", "--short=12", "HEAD"])
         .output();
     let commit = match told {
-        Ok(told) if told.status.success() => String::from_utf8_lossy(&told.stdout).trim().to_owned(),
+        Ok(told) if told.status.success() => {
+            String::from_utf8_lossy(&told.stdout).trim().to_owned()
+        }
         _ => String::from("unknown commit"),
     };
     println!("cargo:rustc-env=CANDOR_COMMIT={commit}");

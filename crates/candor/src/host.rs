@@ -32,7 +32,8 @@ pub fn stdio<S: Server>(server: S) -> ExitCode {
 
 /// Serves on stdin and stdout.
 pub(crate) fn stdio_server<S: Server>(server: S) -> io::Result<()> {
-    let desk = Desk::new(server, system_clock(), &MetricsHub::default()).map_err(io::Error::other)?;
+    let desk =
+        Desk::new(server, system_clock(), &MetricsHub::default()).map_err(io::Error::other)?;
     run(|stop| serve(desk, io::stdin(), io::stdout(), stop))
 }
 
@@ -59,7 +60,10 @@ fn runtime() -> io::Result<Runtime> {
 }
 
 async fn stop_on_signal(stop: CancellationToken) {
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+    let (Ok(mut term), Ok(mut int)) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    ) else {
         return;
     };
     tokio::select! {
@@ -74,7 +78,11 @@ async fn stop_on_signal(stop: CancellationToken) {
 pub(crate) fn quiet_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
-        tracing::error!(place, "a panic: {}", panic.payload_as_str().unwrap_or("without words"));
+        tracing::error!(
+            place,
+            "a panic: {}",
+            panic.payload_as_str().unwrap_or("without words")
+        );
     }));
 }
 

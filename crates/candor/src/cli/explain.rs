@@ -27,13 +27,20 @@ const CODE: Style = AnsiColor::Cyan.on_default().bold();
 impl ExplainArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let rows = match &self.code {
-            None => codes::all().into_iter().flat_map(|(_, rows)| rows).collect(),
+            None => codes::all()
+                .into_iter()
+                .flat_map(|(_, rows)| rows)
+                .collect(),
             Some(key) => found(key)?,
         };
         let text = match (self.json, &self.code) {
             (true, _) => pretty(&rows)?,
             (false, None) => table(),
-            (false, Some(_)) => rows.iter().map(|row| page(row)).collect::<Vec<_>>().join("\n"),
+            (false, Some(_)) => rows
+                .iter()
+                .map(|row| page(row))
+                .collect::<Vec<_>>()
+                .join("\n"),
         };
         print(text.as_bytes())
     }
@@ -60,8 +67,14 @@ fn found(key: &str) -> Result<Vec<&'static Row>, Trouble> {
 
 fn known_keys() -> Vec<String> {
     let rows = codes::all().into_iter().flat_map(|(_, rows)| rows);
-    rows.flat_map(|row| [row.name.to_owned(), row.code.to_string(), format!("{}/{}", row.dialect, row.code)])
-        .collect()
+    rows.flat_map(|row| {
+        [
+            row.name.to_owned(),
+            row.code.to_string(),
+            format!("{}/{}", row.dialect, row.code),
+        ]
+    })
+    .collect()
 }
 
 fn retry(row: &Row) -> &'static str {
@@ -97,8 +110,16 @@ fn table() -> String {
     );
     for (section, rows) in codes::all() {
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "\n{BOLD}{section}{BOLD:#}  {DIM}{}{DIM:#}", about(section));
-        let width = rows.iter().map(|row| row.code.to_string().len()).max().unwrap_or(0);
+        let _ = writeln!(
+            out,
+            "\n{BOLD}{section}{BOLD:#}  {DIM}{}{DIM:#}",
+            about(section)
+        );
+        let width = rows
+            .iter()
+            .map(|row| row.code.to_string().len())
+            .max()
+            .unwrap_or(0);
         for row in rows {
             let code = row.code.to_string();
             let _ = writeln!(
@@ -119,7 +140,9 @@ fn retry_sentence(row: &Row) -> &'static str {
         Ruled::Fixed(Retry::Never) => "never: it fails again, whatever you do",
         Ruled::Fixed(Retry::AfterChange) => "after_change: something has to change first",
         Ruled::Fixed(Retry::SameCall) => "same_call: the same call may be sent again at once",
-        Ruled::Fixed(Retry::AfterDelay) => "after_delay: the same call may be sent again after a wait",
+        Ruled::Fixed(Retry::AfterDelay) => {
+            "after_delay: the same call may be sent again after a wait"
+        }
         Ruled::Asked => "varies: each failure says it",
     }
 }
@@ -151,7 +174,14 @@ fn page(row: &Row) -> String {
     if let Some(exit) = row.exit {
         line("exit code", &exit.to_string());
     }
-    line("stability", if row.frozen { "frozen: this row never changes" } else { "may still change" });
+    line(
+        "stability",
+        if row.frozen {
+            "frozen: this row never changes"
+        } else {
+            "may still change"
+        },
+    );
     for (place, reason) in row.reasons.iter().enumerate() {
         let label = if place == 0 { "reasons" } else { "" };
         line(label, &format!("{}: {}", reason.name, reason.meaning));

@@ -32,8 +32,13 @@ impl ListenArgs {
     pub(super) fn admission(&self) -> Result<Arc<Admission>, Trouble> {
         let bearer = self.bearer_file.as_deref().map(secret).transpose()?;
         if !self.bind.is_loopback() && bearer.is_none() {
-            let message = format!("{} can be reached by others, and no token is asked of them", self.bind);
-            return Err(Trouble::new(message).hinting("add --bearer-file FILE, or leave out --bind"));
+            let message = format!(
+                "{} can be reached by others, and no token is asked of them",
+                self.bind
+            );
+            return Err(
+                Trouble::new(message).hinting("add --bearer-file FILE, or leave out --bind")
+            );
         }
         Ok(Arc::new(Admission {
             bound: Some(self.bind),
@@ -57,8 +62,12 @@ impl ListenArgs {
 }
 
 fn secret(path: &Path) -> Result<Secret, Trouble> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Trouble::new(format!("cannot read the token in {}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Trouble::new(format!(
+            "cannot read the token in {}: {error}",
+            path.display()
+        ))
+    })?;
     Secret::new(&text).ok_or_else(|| {
         Trouble::new(format!("the token in {} is empty", path.display()))
             .hinting("write one line into it, for example from `openssl rand -hex 32`")

@@ -10,10 +10,23 @@ use tracing_subscriber::{Layer, Registry};
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
     /// How much is logged to stderr: off, error, warn, info, debug or trace
-    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", env = "CANDOR_LOG", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "LEVEL",
+        default_value = "warn",
+        env = "CANDOR_LOG",
+        hide_env_values = true
+    )]
     log: LevelFilter,
     /// How log lines look
-    #[arg(long, global = true, value_name = "FORM", default_value = "text", value_enum)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORM",
+        default_value = "text",
+        value_enum
+    )]
     log_form: Form,
     /// Send spans to an OpenTelemetry collector at this URL (OTLP over HTTP), e.g. http://127.0.0.1:4318/v1/traces
     #[cfg(feature = "otel")]

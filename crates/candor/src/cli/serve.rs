@@ -36,7 +36,10 @@ impl ServeArgs {
                     return Ok(());
                 }
             };
-            announce(&listener.local_addr()?.to_string(), admission.bearer.is_some());
+            announce(
+                &listener.local_addr()?.to_string(),
+                admission.bearer.is_some(),
+            );
             let endpoint = Endpoint::new(playground.clone(), admission.clone());
             let paths = router(admission, metrics, super::VERSION).with(PLAYGROUND, endpoint);
             serve(listener, paths, stop).await?;
@@ -49,7 +52,11 @@ impl ServeArgs {
 
 fn announce(address: &str, bearer: bool) {
     let bold = anstyle::Style::new().bold();
-    let token = if bearer { " \\\n    -H \"Authorization: Bearer $TOKEN\"" } else { "" };
+    let token = if bearer {
+        " \\\n    -H \"Authorization: Bearer $TOKEN\""
+    } else {
+        ""
+    };
     let text = format!(
         r#"{bold}candor{bold:#} on http://{address}
 

@@ -15,8 +15,13 @@ pub(super) type Neutral = Candor<core::Code>;
 pub(crate) struct Every;
 
 /// Every row of every registry.
-static ROWS: LazyLock<Vec<Row>> =
-    LazyLock::new(|| codes::all().iter().flat_map(|(_, rows)| *rows).copied().collect());
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    codes::all()
+        .iter()
+        .flat_map(|(_, rows)| *rows)
+        .copied()
+        .collect()
+});
 
 static CODES: LazyLock<Vec<EveryCode>> = LazyLock::new(|| (0..ROWS.len()).map(EveryCode).collect());
 
@@ -27,8 +32,11 @@ pub(crate) struct EveryCode(usize);
 impl EveryCode {
     /// The code of another registry's row.
     fn of(row: &Row) -> Self {
-        let same = |known: &Row| (known.dialect, known.code) == (row.dialect, row.code);
-        EveryCode(ROWS.iter().position(same).unwrap_or_default())
+        EveryCode(
+            ROWS.iter()
+                .position(|known| known.has_key_of(row))
+                .unwrap_or_default(),
+        )
     }
 }
 
@@ -46,17 +54,23 @@ impl Code for EveryCode {
     }
 }
 
+/// A failure of one dialect that the playground can raise.
+pub(super) trait Playable {
+    /// The same failure in the playground's own dialect.
+    fn played(self) -> Fault<Every>;
+}
+
 macro_rules! any_fault {
     ($($variant:ident($dialect:ty) = $section:literal),* $(,)?) => {
         /// A failure of one of the dialects.
         #[derive(Debug, Clone)]
         pub(crate) enum AnyFault { $($variant(Fault<$dialect>)),* }
 
-        $(impl From<Fault<$dialect>> for Fault<Every> {
-            fn from(fault: Fault<$dialect>) -> Self {
-                let code = EveryCode::of(fault.row());
-                let every = Fault::replay(code, fault.retry(), fault.effect());
-                every.knowing(|facts| *facts = Some(AnyFault::$variant(fault)))
+        $(impl Playable for Fault<$dialect> {
+            fn played(self) -> Fault<Every> {
+                let code = EveryCode::of(self.row());
+                let every = Fault::replay(code, self.retry(), self.effect());
+                every.knowing(|facts| *facts = Some(AnyFault::$variant(self)))
             }
         })*
 
@@ -71,7 +85,7 @@ macro_rules! any_fault {
             section: &str, code: &str, retry: Retry, effect: Effect, wait: Option<std::time::Duration>,
         ) -> Option<Fault<Every>> {
             match section {
-                $($section => replay::<$dialect>(code, retry, effect, wait).map(Fault::from),)*
+                $($section => replay::<$dialect>(code, retry, effect, wait).map(Playable::played),)*
                 _ => None,
             }
         }
@@ -106,7 +120,7 @@ impl Dialect for Every {
     type Facts = Option<AnyFault>;
 
     fn adopt(refusal: Refusal) -> Fault<Self> {
-        Neutral::adopt(refusal).into()
+        Neutral::adopt(refusal).played()
     }
 
     fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {

@@ -1,7 +1,7 @@
 //! The tools that the official conformance suite calls by name.
 
 use super::Playground;
-use super::every::Every;
+use super::every::Playable;
 use candor_fault::codes::wire;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, Output};
@@ -19,27 +19,47 @@ const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 
 pub(super) fn all() -> Vec<Tool<Playground>> {
     let image = || json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
-    let resource = |uri: &str, kind: &str, text: &str| {
-        json!({ "type": "resource", "resource": { "uri": uri, "mimeType": kind, "text": text } })
-    };
+    let resource = |uri: &str, kind: &str, text: &str| json!({ "type": "resource", "resource": { "uri": uri, "mimeType": kind, "text": text } });
     vec![
-        constant("test_simple_text", content(vec![text("This is a simple text response for testing.")])),
+        constant(
+            "test_simple_text",
+            content(vec![text("This is a simple text response for testing.")]),
+        ),
         constant("test_image_content", content(vec![image()])),
-        constant("test_audio_content", content(vec![json!({ "type": "audio", "data": WAV, "mimeType": "audio/wav" })])),
+        constant(
+            "test_audio_content",
+            content(vec![
+                json!({ "type": "audio", "data": WAV, "mimeType": "audio/wav" }),
+            ]),
+        ),
         constant(
             "test_embedded_resource",
-            content(vec![resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")]),
+            content(vec![resource(
+                "test://embedded-resource",
+                "text/plain",
+                "This is an embedded resource content.",
+            )]),
         ),
         constant(
             "test_multiple_content_types",
             content(vec![
                 text("Multiple content types test:"),
                 image(),
-                resource("test://mixed-content-resource", "application/json", "{\"test\":\"data\",\"value\":123}"),
+                resource(
+                    "test://mixed-content-resource",
+                    "application/json",
+                    "{\"test\":\"data\",\"value\":123}",
+                ),
             ]),
         ),
-        constant("test_streaming_elicitation", content(vec![text("Nothing is asked of the client.")])),
-        constant("test_logging_tool", content(vec![text("Nothing is logged to the client.")])),
+        constant(
+            "test_streaming_elicitation",
+            content(vec![text("Nothing is asked of the client.")]),
+        ),
+        constant(
+            "test_logging_tool",
+            content(vec![text("Nothing is logged to the client.")]),
+        ),
         failing(),
         progressing(),
         capable(),
@@ -59,7 +79,8 @@ fn content(items: Vec<Value>) -> Value {
 }
 
 fn whole(value: &Value) -> Reply {
-    let raw = RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
+    let raw =
+        RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
     Output::Whole(raw).into()
 }
 
@@ -72,7 +93,12 @@ fn constant(name: &'static str, result: Value) -> Tool<Playground> {
         let reply = whole(&result);
         async move { Ok(reply) }
     };
-    Tool::reading(name, "A fixture of the conformance suite.", no_arguments(), run)
+    Tool::reading(
+        name,
+        "A fixture of the conformance suite.",
+        no_arguments(),
+        run,
+    )
 }
 
 /// The suite wants a failing result with one text.
@@ -81,7 +107,12 @@ fn failing() -> Tool<Playground> {
         let content = [text("This tool intentionally returns an error for testing")];
         Ok(whole(&json!({ "content": content, "isError": true })))
     };
-    Tool::reading("test_error_handling", "A fixture of the conformance suite.", no_arguments(), run)
+    Tool::reading(
+        "test_error_handling",
+        "A fixture of the conformance suite.",
+        no_arguments(),
+        run,
+    )
 }
 
 fn progressing() -> Tool<Playground> {
@@ -92,7 +123,12 @@ fn progressing() -> Tool<Playground> {
         }
         Ok(whole(&content(vec![text("Progress was reported.")])))
     };
-    Tool::reading("test_tool_with_progress", "A fixture of the conformance suite.", no_arguments(), run)
+    Tool::reading(
+        "test_tool_with_progress",
+        "A fixture of the conformance suite.",
+        no_arguments(),
+        run,
+    )
 }
 
 /// Needs a client that can sample; says so to one that cannot.
@@ -106,9 +142,14 @@ fn capable() -> Tool<Playground> {
         let fault: Fault<Wire> = wire::MissingCapability.fault().knowing(|facts| {
             facts.data = Some(json!({ "requiredCapabilities": { "sampling": {} } }).to_string());
         });
-        Err::<Reply, Fault<Every>>(fault.into())
+        Err(fault.played())
     };
-    Tool::reading("test_missing_capability", "A fixture of the conformance suite.", no_arguments(), run)
+    Tool::reading(
+        "test_missing_capability",
+        "A fixture of the conformance suite.",
+        no_arguments(),
+        run,
+    )
 }
 
 fn schematic() -> Tool<Playground> {
@@ -136,5 +177,10 @@ fn schematic() -> Tool<Playground> {
         "additionalProperties": false
     });
     let run = |_, _: Value, _| async { Ok(whole(&content(vec![text("The arguments fit.")]))) };
-    Tool::reading("json_schema_2020_12_tool", "A fixture of the conformance suite: a schema with many features.", schema, run)
+    Tool::reading(
+        "json_schema_2020_12_tool",
+        "A fixture of the conformance suite: a schema with many features.",
+        schema,
+        run,
+    )
 }

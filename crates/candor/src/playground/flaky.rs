@@ -21,7 +21,10 @@ impl Scripts {
     pub(super) fn advance(&self, script: &[String], seed: u64) -> u64 {
         let key = script.join("\n");
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, _, calls)) = known.iter_mut().find(|(text, own, _)| *text == key && *own == seed) {
+        if let Some((_, _, calls)) = known
+            .iter_mut()
+            .find(|(text, own, _)| *text == key && *own == seed)
+        {
             *calls += 1;
             return *calls;
         }
@@ -78,8 +81,13 @@ impl Step {
     pub(super) fn decided(self, seed: u64, call: u64) -> Step {
         match self {
             Step::Maybe(percent, step) => {
-                let mut random = fastrand::Rng::with_seed(seed ^ call.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-                if random.u8(0..100) < percent { *step } else { Step::Ok }
+                let mut random =
+                    fastrand::Rng::with_seed(seed ^ call.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                if random.u8(0..100) < percent {
+                    *step
+                } else {
+                    Step::Ok
+                }
             }
             step => step,
         }
@@ -98,10 +106,28 @@ mod tests {
     #[test]
     fn steps_are_read() {
         assert_eq!(Step::read("ok"), Some(Step::Ok));
-        assert_eq!(Step::read(" fail orders/3001"), Some(Step::Fail("orders".into(), "3001".into())));
-        assert_eq!(Step::read("delay 5"), Some(Step::Delay(Duration::from_millis(5))));
-        assert_eq!(Step::read("maybe 30 panic"), Some(Step::Maybe(30, Box::new(Step::Panic))));
-        for wrong in ["", "fail", "fail x/1", "delay -1", "delay 60001", "maybe 101 ok", "maybe 5 maybe 5 ok", "ok ok"] {
+        assert_eq!(
+            Step::read(" fail orders/3001"),
+            Some(Step::Fail("orders".into(), "3001".into()))
+        );
+        assert_eq!(
+            Step::read("delay 5"),
+            Some(Step::Delay(Duration::from_millis(5)))
+        );
+        assert_eq!(
+            Step::read("maybe 30 panic"),
+            Some(Step::Maybe(30, Box::new(Step::Panic)))
+        );
+        for wrong in [
+            "",
+            "fail",
+            "fail x/1",
+            "delay -1",
+            "delay 60001",
+            "maybe 101 ok",
+            "maybe 5 maybe 5 ok",
+            "ok ok",
+        ] {
             assert_eq!(Step::read(wrong), None, "{wrong}");
         }
     }
@@ -110,7 +136,9 @@ mod tests {
     fn a_seed_decides_the_same_way_every_time() {
         let draw = |seed| -> Vec<Step> {
             let step = Step::Maybe(50, Box::new(Step::Panic));
-            (0..64).map(|call| step.clone().decided(seed, call)).collect()
+            (0..64)
+                .map(|call| step.clone().decided(seed, call))
+                .collect()
         };
         assert_eq!(draw(7), draw(7));
         assert_ne!(draw(7), draw(8));

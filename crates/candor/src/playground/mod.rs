@@ -2,8 +2,8 @@
 //! theirs does with a failure.
 
 mod every;
-mod flaky;
 mod fixtures;
+mod flaky;
 mod tools;
 
 use candor_fault::Form;
@@ -46,7 +46,11 @@ impl Playground {
     pub(crate) fn new(failures: Failures, deadline: Option<Duration>, fixtures: bool) -> Self {
         let tools = Tools::new("candor-playground", env!("CARGO_PKG_VERSION"));
         let tools = tools::all().into_iter().fold(tools, Tools::with);
-        let more = if fixtures { fixtures::all() } else { Vec::new() };
+        let more = if fixtures {
+            fixtures::all()
+        } else {
+            Vec::new()
+        };
         Playground {
             tools: more.into_iter().fold(tools, Tools::with),
             failures,

@@ -1,11 +1,12 @@
 //! The playground's own tools.
 
 use super::Playground;
-use super::every::{Every, Neutral, replayed};
+use super::every::{Every, Neutral, Playable, replayed};
 use super::flaky::{Step, failure};
 use candor_fault::codes::{self, candor as core};
 use candor_fault::{
-    Cause, Effect, Fault, Path, Retry, Step as Into, Violation, Violations, excerpt, schemas,
+    Cause, Dialect, Effect, Fault, Path, Retry, Step as Into, Violation, Violations, excerpt,
+    schemas,
 };
 use candor_street::{Cx, Reply, Tool, reply, reply_text};
 use serde::Deserialize;
@@ -44,8 +45,13 @@ fn echo() -> Tool<Playground> {
         "additionalProperties": false
     });
     let run = |_, echo: Echo, _| async move { reply(&json!({ "text": echo.text })) };
-    Tool::reading("echo", "Answers with the text it was given. Not for anything but tests.", schema, run)
-        .answering(success, Some(schemas::candor_failure(core::ROWS)))
+    Tool::reading(
+        "echo",
+        "Answers with the text it was given. Not for anything but tests.",
+        schema,
+        run,
+    )
+    .answering(success, Some(schemas::candor_failure(&Neutral::rows())))
 }
 
 #[derive(Deserialize)]
@@ -91,7 +97,13 @@ fn ordered(fail: &Fail) -> Fault<Every> {
 }
 
 /// A wrong argument that no schema could name.
-fn wrong(path: &[&str], index: Option<usize>, value: &Value, expected: String, hint: Option<String>) -> Fault<Every> {
+fn wrong(
+    path: &[&str],
+    index: Option<usize>,
+    value: &Value,
+    expected: String,
+    hint: Option<String>,
+) -> Fault<Every> {
     let members = path.iter().map(|name| Into::Member((*name).to_owned()));
     let violation = Violation {
         path: Path(members.chain(index.map(Into::Item)).collect()),
@@ -104,12 +116,18 @@ fn wrong(path: &[&str], index: Option<usize>, value: &Value, expected: String, h
     };
     let violations: Violations = [violation].into_iter().collect();
     let fault: Fault<Neutral> = core::InvalidArguments.fault().violating(violations);
-    fault.into()
+    fault.played()
 }
 
 fn unknown_code(fail: &Fail, code: &str) -> Fault<Every> {
-    let rows = codes::all().into_iter().find(|(section, _)| *section == fail.dialect);
-    let names: Vec<_> = rows.iter().flat_map(|(_, rows)| *rows).map(|row| row.code.to_string()).collect();
+    let rows = codes::all()
+        .into_iter()
+        .find(|(section, _)| *section == fail.dialect);
+    let names: Vec<_> = rows
+        .iter()
+        .flat_map(|(_, rows)| *rows)
+        .map(|row| row.code.to_string())
+        .collect();
     let near = candor_schema::nearest(code, names.iter().map(String::as_str));
     let hint = near.map(|near| format!("did you mean '{near}'?"));
     let expected = format!("a code of the {} dialect", fail.dialect);
@@ -148,7 +166,15 @@ async fn follow(server: &Playground, flaky: Flaky) -> Outcome {
     for (index, text) in flaky.script.iter().enumerate() {
         let expected = "`ok`, `fail DIALECT/CODE`, `delay MS`, `panic` or `maybe PERCENT STEP`";
         let step = Step::read(text);
-        steps.push(step.ok_or_else(|| wrong(&["script"], Some(index), &json!(text), expected.into(), None))?);
+        steps.push(step.ok_or_else(|| {
+            wrong(
+                &["script"],
+                Some(index),
+                &json!(text),
+                expected.into(),
+                None,
+            )
+        })?);
     }
     let seed = flaky.seed.unwrap_or(0);
     let call = server.scripts.advance(&flaky.script, seed);
@@ -160,7 +186,8 @@ async fn follow(server: &Playground, flaky: Flaky) -> Outcome {
         Step::Fail(section, code) => {
             return Err(failure(&section, &code).unwrap_or_else(|| {
                 let bug: Fault<Neutral> = core::Internal.fault(Effect::None);
-                bug.because(Cause::from("a step that was read has no failure")).into()
+                bug.because(Cause::from("a step that was read has no failure"))
+                    .played()
             }));
         }
     }
@@ -205,7 +232,12 @@ fn hang() -> Tool<Playground> {
         }
         reply(&json!({ "hung_ms": hang.ms }))
     };
-    Tool::reading("hang", "Does not answer for a while, or at all, to see what a client's time limits do.", schema, run)
+    Tool::reading(
+        "hang",
+        "Does not answer for a while, or at all, to see what a client's time limits do.",
+        schema,
+        run,
+    )
 }
 
 #[derive(Deserialize)]

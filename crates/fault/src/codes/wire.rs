@@ -52,6 +52,14 @@ crate::registry! {
         remedy: "Send MCP-Protocol-Version, Mcp-Method and Mcp-Name exactly as in the body.",
         frozen: true
     }
+    MissingCapability {
+        number: -32021, name: "MISSING_CLIENT_CAPABILITY",
+        meaning: "The tool needs something that the client has not declared to be capable of.",
+        message: "Missing client capability",
+        class: Caller, retry: AfterChange, effect: None,
+        remedy: "Declare what `data.requiredCapabilities` names, or use another tool.",
+        frozen: true
+    }
     UnsupportedVersion {
         number: -32022, name: "UNSUPPORTED_PROTOCOL_VERSION",
         meaning: "The requested revision of the protocol is not known here.",

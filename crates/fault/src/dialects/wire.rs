@@ -69,6 +69,7 @@ fn status(code: Option<Code>) -> u16 {
             Code::ParseError
             | Code::InvalidRequest
             | Code::HeaderMismatch
+            | Code::MissingCapability
             | Code::UnsupportedVersion,
         ) => 400,
     }
