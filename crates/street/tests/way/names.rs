@@ -1,0 +1,64 @@
+//! How tools are listed and found.
+
+use crate::station::{Station, answered, raw_call, told};
+use candor_street::{CancellationToken, Server, Tool, ToolError, ToolNames, Tools, reply};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_dotted_name_is_also_found_with_an_underscore() {
+    for name in ["station.read", "station_read"] {
+        let (desk, _, _, _) = Station::new().desk();
+        let call = raw_call(name, Some("{\"steps\":[]}".into()));
+        assert_eq!(
+            told(&answered(&desk, call, CancellationToken::new()).await),
+            "ok"
+        );
+    }
+}
+
+fn tool(name: &'static str) -> Tool<Station> {
+    let run = |_, _: Value, _| async { reply(&json!({})) };
+    Tool::reading(name, "Does nothing.", json!({ "type": "object" }), run)
+}
+
+fn tools(names: &[&'static str]) -> Tools<Station> {
+    names
+        .iter()
+        .fold(Tools::new("s", "1"), |tools, name| tools.with(tool(name)))
+}
+
+#[test]
+fn the_list_is_sorted_and_stable() {
+    let listed = tools(&["b.x", "a"]).list();
+    assert_eq!(
+        listed,
+        concat!(
+            r#"[{"name":"a","description":"Does nothing.","inputSchema":{"type":"object"},"#,
+            r#""annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},"#,
+            r#"{"name":"b.x","description":"Does nothing.","inputSchema":{"type":"object"},"#,
+            r#""annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}]"#,
+        )
+    );
+    assert!(
+        tools(&["b.x"])
+            .listed_as(ToolNames::Underscore)
+            .list()
+            .contains(r#""name":"b_x""#)
+    );
+}
+
+#[test]
+fn names_that_clients_refuse_are_refused_here_first() {
+    assert_eq!(tools(&["a", "b-c", "d_e"]).verify(), Ok(()));
+    assert_eq!(tools(&["a b"]).verify(), Err(ToolError::Name("a b".into())));
+    assert_eq!(tools(&[""]).verify(), Err(ToolError::Name(String::new())));
+    assert_eq!(
+        tools(&["a", "a"]).verify(),
+        Err(ToolError::Twice("a".into()))
+    );
+    assert_eq!(
+        tools(&["a.b", "a_b"]).verify(),
+        Err(ToolError::Twice("a.b".into()))
+    );
+    assert_eq!(Station::new().tools().verify(), Ok(()));
+}

@@ -1,0 +1,273 @@
+//! A server whose every station writes down what passed it.
+
+use candor_fault::codes::candor as core;
+use candor_fault::dialects::Candor;
+use candor_fault::{Answer, Cause, Dialect, Fault, Output, Receipt, Timestamp};
+use candor_street::{
+    Call, CancellationToken, Client, Cx, Desk, Entry, Era, MetricsHub, Outcome, Peer, Pending,
+    Permit, Progress, Reply, Server, Tool, Tools, reply,
+};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+pub type Neutral = Candor<core::Code>;
+pub type Worked = Result<Reply, Fault<Neutral>>;
+
+#[derive(Default)]
+pub struct Seen(Mutex<Vec<String>>);
+
+impl Seen {
+    pub fn push(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+pub struct Station {
+    tools: Tools<Self>,
+    pub seen: Arc<Seen>,
+    pub go_on: Arc<Notify>,
+    pub refuse_gate: bool,
+    pub refuse_guard: bool,
+    pub unrecordable: bool,
+    pub deadline: Option<Duration>,
+}
+
+impl Station {
+    pub fn new() -> Self {
+        let tools = Tools::new("station", "1")
+            .with(read())
+            .with(write())
+            .with(sly())
+            .with(dotted());
+        Station {
+            tools,
+            seen: Arc::default(),
+            go_on: Arc::default(),
+            refuse_gate: false,
+            refuse_guard: false,
+            unrecordable: false,
+            deadline: None,
+        }
+    }
+
+    pub fn desk(self) -> (Arc<Desk<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
+        let (seen, go_on, hub) = (
+            Arc::clone(&self.seen),
+            Arc::clone(&self.go_on),
+            MetricsHub::default(),
+        );
+        let desk = Desk::new(self, Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
+        (desk, seen, go_on, hub)
+    }
+}
+
+fn said<D: Dialect>(outcome: &Outcome<'_, D>) -> String {
+    match outcome {
+        Outcome::Done(Output::Json(json)) => json.get().to_owned(),
+        Outcome::Done(other) => format!("{other:?}"),
+        Outcome::Failed(fault) => format!("{} {}", fault.row().code, fault.effect().word()),
+        Outcome::Refused(fault) => format!("wire {}", fault.row().code),
+    }
+}
+
+impl Server for Station {
+    type Dialect = Neutral;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+
+    fn gate(&self, _: &Call, _: &Tool<Self>) -> Result<(), Fault<Neutral>> {
+        self.seen.push("gate");
+        if self.refuse_gate {
+            Err(core::Cancelled.fault(candor_fault::Retry::Never, candor_fault::Effect::None))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn deadline(&self, _: &Tool<Self>) -> Option<Duration> {
+        self.deadline
+    }
+
+    async fn guard(
+        &self,
+        _: &Call,
+        _: &Tool<Self>,
+        arguments: &Value,
+    ) -> Result<Permit, Fault<Neutral>> {
+        self.seen.push(format!("guard {arguments}"));
+        if self.refuse_guard {
+            Err(core::Limited.fault())
+        } else {
+            Ok(Permit::holding(Held(Arc::clone(&self.seen))))
+        }
+    }
+
+    async fn record(&self, entry: &Entry<'_, Neutral>) -> Result<Option<Receipt>, Cause> {
+        let follows = entry
+            .follows
+            .map(|first| format!(" follows {}", first.seq))
+            .unwrap_or_default();
+        self.seen
+            .push(format!("record {}{follows}", said(&entry.outcome)));
+        if self.unrecordable {
+            return Err(Cause::from("the disk is full"));
+        }
+        Ok(Some(Receipt {
+            seq: 7,
+            hash: "h".into(),
+        }))
+    }
+
+    fn note(&self, entry: &Entry<'_, Neutral>) {
+        self.seen.push(format!("note {}", said(&entry.outcome)));
+    }
+}
+
+struct Held(Arc<Seen>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.push("permit back");
+    }
+}
+
+/// What a test tool is told to do, in order: `begin`, `done`, `undone`, `wait`, `panic`, `fail`,
+/// `pend`, `pend-badly`.
+#[derive(serde::Deserialize)]
+pub struct Script {
+    steps: Vec<String>,
+}
+
+struct Change {
+    seen: Arc<Seen>,
+    undoable: bool,
+}
+
+impl Pending for Change {
+    fn keep(self: Box<Self>) -> futures_util::future::BoxFuture<'static, Result<(), Cause>> {
+        Box::pin(async move {
+            self.seen.push("keep");
+            Ok(())
+        })
+    }
+
+    fn undo(self: Box<Self>) -> futures_util::future::BoxFuture<'static, Result<(), Cause>> {
+        Box::pin(async move {
+            self.seen.push("undo");
+            if self.undoable {
+                Ok(())
+            } else {
+                Err(Cause::from("gone"))
+            }
+        })
+    }
+}
+
+async fn follow(server: Arc<Station>, script: Script, cx: Cx) -> Worked {
+    let mut answer = reply(&json!({ "ok": true }));
+    for step in &script.steps {
+        match step.as_str() {
+            "begin" => cx.mark.begins()?,
+            "done" => cx.mark.done(),
+            "undone" => cx.mark.undone(),
+            "wait" => server.go_on.notified().await,
+            "panic" => panic!("to order"),
+            "fail" => return Err(core::Limited.fault()),
+            pend => {
+                let change = Change {
+                    seen: Arc::clone(&server.seen),
+                    undoable: pend == "pend",
+                };
+                answer = answer.map(|reply| reply.with_pending(change));
+            }
+        }
+        server.seen.push(step);
+    }
+    answer
+}
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "steps": { "type": "array", "items": { "type": "string" } } },
+        "required": ["steps"],
+        "additionalProperties": false
+    })
+}
+
+fn read() -> Tool<Station> {
+    Tool::reading("read", "Reads.", schema(), follow)
+}
+
+fn write() -> Tool<Station> {
+    Tool::writing("write", "Writes.", schema(), follow)
+}
+
+/// Takes a type that its schema does not promise.
+fn sly() -> Tool<Station> {
+    let schema = json!({ "type": "object" });
+    Tool::reading("sly", "Disagrees with its schema.", schema, follow)
+}
+
+fn dotted() -> Tool<Station> {
+    Tool::reading("station.read", "Has a dot.", schema(), follow)
+}
+
+pub fn call(name: &str, steps: &[&str]) -> Call {
+    raw_call(name, Some(json!({ "steps": steps }).to_string()))
+}
+
+pub fn raw_call(name: &str, arguments: Option<String>) -> Call {
+    Call {
+        name: name.into(),
+        arguments,
+        era: Era::Handshake,
+        id: "1".into(),
+        peer: Peer::default(),
+        client: Client::default(),
+        progress: Progress::default(),
+    }
+}
+
+/// Runs one call to its answer.
+pub async fn answered(desk: &Arc<Desk<Station>>, call: Call, cancel: CancellationToken) -> Answer {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    match desk.start(
+        call,
+        cancel,
+        |answer| async move { drop(sender.send(answer)) },
+    ) {
+        Some(answer) => answer,
+        None => receiver.await.unwrap(),
+    }
+}
+
+/// The code and the effect of an answer; `ok` for a success.
+pub fn told(answer: &Answer) -> String {
+    let Answer::Result(text) = answer else {
+        return format!("{answer:?}");
+    };
+    let value: Value = serde_json::from_str(text).unwrap();
+    match value.pointer("/structuredContent/error") {
+        None => "ok".into(),
+        Some(error) => format!(
+            "{} {}",
+            error["code"].as_str().unwrap(),
+            error["fault"]["effect"].as_str().unwrap()
+        ),
+    }
+}
+
+pub async fn one(station: Station, name: &str, steps: &[&str]) -> (String, Vec<String>) {
+    let (desk, seen, _, _) = station.desk();
+    let answer = answered(&desk, call(name, steps), CancellationToken::new()).await;
+    (told(&answer), seen.all())
+}
