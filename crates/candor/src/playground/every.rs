@@ -6,6 +6,7 @@ use candor_fault::{
     Answer, CallFacts, Code, Dialect, Effect, Fault, Output, Refusal, Retry, Row, Timestamp,
 };
 use std::sync::LazyLock;
+use std::time::Duration;
 
 /// The neutral dialect without codes of anybody's own.
 pub(super) type Neutral = Candor<core::Code>;
@@ -60,6 +61,44 @@ pub(super) trait Playable {
     fn played(self) -> Fault<Every>;
 }
 
+/// A failure that can carry a word below its code.
+trait Reasoned: Sized {
+    fn reasoned(self, reason: Option<&'static str>) -> Self {
+        let _ = reason;
+        self
+    }
+}
+
+impl Reasoned for Fault<Context> {}
+impl Reasoned for Fault<Github> {}
+impl Reasoned for Fault<Wire> {}
+impl Reasoned for Fault<Neutral> {}
+
+impl Reasoned for Fault<Workspace> {
+    fn reasoned(self, reason: Option<&'static str>) -> Self {
+        self.knowing(|facts| facts.invariant_id = reason)
+    }
+}
+
+impl Reasoned for Fault<Orders> {
+    fn reasoned(self, reason: Option<&'static str>) -> Self {
+        self.knowing(|facts| facts.original_error = reason.map(String::from))
+    }
+}
+
+/// What a failure to order is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
+    /// Where the row leaves it open.
+    pub(super) retry: Retry,
+    /// Where the row leaves it open.
+    pub(super) effect: Effect,
+    /// The wait, where one makes sense.
+    pub(super) wait: Option<Duration>,
+    /// The word below the code.
+    pub(super) reason: Option<&'static str>,
+}
+
 macro_rules! any_fault {
     ($($variant:ident($dialect:ty) = $section:literal),* $(,)?) => {
         /// A failure of one of the dialects.
@@ -81,11 +120,10 @@ macro_rules! any_fault {
         }
 
         /// The failure with this code of this dialect; the row's own answers win over the given ones.
-        pub(super) fn replayed(
-            section: &str, code: &str, retry: Retry, effect: Effect, wait: Option<std::time::Duration>,
-        ) -> Option<Fault<Every>> {
+        pub(super) fn replayed(section: &str, code: &str, order: Order) -> Option<Fault<Every>> {
             match section {
-                $($section => replay::<$dialect>(code, retry, effect, wait).map(Playable::played),)*
+                $($section => replay::<$dialect>(code, order)
+                    .map(|fault| fault.reasoned(order.reason).played()),)*
                 _ => None,
             }
         }
@@ -100,16 +138,11 @@ any_fault!(
     Neutral(Neutral) = "candor",
 );
 
-fn replay<D: Dialect>(
-    code: &str,
-    retry: Retry,
-    effect: Effect,
-    wait: Option<std::time::Duration>,
-) -> Option<Fault<D>> {
+fn replay<D: Dialect>(code: &str, order: Order) -> Option<Fault<D>> {
     let named = |known: &&D::Code| known.row().code.to_string() == code || known.row().name == code;
     let code = D::Code::all().iter().find(named)?;
-    let fault = Fault::replay(*code, retry, effect);
-    Some(match wait {
+    let fault = Fault::replay(*code, order.retry, order.effect);
+    Some(match order.wait {
         Some(wait) => fault.after(wait),
         None => fault,
     })

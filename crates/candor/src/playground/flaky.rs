@@ -1,6 +1,6 @@
 //! Scripts of a flaky tool: each call with the same script and seed does the next step.
 
-use super::every::{Every, replayed};
+use super::every::{Every, Order, replayed};
 use candor_fault::{Effect, Fault, Retry};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -96,7 +96,13 @@ impl Step {
 
 /// The failure of a step: nothing happened, and the same call may be sent again where the row is open.
 pub(super) fn failure(section: &str, code: &str) -> Option<Fault<Every>> {
-    replayed(section, code, Retry::SameCall, Effect::None, None)
+    let order = Order {
+        retry: Retry::SameCall,
+        effect: Effect::None,
+        wait: None,
+        reason: None,
+    };
+    replayed(section, code, order)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The playground's own tools.
 
 use super::Playground;
-use super::every::{Every, Neutral, Playable, replayed};
+use super::every::{Every, Neutral, Order, Playable, replayed};
 use super::flaky::{Step, failure};
 use candor_fault::codes::{self, candor as core};
 use candor_fault::{
-    Cause, Dialect, Effect, Fault, Path, Retry, Step as Into, Violation, Violations, excerpt,
-    schemas,
+    Cause, Dialect, Effect, Fault, Path, Retry, Row, Step as PathStep, Violation, Violations,
+    excerpt, schemas,
 };
 use candor_street::{Cx, Reply, Tool, reply, reply_text};
 use serde::Deserialize;
@@ -61,6 +61,7 @@ struct Fail {
     retry: Option<Retry>,
     effect: Option<Effect>,
     retry_after_ms: Option<u64>,
+    reason: Option<String>,
 }
 
 fn fail() -> Tool<Playground> {
@@ -72,7 +73,8 @@ fn fail() -> Tool<Playground> {
             "code": { "type": ["string", "integer"], "description": "A code or name of that dialect; `candor explain` lists them" },
             "retry": { "type": "string", "enum": ["never", "after_change", "same_call", "after_delay"], "description": "Where the code leaves it open" },
             "effect": { "type": "string", "enum": ["none", "done", "unknown"], "description": "Where the code leaves it open" },
-            "retry_after_ms": { "type": "integer", "minimum": 0, "maximum": MAX_WAIT_MS, "description": "Where a wait makes sense" }
+            "retry_after_ms": { "type": "integer", "minimum": 0, "maximum": MAX_WAIT_MS, "description": "Where a wait makes sense" },
+            "reason": { "type": "string", "maxLength": 100, "description": "The word below the code: an originalError of orders, an invariant of workspace" }
         },
         "required": ["dialect", "code"],
         "additionalProperties": false
@@ -90,10 +92,42 @@ fn ordered(fail: &Fail) -> Fault<Every> {
         Value::String(code) => code.clone(),
         code => code.to_string(),
     };
-    let wait = fail.retry_after_ms.map(Duration::from_millis);
-    let retry = fail.retry.unwrap_or(Retry::Never);
-    let effect = fail.effect.unwrap_or(Effect::None);
-    replayed(&fail.dialect, &code, retry, effect, wait).unwrap_or_else(|| unknown_code(fail, &code))
+    let row = codes::find(&format!("{}/{code}", fail.dialect));
+    let reason = match &fail.reason {
+        None => None,
+        Some(word) => match reason_of(&row, word) {
+            Ok(known) => Some(known),
+            Err(unknown) => return unknown,
+        },
+    };
+    let order = Order {
+        retry: fail.retry.unwrap_or(Retry::Never),
+        effect: fail.effect.unwrap_or(Effect::None),
+        wait: fail.retry_after_ms.map(Duration::from_millis),
+        reason,
+    };
+    replayed(&fail.dialect, &code, order).unwrap_or_else(|| unknown_code(fail, &code))
+}
+
+/// The registered word below a code.
+fn reason_of(rows: &[&Row], word: &str) -> Result<&'static str, Fault<Every>> {
+    let known: Vec<_> = rows
+        .iter()
+        .flat_map(|row| row.reasons)
+        .map(|reason| reason.name)
+        .collect();
+    if let Some(name) = known.iter().find(|name| **name == word) {
+        return Ok(name);
+    }
+    let near = candor_schema::nearest(word, known.iter().copied());
+    let hint = near.map(|near| format!("did you mean '{near}'?"));
+    Err(wrong(
+        &["reason"],
+        None,
+        &json!(word),
+        String::from("a word below this code"),
+        hint,
+    ))
 }
 
 /// A wrong argument that no schema could name.
@@ -104,9 +138,9 @@ fn wrong(
     expected: String,
     hint: Option<String>,
 ) -> Fault<Every> {
-    let members = path.iter().map(|name| Into::Member((*name).to_owned()));
+    let members = path.iter().map(|name| PathStep::Member((*name).to_owned()));
     let violation = Violation {
-        path: Path(members.chain(index.map(Into::Item)).collect()),
+        path: Path(members.chain(index.map(PathStep::Item)).collect()),
         keyword: "enum",
         message: String::from("must be equal to one of the allowed values"),
         params: json!({}),

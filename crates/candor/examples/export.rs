@@ -1,0 +1,240 @@
+//! Writes the pages that are made from constants and from the command line's grammar:
+//! `docs/limits.md` and `docs/cli.md`. `export DIR` writes them, `export DIR --check` compares.
+
+#![allow(clippy::print_stderr)] // A tool of the repository that talks to its developer.
+
+use candor_wire::{MAX_DEPTH, MAX_VALUES, http, stdio};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// A bound: what it bounds, how much, what happens there, and the test that holds it.
+struct Limit {
+    what: &'static str,
+    bound: String,
+    beyond: &'static str,
+    test: &'static str,
+}
+
+fn mib(bytes: usize) -> String {
+    format!("{} MiB", bytes / (1024 * 1024))
+}
+
+fn seconds(time: std::time::Duration) -> String {
+    format!("{} s", time.as_secs())
+}
+
+fn limit(
+    what: &'static str,
+    bound: impl ToString,
+    beyond: &'static str,
+    test: &'static str,
+) -> Limit {
+    Limit {
+        what,
+        bound: bound.to_string(),
+        beyond,
+        test,
+    }
+}
+
+fn message_limits() -> Vec<Limit> {
+    vec![
+        limit(
+            "depth of a message",
+            MAX_DEPTH,
+            "−32600",
+            "grammatical_flaws_are_told_apart",
+        ),
+        limit(
+            "JSON values in a message",
+            MAX_VALUES,
+            "−32600 [413]",
+            "values_are_counted",
+        ),
+        limit(
+            "a line on stdio",
+            mib(stdio::MAX_LINE),
+            "−32600, the rest of the line is skipped",
+            "an_oversized_line_is_refused_and_skipped",
+        ),
+        limit(
+            "a body over HTTP",
+            mib(http::MAX_BODY),
+            "−32600 [413]",
+            "an_oversized_body_is_refused",
+        ),
+        limit(
+            "request bytes held over all connections",
+            mib(http::MAX_HELD),
+            "−32603 [503]",
+            "requests_share_one_room",
+        ),
+    ]
+}
+
+fn transport_limits() -> Vec<Limit> {
+    vec![
+        limit(
+            "calls that wait on one stdio connection",
+            stdio::MAX_WAITING,
+            "no further line is read",
+            "a_thousand_calls_are_answered_once_each",
+        ),
+        limit(
+            "late answers queued on stdio",
+            stdio::MAX_QUEUED,
+            "calls wait with their answers",
+            "a_client_that_does_not_read_slows_the_server",
+        ),
+        limit(
+            "connections",
+            http::MAX_CONNECTIONS,
+            "further ones wait to be accepted",
+            "more_connections_than_places_are_all_answered",
+        ),
+        limit(
+            "a request's head",
+            seconds(http::HEADER_TIMEOUT),
+            "the connection is closed",
+            "a_slow_head_is_cut",
+        ),
+        limit(
+            "an idle connection",
+            seconds(http::IDLE_TIMEOUT),
+            "the connection is closed",
+            "a_slow_head_is_cut",
+        ),
+        limit(
+            "progress events queued for one call",
+            http::PROGRESS_QUEUE,
+            "progress is dropped",
+            "progress_is_streamed_before_the_answer",
+        ),
+        limit(
+            "running calls after the end of input or a signal",
+            seconds(stdio::PATIENCE),
+            "they are cut, recorded and answered",
+            "an_endless_call_is_cut_at_the_end_of_input",
+        ),
+    ]
+}
+
+fn answer_limits() -> Vec<Limit> {
+    use candor_fault::{
+        CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, SHOWN_QUOTE_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX,
+    };
+    vec![
+        limit(
+            "violations in an answer",
+            VIOLATIONS_MAX,
+            "the rest is counted",
+            "a_kind_is_found_past_the_bound",
+        ),
+        limit(
+            "bytes of a value in a violation",
+            VALUE_MAX_BYTES,
+            "its type and size instead",
+            "a_large_value_becomes_its_type_and_size",
+        ),
+        limit(
+            "characters of a caller's text in a message",
+            SHOWN_QUOTE_CHARS,
+            "cut with …",
+            "quotes_are_escaped_and_cut",
+        ),
+        limit(
+            "levels of a cause",
+            CAUSE_MAX_DEPTH,
+            "cut with a marker",
+            "what_is_too_deep_is_cut_with_a_marker",
+        ),
+        limit(
+            "bytes of a cause",
+            CAUSE_MAX_BYTES,
+            "cut with a marker",
+            "every_cause_fits_its_bounds",
+        ),
+    ]
+}
+
+fn limits_page() -> String {
+    let mut page = String::from(
+        "# Limits\n\nEvery bound of the program, made from its constants by `cargo xtask codegen`. Each has a test.\n",
+    );
+    let parts = [
+        ("Messages", message_limits()),
+        ("Connections and calls", transport_limits()),
+        ("Answers", answer_limits()),
+    ];
+    for (title, limits) in parts {
+        page +=
+            &format!("\n## {title}\n\n| what | bound | beyond it | test |\n|---|---|---|---|\n");
+        for one in limits {
+            page += &format!(
+                "| {} | {} | {} | `{}` |\n",
+                one.what, one.bound, one.beyond, one.test
+            );
+        }
+    }
+    page
+}
+
+fn cli_page() -> String {
+    let mut page = String::from(
+        "# The command line\n\nMade from the program's own help by `cargo xtask codegen`. Answers go to stdout, talk to stderr; a wrong command line exits with 1 and leaves stdout empty.\n",
+    );
+    let mut grammar = candor::cli::grammar().term_width(100);
+    grammar.build();
+    let mut commands: Vec<clap::Command> = vec![grammar.clone()];
+    commands.extend(
+        grammar
+            .get_subcommands()
+            .filter(|one| one.get_name() != "help")
+            .cloned(),
+    );
+    for command in commands {
+        let name = match command.get_bin_name() {
+            Some(name) => name.to_owned(),
+            None => command.get_name().to_owned(),
+        };
+        let help = command.term_width(100).render_long_help().to_string();
+        let help: Vec<_> = help.lines().map(str::trim_end).collect();
+        page += &format!(
+            "\n## {name}\n\n```text\n{}\n```\n",
+            help.join("\n").trim_end()
+        );
+    }
+    page
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    let Some(root) = arguments.next().map(PathBuf::from) else {
+        eprintln!("usage: export DIR [--check]");
+        return ExitCode::FAILURE;
+    };
+    let check = arguments.next().is_some_and(|flag| flag == "--check");
+    let mut differing = Vec::new();
+    for (path, content) in [
+        ("docs/limits.md", limits_page()),
+        ("docs/cli.md", cli_page()),
+    ] {
+        let file = root.join(path);
+        if std::fs::read_to_string(&file).is_ok_and(|old| old == content) {
+            continue;
+        }
+        if check {
+            differing.push(path.to_owned());
+        } else if let Err(error) = std::fs::write(&file, content) {
+            differing.push(format!("{path}: {error}"));
+        }
+    }
+    for path in &differing {
+        eprintln!("not up to date: {path}");
+    }
+    if differing.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
