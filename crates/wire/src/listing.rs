@@ -1,5 +1,6 @@
 //! What a server says about itself: made once, the same bytes for everyone.
 
+use crate::read::Ask;
 use crate::revision::{META_SERVER, supported};
 use candor_fault::{Answer, to_json};
 use candor_street::{Desk, Era, Server};
@@ -41,26 +42,24 @@ impl Listing {
         }
     }
 
-    pub(crate) fn initialize(&self, revision: &str) -> Answer {
+    /// The answer to everything but a call; a call is the server's to answer, and gets nothing here.
+    pub fn answer(&self, ask: &Ask<'_>, era: Era) -> Answer {
+        match ask {
+            Ask::Initialize { revision, .. } => self.initialize(revision),
+            Ask::Ping | Ask::Call(_) => Answer::Result(Arc::clone(&self.empty)),
+            Ask::Discover => Answer::Result(Arc::clone(&self.discover)),
+            Ask::List => Answer::Result(Arc::clone(match era {
+                Era::Handshake => &self.handshake_list,
+                Era::Stateless => &self.stateless_list,
+            })),
+        }
+    }
+
+    fn initialize(&self, revision: &str) -> Answer {
         let text = format!(
             r#"{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{}}}"#,
             self.server_info
         );
         Answer::Result(text.into())
-    }
-
-    pub(crate) fn ping(&self) -> Answer {
-        Answer::Result(Arc::clone(&self.empty))
-    }
-
-    pub(crate) fn discover(&self) -> Answer {
-        Answer::Result(Arc::clone(&self.discover))
-    }
-
-    pub(crate) fn list(&self, era: Era) -> Answer {
-        Answer::Result(Arc::clone(match era {
-            Era::Handshake => &self.handshake_list,
-            Era::Stateless => &self.stateless_list,
-        }))
     }
 }

@@ -273,31 +273,30 @@ impl<S: Server> Link<S> {
                 }
             }
             Inbound::Refused { id, era, fault } => return self.refuse(id, era, fault, answers),
-            Inbound::Asked { id, era, ask } => match self.known(ask, era) {
-                Err(answer) => put(answers, id, era, &answer),
-                Ok(called) => return self.call(id, era, called, answers, handle),
-            },
+            Inbound::Asked {
+                id,
+                era,
+                ask: Ask::Call(called),
+            } => return self.call(id, era, called, answers, handle),
+            Inbound::Asked { id, era, ask } => {
+                self.remember(&ask);
+                put(answers, id, era, &self.listing.answer(&ask, era));
+            }
         }
         ControlFlow::Continue(())
     }
 
-    /// The answer to everything but a call.
-    fn known<'a>(&self, ask: Ask<'a>, era: Era) -> Result<Called<'a>, Answer> {
-        match ask {
-            Ask::Call(called) => Ok(called),
-            Ask::Ping => Err(self.listing.ping()),
-            Ask::Discover => Err(self.listing.discover()),
-            Ask::List => Err(self.listing.list(era)),
-            Ask::Initialize {
-                revision,
-                client_name,
-                client_version,
-            } => {
-                let mut client = locked(&self.client);
-                client.name = client_name.map(Into::into);
-                client.version = client_version.map(Into::into);
-                Err(self.listing.initialize(revision))
-            }
+    /// What a client says about itself holds for its connection.
+    fn remember(&self, ask: &Ask<'_>) {
+        if let Ask::Initialize {
+            client_name,
+            client_version,
+            ..
+        } = ask
+        {
+            let mut client = locked(&self.client);
+            client.name = client_name.as_deref().map(Into::into);
+            client.version = client_version.as_deref().map(Into::into);
         }
     }
 

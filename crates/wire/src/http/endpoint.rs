@@ -114,10 +114,14 @@ impl<S: Server> Endpoint<S> {
         let (id, era, called) = match read(&held.bytes, &facts) {
             Inbound::Nothing | Inbound::Cancel { .. } => return respond::accepted(),
             Inbound::Refused { id, era, fault } => return self.refuse(id, era, fault).await,
-            Inbound::Asked { id, era, ask } => match self.known(ask, era) {
-                Ok(called) => (id, era, called),
-                Err(answer) => return respond::json(id, era, &answer),
-            },
+            Inbound::Asked {
+                id,
+                era,
+                ask: Ask::Call(called),
+            } => (id, era, called),
+            Inbound::Asked { id, era, ask } => {
+                return respond::json(id, era, &self.listing.answer(&ask, era));
+            }
         };
         let events = takes_events(headers) && called.progress.is_some();
         let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
@@ -128,17 +132,6 @@ impl<S: Server> Endpoint<S> {
             self.streamed(id, era, call, progress).await
         } else {
             self.plain(id, era, call).await
-        }
-    }
-
-    /// The answer to everything but a call.
-    fn known<'a>(&self, ask: Ask<'a>, era: Era) -> Result<Called<'a>, Answer> {
-        match ask {
-            Ask::Call(called) => Ok(called),
-            Ask::Ping => Err(self.listing.ping()),
-            Ask::Discover => Err(self.listing.discover()),
-            Ask::List => Err(self.listing.list(era)),
-            Ask::Initialize { revision, .. } => Err(self.listing.initialize(revision)),
         }
     }
 

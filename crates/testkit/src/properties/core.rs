@@ -1,0 +1,104 @@
+//! Any bytes in, contract-valid bytes out: one line, one JSON-RPC object, the caller's own id.
+
+use candor_fault::codes::candor as codes;
+use candor_fault::dialects::Candor;
+use candor_fault::{Answer, Fault, Timestamp};
+use candor_street::{
+    Call, CancellationToken, Client, Desk, Era, MetricsHub, Peer, Progress, Server, Tool, Tools, reply,
+};
+use candor_wire::{Ask, Facts, Headers, Inbound, Listing, STATELESS_REVISION, read, write};
+use serde_json::{Value, json};
+use std::sync::{Arc, LazyLock};
+
+/// A server with one tool that answers with its arguments, or fails with them.
+struct Mirror(Tools<Self>);
+
+impl Server for Mirror {
+    type Dialect = Candor<codes::Code>;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.0
+    }
+}
+
+static DESK: LazyLock<Arc<Desk<Mirror>>> = LazyLock::new(|| {
+    let schema = json!({
+        "type": "object",
+        "properties": { "fail": { "type": "boolean" }, "n": { "type": "integer", "minimum": 0 } }
+    });
+    let run = |_, arguments: Value, _| async move {
+        match arguments.get("fail") {
+            Some(Value::Bool(true)) => Err::<_, Fault<Candor<codes::Code>>>(codes::Limited.fault()),
+            _ => reply(&arguments),
+        }
+    };
+    let tool = Tool::reading("mirror", "Answers with its arguments.", schema, run);
+    let mirror = Mirror(Tools::new("mirror", "1").with(tool));
+    Desk::new(mirror, Arc::new(|| Timestamp::UNIX_EPOCH), &MetricsHub::default())
+        .expect("the mirror's one schema is right")
+});
+
+/// Checks the core with `bytes` as a line of stdin, and as a body with several headers.
+///
+/// # Panics
+/// Panics where the contract is broken.
+pub fn core(bytes: &[u8]) {
+    one(bytes, &Facts::Stdio);
+    one(bytes, &Facts::Http(Headers::default()));
+    let stateless = Headers {
+        version: Some(STATELESS_REVISION),
+        method: Some("tools/call"),
+        name: Some("mirror"),
+    };
+    one(bytes, &Facts::Http(stateless));
+}
+
+fn one(bytes: &[u8], facts: &Facts<'_>) {
+    let (id, era, answer) = match read(bytes, facts) {
+        Inbound::Nothing | Inbound::Cancel { .. } => return,
+        Inbound::Refused { id, era, fault } => (id, era, DESK.refuse(fault, |_| async {})),
+        Inbound::Asked { id, era, ask } => (id, era, asked(id, era, ask)),
+    };
+    let answer = answer.expect("nothing here waits");
+    let mut line = Vec::new();
+    let status = write(&mut line, id, era, &answer);
+    valid(&line, id, era, status);
+}
+
+fn asked(id: &str, era: Era, ask: Ask<'_>) -> Option<Answer> {
+    let called = match ask {
+        Ask::Call(called) => called,
+        other => return Some(Listing::new(&DESK).answer(&other, era)),
+    };
+    let call = Call {
+        name: called.name.into_owned(),
+        arguments: called.arguments.map(Into::into),
+        era,
+        id: id.to_owned(),
+        peer: Peer::default(),
+        client: Client::default(),
+        progress: Progress::default(),
+    };
+    DESK.start(call, CancellationToken::new(), |_| async {})
+}
+
+fn valid(line: &[u8], id: &str, era: Era, status: u16) {
+    assert!(!line.contains(&b'\n'), "an answer is one line");
+    let value: Value = serde_json::from_slice(line).expect("an answer is JSON");
+    let object = value.as_object().expect("an answer is an object");
+    let names: Vec<_> = object.keys().map(String::as_str).collect();
+    assert!(names == ["jsonrpc", "id", "result"] || names == ["jsonrpc", "id", "error"], "{names:?}");
+    let own: Value = serde_json::from_str(id).expect("an id is JSON");
+    assert_eq!(object["id"], own, "an id comes back");
+    match object.get("error") {
+        Some(error) => {
+            assert!(error["code"].is_i64() && error["message"].is_string(), "{error}");
+            assert!([200, 400, 404, 413].contains(&status), "{status}");
+        }
+        None => {
+            assert_eq!(status, 200);
+            let complete = object["result"].get("resultType").is_some();
+            assert_eq!(complete, era == Era::Stateless);
+        }
+    }
+}

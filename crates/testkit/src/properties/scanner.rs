@@ -1,0 +1,31 @@
+//! The scan of a message agrees with serde_json, and what it lets through can be taken apart.
+
+use candor_wire::{Flaw, Verdict, members, scan};
+use serde_json::Value;
+
+/// Checks the scan with any bytes.
+///
+/// # Panics
+/// Panics where scan and oracle disagree.
+pub fn scanner(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let oracle = serde_json::from_str::<Value>(text);
+    match scan(text) {
+        Verdict::Fine => {
+            let value = oracle.expect("what is fine is JSON");
+            if let Value::Object(object) = value {
+                let texts: Vec<_> = members(text).collect();
+                assert_eq!(texts.len(), object.len(), "every member is found");
+                for ((_, text), value) in texts.iter().zip(object.values()) {
+                    let found: Value = serde_json::from_str(text).expect("a member's text is JSON");
+                    assert_eq!(&found, value);
+                }
+            }
+        }
+        Verdict::Malformed => assert!(oracle.is_err(), "what is refused as malformed is no JSON"),
+        Verdict::Flawed(Flaw::RepeatedName | Flaw::TooManyValues) => {}
+        Verdict::Flawed(_) => assert!(oracle.is_err(), "the oracle refuses it too"),
+    }
+}

@@ -1,0 +1,31 @@
+//! The explanation of wrong arguments agrees with the decision, whatever the schema and the value.
+
+use candor_fault::VIOLATIONS_MAX;
+use candor_schema::Schema;
+use serde_json::Value;
+
+/// Checks a schema and a value: two lines of `bytes`.
+///
+/// # Panics
+/// Panics where a violation breaks its bounds, or a checked value has none and is refused.
+pub fn validator(bytes: &[u8]) {
+    let Some(newline) = bytes.iter().position(|byte| *byte == b'\n') else {
+        return;
+    };
+    let (schema, value) = bytes.split_at(newline);
+    let (Ok(schema), Ok(value)) = (
+        serde_json::from_slice::<Value>(schema),
+        serde_json::from_slice::<Value>(&value[1..]),
+    ) else {
+        return;
+    };
+    let Ok(schema) = Schema::new(schema) else {
+        return;
+    };
+    let first = schema.check(&value);
+    assert_eq!(first, schema.check(&value), "the same value has the same violations");
+    if let Err(violations) = first {
+        assert!(!violations.is_empty(), "a refusal has a reason");
+        assert!(violations.shown().len() <= VIOLATIONS_MAX);
+    }
+}
