@@ -229,7 +229,10 @@ impl<S: Server> End<'_, S> {
                 keep(pending).await;
                 (ended, receipt)
             }
-            Err(cause) => (Err(self.unrecorded(cause, pending).await), None),
+            Err(cause) => {
+                let cause = beside(cause, ended.as_ref().err());
+                (Err(self.unrecorded(cause, pending).await), None)
+            }
         };
         server.note(&self.entry(&ended, at, took, first));
         let row = ended.as_ref().err().map(Fault::row);
@@ -289,6 +292,21 @@ impl<S: Server> End<'_, S> {
         let fault = S::Dialect::adopt(Refusal::Unrecorded { cause, effect });
         self.desk.server.complete(fault, self.call)
     }
+}
+
+/// Why a call could not be recorded, and the failure that it would have been recorded with.
+fn beside<D: Dialect>(recording: Cause, original: Option<&Fault<D>>) -> Cause {
+    let Some(original) = original else {
+        return recording;
+    };
+    Cause::Data(serde_json::json!({
+        "recording": recording,
+        "original": {
+            "code": original.row().code,
+            "message": original.message(),
+            "cause": original.cause(),
+        },
+    }))
 }
 
 /// The change is on record already: what fails here is told to the log alone.

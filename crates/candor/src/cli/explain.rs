@@ -8,11 +8,11 @@ use std::fmt::Write;
 
 /// Show what a code means, whether to retry, and what to do
 ///
-/// Without a code: the table of all of them. A code that several dialects have is shown for each;
-/// DIALECT/CODE picks one.
+/// Without a code: the table of all of them; with a dialect: its table. A code that several dialects
+/// have is shown for each; DIALECT/CODE picks one.
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
-    /// A code or its name, with its dialect or without: cache_missing, orders/3001, github/-32002
+    /// A code or its name, with its dialect or without (cache_missing, orders/3001, github/-32002), or a dialect
     #[arg(value_name = "[DIALECT/]CODE", allow_hyphen_values = true)]
     code: Option<String>,
     /// Print JSON
@@ -26,17 +26,15 @@ const CODE: Style = AnsiColor::Cyan.on_default().bold();
 
 impl ExplainArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
+        let sections = self.sections();
         let rows = match &self.code {
-            None => codes::all()
-                .into_iter()
-                .flat_map(|(_, rows)| rows)
-                .collect(),
-            Some(key) => found(key)?,
+            Some(key) if sections.is_empty() => found(key)?,
+            _ => sections.iter().flat_map(|(_, rows)| *rows).collect(),
         };
-        let text = match (self.json, &self.code) {
+        let text = match (self.json, sections.is_empty()) {
             (true, _) => pretty(&rows)?,
-            (false, None) => table(),
-            (false, Some(_)) => rows
+            (false, false) => tables(&sections),
+            (false, true) => rows
                 .iter()
                 .map(|row| page(row))
                 .collect::<Vec<_>>()
@@ -44,7 +42,18 @@ impl ExplainArgs {
         };
         print(text.as_bytes())
     }
+
+    /// The whole sections that are asked for.
+    fn sections(&self) -> Vec<Section> {
+        let wanted = |(name, _): &Section| match &self.code {
+            None => true,
+            Some(key) => key.eq_ignore_ascii_case(name),
+        };
+        codes::all().into_iter().filter(wanted).collect()
+    }
 }
+
+type Section = (&'static str, &'static [Row]);
 
 fn pretty(rows: &[&Row]) -> Result<String, Trouble> {
     let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)?;
@@ -66,15 +75,13 @@ fn found(key: &str) -> Result<Vec<&'static Row>, Trouble> {
 }
 
 fn known_keys() -> Vec<String> {
+    let sections = codes::all().into_iter().map(|(name, _)| name.to_owned());
     let rows = codes::all().into_iter().flat_map(|(_, rows)| rows);
-    rows.flat_map(|row| {
-        [
-            row.name.to_owned(),
-            row.code.to_string(),
-            format!("{}/{}", row.dialect, row.code),
-        ]
-    })
-    .collect()
+    let keys = rows.flat_map(|row| {
+        let full = format!("{}/{}", row.dialect, row.code);
+        [row.name.to_owned(), row.code.to_string(), full]
+    });
+    sections.chain(keys).collect()
 }
 
 fn retry(row: &Row) -> &'static str {
@@ -103,36 +110,36 @@ fn about(section: &str) -> &'static str {
     }
 }
 
-fn table() -> String {
+fn tables(sections: &[Section]) -> String {
     let mut out = String::from(
         "Every failure answers five questions: class (who has to act), code, retry, effect\n\
          (whether anything happened) and remedy (what to do).\n",
     );
-    for (section, rows) in codes::all() {
+    for (section, rows) in sections {
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "\n{BOLD}{section}{BOLD:#}  {DIM}{}{DIM:#}",
-            about(section)
-        );
+        let _ = writeln!(out, "\n{BOLD}{section}{BOLD:#}  {}", about(section));
         let width = rows
             .iter()
             .map(|row| row.code.to_string().len())
             .max()
             .unwrap_or(0);
-        for row in rows {
-            let code = row.code.to_string();
+        let (class, wait, changed) = ("class", "retry", "effect");
+        let _ = writeln!(
+            out,
+            "  {DIM}{:width$}  {class:8}  {wait:12}  {changed:6}  message{DIM:#}",
+            "code"
+        );
+        for row in *rows {
+            let (code, class) = (row.code.to_string(), row.class.word());
+            let (wait, changed) = (retry(row), effect(row));
             let _ = writeln!(
                 out,
-                "  {CODE}{code:width$}{CODE:#}  {:8}  {:12}  {:6}  {}",
-                row.class.word(),
-                retry(row),
-                effect(row),
+                "  {CODE}{code:width$}{CODE:#}  {class:8}  {wait:12}  {changed:6}  {}",
                 row.message
             );
         }
     }
-    out + "\ncandor explain CODE shows one of them; --json prints everything.\n"
+    out + "\n`candor explain CODE` shows one of them with its remedy; --json prints everything.\n"
 }
 
 fn retry_sentence(row: &Row) -> &'static str {

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 /// Takes one POST and answers it; gives its head and its body.
 fn take(mut stream: TcpStream) -> (String, Vec<u8>) {
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
     loop {
@@ -18,17 +20,26 @@ fn take(mut stream: TcpStream) -> (String, Vec<u8>) {
             assert_ne!(read, 0, "the request ended early");
             continue;
         };
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap().to_lowercase();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        let head = String::from_utf8(bytes[..end].to_vec())
+            .unwrap()
+            .to_lowercase();
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))
+            .unwrap();
         if bytes.len() - end - 4 >= length.parse::<usize>().unwrap() {
-            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                .unwrap();
             return (head, bytes.split_off(end + 4));
         }
     }
 }
 
 fn contains(haystack: &[u8], needle: &str) -> bool {
-    haystack.windows(needle.len()).any(|part| part == needle.as_bytes())
+    haystack
+        .windows(needle.len())
+        .any(|part| part == needle.as_bytes())
 }
 
 #[test]
@@ -47,7 +58,10 @@ fn a_call_becomes_a_span_with_its_tool_and_its_id() {
     assert!(server.wait_with_output().unwrap().status.success());
     let (head, body) = collector.join().unwrap();
     assert!(head.starts_with("post /v1/traces "), "{head}");
-    assert!(head.contains("content-type: application/x-protobuf"), "{head}");
+    assert!(
+        head.contains("content-type: application/x-protobuf"),
+        "{head}"
+    );
     for wanted in ["candor", "call", "tool", "echo", "an-id", "request"] {
         assert!(contains(&body, wanted), "{wanted} is not in the span");
     }
