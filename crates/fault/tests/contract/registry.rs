@@ -20,7 +20,7 @@ fn every_section_has_its_number_of_codes() {
         ("github", 8),
         ("workspace", 35),
         ("orders", 8),
-        ("wire", 7),
+        ("wire", 8),
         ("candor", 6),
     ];
     assert_eq!(counts, expected);

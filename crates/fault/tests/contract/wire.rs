@@ -35,6 +35,10 @@ fn what_is_no_call_is_a_plain_error() {
         wire(&codes::HeaderMismatch.fault()),
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"Header mismatch"}}"#
     );
+    assert_eq!(
+        wire(&codes::MissingCapability.fault()),
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"Missing client capability"}}"#
+    );
 }
 
 #[test]
@@ -68,6 +72,7 @@ fn every_code_has_its_http_status() {
         503
     );
     assert_eq!(status(&codes::HeaderMismatch.fault()), 400);
+    assert_eq!(status(&codes::MissingCapability.fault()), 400);
     assert_eq!(status(&codes::UnsupportedVersion.fault()), 400);
     let large = codes::InvalidRequest
         .fault()
