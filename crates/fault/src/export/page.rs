@@ -27,7 +27,8 @@ pub(super) fn page(section: &Section) -> String {
     parts.join("\n")
 }
 
-fn schemas(section: &Section) -> String {
+/// Links to the schemas of a section.
+pub(super) fn schemas(section: &Section) -> String {
     let links = section
         .schemas
         .iter()

@@ -1,13 +1,13 @@
 //! The index of the generated pages, and the five answers explained.
 
-use super::{rows, words};
+use super::{page, rows, words};
 use crate::{Class, Effect, Retry};
 
 /// `docs/errors/README.md`.
 pub(super) fn readme() -> String {
     let answers = [
         "# Failures\n".to_owned(),
-        format!("{}\n", super::page::GENERATED),
+        format!("{}\n", page::GENERATED),
         INTRODUCTION.to_owned(),
         index(),
         "## The five answers\n".to_owned(),
@@ -75,16 +75,12 @@ One sentence for a person or a model. Its wording may get better; do not parse i
 fn index() -> String {
     let mut text = String::from("| page | codes | schemas |\n|---|---|---|\n");
     for section in words::SECTIONS {
-        let schemas = section
-            .schemas
-            .iter()
-            .map(|name| format!("[{name}](../../schemas/{name}.schema.json)"));
         text.push_str(&format!(
             "| [{}]({}.md) | {} | {} |\n",
             section.title,
             section.name,
             rows(section.name).len(),
-            schemas.collect::<Vec<_>>().join(", "),
+            page::schemas(section),
         ));
     }
     text

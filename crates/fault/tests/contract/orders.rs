@@ -1,0 +1,157 @@
+//! The orders dialect, byte for byte.
+
+use crate::support::{AT, call, failed, line, missing, receipt, unknown, violation};
+use candor_fault::codes::orders as codes;
+use candor_fault::dialects::Orders;
+use candor_fault::{
+    CallFacts, Cause, Dialect, Effect, Fault, Form, Refusal, Retry, Violation, excerpt,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn not_found() -> Fault<Orders> {
+    codes::AdapterError
+        .fault(Retry::AfterChange, Effect::None)
+        .knowing(|facts| facts.original_error = Some(String::from("ORDER_NOT_FOUND")))
+}
+
+#[test]
+fn the_specification_s_failure_is_said_three_times() {
+    let receipt = receipt();
+    let facts = CallFacts {
+        receipt: Some(&receipt),
+        ..call("cancel-order", Form::Protocol)
+    };
+    insta::assert_snapshot!(line(&Orders::failure(&not_found(), &facts, AT)), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4001,\"message\":\"Adapter error\",\"retryable\":false,\"details\":{\"suggestion\":\"Act on `details.originalError`.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null},\"originalError\":\"ORDER_NOT_FOUND\"}}}"}],"structuredContent":{"error":{"code":4001,"message":"Adapter error","retryable":false,"details":{"suggestion":"Act on `details.originalError`.","context":{"class":"upstream","effect":"none","retryAfterMs":null},"originalError":"ORDER_NOT_FOUND"}}},"isError":true,"error":{"code":4001,"message":"Adapter error","retryable":false,"details":{"suggestion":"Act on `details.originalError`.","context":{"class":"upstream","effect":"none","retryAfterMs":null},"originalError":"ORDER_NOT_FOUND"}},"_meta":{"dev.candor/receipt":{"seq":7,"hash":"abababababababababababababababababababababababababababababababab"}}}}"#);
+}
+
+#[test]
+fn text_structure_and_error_are_one_object() {
+    let answer = failed(&not_found(), "cancel-order", Form::Result);
+    let result = &serde_json::from_str::<Value>(&answer).unwrap()["result"];
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, result["structuredContent"]);
+    assert_eq!(text["error"], result["error"]);
+    let specified = json!({ "code": 4001, "message": "Adapter error", "retryable": false });
+    for (name, value) in specified.as_object().unwrap() {
+        assert_eq!(&result["error"][name], value);
+    }
+    assert_eq!(
+        result["error"]["details"]["originalError"],
+        "ORDER_NOT_FOUND"
+    );
+}
+
+fn bad_address() -> Fault<Orders> {
+    let email = Violation {
+        params: json!({ "format": "email" }),
+        value: excerpt(&json!("nobody")),
+        expected: String::from("an e-mail address"),
+        ..violation(
+            "/order/customer/email",
+            "format",
+            "must match format \"email\"",
+        )
+    };
+    Orders::adopt(Refusal::Arguments([email].into_iter().collect()))
+}
+
+#[test]
+fn the_specification_s_wrong_params_are_extended_as_the_page_says() {
+    insta::assert_snapshot!(failed(&bad_address(), "create-sales-order", Form::Protocol), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: order.customer.email must match format \"email\"","data":{"field":"order.customer.email","code":2003,"reason":"format","violations":[{"field":"order.customer.email","code":2003,"reason":"format","expected":"an e-mail address"}]}}}"#);
+}
+
+fn several() -> Fault<Orders> {
+    let near = Violation {
+        hint: Some(String::from("did you mean 'lineItems'?")),
+        ..unknown("/order", "lineitems")
+    };
+    let quantity = Violation {
+        expected: String::from("an integer of at least 1"),
+        value: excerpt(&json!(-4)),
+        ..violation("/order/lineItems/0/quantity", "minimum", "must be >= 1")
+    };
+    let all = [near, missing("/order", "lineItems"), quantity];
+    Orders::adopt(Refusal::Arguments(all.into_iter().collect()))
+}
+
+#[test]
+fn every_violation_is_listed_in_either_form_and_no_value_is_echoed() {
+    let protocol = failed(&several(), "create-sales-order", Form::Protocol);
+    let result = failed(&several(), "create-sales-order", Form::Result);
+    assert!(!protocol.contains("-4") && !result.contains("-4"));
+    insta::assert_snapshot!(protocol, @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: order.lineitems is not a known member (did you mean 'lineItems'?); and 2 more","data":{"field":"order.lineitems","code":2001,"reason":"additionalProperties","violations":[{"field":"order.lineitems","code":2001,"reason":"additionalProperties","expected":"no other member"},{"field":"order.lineItems","code":2002,"reason":"required","expected":"an object with 'lineItems'"},{"field":"order.lineItems.0.quantity","code":2001,"reason":"minimum","expected":"an integer of at least 1"}]}}}"#);
+    insta::assert_snapshot!(result, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":2001,\"message\":\"Validation error: order.lineitems is not a known member (did you mean 'lineItems'?); and 2 more\",\"retryable\":false,\"details\":{\"field\":\"order.lineitems\",\"reason\":\"additionalProperties\",\"suggestion\":\"Correct the field named in `details.field`.\",\"context\":{\"class\":\"caller\",\"effect\":\"none\",\"retryAfterMs\":null,\"violations\":[{\"field\":\"order.lineitems\",\"code\":2001,\"reason\":\"additionalProperties\",\"expected\":\"no other member\"},{\"field\":\"order.lineItems\",\"code\":2002,\"reason\":\"required\",\"expected\":\"an object with 'lineItems'\"},{\"field\":\"order.lineItems.0.quantity\",\"code\":2001,\"reason\":\"minimum\",\"expected\":\"an integer of at least 1\"}]}}}}"}],"structuredContent":{"error":{"code":2001,"message":"Validation error: order.lineitems is not a known member (did you mean 'lineItems'?); and 2 more","retryable":false,"details":{"field":"order.lineitems","reason":"additionalProperties","suggestion":"Correct the field named in `details.field`.","context":{"class":"caller","effect":"none","retryAfterMs":null,"violations":[{"field":"order.lineitems","code":2001,"reason":"additionalProperties","expected":"no other member"},{"field":"order.lineItems","code":2002,"reason":"required","expected":"an object with 'lineItems'"},{"field":"order.lineItems.0.quantity","code":2001,"reason":"minimum","expected":"an integer of at least 1"}]}}}},"isError":true,"error":{"code":2001,"message":"Validation error: order.lineitems is not a known member (did you mean 'lineItems'?); and 2 more","retryable":false,"details":{"field":"order.lineitems","reason":"additionalProperties","suggestion":"Correct the field named in `details.field`.","context":{"class":"caller","effect":"none","retryAfterMs":null,"violations":[{"field":"order.lineitems","code":2001,"reason":"additionalProperties","expected":"no other member"},{"field":"order.lineItems","code":2002,"reason":"required","expected":"an object with 'lineItems'"},{"field":"order.lineItems.0.quantity","code":2001,"reason":"minimum","expected":"an integer of at least 1"}]}}}}}"#);
+}
+
+#[test]
+fn arguments_that_are_no_object_are_named_so() {
+    let fault = Orders::adopt(Refusal::Arguments(
+        [violation("", "type", "must be object")]
+            .into_iter()
+            .collect(),
+    ));
+    insta::assert_snapshot!(failed(&fault, "get-orders", Form::Protocol), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: arguments must be object","data":{"field":"","code":2001,"reason":"type","violations":[{"field":"","code":2001,"reason":"type","expected":"something else"}]}}}"#);
+}
+
+#[test]
+fn a_state_that_forbids_it_is_told_in_the_context() {
+    let fault = codes::AdapterError
+        .fault(Retry::AfterChange, Effect::None)
+        .knowing(|facts| {
+            facts.original_error = Some(String::from("INVALID_ORDER_STATE"));
+            facts.context.insert("status".into(), json!("shipped"));
+            facts.context.insert("effect".into(), json!("forged"));
+        });
+    let answer = failed(&fault, "cancel-order", Form::Result);
+    assert!(answer.contains(
+        r#""context":{"class":"upstream","effect":"none","retryAfterMs":null,"status":"shipped"}"#
+    ));
+    assert!(!answer.contains("forged"));
+}
+
+#[test]
+fn a_limit_says_how_long_to_wait() {
+    let fault = Orders::adopt(Refusal::Limited {
+        after: Duration::from_millis(250),
+    });
+    insta::assert_snapshot!(failed(&fault, "get-orders", Form::Result), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":3001,\"message\":\"Rate limit exceeded\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call.\",\"context\":{\"class\":\"limit\",\"effect\":\"none\",\"retryAfterMs\":250}}}}"}],"structuredContent":{"error":{"code":3001,"message":"Rate limit exceeded","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call.","context":{"class":"limit","effect":"none","retryAfterMs":250}}}},"isError":true,"error":{"code":3001,"message":"Rate limit exceeded","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call.","context":{"class":"limit","effect":"none","retryAfterMs":250}}}}}"#);
+}
+
+#[test]
+fn a_violation_never_hides_another_code() {
+    let fault = not_found().violating([missing("", "orderId")].into_iter().collect());
+    let answer = failed(&fault, "cancel-order", Form::Protocol);
+    assert!(answer.contains(r#""error":{"code":4001,"message":"Adapter error","#));
+}
+
+#[test]
+fn a_bug_stays_json_rpc_s_own() {
+    for form in [Form::Protocol, Form::Result] {
+        let fault = Orders::adopt(Refusal::Panicked {
+            cause: Cause::from("index out of bounds"),
+            effect: Effect::Unknown,
+        });
+        assert_eq!(
+            failed(&fault, "get-orders", form),
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"fault":{"class":"server","retry":"never","retry_after_ms":null,"effect":"unknown","remedy":"Report it to the owner of the server with the time of the call."}}}}"#
+        );
+    }
+}
+
+#[test]
+fn what_may_be_repeated_is_retryable() {
+    let retryable =
+        |fault: &Fault<Orders>| failed(fault, "t", Form::Result).contains("\"retryable\":true");
+    assert!(retryable(&codes::Timeout.fault(Effect::Unknown)));
+    assert!(retryable(&codes::RateLimited.fault()));
+    assert!(retryable(&codes::BackendUnavailable.fault(Effect::None)));
+    assert!(retryable(
+        &codes::AdapterError.fault(Retry::SameCall, Effect::None)
+    ));
+    assert!(!retryable(
+        &codes::AdapterError.fault(Retry::Never, Effect::None)
+    ));
+    assert!(!retryable(&codes::NotImplemented.fault()));
+    assert!(!retryable(&codes::Validation.fault()));
+}
