@@ -3,6 +3,8 @@
 //! A fenced block `stdio` is one run of the playground: `> ` is sent, `< ` is the whole answer, and
 //! `~ ` is a part of it.
 
+#![allow(clippy::unwrap_used)] // A test fails by panicking.
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Spans reach an OpenTelemetry collector: a listener on loopback takes what the program sends.
 
+#![allow(clippy::unwrap_used)] // A test fails by panicking.
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};

@@ -12,34 +12,34 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-pub type Neutral = Candor<core::Code>;
-pub type Worked = Result<Reply, Fault<Neutral>>;
+pub(crate) type Neutral = Candor<core::Code>;
+pub(crate) type Worked = Result<Reply, Fault<Neutral>>;
 
 #[derive(Default)]
-pub struct Seen(Mutex<Vec<String>>);
+pub(crate) struct Seen(Mutex<Vec<String>>);
 
 impl Seen {
-    pub fn push(&self, what: impl Into<String>) {
+    pub(crate) fn push(&self, what: impl Into<String>) {
         self.0.lock().unwrap().push(what.into());
     }
 
-    pub fn all(&self) -> Vec<String> {
+    pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-pub struct Station {
+pub(crate) struct Station {
     tools: Tools<Self>,
-    pub seen: Arc<Seen>,
-    pub go_on: Arc<Notify>,
-    pub refuse_gate: bool,
-    pub refuse_guard: bool,
-    pub unrecordable: bool,
-    pub deadline: Option<Duration>,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) go_on: Arc<Notify>,
+    pub(crate) refuse_gate: bool,
+    pub(crate) refuse_guard: bool,
+    pub(crate) unrecordable: bool,
+    pub(crate) deadline: Option<Duration>,
 }
 
 impl Station {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let tools = Tools::new("station", "1")
             .with(read())
             .with(write())
@@ -56,7 +56,7 @@ impl Station {
         }
     }
 
-    pub fn desk(self) -> (Arc<Desk<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
+    pub(crate) fn desk(self) -> (Arc<Desk<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
         let (seen, go_on, hub) = (
             Arc::clone(&self.seen),
             Arc::clone(&self.go_on),
@@ -142,7 +142,7 @@ impl Drop for Held {
 /// What a test tool is told to do, in order: `begin`, `done`, `undone`, `wait`, `panic`, `fail`,
 /// `pend`, `pend-badly`.
 #[derive(serde::Deserialize)]
-pub struct Script {
+pub(crate) struct Script {
     steps: Vec<String>,
 }
 
@@ -221,11 +221,11 @@ fn dotted() -> Tool<Station> {
     Tool::reading("station.read", "Has a dot.", schema(), follow)
 }
 
-pub fn call(name: &str, steps: &[&str]) -> Call {
+pub(crate) fn call(name: &str, steps: &[&str]) -> Call {
     raw_call(name, Some(json!({ "steps": steps }).to_string()))
 }
 
-pub fn raw_call(name: &str, arguments: Option<String>) -> Call {
+pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
     Call {
         name: name.into(),
         arguments,
@@ -238,7 +238,7 @@ pub fn raw_call(name: &str, arguments: Option<String>) -> Call {
 }
 
 /// Runs one call to its answer.
-pub async fn answered(desk: &Arc<Desk<Station>>, call: Call, cancel: CancellationToken) -> Answer {
+pub(crate) async fn answered(desk: &Arc<Desk<Station>>, call: Call, cancel: CancellationToken) -> Answer {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     match desk.start(
         call,
@@ -251,7 +251,7 @@ pub async fn answered(desk: &Arc<Desk<Station>>, call: Call, cancel: Cancellatio
 }
 
 /// The code and the effect of an answer; `ok` for a success.
-pub fn told(answer: &Answer) -> String {
+pub(crate) fn told(answer: &Answer) -> String {
     let Answer::Result(text) = answer else {
         return format!("{answer:?}");
     };
@@ -266,7 +266,7 @@ pub fn told(answer: &Answer) -> String {
     }
 }
 
-pub async fn one(station: Station, name: &str, steps: &[&str]) -> (String, Vec<String>) {
+pub(crate) async fn one(station: Station, name: &str, steps: &[&str]) -> (String, Vec<String>) {
     let (desk, seen, _, _) = station.desk();
     let answer = answered(&desk, call(name, steps), CancellationToken::new()).await;
     (told(&answer), seen.all())
