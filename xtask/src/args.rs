@@ -1,0 +1,196 @@
+//! The command line: exactly what was typed, or why it cannot be understood.
+
+use crate::test::Step;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask test                     everything that CI runs
+  cargo xtask test --quick             a few minutes: no services, no Node, no Python
+  cargo xtask test --only conformance  one step
+  cargo xtask test --from docs         this step and all after it
+  cargo xtask codegen                  write what is generated from the registries and constants
+  cargo xtask bench --quick            speed against the bare baselines, short rounds
+  cargo xtask fuzz 600 --target read   ten minutes on one fuzz target
+
+Environment:
+  CI=true             a part that cannot be had (Node, Python, network) is a failure
+  CANDOR_ADVISORY_DB  a checkout of the RustSec advisory database, for the step `advisories`
+  NO_COLOR            no colours";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "What developers and CI of Candor run",
+    after_help = EXAMPLES
+)]
+struct Typed {
+    #[command(subcommand)]
+    task: Option<Task>,
+}
+
+#[derive(Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum Task {
+    /// Run what CI runs, step by step, up to the first failure.
+    Test(TestArgs),
+    /// Write the files that are generated from the code.
+    Codegen {
+        /// Write nothing; fail where a committed file differs.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the release binaries and measure them against the bare baselines.
+    Bench {
+        /// Short rounds: shows that everything runs, proves no bar.
+        #[arg(long)]
+        quick: bool,
+        /// Handed to candor-bench as they are.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Fuzz with a nightly toolchain and cargo-fuzz, keep the findings, minimise the corpus.
+    Fuzz {
+        /// For all targets together, split equally.
+        #[arg(default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+        seconds: u64,
+        /// Only this target of fuzz/fuzz_targets.
+        #[arg(long)]
+        target: Option<String>,
+    },
+}
+
+#[derive(Debug, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct TestArgs {
+    /// Leave out what needs services, Node, Python or a release build.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Run this step alone.
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["quick", "from"])]
+    pub(crate) only: Option<Step>,
+    /// Run this step and all after it; the steps are those of --only.
+    #[arg(long, value_name = "STEP", hide_possible_values = true)]
+    pub(crate) from: Option<Step>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Parsed {
+    Task(Task),
+    Help(String),
+    Wrong(String),
+}
+
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Parsed {
+    match Typed::try_parse_from(args) {
+        Ok(Typed { task: Some(task) }) => Parsed::Task(task),
+        Ok(Typed { task: None }) => Parsed::Help(Typed::command().render_help().to_string()),
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            Parsed::Help(error.render().to_string())
+        }
+        Err(error) => Parsed::Wrong(format!(
+            "{}\nhint: `cargo xtask help` shows every command with examples",
+            error.render().to_string().trim_end()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Parsed {
+        parse(
+            std::iter::once("xtask")
+                .chain(line.split_whitespace())
+                .map(OsString::from),
+        )
+    }
+
+    fn wrong(line: &str) -> String {
+        match parsed(line) {
+            Parsed::Wrong(text) => text,
+            other => panic!("`{line}` was taken as {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Typed::command().debug_assert();
+    }
+
+    #[test]
+    fn nothing_and_help_both_give_the_help() {
+        let Parsed::Help(text) = parsed("") else {
+            panic!("no help")
+        };
+        assert!(text.contains("cargo xtask test --quick"));
+        assert!(matches!(parsed("help"), Parsed::Help(_)));
+        assert!(matches!(parsed("test --help"), Parsed::Help(_)));
+    }
+
+    #[test]
+    fn steps_are_taken_by_name() {
+        let wanted = TestArgs {
+            only: Some(Step::Doctests),
+            ..TestArgs::default()
+        };
+        assert_eq!(
+            parsed("test --only doctests"),
+            Parsed::Task(Task::Test(wanted))
+        );
+    }
+
+    #[test]
+    fn a_wrong_flag_names_the_nearest_and_the_help() {
+        let text = wrong("test --quik");
+        assert!(text.contains("'--quick'"), "{text}");
+        assert!(
+            text.ends_with("hint: `cargo xtask help` shows every command with examples"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_unknown_step_lists_the_steps() {
+        let text = wrong("test --only docktests");
+        assert!(
+            text.contains("conformance") && text.contains("doctests"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn only_excludes_from_and_quick() {
+        assert!(wrong("test --only fmt --from docs").contains("cannot be used with"));
+        assert!(wrong("test --only fmt --quick").contains("cannot be used with"));
+    }
+
+    #[test]
+    fn bench_hands_the_rest_on() {
+        let wanted = Task::Bench {
+            quick: true,
+            args: vec!["stdio".into(), "--rounds".into(), "5".into()],
+        };
+        assert_eq!(
+            parsed("bench --quick stdio --rounds 5"),
+            Parsed::Task(wanted)
+        );
+        let unknown_here = Task::Bench {
+            quick: false,
+            args: vec!["--json".into()],
+        };
+        assert_eq!(parsed("bench --json"), Parsed::Task(unknown_here));
+    }
+
+    #[test]
+    fn fuzzing_takes_at_least_a_second() {
+        let wanted = Task::Fuzz {
+            seconds: 300,
+            target: None,
+        };
+        assert_eq!(parsed("fuzz"), Parsed::Task(wanted));
+        assert!(wrong("fuzz 0").contains("0"));
+    }
+}

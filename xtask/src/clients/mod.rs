@@ -1,0 +1,45 @@
+//! The official MCP clients: installed once per lock file, then driven by the tests of `candor`.
+
+mod install;
+mod retry;
+
+pub(crate) use install::{Installation, Kit};
+
+use crate::problem::Problem;
+use crate::repo::{EXTERNAL, Repo};
+use crate::test::{Outcome, reached, rust};
+
+const PACKAGE: &str = "candor";
+const TEST: &str = "clients";
+
+pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+    let seen = reached::fresh(repo, TEST)?;
+    let exists = repo
+        .member(PACKAGE)
+        .is_some_and(|member| member.has("test", TEST));
+    if !exists {
+        return Ok(Outcome::Missing(format!(
+            "package {PACKAGE} has no test target `{TEST}`"
+        )));
+    }
+    let kit = match Kit::prepare(repo)? {
+        Installation::Ready(kit) => kit,
+        Installation::Unavailable(why) => return Ok(Outcome::Missing(why)),
+    };
+    let (node, python) = match (kit.node()?, kit.python()?) {
+        (Installation::Ready(node), Installation::Ready(python)) => (node, python),
+        (Installation::Unavailable(why), _) | (_, Installation::Unavailable(why)) => {
+            return Ok(Outcome::Missing(why));
+        }
+    };
+    let mut features = repo.features();
+    features.push(format!("{PACKAGE}/{EXTERNAL}"));
+    let (program, note) = rust::runner(repo, &features, &["--test", TEST]);
+    program
+        .env("CANDOR_CLIENTS", kit.folder())
+        .env("CANDOR_NODE", node)
+        .env("CANDOR_PYTHON", python)
+        .env(reached::FOLDER, seen)
+        .run()?;
+    Ok(note)
+}

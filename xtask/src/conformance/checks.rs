@@ -1,0 +1,146 @@
+//! What the suite wrote down: one folder per scenario, one `checks.json` in each.
+
+use crate::problem::{Context, Problem};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// How a check ended; the worse, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Status {
+    Info,
+    Skipped,
+    Success,
+    Warning,
+    Failure,
+}
+
+impl Status {
+    /// What is unknown to us is taken for the worst.
+    fn named(name: &str) -> Status {
+        match name {
+            "INFO" => Status::Info,
+            "SKIPPED" => Status::Skipped,
+            "SUCCESS" => Status::Success,
+            "WARNING" => Status::Warning,
+            _ => Status::Failure,
+        }
+    }
+
+    pub(crate) fn is_bad(self) -> bool {
+        self >= Status::Warning
+    }
+}
+
+/// A check with the worst of its occurrences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Check {
+    pub(crate) status: Status,
+    pub(crate) message: String,
+}
+
+/// The checks of a scenario by id.
+pub(crate) type Checks = BTreeMap<String, Check>;
+
+/// The scenarios of a run by name.
+pub(crate) type Scenarios = BTreeMap<String, Checks>;
+
+/// Reads the output folder of one run.
+pub(crate) fn read(folder: &Path) -> Result<Scenarios, Problem> {
+    let cannot = || format!("the suite wrote nothing to {}", folder.display());
+    let mut scenarios = Scenarios::new();
+    for entry in fs::read_dir(folder).context(cannot)? {
+        let entry = entry.context(cannot)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(scenario) = scenario_of(&name) else {
+            return Err(Problem::new(format!("the suite wrote an unknown `{name}`")));
+        };
+        let checks = match fs::read_to_string(entry.path().join("checks.json")) {
+            Ok(text) => parse(&text).context(|| format!("{name}/checks.json"))?,
+            Err(_) => absent(scenario),
+        };
+        scenarios.insert(scenario.to_owned(), checks);
+    }
+    Ok(scenarios)
+}
+
+/// A scenario that threw leaves no file; the suite itself counts that as a failed check.
+fn absent(scenario: &str) -> Checks {
+    let check = Check {
+        status: Status::Failure,
+        message: "the scenario wrote no checks".into(),
+    };
+    Checks::from([(scenario.to_owned(), check)])
+}
+
+fn parse(text: &str) -> Result<Checks, serde_json::Error> {
+    let list: Vec<Value> = serde_json::from_str(text)?;
+    let mut checks = Checks::new();
+    for value in &list {
+        let id = value["id"].as_str().unwrap_or_default();
+        let check = Check {
+            status: Status::named(value["status"].as_str().unwrap_or_default()),
+            message: value["errorMessage"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+        };
+        let worst = checks.entry(id.to_owned()).or_insert_with(|| check.clone());
+        if check.status > worst.status {
+            *worst = check;
+        }
+    }
+    Ok(checks)
+}
+
+/// `tools-list` of `server-tools-list-2026-11-15T09-38-29-118Z`.
+fn scenario_of(folder: &str) -> Option<&str> {
+    const TIME: &str = "-0000-00-00T00-00-00-000Z";
+    let name = folder.strip_prefix("server-")?;
+    let (scenario, time) = name.split_at_checked(name.len().checked_sub(TIME.len())?)?;
+    let shape = |letter: char| if letter.is_ascii_digit() { '0' } else { letter };
+    let is_time = time.chars().map(shape).eq(TIME.chars());
+    (is_time && !scenario.is_empty()).then_some(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scenario_is_what_stands_before_the_time() {
+        let of = scenario_of;
+        assert_eq!(
+            of("server-server-stateless-2026-11-15T09-38-29-118Z"),
+            Some("server-stateless")
+        );
+        assert_eq!(
+            of("server-json-schema-2020-12-2026-11-15T09-38-29-118Z"),
+            Some("json-schema-2020-12")
+        );
+        assert_eq!(of("server-2026-11-15T09-38-29-118Z"), None);
+        assert_eq!(of("notes"), None);
+    }
+
+    #[test]
+    fn the_worst_occurrence_of_a_check_counts() {
+        let text = r#"[{"id":"a","status":"SUCCESS"},{"id":"a","status":"WARNING","errorMessage":"hm"},
+                       {"id":"a","status":"SKIPPED"},{"id":"b","status":"SKIPPED"},{"id":"c","status":"NEW"}]"#;
+        let checks = parse(text).unwrap();
+        assert_eq!(checks["a"].status, Status::Warning);
+        assert_eq!(checks["a"].message, "hm");
+        assert_eq!(checks["b"].status, Status::Skipped);
+        assert_eq!(checks["c"].status, Status::Failure);
+    }
+
+    #[test]
+    fn a_scenario_without_checks_has_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = folder.path().join("server-ping-2026-11-15T09-38-29-118Z");
+        fs::create_dir(scenario).unwrap();
+        let scenarios = read(folder.path()).unwrap();
+        assert_eq!(scenarios["ping"]["ping"].status, Status::Failure);
+        assert!(read(&folder.path().join("absent")).is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! The suite's findings against the baseline and against what is required.
+
+use super::checks::{Check, Scenarios, Status};
+use super::required::Required;
+use crate::ledger::Entry;
+
+/// The committed list of what may fail.
+pub(crate) const BASELINE: &str = "tests/conformance/baseline.txt";
+
+/// Everything that is wrong with one run, one sentence each.
+pub(crate) fn wrong(
+    scenarios: &Scenarios,
+    baseline: &[&Entry],
+    required: &[&Required],
+) -> Vec<String> {
+    let mut wrong: Vec<String> = required
+        .iter()
+        .flat_map(|required| unmet(scenarios, required))
+        .collect();
+    wrong.extend(unlisted(scenarios, baseline, required));
+    wrong.extend(outdated(scenarios, baseline));
+    wrong
+}
+
+/// Whether the baseline excuses a check.
+pub(crate) fn is_listed(baseline: &[&Entry], scenario: &str, id: &str) -> bool {
+    let mut subjects = baseline.iter().map(|entry| entry.subject.split_once(':'));
+    subjects.any(|subject| subject == Some((scenario, id)))
+}
+
+/// What fails without an entry, but for what is required: that is told as such.
+fn unlisted(scenarios: &Scenarios, baseline: &[&Entry], required: &[&Required]) -> Vec<String> {
+    let is_required = |scenario: &str, id: &str| {
+        let mut required = required.iter();
+        required.any(|required| required.scenario == scenario && !required.except.contains(&id))
+    };
+    let checks = scenarios
+        .iter()
+        .flat_map(|(scenario, checks)| checks.iter().map(move |(id, check)| (scenario, id, check)));
+    checks
+        .filter(|(_, _, check)| check.status.is_bad())
+        .filter(|(scenario, id, _)| {
+            !is_listed(baseline, scenario, id) && !is_required(scenario, id)
+        })
+        .map(|(scenario, id, check)| format!("{scenario}:{id} {}", told(check)))
+        .collect()
+}
+
+fn outdated(scenarios: &Scenarios, baseline: &[&Entry]) -> Vec<String> {
+    let why = |entry: &Entry| {
+        let Some((scenario, id)) = entry.subject.split_once(':') else {
+            return Some("is no `scenario:check-id`");
+        };
+        match scenarios.get(scenario).and_then(|checks| checks.get(id)) {
+            None => Some("never occurs"),
+            Some(check) if check.status == Status::Success => Some("passes"),
+            Some(check) if !check.status.is_bad() => Some("is no failure"),
+            Some(_) => None,
+        }
+    };
+    let line = |entry: &&Entry| {
+        let why = why(entry)?;
+        Some(format!(
+            "{BASELINE}:{}: `{}` {why}: remove the line",
+            entry.line, entry.subject
+        ))
+    };
+    baseline.iter().filter_map(line).collect()
+}
+
+fn unmet(scenarios: &Scenarios, required: &Required) -> Vec<String> {
+    let Required { scenario, except } = required;
+    let Some(checks) = scenarios.get(*scenario) else {
+        return vec![format!("{scenario} is required and was not run")];
+    };
+    let counted = checks
+        .iter()
+        .filter(|(id, check)| check.status != Status::Info && !except.contains(&id.as_str()));
+    let failed: Vec<String> = counted
+        .filter(|(_, check)| check.status != Status::Success)
+        .map(|(id, check)| format!("{scenario}:{id} is required and {}", told(check)))
+        .collect();
+    let any_success = checks.values().any(|check| check.status == Status::Success);
+    let any_excepted = checks.keys().any(|id| except.contains(&id.as_str()));
+    if failed.is_empty() && !any_success && !any_excepted {
+        return vec![format!("{scenario} is required and checked nothing")];
+    }
+    failed
+}
+
+fn told(check: &Check) -> String {
+    let word = match check.status {
+        Status::Info => "only informs",
+        Status::Skipped => "was skipped",
+        Status::Success => "passes",
+        Status::Warning => "warns",
+        Status::Failure => "fails",
+    };
+    match check.message.lines().next() {
+        Some(message) => format!("{word}: {message}"),
+        None => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::checks::Checks;
+
+    fn scenarios(list: &[(&str, &str, Status)]) -> Scenarios {
+        let mut scenarios = Scenarios::new();
+        for (scenario, id, status) in list {
+            let check = Check {
+                status: *status,
+                message: String::new(),
+            };
+            let checks: &mut Checks = scenarios.entry((*scenario).to_owned()).or_default();
+            checks.insert((*id).to_owned(), check);
+        }
+        scenarios
+    }
+
+    fn judged(
+        list: &[(&str, &str, Status)],
+        baseline: &[&str],
+        required: &[Required],
+    ) -> Vec<String> {
+        let entry = |(index, subject): (usize, &&str)| Entry {
+            section: "2026-07-28".into(),
+            subject: (**subject).to_owned(),
+            line: index + 1,
+        };
+        let entries: Vec<Entry> = baseline.iter().enumerate().map(entry).collect();
+        wrong(
+            &scenarios(list),
+            &entries.iter().collect::<Vec<_>>(),
+            &required.iter().collect::<Vec<_>>(),
+        )
+    }
+
+    const PING: Required = Required {
+        scenario: "ping",
+        except: &["extra"],
+    };
+
+    #[test]
+    fn failures_and_warnings_need_an_entry_of_their_own() {
+        let list = [
+            ("a", "x", Status::Failure),
+            ("a", "y", Status::Warning),
+            ("a", "z", Status::Skipped),
+            ("b", "x", Status::Failure),
+        ];
+        assert_eq!(judged(&list, &["a:x"], &[]), ["a:y warns", "b:x fails"]);
+        assert!(judged(&list, &["a:x", "a:y", "b:x"], &[]).is_empty());
+    }
+
+    #[test]
+    fn an_entry_that_excuses_nothing_is_wrong() {
+        let list = [("a", "x", Status::Success), ("a", "y", Status::Skipped)];
+        let found = judged(&list, &["a:x", "a:y", "a:gone", "a"], &[]);
+        let reasons: Vec<&str> = found
+            .iter()
+            .filter_map(|line| line.split('`').nth(2))
+            .collect();
+        assert_eq!(
+            reasons,
+            [
+                " passes: remove the line",
+                " is no failure: remove the line",
+                " never occurs: remove the line",
+                " is no "
+            ]
+        );
+    }
+
+    #[test]
+    fn the_baseline_cannot_excuse_what_is_required() {
+        let list = [("ping", "ping", Status::Failure)];
+        assert_eq!(
+            judged(&list, &["ping:ping"], &[PING]),
+            ["ping:ping is required and fails"]
+        );
+        assert_eq!(
+            judged(&list, &[], &[PING]),
+            ["ping:ping is required and fails"]
+        );
+        let list = [("ping", "ping", Status::Skipped)];
+        assert_eq!(
+            judged(&list, &[], &[PING]),
+            ["ping:ping is required and was skipped"]
+        );
+    }
+
+    #[test]
+    fn what_is_required_must_have_been_run_and_must_check_something() {
+        assert_eq!(
+            judged(&[], &[], &[PING]),
+            ["ping is required and was not run"]
+        );
+        assert_eq!(
+            judged(&[("ping", "note", Status::Info)], &[], &[PING]),
+            ["ping is required and checked nothing"]
+        );
+    }
+
+    #[test]
+    fn excepted_checks_are_left_to_the_baseline() {
+        let list = [
+            ("ping", "ping", Status::Success),
+            ("ping", "extra", Status::Warning),
+        ];
+        assert_eq!(judged(&list, &[], &[PING]), ["ping:extra warns"]);
+        assert!(judged(&list, &["ping:extra"], &[PING]).is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! What we take from others: licences, second versions, and a written reason for each.
+
+mod allowed;
+mod listed;
+mod lock;
+mod spdx;
+
+use crate::ledger;
+use crate::problem::{Context, Problem};
+use crate::repo::Repo;
+use crate::test::Outcome;
+use allowed::Declared;
+use serde_json::Value;
+use std::fs;
+
+/// Fails with every difference at once, so that one round of edits is enough.
+pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+    let metadata = metadata(repo)?;
+    let manifest = listed::in_manifest(&read(repo, "Cargo.toml")?);
+    let entries = ledger::read(allowed::FILE, &read(repo, allowed::FILE)?)?;
+    let packages = from_outside(&metadata);
+    let older = lock::older(&read(repo, "Cargo.lock")?);
+
+    let mut wrong = allowed::licences(&entries, &packages);
+    wrong.extend(allowed::duplicates(&entries, &older));
+    wrong.extend(listed::differences(
+        &manifest,
+        &listed::on_page(&read(repo, listed::PAGE)?),
+    ));
+    wrong.extend(listed::past_the_list(&manifest, &direct(&metadata)));
+    if wrong.is_empty() {
+        return Ok(Outcome::Noted(format!("{} packages", packages.len())));
+    }
+    for sentence in &wrong {
+        println!("  {sentence}");
+    }
+    Err(Problem::new(format!(
+        "{} differences between the dependencies and what is written about them",
+        wrong.len()
+    )))
+}
+
+fn metadata(repo: &Repo) -> Result<Value, Problem> {
+    let arguments = ["metadata", "--format-version", "1", "--all-features"];
+    let text = repo.cargo(arguments).captured().map_err(|problem| {
+        problem.hint("it must be able to download every locked package, for all platforms")
+    })?;
+    serde_json::from_str(&text).context(|| "`cargo metadata` prints no JSON".to_owned())
+}
+
+fn read(repo: &Repo, file: &str) -> Result<String, Problem> {
+    fs::read_to_string(repo.root.join(file)).context(|| format!("cannot read {file}"))
+}
+
+fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
+    metadata["packages"].as_array().into_iter().flatten()
+}
+
+fn from_outside(metadata: &Value) -> Vec<Declared> {
+    let outside = packages(metadata).filter(|package| !package["source"].is_null());
+    outside
+        .map(|package| Declared {
+            package: format!("{} {}", word(&package["name"]), word(&package["version"])),
+            licence: package["license"].as_str().map(str::to_owned),
+        })
+        .collect()
+}
+
+/// (member, dependency) for everything from outside that a member asks for itself.
+fn direct(metadata: &Value) -> Vec<(String, String)> {
+    let members = packages(metadata).filter(|package| package["source"].is_null());
+    let of = |member: &Value| {
+        let dependencies = member["dependencies"].as_array().into_iter().flatten();
+        let outside = dependencies.filter(|dependency| !dependency["source"].is_null());
+        outside
+            .map(|dependency| (word(&member["name"]), word(&dependency["name"])))
+            .collect::<Vec<_>>()
+    };
+    members.flat_map(of).collect()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

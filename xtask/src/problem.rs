@@ -1,0 +1,63 @@
+//! What went wrong, and what to do about it: a message with hint lines below.
+
+use std::fmt;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    message: String,
+    hints: Vec<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(message: impl Into<String>) -> Problem {
+        Problem {
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The message alone, where a summary has room for one line only.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "error: {}", self.message)?;
+        for hint in &self.hints {
+            write!(out, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Says what was being done when the system refused.
+pub(crate) trait Context<T> {
+    fn context(self, doing: impl FnOnce() -> String) -> Result<T, Problem>;
+}
+
+impl<T, E: fmt::Display> Context<T> for Result<T, E> {
+    fn context(self, doing: impl FnOnce() -> String) -> Result<T, Problem> {
+        self.map_err(|error| Problem::new(format!("{}: {error}", doing())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_stand_on_their_own_lines() {
+        let problem = Problem::new("no fuzz target `x`").hint("one of: read, write");
+        assert_eq!(
+            problem.to_string(),
+            "error: no fuzz target `x`\nhint: one of: read, write"
+        );
+    }
+}

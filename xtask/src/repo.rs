@@ -1,0 +1,178 @@
+//! Where things are: the workspace as cargo sees it, and cargo itself.
+
+use crate::problem::{Context, Problem};
+use crate::program::Program;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The checkout that xtask was started in.
+pub(crate) struct Repo {
+    pub(crate) root: PathBuf,
+    pub(crate) target: PathBuf,
+    pub(crate) members: Vec<Member>,
+}
+
+/// A package of the workspace.
+pub(crate) struct Member {
+    pub(crate) name: String,
+    folder: PathBuf,
+    features: Vec<String>,
+    targets: Vec<(String, String)>,
+}
+
+/// The feature that gates tests which need Node, Python or another process of ours.
+pub(crate) const EXTERNAL: &str = "external";
+
+impl Repo {
+    pub(crate) fn find() -> Result<Repo, Problem> {
+        let here = std::env::current_dir().context(|| "no current directory".to_owned())?;
+        let arguments = ["metadata", "--no-deps", "--format-version", "1"];
+        let text = Program::new(cargo_path(), &here)
+            .args(arguments)
+            .captured()?;
+        Repo::from_metadata(&text)
+    }
+
+    fn from_metadata(text: &str) -> Result<Repo, Problem> {
+        let value: Value =
+            serde_json::from_str(text).context(|| "`cargo metadata` prints no JSON".to_owned())?;
+        let packages = value["packages"].as_array().into_iter().flatten();
+        Ok(Repo {
+            root: path(&value["workspace_root"]),
+            target: path(&value["target_directory"]),
+            members: packages.map(Member::from_metadata).collect(),
+        })
+    }
+
+    /// `cargo` with arguments, run at the root of the checkout.
+    pub(crate) fn cargo<I>(&self, args: I) -> Program
+    where
+        I: IntoIterator,
+        I::Item: AsRef<std::ffi::OsStr>,
+    {
+        Program::new(cargo_path(), &self.root).args(args)
+    }
+
+    pub(crate) fn member(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.name == name)
+    }
+
+    pub(crate) fn member_in(&self, folder: &str) -> Option<&Member> {
+        let folder = self.root.join(folder);
+        self.members.iter().find(|member| member.folder == folder)
+    }
+
+    /// Every feature of every package but `external`, as `package/feature`.
+    ///
+    /// All test steps build with the same set: otherwise each would compile the workspace anew.
+    pub(crate) fn features(&self) -> Vec<String> {
+        let of = |member: &Member| {
+            let wanted = member
+                .features
+                .iter()
+                .filter(|feature| *feature != EXTERNAL && *feature != "default");
+            wanted
+                .map(|feature| format!("{}/{feature}", member.name))
+                .collect::<Vec<_>>()
+        };
+        self.members.iter().flat_map(of).collect()
+    }
+
+    /// A path below the root, for messages.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.root).unwrap_or(path);
+        below.display().to_string()
+    }
+}
+
+impl Member {
+    fn from_metadata(package: &Value) -> Member {
+        let manifest = path(&package["manifest_path"]);
+        let folder = manifest.parent().map(Path::to_owned).unwrap_or_default();
+        let features = package["features"].as_object();
+        let targets = package["targets"].as_array().into_iter().flatten();
+        Member {
+            name: text(&package["name"]),
+            folder,
+            features: features
+                .map(|map| map.keys().cloned().collect())
+                .unwrap_or_default(),
+            targets: targets
+                .map(|target| (text(&target["kind"][0]), text(&target["name"])))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn has(&self, kind: &str, name: &str) -> bool {
+        let mut targets = self.targets.iter();
+        targets.any(|(its_kind, its_name)| its_kind == kind && its_name == name)
+    }
+
+    /// The name of its one program.
+    pub(crate) fn program(&self) -> Option<&str> {
+        let mut programs = self.targets.iter().filter(|(kind, _)| kind == "bin");
+        programs.next().map(|(_, name)| name.as_str())
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+fn cargo_path() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Whether `cargo NAME` can be run here.
+pub(crate) fn has_subcommand(repo: &Repo, name: &str) -> bool {
+    repo.cargo([name, "--version"]).captured().is_ok()
+}
+
+/// `CI=true`, as CI systems set it.
+pub(crate) fn in_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| value == "true")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn path(value: &Value) -> PathBuf {
+    PathBuf::from(value.as_str().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METADATA: &str = r#"{"workspace_root":"/w","target_directory":"/t","packages":[
+        {"name":"candor","manifest_path":"/w/crates/candor/Cargo.toml",
+         "features":{"default":[],"external":[],"otel":[]},
+         "targets":[{"kind":["bin"],"name":"candor"},{"kind":["test"],"name":"clients"}]},
+        {"name":"weather","manifest_path":"/w/examples/weather/Cargo.toml","features":{},
+         "targets":[{"kind":["bin"],"name":"weather"}]}]}"#;
+
+    #[test]
+    fn members_are_found_by_name_and_by_folder() {
+        let repo = Repo::from_metadata(METADATA).unwrap();
+        assert!(repo.member("candor").unwrap().has("test", "clients"));
+        assert!(!repo.member("candor").unwrap().has("example", "export"));
+        let weather = repo.member_in("examples/weather").unwrap();
+        assert_eq!(weather.program(), Some("weather"));
+        assert!(repo.member("candor-bench").is_none());
+    }
+
+    #[test]
+    fn every_feature_but_external_is_built() {
+        let repo = Repo::from_metadata(METADATA).unwrap();
+        assert_eq!(repo.features(), ["candor/otel"]);
+    }
+
+    #[test]
+    fn paths_are_shown_from_the_root() {
+        let repo = Repo::from_metadata(METADATA).unwrap();
+        assert_eq!(repo.shown(Path::new("/w/docs/a.md")), "docs/a.md");
+        assert_eq!(repo.shown(Path::new("/t/ci")), "/t/ci");
+    }
+}

@@ -1,0 +1,31 @@
+//! Known vulnerabilities of what is locked, where somebody keeps a database at hand.
+
+use super::Outcome;
+use crate::problem::Problem;
+use crate::repo::{self, Repo};
+use std::path::Path;
+
+const DATABASE: &str = "CANDOR_ADVISORY_DB";
+
+/// Never fetches: the database is the checkout that the variable names, as old as it is.
+pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+    let Some(database) = std::env::var_os(DATABASE).filter(|path| !path.is_empty()) else {
+        return Ok(Outcome::NotChecked(format!(
+            "{DATABASE} names no checkout of the RustSec database"
+        )));
+    };
+    if !Path::new(&database).is_dir() {
+        return Err(
+            Problem::new(format!("{DATABASE} is {database:?}, which is no folder"))
+                .hint("a checkout of the RustSec advisory database is wanted"),
+        );
+    }
+    if !repo::has_subcommand(repo, "audit") {
+        return Ok(Outcome::NotChecked(
+            "cargo-audit is missing (`cargo install cargo-audit`)".into(),
+        ));
+    }
+    let arguments = ["audit", "--no-fetch", "--deny", "warnings", "--db"];
+    let program = repo.cargo(arguments).args([database]);
+    program.run().map(|()| Outcome::Passed)
+}

@@ -1,0 +1,140 @@
+//! How a step that did not fail ended, and how a run is summed up.
+
+use super::Step;
+use crate::problem::Problem;
+use crate::table;
+use std::time::Duration;
+
+/// How a step ended that found nothing wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    /// Passed, with a remark for the summary.
+    Noted(String),
+    /// It was not done, which is no failure anywhere; the remark says why.
+    NotChecked(String),
+    /// A part could not be had: loud here, a failure under `CI=true`.
+    Missing(String),
+}
+
+impl Outcome {
+    pub(crate) fn print(&self) {
+        match self {
+            Outcome::Passed | Outcome::Noted(_) => {}
+            Outcome::NotChecked(why) => println!("NOT checked: {why}"),
+            Outcome::Missing(what) => println!("{}", table::alarm(&format!("NOT RUN: {what}"))),
+        }
+    }
+}
+
+/// One row of the summary.
+pub(crate) struct Row {
+    pub(crate) step: Step,
+    pub(crate) ended: Result<Outcome, Problem>,
+    pub(crate) took: Duration,
+}
+
+impl Row {
+    pub(crate) fn is_failure(&self, in_ci: bool) -> bool {
+        match &self.ended {
+            Ok(Outcome::Missing(_)) => in_ci,
+            Ok(_) => false,
+            Err(_) => true,
+        }
+    }
+
+    pub(crate) fn result(&self, in_ci: bool) -> &'static str {
+        match &self.ended {
+            Ok(Outcome::Passed | Outcome::Noted(_)) => "ok",
+            Ok(Outcome::NotChecked(_)) => "NOT CHECKED",
+            Ok(Outcome::Missing(_)) if in_ci => "FAILED",
+            Ok(Outcome::Missing(_)) => "NOT RUN",
+            Err(_) => "FAILED",
+        }
+    }
+
+    fn remark(&self) -> String {
+        let remark = match &self.ended {
+            Ok(Outcome::Passed) => "",
+            Ok(Outcome::Noted(text) | Outcome::NotChecked(text) | Outcome::Missing(text)) => text,
+            Err(problem) => problem.message(),
+        };
+        remark.lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+/// The table at the end of a run: what ran, then what did not.
+pub(crate) fn summary(rows: &[Row], later: &[Step], left_out: &[Step], in_ci: bool) -> String {
+    let cells = |cells: [String; 4]| cells.to_vec();
+    let mut lines = vec![cells(["step", "result", "seconds", ""].map(String::from))];
+    for row in rows {
+        lines.push(cells([
+            row.step.name(),
+            row.result(in_ci).to_owned(),
+            format!("{:>7.1}", row.took.as_secs_f64()),
+            row.remark(),
+        ]));
+    }
+    for step in later {
+        lines.push(cells([
+            step.name(),
+            "not started".into(),
+            String::new(),
+            String::new(),
+        ]));
+    }
+    for step in left_out {
+        lines.push(cells([
+            step.name(),
+            "left out".into(),
+            String::new(),
+            "--quick".into(),
+        ]));
+    }
+    table::aligned(&lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(step: Step, ended: Result<Outcome, Problem>) -> Row {
+        Row {
+            step,
+            ended,
+            took: Duration::from_millis(1234),
+        }
+    }
+
+    #[test]
+    fn what_is_missing_fails_only_in_ci() {
+        let missing = row(Step::Clients, Ok(Outcome::Missing("no npm".into())));
+        assert!(!missing.is_failure(false));
+        assert!(missing.is_failure(true));
+        let unchecked = row(Step::Advisories, Ok(Outcome::NotChecked("no list".into())));
+        assert!(!unchecked.is_failure(true));
+        assert!(row(Step::Fmt, Err(Problem::new("x"))).is_failure(false));
+    }
+
+    #[test]
+    fn the_summary_names_every_step() {
+        let rows = [
+            row(Step::Fmt, Ok(Outcome::Passed)),
+            row(
+                Step::Clients,
+                Ok(Outcome::Missing("no npm\ndetails".into())),
+            ),
+            row(Step::Docs, Err(Problem::new("broken link"))),
+        ];
+        let text = summary(&rows, &[Step::Weather], &[Step::Reached], false);
+        assert_eq!(
+            text,
+            "  step     result       seconds\n\
+             \x20 fmt      ok               1.2\n\
+             \x20 clients  NOT RUN          1.2  no npm\n\
+             \x20 docs     FAILED           1.2  broken link\n\
+             \x20 weather  not started\n\
+             \x20 reached  left out              --quick\n"
+        );
+    }
+}

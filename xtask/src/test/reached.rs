@@ -1,0 +1,146 @@
+//! Which codes were seen through the wire: every code of the registries has to be.
+//!
+//! Tests write a line `dialect code` for each code they see into files of their own in the folder
+//! that `CANDOR_REACHED` names. Each step has a folder, so that running one step again replaces
+//! what that step saw and nothing else.
+
+use super::{Outcome, Step};
+use crate::problem::{Context, Problem};
+use crate::repo::Repo;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The variable that names the folder.
+pub(crate) const FOLDER: &str = "CANDOR_REACHED";
+const REGISTRY: &str = "registry.json";
+
+/// Forgets earlier runs where this one starts from the beginning.
+pub(crate) fn prepare(repo: &Repo, steps: &[Step]) -> Result<(), Problem> {
+    if steps.contains(&Step::Tests) && steps.contains(&Step::Reached) {
+        empty(&root(repo))?;
+    }
+    Ok(())
+}
+
+/// An empty folder for one step.
+pub(crate) fn fresh(repo: &Repo, step: &str) -> Result<PathBuf, Problem> {
+    let folder = root(repo).join(step);
+    empty(&folder)?;
+    Ok(folder)
+}
+
+pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+    let Ok(text) = fs::read_to_string(repo.root.join(REGISTRY)) else {
+        return Ok(Outcome::Missing(format!("there is no {REGISTRY}")));
+    };
+    let wanted = codes(&text)?;
+    let seen = seen(&root(repo))?;
+    let unreached: Vec<&String> = wanted.difference(&seen).collect();
+    if unreached.is_empty() {
+        return Ok(Outcome::Noted(format!("{} codes", wanted.len())));
+    }
+    for code in &unreached {
+        println!("  {code}");
+    }
+    Err(Problem::new(format!(
+        "{} of {} codes were seen by no test through the wire",
+        unreached.len(),
+        wanted.len()
+    ))
+    .hint(format!(
+        "a test that sees a code writes `dialect code` into a file in ${FOLDER}"
+    ))
+    .hint("after a run of single steps, `cargo xtask test --from tests` counts anew"))
+}
+
+/// `dialect code` of every row of every section.
+fn codes(registry: &str) -> Result<BTreeSet<String>, Problem> {
+    let value: Value =
+        serde_json::from_str(registry).context(|| format!("{REGISTRY} is not JSON"))?;
+    let sections = value["sections"].as_object().into_iter().flatten();
+    let rows = sections.flat_map(|(_, rows)| rows.as_array().into_iter().flatten());
+    let found: BTreeSet<String> = rows.map(code_of).collect::<Result<_, _>>()?;
+    if found.is_empty() {
+        return Err(Problem::new(format!(
+            "{REGISTRY} has no rows in `sections`"
+        )));
+    }
+    Ok(found)
+}
+
+fn code_of(row: &Value) -> Result<String, Problem> {
+    match (&row["dialect"], &row["code"]) {
+        (Value::String(dialect), Value::String(word)) => Ok(format!("{dialect} {word}")),
+        (Value::String(dialect), Value::Number(number)) => Ok(format!("{dialect} {number}")),
+        _ => Err(Problem::new(format!(
+            "{REGISTRY} has a row without dialect or code: {row}"
+        ))),
+    }
+}
+
+/// All lines of all files below a folder.
+fn seen(folder: &Path) -> Result<BTreeSet<String>, Problem> {
+    let mut found = BTreeSet::new();
+    let files = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(found),
+        files => files.context(|| format!("cannot read {folder:?}"))?,
+    };
+    for file in files {
+        let path = file.context(|| format!("cannot read {folder:?}"))?.path();
+        if path.is_dir() {
+            found.extend(seen(&path)?);
+        } else {
+            let text = fs::read_to_string(&path).context(|| format!("cannot read {path:?}"))?;
+            found.extend(text.lines().map(|line| line.trim().to_owned()));
+        }
+    }
+    Ok(found)
+}
+
+fn root(repo: &Repo) -> PathBuf {
+    repo.target.join("reached")
+}
+
+fn empty(folder: &Path) -> Result<(), Problem> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).context(|| format!("cannot empty {folder:?}"))
+        }
+        _ => fs::create_dir_all(folder).context(|| format!("cannot make {folder:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_words_or_numbers_with_their_dialect() {
+        let registry = r#"{"version":1,"sections":{
+            "wire":[{"dialect":"wire","code":-32700,"name":"PARSE_ERROR"}],
+            "context":[{"dialect":"context","code":"not_found"}]}}"#;
+        let found: Vec<String> = codes(registry).unwrap().into_iter().collect();
+        assert_eq!(found, ["context not_found", "wire -32700"]);
+    }
+
+    #[test]
+    fn a_registry_without_rows_is_no_success() {
+        assert!(codes("{}").is_err());
+        assert!(codes(r#"{"sections":{"a":[{"code":1}]}}"#).is_err());
+    }
+
+    #[test]
+    fn lines_are_gathered_from_all_steps() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(seen(&folder.path().join("absent")).unwrap().is_empty());
+        for (step, line) in [("tests", "wire -32700\n"), ("clients", "orders 3001")] {
+            fs::create_dir(folder.path().join(step)).unwrap();
+            fs::write(folder.path().join(step).join("1"), line).unwrap();
+        }
+        let found: Vec<String> = seen(folder.path()).unwrap().into_iter().collect();
+        assert_eq!(found, ["orders 3001", "wire -32700"]);
+    }
+}

@@ -1,0 +1,88 @@
+//! The steps that are one call of cargo.
+
+use super::{Outcome, reached};
+use crate::problem::Problem;
+use crate::program::Program;
+use crate::repo::{self, Repo};
+
+pub(crate) fn fmt(repo: &Repo) -> Result<Outcome, Problem> {
+    let check = repo.cargo(["fmt", "--all", "--check"]).run();
+    check.map_err(|problem| problem.hint("`cargo fmt --all` formats every file"))?;
+    Ok(Outcome::Passed)
+}
+
+/// With every feature, so that what only CI builds is looked at as well.
+pub(crate) fn clippy(repo: &Repo) -> Result<Outcome, Problem> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--all-features"];
+    let program = repo.cargo(arguments).args(["--", "-D", "warnings"]);
+    program.run().map(|()| Outcome::Passed)
+}
+
+pub(crate) fn tests(repo: &Repo) -> Result<Outcome, Problem> {
+    let targets = ["--lib", "--bins", "--tests", "--examples"];
+    let (program, note) = runner(repo, &repo.features(), &targets);
+    program
+        .env(reached::FOLDER, reached::fresh(repo, "tests")?)
+        .run()?;
+    Ok(note)
+}
+
+pub(crate) fn doctests(repo: &Repo) -> Result<Outcome, Problem> {
+    let program = repo.cargo(["test", "--doc", "--workspace"]);
+    program
+        .args(features(&repo.features()))
+        .env(reached::FOLDER, reached::fresh(repo, "doctests")?)
+        .run()
+        .map(|()| Outcome::Passed)
+}
+
+pub(crate) fn docs(repo: &Repo) -> Result<Outcome, Problem> {
+    let program = repo.cargo(["doc", "--no-deps", "--workspace"]);
+    program
+        .args(features(&repo.features()))
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run()
+        .map(|()| Outcome::Passed)
+}
+
+/// Tests of the whole workspace, narrowed by target: nextest where it is installed.
+///
+/// Always `--workspace`, even for a target of one package: its features stay those of all other
+/// steps, so nothing is compiled twice.
+pub(crate) fn runner(repo: &Repo, wanted: &[String], targets: &[&str]) -> (Program, Outcome) {
+    let nextest = repo::has_subcommand(repo, "nextest");
+    let program = if nextest {
+        let quiet = ["--status-level", "slow", "--final-status-level", "fail"];
+        repo.cargo(["nextest", "run", "--workspace"]).args(quiet)
+    } else {
+        repo.cargo(["test", "--workspace"])
+    };
+    let note = if nextest {
+        Outcome::Passed
+    } else {
+        Outcome::Noted("with cargo test: cargo-nextest is not installed".into())
+    };
+    (program.args(targets).args(features(wanted)), note)
+}
+
+/// `--features a,b`, or nothing.
+pub(crate) fn features(wanted: &[String]) -> Vec<String> {
+    match wanted {
+        [] => Vec::new(),
+        _ => vec!["--features".into(), wanted.join(",")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_one_argument() {
+        assert_eq!(features(&[]), Vec::<String>::new());
+        assert_eq!(
+            features(&["a/x".into(), "b/y".into()]),
+            ["--features", "a/x,b/y"]
+        );
+    }
+}

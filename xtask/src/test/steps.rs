@@ -1,0 +1,156 @@
+//! The steps of a test run, in their order, and which of them a run takes.
+
+use super::Outcome;
+use crate::args::TestArgs;
+use crate::problem::Problem;
+use crate::repo::Repo;
+use crate::{clients, codegen, conformance, dependencies};
+use clap::ValueEnum;
+
+/// Cheap steps first: what fails should fail early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Step {
+    /// Every file is formatted.
+    Fmt,
+    /// .ci/run is executable and runs exactly this command.
+    CiScript,
+    /// Licences, second versions of packages, and a written reason for each dependency.
+    Dependencies,
+    /// Known vulnerabilities, where CANDOR_ADVISORY_DB names a database.
+    Advisories,
+    /// Every fuzz target has a corpus, which ordinary tests replay.
+    FuzzCorpus,
+    /// No warning of the compiler or of clippy.
+    Clippy,
+    /// What is generated from the code is committed as it would be generated.
+    Codegen,
+    /// Unit and integration tests.
+    Tests,
+    /// The examples in the documentation of the code.
+    Doctests,
+    /// The documentation builds without a warning.
+    Docs,
+    /// The example server answers, and stays short.
+    Weather,
+    /// The official MCP clients against our servers (Node, Python).
+    Clients,
+    /// The MCP conformance suite against the playground, both revisions (Node).
+    Conformance,
+    /// Every code of the registries was seen through the wire by some test above.
+    Reached,
+}
+
+impl Step {
+    /// As typed after `--only`.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn about(self) -> String {
+        let value = self.to_possible_value();
+        let help = value.and_then(|value| value.get_help().map(ToString::to_string));
+        help.unwrap_or_default()
+    }
+
+    /// Whether it runs anywhere within minutes: no service, no Node, no Python.
+    fn is_quick(self) -> bool {
+        use Step::{Clippy, Codegen, Doctests, Fmt, Tests};
+        matches!(self, Fmt | Clippy | Codegen | Tests | Doctests)
+    }
+
+    pub(crate) fn perform(self, repo: &Repo) -> Result<Outcome, Problem> {
+        match self {
+            Step::Fmt => super::rust::fmt(repo),
+            Step::CiScript => super::ci_script::check(repo),
+            Step::Dependencies => dependencies::check(repo),
+            Step::Advisories => super::advisories::check(repo),
+            Step::FuzzCorpus => super::fuzz_corpus::check(repo),
+            Step::Clippy => super::rust::clippy(repo),
+            Step::Codegen => codegen::run(repo, true),
+            Step::Tests => super::rust::tests(repo),
+            Step::Doctests => super::rust::doctests(repo),
+            Step::Docs => super::rust::docs(repo),
+            Step::Weather => super::weather::check(repo),
+            Step::Clients => clients::check(repo),
+            Step::Conformance => conformance::check(repo),
+            Step::Reached => super::reached::check(repo),
+        }
+    }
+}
+
+/// What a run takes, and what `--quick` leaves out of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) left_out: Vec<Step>,
+}
+
+impl Plan {
+    pub(crate) fn new(wanted: &TestArgs) -> Plan {
+        if let Some(only) = wanted.only {
+            return Plan {
+                steps: vec![only],
+                left_out: Vec::new(),
+            };
+        }
+        let all = Step::value_variants().iter().copied();
+        let (steps, left_out) = all
+            .filter(|step| wanted.from.is_none_or(|from| *step >= from))
+            .partition(|step| !wanted.quick || step.is_quick());
+        Plan { steps, left_out }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_run_takes_every_step() {
+        let plan = Plan::new(&TestArgs::default());
+        assert_eq!(plan.steps, Step::value_variants());
+        assert_eq!(plan.left_out, []);
+    }
+
+    #[test]
+    fn only_takes_one() {
+        let wanted = TestArgs {
+            only: Some(Step::Docs),
+            ..TestArgs::default()
+        };
+        assert_eq!(Plan::new(&wanted).steps, [Step::Docs]);
+    }
+
+    #[test]
+    fn from_takes_the_rest() {
+        let wanted = TestArgs {
+            from: Some(Step::Conformance),
+            ..TestArgs::default()
+        };
+        assert_eq!(Plan::new(&wanted).steps, [Step::Conformance, Step::Reached]);
+    }
+
+    #[test]
+    fn quick_says_what_it_leaves_out() {
+        let wanted = TestArgs {
+            quick: true,
+            from: Some(Step::Tests),
+            only: None,
+        };
+        let plan = Plan::new(&wanted);
+        assert_eq!(plan.steps, [Step::Tests, Step::Doctests]);
+        assert!(plan.left_out.contains(&Step::Reached));
+        assert!(!plan.left_out.contains(&Step::Fmt));
+    }
+
+    #[test]
+    fn every_step_has_a_name_and_says_what_it_is() {
+        for step in Step::value_variants() {
+            assert!(!step.name().is_empty() && !step.about().is_empty());
+        }
+        assert_eq!(Step::FuzzCorpus.name(), "fuzz-corpus");
+    }
+}
