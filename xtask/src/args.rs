@@ -13,7 +13,7 @@ Examples:
   cargo xtask test --from docs         this step and all after it
   cargo xtask codegen                  write what is generated from the registries and constants
   cargo xtask bench --quick            speed against the bare baselines, short rounds
-  cargo xtask fuzz 600 --target read   ten minutes on one fuzz target
+  cargo xtask fuzz 600 --target core   ten minutes on one fuzz target
 
 Environment:
   CI=true             a part that cannot be had (Node, Python, network) is a failure
