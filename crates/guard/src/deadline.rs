@@ -1,0 +1,146 @@
+//! Until when a call may take: one instant, made once and handed down.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// What stands for "never" where an instant cannot be represented.
+const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
+
+/// The instant at which a call's time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// The deadline this long from now.
+    pub fn after(time: Duration) -> Deadline {
+        let now = Instant::now();
+        Deadline(now.checked_add(time).unwrap_or_else(|| now + FAR))
+    }
+
+    /// The deadline at an instant.
+    pub const fn at(instant: Instant) -> Deadline {
+        Deadline(instant)
+    }
+
+    /// The instant itself.
+    pub const fn instant(self) -> Instant {
+        self.0
+    }
+
+    /// How much time is left; zero once it has passed.
+    pub fn remaining(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether the time is over.
+    pub fn passed(self) -> bool {
+        self.remaining().is_zero()
+    }
+
+    /// Runs a future until it is ready or the time is over, whichever comes first.
+    ///
+    /// Past the deadline the future is not polled even once: what has not begun has no effect.
+    /// At the deadline a running future is dropped where it stands, so work that must not be torn
+    /// belongs on a task of its own and only the waiting for it in here.
+    pub async fn run<F: Future>(self, work: F) -> Result<F::Output, Elapsed> {
+        if self.passed() {
+            return Err(Elapsed { started: false });
+        }
+        timeout_at(self.0, work)
+            .await
+            .map_err(|_| Elapsed { started: true })
+    }
+}
+
+/// The time was over before the work was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed {
+    /// Whether the work had begun; where it had not, it had no effect.
+    pub started: bool,
+}
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.started {
+            true => "the deadline passed while the work was running",
+            false => "the deadline had passed before the work began",
+        })
+    }
+}
+
+impl Error for Elapsed {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::{pending, ready};
+    use tokio::time::{advance, sleep};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn work_in_time_brings_its_output() {
+        let deadline = Deadline::after(2 * SECOND);
+        let slow = async {
+            sleep(SECOND).await;
+            7
+        };
+        assert_eq!(deadline.run(slow).await, Ok(7));
+        assert_eq!(deadline.remaining(), SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_hangs_ends_at_the_deadline() {
+        let begun = Instant::now();
+        let ended = Deadline::after(SECOND).run(pending::<()>()).await;
+        assert_eq!(ended, Err(Elapsed { started: true }));
+        assert_eq!(begun.elapsed(), SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_begins_after_the_deadline() {
+        let deadline = Deadline::after(SECOND);
+        advance(SECOND).await;
+        let mut touched = false;
+        let ended = deadline.run(async { touched = true }).await;
+        assert_eq!(ended, Err(Elapsed { started: false }));
+        assert!(!touched);
+        assert!(deadline.passed());
+        assert_eq!(deadline.remaining(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_work_is_dropped_when_time_is_over() {
+        struct Guard<'a>(&'a mut bool);
+        impl Drop for Guard<'_> {
+            fn drop(&mut self) {
+                *self.0 = true;
+            }
+        }
+        let mut dropped = false;
+        let guard = Guard(&mut dropped);
+        let work = async move {
+            let _guard = guard;
+            pending::<()>().await;
+        };
+        assert!(Deadline::after(SECOND).run(work).await.is_err());
+        assert!(dropped);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_two_deadlines_the_earlier_is_the_smaller() {
+        let (near, far) = (Deadline::after(SECOND), Deadline::after(2 * SECOND));
+        assert_eq!(near.min(far), near);
+        assert_eq!(near, Deadline::at(near.instant()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_time_beyond_all_clocks_is_far_away_and_no_panic() {
+        let deadline = Deadline::after(Duration::MAX);
+        assert_eq!(deadline.remaining(), FAR);
+        assert_eq!(deadline.run(ready(1)).await, Ok(1));
+    }
+}
