@@ -5,5 +5,7 @@
 //! limiter, breaker, deadline, retry, then the work itself.
 
 pub mod deadline;
+pub mod limiter;
 
 pub use deadline::Deadline;
+pub use limiter::{Limiter, Quota};
