@@ -4,8 +4,10 @@
 //! other except that a retry asks a deadline how long it may wait; the caller puts them in order:
 //! limiter, breaker, deadline, retry, then the work itself.
 
+pub mod breaker;
 pub mod deadline;
 pub mod limiter;
 
+pub use breaker::Breaker;
 pub use deadline::Deadline;
 pub use limiter::{Limiter, Quota};

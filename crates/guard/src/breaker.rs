@@ -1,0 +1,450 @@
+//! Whether a system is worth calling: after enough failures in a row it is left alone for a while.
+//!
+//! Failures are counted in a row, not as a share of a window. A system that is down fails every
+//! call, and is noticed after the same known number of calls on a quiet day and on a busy one;
+//! one that still answers some calls is still worth calling. A share needs a window and a minimum
+//! of calls, which few callers have and nobody can tell in advance.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The system is being left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open {
+    /// How long until it is worth asking again. While a probe is under way nobody knows, and this
+    /// is the whole pause that follows if the probe fails.
+    pub after: Duration,
+}
+
+impl fmt::Display for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the breaker is open for {:?}", self.after)
+    }
+}
+
+impl Error for Open {}
+
+/// What a breaker is doing, for logs and metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Everybody passes.
+    Closed,
+    /// Nobody passes until the pause is over.
+    Open,
+    /// The pause is over: one call probes or may probe, everybody else waits for what it finds.
+    HalfOpen,
+}
+
+/// A circuit breaker around one system.
+#[derive(Debug)]
+pub struct Breaker {
+    failures: NonZeroU32,
+    pause: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    circuit: Circuit,
+    /// Counts the changes of `circuit`; an outcome from before the last change says nothing new.
+    epoch: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Circuit {
+    Closed {
+        failures: u32,
+    },
+    Open {
+        since: Instant,
+    },
+    Probing,
+    /// A probe left without an outcome; the next call is the next probe.
+    Untried,
+}
+
+impl Breaker {
+    /// A closed breaker that opens for `pause` after `failures` failures in a row.
+    pub fn new(failures: NonZeroU32, pause: Duration) -> Breaker {
+        let circuit = Circuit::Closed { failures: 0 };
+        let state = Mutex::new(State { circuit, epoch: 0 });
+        Breaker {
+            failures,
+            pause,
+            state,
+        }
+    }
+
+    /// Lets one call through, which owes an outcome, or says how long to wait.
+    pub fn enter(&self) -> Result<Pass<'_>, Open> {
+        let mut state = self.lock();
+        match state.circuit {
+            Circuit::Closed { .. } => {}
+            Circuit::Probing => return Err(Open { after: self.pause }),
+            Circuit::Untried => state.turn(Circuit::Probing),
+            Circuit::Open { since } => match self.pause.saturating_sub(since.elapsed()) {
+                Duration::ZERO => state.turn(Circuit::Probing),
+                after => return Err(Open { after }),
+            },
+        }
+        Ok(Pass {
+            breaker: self,
+            epoch: state.epoch,
+        })
+    }
+
+    /// Runs a call; an error that `counts` accepts is a failure, any other answer is a success.
+    ///
+    /// The work is not polled while the breaker is open. Dropping this future leaves no outcome.
+    pub async fn run<T, E>(
+        &self,
+        counts: impl FnOnce(&E) -> bool,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<Result<T, E>, Open> {
+        let pass = self.enter()?;
+        let done = work.await;
+        match &done {
+            Err(error) if counts(error) => pass.failed(),
+            _ => pass.succeeded(),
+        }
+        Ok(done)
+    }
+
+    /// What the breaker is doing now.
+    pub fn phase(&self) -> Phase {
+        match self.lock().circuit {
+            Circuit::Closed { .. } => Phase::Closed,
+            Circuit::Open { since } if since.elapsed() < self.pause => Phase::Open,
+            Circuit::Open { .. } | Circuit::Probing | Circuit::Untried => Phase::HalfOpen,
+        }
+    }
+
+    fn settle(&self, epoch: u64, outcome: Outcome) {
+        let mut state = self.lock();
+        if state.epoch != epoch {
+            return;
+        }
+        match (state.circuit, outcome) {
+            (Circuit::Closed { failures }, Outcome::Failure) => {
+                let failures = failures.saturating_add(1);
+                match failures < self.failures.get() {
+                    true => state.circuit = Circuit::Closed { failures },
+                    false => state.open(),
+                }
+            }
+            (Circuit::Closed { .. }, Outcome::Success) => {
+                state.circuit = Circuit::Closed { failures: 0 }
+            }
+            (Circuit::Probing, Outcome::Failure) => state.open(),
+            (Circuit::Probing, Outcome::Success) => state.turn(Circuit::Closed { failures: 0 }),
+            (Circuit::Probing, Outcome::None) => state.turn(Circuit::Untried),
+            (Circuit::Closed { .. }, Outcome::None) => {}
+            (Circuit::Open { .. } | Circuit::Untried, _) => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn turn(&mut self, circuit: Circuit) {
+        self.circuit = circuit;
+        self.epoch += 1;
+    }
+
+    fn open(&mut self) {
+        let since = Instant::now();
+        self.turn(Circuit::Open { since });
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Success,
+    Failure,
+    None,
+}
+
+/// One call's way through the breaker. Dropped without an outcome it says nothing about the
+/// system; if it was the probe, the next call is.
+#[derive(Debug)]
+#[must_use = "a pass that is dropped leaves no outcome"]
+pub struct Pass<'a> {
+    breaker: &'a Breaker,
+    epoch: u64,
+}
+
+impl Pass<'_> {
+    /// The system answered, be it with a refusal.
+    pub fn succeeded(self) {
+        self.breaker.settle(self.epoch, Outcome::Success);
+    }
+
+    /// The system failed.
+    pub fn failed(self) {
+        self.breaker.settle(self.epoch, Outcome::Failure);
+    }
+}
+
+impl Drop for Pass<'_> {
+    /// After an outcome this changes nothing: a probe's outcome has ended its epoch, and a pass
+    /// through a closed breaker holds no place.
+    fn drop(&mut self) {
+        self.breaker.settle(self.epoch, Outcome::None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::future::pending;
+    use tokio::time::advance;
+
+    const PAUSE: Duration = Duration::from_secs(10);
+
+    fn breaker(failures: u32) -> Breaker {
+        Breaker::new(NonZeroU32::new(failures).unwrap(), PAUSE)
+    }
+
+    fn opened() -> Breaker {
+        let breaker = breaker(1);
+        breaker.enter().unwrap().failed();
+        breaker
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn opens_after_failures_in_a_row_and_says_how_long() {
+        let breaker = breaker(3);
+        for _ in 0..2 {
+            breaker.enter().unwrap().failed();
+        }
+        breaker.enter().unwrap().succeeded();
+        for _ in 0..3 {
+            assert_eq!(breaker.phase(), Phase::Closed);
+            breaker.enter().unwrap().failed();
+        }
+        assert_eq!(breaker.phase(), Phase::Open);
+        assert_eq!(breaker.enter().unwrap_err(), Open { after: PAUSE });
+        advance(PAUSE - Duration::from_secs(1)).await;
+        let after = Duration::from_secs(1);
+        assert_eq!(breaker.enter().unwrap_err(), Open { after });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_that_succeeds_closes_and_one_that_fails_opens_again() {
+        let breaker = opened();
+        advance(PAUSE).await;
+        assert_eq!(breaker.phase(), Phase::HalfOpen);
+        breaker.enter().unwrap().failed();
+        assert_eq!(breaker.enter().unwrap_err(), Open { after: PAUSE });
+        advance(PAUSE).await;
+        let probe = breaker.enter().unwrap();
+        assert_eq!(breaker.enter().unwrap_err(), Open { after: PAUSE });
+        probe.succeeded();
+        assert_eq!(breaker.phase(), Phase::Closed);
+        assert!(breaker.enter().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_without_an_outcome_makes_room_for_the_next() {
+        let breaker = opened();
+        advance(PAUSE).await;
+        drop(breaker.enter().unwrap());
+        assert_eq!(breaker.phase(), Phase::HalfOpen);
+        let probe = breaker.enter().unwrap();
+        assert!(breaker.enter().is_err());
+        probe.succeeded();
+        assert_eq!(breaker.phase(), Phase::Closed);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_of_unknown_length_keeps_its_place() {
+        let breaker = opened();
+        advance(PAUSE).await;
+        let _probe = breaker.enter().unwrap();
+        advance(100 * PAUSE).await;
+        assert!(breaker.enter().is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn late_outcomes_of_earlier_calls_change_nothing() {
+        let breaker = breaker(1);
+        let (first, late_success) = (breaker.enter().unwrap(), breaker.enter().unwrap());
+        let late_failure = breaker.enter().unwrap();
+        first.failed();
+        late_success.succeeded();
+        assert_eq!(breaker.phase(), Phase::Open);
+        advance(PAUSE).await;
+        breaker.enter().unwrap().succeeded();
+        late_failure.failed();
+        assert_eq!(breaker.phase(), Phase::Closed);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn run_counts_what_the_caller_says() {
+        let breaker = breaker(1);
+        let refused = breaker
+            .run(|e| *e == "down", async { Err::<(), _>("no") })
+            .await;
+        assert_eq!(refused, Ok(Err("no")));
+        let down = breaker
+            .run(|e| *e == "down", async { Err::<(), _>("down") })
+            .await;
+        assert_eq!(down, Ok(Err("down")));
+        let mut touched = false;
+        let open = breaker.run(|_: &()| true, async {
+            touched = true;
+            Ok(())
+        });
+        assert_eq!(open.await, Err(Open { after: PAUSE }));
+        assert!(!touched);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_whose_future_is_dropped_frees_the_place() {
+        let breaker = opened();
+        advance(PAUSE).await;
+        let hung = breaker.run(|_: &()| true, pending::<Result<(), ()>>());
+        assert!(tokio::time::timeout(PAUSE, hung).await.is_err());
+        let next = breaker.run(|_: &()| true, async { Ok(5) }).await;
+        assert_eq!(next, Ok(Ok(5)));
+        assert_eq!(breaker.phase(), Phase::Closed);
+    }
+
+    #[test]
+    fn of_many_threads_exactly_one_probes() {
+        let breaker = Breaker::new(NonZeroU32::MIN, Duration::ZERO);
+        breaker.enter().unwrap().failed();
+        let through = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| breaker.enter())).collect();
+            let entered = threads.into_iter().map(|t| t.join().unwrap());
+            // Collected first: no probe may end before all have asked.
+            let entered: Vec<_> = entered.collect();
+            entered.iter().filter(|e| e.is_ok()).count()
+        });
+        assert_eq!(through, 1);
+    }
+
+    /// The breaker told as a story: everything that happened since the circuit last changed.
+    #[derive(Debug)]
+    enum Model {
+        Closed { calls: Vec<usize>, row: u32 },
+        Open { until: u64 },
+        HalfOpen { probe: Option<usize> },
+    }
+
+    impl Model {
+        fn closed() -> Model {
+            let calls = Vec::new();
+            Model::Closed { calls, row: 0 }
+        }
+
+        fn enter(&mut self, call: usize, now: u64) -> Result<(), u64> {
+            if let Model::Open { until } = self
+                && now >= *until
+            {
+                *self = Model::HalfOpen { probe: None };
+            }
+            match self {
+                Model::Closed { calls, .. } => calls.push(call),
+                Model::Open { until } => return Err(*until - now),
+                Model::HalfOpen { probe: Some(_) } => return Err(PAUSE.as_secs()),
+                Model::HalfOpen { probe } => *probe = Some(call),
+            }
+            Ok(())
+        }
+
+        fn settle(&mut self, call: usize, outcome: Outcome, now: u64, limit: u32) {
+            match self {
+                Model::Closed { calls, row } if calls.contains(&call) => match outcome {
+                    Outcome::Success => *row = 0,
+                    Outcome::Failure => *row += 1,
+                    Outcome::None => {}
+                },
+                Model::HalfOpen { probe } if *probe == Some(call) => match outcome {
+                    Outcome::Success => *self = Model::closed(),
+                    Outcome::Failure => *self = Model::Open { until: now + 10 },
+                    Outcome::None => *probe = None,
+                },
+                _ => {}
+            }
+            if matches!(self, Model::Closed { row, .. } if *row == limit) {
+                *self = Model::Open { until: now + 10 };
+            }
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Event {
+        Enter,
+        Settle(prop::sample::Index, Outcome),
+        Wait(u64),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let outcome = prop_oneof![
+            2 => Just(Outcome::Success),
+            4 => Just(Outcome::Failure),
+            1 => Just(Outcome::None),
+        ];
+        prop_oneof![
+            3 => Just(Event::Enter),
+            3 => (any::<prop::sample::Index>(), outcome).prop_map(|(i, o)| Event::Settle(i, o)),
+            2 => (0u64..12).prop_map(Event::Wait),
+        ]
+    }
+
+    async fn follow(events: Vec<Event>, limit: u32) -> Result<(), TestCaseError> {
+        let breaker = breaker(limit);
+        let (mut model, mut now) = (Model::closed(), 0);
+        let (mut running, mut calls) = (Vec::new(), 0);
+        for event in events {
+            match event {
+                Event::Wait(seconds) => {
+                    now += seconds;
+                    advance(Duration::from_secs(seconds)).await;
+                }
+                Event::Enter => {
+                    calls += 1;
+                    let said = breaker.enter().map(|pass| running.push((calls, pass)));
+                    let said = said.map_err(|open| open.after.as_secs());
+                    prop_assert_eq!(said, model.enter(calls, now));
+                }
+                Event::Settle(..) if running.is_empty() => {}
+                Event::Settle(index, outcome) => {
+                    let (call, pass) = running.remove(index.index(running.len()));
+                    match outcome {
+                        Outcome::Success => pass.succeeded(),
+                        Outcome::Failure => pass.failed(),
+                        Outcome::None => drop(pass),
+                    }
+                    model.settle(call, outcome, now, limit);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_model(
+            limit in 1u32..4,
+            events in prop::collection::vec(event(), 1..100),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .start_paused(true)
+                .build()
+                .unwrap();
+            runtime.block_on(follow(events, limit))?;
+        }
+    }
+}
