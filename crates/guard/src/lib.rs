@@ -7,7 +7,9 @@
 pub mod breaker;
 pub mod deadline;
 pub mod limiter;
+pub mod retry;
 
 pub use breaker::Breaker;
 pub use deadline::Deadline;
 pub use limiter::{Limiter, Quota};
+pub use retry::Retry;

@@ -1,0 +1,455 @@
+//! Whether a failed call is worth another attempt, and when.
+//!
+//! Four bounds hold at once: the attempts of one call, the wait before each of them, the deadline
+//! of the call, and a budget that all calls share, so that a system in trouble is not buried under
+//! retries. Whichever bound is met first, the last error is what the caller gets.
+
+use crate::deadline::Deadline;
+use std::fmt;
+use std::future::Future;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// How late a timer may wake us: it is coarser than the clock.
+const TICK: Duration = Duration::from_millis(1);
+
+/// What an error says about another attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// It would fail too, or must not be made.
+    Never,
+    /// It may be made after a wait of our choice.
+    Soon,
+    /// It may be made, not sooner than the system asked for (`Retry-After`).
+    NotBefore(Duration),
+}
+
+/// An error that knows whether the call that brought it may be made again.
+pub trait Retryable {
+    /// What it says.
+    fn again(&self) -> Again;
+}
+
+/// The bounds of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// How many attempts in all, the first included.
+    pub attempts: NonZeroU32,
+    /// The longest random wait before the second attempt; it doubles for each one after.
+    pub base: Duration,
+    /// Where the doubling ends.
+    pub ceiling: Duration,
+    /// The longest wait a system may ask for; one that asks for more is not asked again.
+    pub patience: Duration,
+}
+
+impl Default for Policy {
+    /// Three attempts, random waits up to 100 and 200 ms, at most 30 s on request.
+    fn default() -> Policy {
+        Policy {
+            attempts: NonZeroU32::MIN.saturating_add(2),
+            base: Duration::from_millis(100),
+            ceiling: Duration::from_secs(5),
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How many retries all calls together may make: a share of the calls, and a floor.
+///
+/// Every call pays in `percent` of a retry, every retry takes out a whole one, and no more than
+/// `floor` are ever saved up. So over any run of calls the retries are at most
+/// `floor + calls * percent / 100`, however long it was quiet before.
+#[derive(Debug)]
+pub struct Budget {
+    percent: u64,
+    full: u64,
+    /// In hundredths of a retry.
+    saved: Mutex<u64>,
+}
+
+impl Budget {
+    /// A budget with its floor saved up.
+    pub fn new(percent: u32, floor: NonZeroU32) -> Budget {
+        let full = u64::from(floor.get()) * 100;
+        Budget {
+            percent: u64::from(percent),
+            full,
+            saved: Mutex::new(full),
+        }
+    }
+
+    fn pay_in(&self) {
+        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        *saved = (*saved + self.percent).min(self.full);
+    }
+
+    fn take_out(&self) -> bool {
+        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest = saved.checked_sub(100);
+        *saved = rest.unwrap_or(*saved);
+        rest.is_some()
+    }
+}
+
+/// Retries with full jitter, for all calls to one system.
+pub struct Retry {
+    policy: Policy,
+    budget: Budget,
+    random: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+impl fmt::Debug for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Retry");
+        fields.field("policy", &self.policy);
+        fields.field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+impl Retry {
+    /// Retries within a policy and a budget; `random` brings 64 evenly distributed bits.
+    pub fn new(
+        policy: Policy,
+        budget: Budget,
+        random: impl Fn() -> u64 + Send + Sync + 'static,
+    ) -> Retry {
+        Retry {
+            policy,
+            budget,
+            random: Box::new(random),
+        }
+    }
+
+    /// Makes attempts, numbered from 1, until one succeeds or a bound is met.
+    ///
+    /// No attempt begins and nothing sleeps past the deadline: a wait that would not end before it
+    /// is not begun. An attempt that is already running is not cut off; that is [`Deadline::run`]
+    /// around this.
+    pub async fn run<T, E, F>(
+        &self,
+        deadline: Deadline,
+        mut attempt: impl FnMut(u32) -> F,
+    ) -> Result<T, E>
+    where
+        E: Retryable,
+        F: Future<Output = Result<T, E>>,
+    {
+        self.budget.pay_in();
+        let mut number = 1;
+        loop {
+            let error = match attempt(number).await {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            let Some(wait) = self.wait(number, error.again()) else {
+                return Err(error);
+            };
+            let wakes_in = wait.saturating_add(TICK);
+            if wakes_in >= deadline.remaining() || !self.budget.take_out() {
+                return Err(error);
+            }
+            sleep(wait).await;
+            // On a busy machine we may be woken later than any timer promises.
+            if deadline.passed() {
+                return Err(error);
+            }
+            number += 1;
+        }
+    }
+
+    /// How long to wait after the attempt of this number; nothing where it was the last.
+    fn wait(&self, number: u32, again: Again) -> Option<Duration> {
+        if number >= self.policy.attempts.get() {
+            return None;
+        }
+        let asked = match again {
+            Again::Never => return None,
+            Again::Soon => Duration::ZERO,
+            Again::NotBefore(asked) if asked > self.policy.patience => return None,
+            Again::NotBefore(asked) => asked,
+        };
+        // On top of what was asked for, or everybody who was told the same comes back at once.
+        Some(asked.saturating_add(self.jitter(number)))
+    }
+
+    /// A random duration from nothing up to the doubled base, both included.
+    fn jitter(&self, number: u32) -> Duration {
+        let factor = 1u32.checked_shl(number - 1).unwrap_or(u32::MAX);
+        let most = self.policy.base.saturating_mul(factor);
+        let most = most.min(self.policy.ceiling).as_nanos();
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        let scaled = (u128::from((self.random)()) * (u128::from(most) + 1)) >> 64;
+        Duration::from_nanos(u64::try_from(scaled).unwrap_or(most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::RefCell;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use tokio::time::{Instant, advance};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Failed(u32, Again);
+
+    impl Retryable for Failed {
+        fn again(&self) -> Again {
+            self.1
+        }
+    }
+
+    fn policy(attempts: u32) -> Policy {
+        let attempts = NonZeroU32::new(attempts).unwrap();
+        Policy {
+            attempts,
+            base: SECOND,
+            ceiling: 4 * SECOND,
+            patience: 30 * SECOND,
+        }
+    }
+
+    fn budget(percent: u32, floor: u32) -> Budget {
+        Budget::new(percent, NonZeroU32::new(floor).unwrap())
+    }
+
+    /// A retry whose jitter is always the longest.
+    fn longest(attempts: u32) -> Retry {
+        Retry::new(policy(attempts), budget(10, 100), || u64::MAX)
+    }
+
+    /// Runs a call that always fails in the same way; when its attempts began, and how it ended.
+    async fn failing(retry: &Retry, deadline: Deadline, again: Again) -> (Vec<Duration>, Failed) {
+        let (begun, begins) = (Instant::now(), RefCell::new(Vec::new()));
+        let ended = retry
+            .run(deadline, |number| {
+                begins.borrow_mut().push(begun.elapsed());
+                async move { Err::<(), _>(Failed(number, again)) }
+            })
+            .await;
+        (begins.into_inner(), ended.unwrap_err())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_double_up_to_the_ceiling_and_the_last_error_comes_back() {
+        let far = Deadline::after(1000 * SECOND);
+        let (begins, error) = failing(&longest(5), far, Again::Soon).await;
+        assert_eq!(begins, [0, 1, 3, 7, 11].map(Duration::from_secs));
+        assert_eq!(error, Failed(5, Again::Soon));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn jitter_is_full() {
+        let far = Deadline::after(1000 * SECOND);
+        let none = Retry::new(policy(3), budget(10, 100), || 0);
+        let (begins, _) = failing(&none, far, Again::Soon).await;
+        assert_eq!(begins, [Duration::ZERO; 3]);
+        let half = Retry::new(policy(3), budget(10, 100), || 1 << 63);
+        let (begins, _) = failing(&half, far, Again::Soon).await;
+        assert_eq!(begins, [0, 500, 1500].map(Duration::from_millis));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn success_ends_it() {
+        let deadline = Deadline::after(100 * SECOND);
+        let retry = longest(5);
+        let done = retry.run(deadline, |number| async move {
+            match number {
+                3 => Ok(number),
+                _ => Err(Failed(number, Again::Soon)),
+            }
+        });
+        assert_eq!(done.await, Ok(3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_that_says_never_is_believed() {
+        let far = Deadline::after(1000 * SECOND);
+        let (begins, error) = failing(&longest(5), far, Again::Never).await;
+        assert_eq!((begins.len(), error), (1, Failed(1, Again::Never)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_requested_wait_is_kept_up_to_the_patience() {
+        let far = Deadline::after(1000 * SECOND);
+        let (begins, _) = failing(&longest(2), far, Again::NotBefore(30 * SECOND)).await;
+        assert_eq!(begins, [Duration::ZERO, 31 * SECOND]);
+        let (begins, _) = failing(&longest(2), far, Again::NotBefore(31 * SECOND)).await;
+        assert_eq!(begins, [Duration::ZERO]);
+        let (begins, _) = failing(&longest(2), far, Again::NotBefore(Duration::MAX)).await;
+        assert_eq!(begins, [Duration::ZERO]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_would_reach_the_deadline_is_not_begun() {
+        let begun = Instant::now();
+        let deadline = Deadline::after(3 * SECOND);
+        let (begins, error) = failing(&longest(5), deadline, Again::Soon).await;
+        assert_eq!(begins, [Duration::ZERO, SECOND]);
+        assert_eq!((begun.elapsed(), error.0), (SECOND, 2));
+        // A wait that is not made takes nothing out of the budget.
+        let retry = Retry::new(policy(2), budget(0, 1), || u64::MAX);
+        failing(&retry, Deadline::after(SECOND), Again::Soon).await;
+        let far = Deadline::after(1000 * SECOND);
+        assert_eq!(failing(&retry, far, Again::Soon).await.0.len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_that_outlives_the_deadline_is_the_last() {
+        let deadline = Deadline::after(SECOND);
+        let retry = longest(5);
+        let ended = retry.run(deadline, |number| async move {
+            advance(2 * SECOND).await;
+            Err::<(), _>(Failed(number, Again::Soon))
+        });
+        assert_eq!(ended.await, Err(Failed(1, Again::Soon)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn when_everything_fails_retries_are_a_tenth_and_the_floor() {
+        let retry = Retry::new(policy(3), budget(10, 5), || 0);
+        let mut attempts = 0;
+        for _ in 0..1000 {
+            let far = Deadline::after(1000 * SECOND);
+            attempts += failing(&retry, far, Again::Soon).await.0.len();
+        }
+        // The first call finds the budget full, so what it pays in is lost.
+        assert_eq!(attempts, 1000 + 104);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_quiet_time_saves_up_no_more_than_the_floor() {
+        let retry = Retry::new(policy(2), budget(10, 5), || 0);
+        let far = Deadline::after(1000 * SECOND);
+        for _ in 0..1000 {
+            let fine = retry.run(far, |_| async { Ok::<_, Failed>(()) });
+            assert_eq!(fine.await, Ok(()));
+        }
+        let mut attempts = 0;
+        for _ in 0..9 {
+            attempts += failing(&retry, far, Again::Soon).await.0.len();
+        }
+        assert_eq!(attempts, 9 + 5);
+    }
+
+    #[test]
+    fn the_longest_jitter_overflows_nothing() {
+        let policy = Policy {
+            attempts: NonZeroU32::MAX,
+            base: Duration::MAX,
+            ceiling: Duration::MAX,
+            patience: Duration::MAX,
+        };
+        let retry = Retry::new(policy, budget(u32::MAX, u32::MAX), || u64::MAX);
+        for number in [1, 2, 32, 33, 1 << 20] {
+            let longest = Duration::from_nanos(u64::MAX);
+            assert_eq!(retry.wait(number, Again::Soon), Some(longest));
+            let all = retry.wait(number, Again::NotBefore(Duration::MAX));
+            assert_eq!(all, Some(Duration::MAX));
+        }
+        retry.budget.pay_in();
+        assert!(retry.budget.take_out());
+    }
+
+    /// One call of a random history: what each attempt says, and how long it takes.
+    #[derive(Debug, Clone)]
+    struct Call {
+        deadline_ms: u64,
+        script: Vec<(Option<Again>, u64)>,
+    }
+
+    fn call() -> impl Strategy<Value = Call> {
+        let said = prop_oneof![
+            1 => Just(None),
+            1 => Just(Some(Again::Never)),
+            4 => Just(Some(Again::Soon)),
+            4 => (0u64..40_000).prop_map(|ms| Some(Again::NotBefore(Duration::from_millis(ms)))),
+        ];
+        let script = prop::collection::vec((said, 0u64..2000), 6);
+        (1u64..60_000, script).prop_map(|(deadline_ms, script)| Call {
+            deadline_ms,
+            script,
+        })
+    }
+
+    /// Runs one call and checks every bound that concerns it alone; how many attempts it made.
+    async fn bounded(retry: &Retry, call: &Call) -> Result<usize, TestCaseError> {
+        let deadline = Deadline::after(Duration::from_millis(call.deadline_ms));
+        let log = RefCell::new(Vec::new());
+        let ended = retry
+            .run(deadline, |number| {
+                let began = Instant::now();
+                let log = &log;
+                async move {
+                    let (said, ms) = call.script[number as usize - 1];
+                    sleep(Duration::from_millis(ms)).await;
+                    log.borrow_mut().push((began, Instant::now()));
+                    said.map_or(Ok(number), |again| Err(Failed(number, again)))
+                }
+            })
+            .await;
+        let ended_at = Instant::now();
+        let log = log.into_inner();
+        let number = ended.unwrap_or_else(|Failed(number, _)| number) as usize;
+        prop_assert_eq!(number, log.len());
+        prop_assert!(log.len() <= retry.policy.attempts.get() as usize);
+        prop_assert_eq!(
+            log[log.len() - 1].1,
+            ended_at,
+            "it slept after the last attempt"
+        );
+        for (earlier, later) in log.iter().zip(&log[1..]) {
+            prop_assert!(later.0 < deadline.instant());
+            let waited = later.0 - earlier.1;
+            let index = log.iter().position(|entry| entry == earlier).unwrap();
+            let most = (SECOND * (1 << index)).min(4 * SECOND) + Duration::from_millis(1);
+            match call.script[index].0 {
+                Some(Again::Soon) => prop_assert!(waited <= most),
+                Some(Again::NotBefore(asked)) => {
+                    prop_assert!(asked <= 30 * SECOND);
+                    prop_assert!(waited >= asked && waited <= asked + most);
+                }
+                said => prop_assert!(false, "tried again after {:?}", said),
+            }
+        }
+        Ok(log.len())
+    }
+
+    proptest! {
+        #[test]
+        fn every_bound_holds_for_every_history(
+            attempts in 1u32..6,
+            (percent, floor) in (0u32..150, 1u32..5),
+            seed in any::<u64>(),
+            calls in prop::collection::vec(call(), 1..40),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .start_paused(true)
+                .build()
+                .unwrap();
+            let state = AtomicU64::new(seed);
+            let random = move || {
+                // Weyl sequence and a multiplication: plenty for spreading waits.
+                let next = state.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+                next.wrapping_mul(0xD134_2543_DE82_EF95)
+            };
+            let retry = Retry::new(policy(attempts), budget(percent, floor), random);
+            runtime.block_on(async {
+                let mut retries = 0;
+                for (done, call) in calls.iter().enumerate() {
+                    retries += bounded(&retry, call).await? - 1;
+                    let share = (done + 1) * percent as usize / 100;
+                    prop_assert!(retries <= floor as usize + share);
+                }
+                Ok(())
+            })?;
+        }
+    }
+}
