@@ -301,6 +301,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_timer_that_would_wake_us_at_the_deadline_is_not_set() {
+        let policy = Policy {
+            base: SECOND - TICK / 2,
+            ..policy(2)
+        };
+        let retry = Retry::new(policy, budget(10, 100), || u64::MAX);
+        let begun = Instant::now();
+        let (begins, _) = failing(&retry, Deadline::after(SECOND), Again::Soon).await;
+        assert_eq!((begins.len(), begun.elapsed()), (1, Duration::ZERO));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn woken_too_late_it_makes_no_attempt() {
+        let retry = longest(5);
+        let waiting = failing(&retry, Deadline::after(3 * SECOND), Again::Soon);
+        let ((begins, error), ()) = tokio::join!(waiting, advance(4 * SECOND));
+        assert_eq!((begins.len(), error.0), (1, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_attempt_that_outlives_the_deadline_is_the_last() {
         let deadline = Deadline::after(SECOND);
         let retry = longest(5);
