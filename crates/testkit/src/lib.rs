@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Tools that tests share; a dev-dependency only.
+
+pub mod sim_disk;

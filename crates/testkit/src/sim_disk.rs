@@ -1,0 +1,323 @@
+//! A simulated disk that loses whatever was not synced, for tests of durability.
+//!
+//! The model is a local Linux file system, with every freedom that POSIX leaves it:
+//!
+//! - Bytes, length and reserved room of a file survive a power failure after `sync_data` or
+//!   `sync_all`, its mode after `sync_all`, a name after `sync_dir` of the directory it stands in.
+//! - What was not synced is kept, lost or torn, each change by itself and in any order. A torn
+//!   write leaves any prefix or any of its sectors, and the rest is old, zero, garbage or missing.
+//! - A rename is atomic. Changes of one name happen in their order, and nothing is in a directory
+//!   whose own making was lost; other changes of names are independent of each other.
+//! - A file moved between directories is durable in each when that one is synced: sync the new
+//!   place first, or it may be in neither.
+//! - After a sync that failed, an unknown part is on the disk, the rest never will be, and later
+//!   syncs succeed all the same.
+//! - Synced bytes are never damaged by a later write next to them, and nothing rots.
+
+mod content;
+mod fault;
+mod journal;
+mod random;
+mod state;
+mod survival;
+mod tree;
+mod trials;
+
+pub use fault::Fault;
+pub use journal::{Event, Operation};
+pub use survival::Survival;
+pub use trials::{Failure, Summary, Trials, for_every_operation};
+
+use candor_disk::{Disk, DiskFile, Open, names};
+use content::Change;
+use rustix::io::Errno;
+use state::State;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tree::Inode;
+
+/// A simulated disk. Clones are the same disk.
+#[derive(Debug, Clone)]
+pub struct SimDisk {
+    state: Arc<Mutex<State>>,
+}
+
+impl SimDisk {
+    /// An empty disk; whatever is left to chance comes from the seed.
+    pub fn new(seed: u64) -> SimDisk {
+        SimDisk::of(State::new(seed))
+    }
+
+    fn of(state: State) -> SimDisk {
+        let state = Arc::new(Mutex::new(state));
+        SimDisk { state }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Plans a fault for the operation that has `number` operations before it. A fault that cannot
+    /// happen there does not.
+    pub fn fail_at(&self, number: u64, fault: Fault) {
+        self.lock().faults.insert(number, fault);
+    }
+
+    /// Gives the disk this much room in bytes, handed out in blocks of 4096 to files with a name.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.lock().capacity = bytes;
+    }
+
+    /// How many operations there were.
+    pub fn operations(&self) -> u64 {
+        self.lock().operations
+    }
+
+    /// Notes something between the operations, such as an answer that was given. A dead process
+    /// notes nothing.
+    pub fn mark(&self, text: impl ToString) {
+        let mut state = self.lock();
+        if !state.dead {
+            state.journal.push(Event::Mark(text.to_string()));
+        }
+    }
+
+    /// Every operation and every mark, in order.
+    pub fn journal(&self) -> Vec<Event> {
+        self.lock().journal.clone()
+    }
+
+    /// The marks alone.
+    pub fn marks(&self) -> Vec<String> {
+        let mark = |event: &Event| match event {
+            Event::Mark(text) => Some(text.clone()),
+            Event::Operation { .. } => None,
+        };
+        self.lock().journal.iter().filter_map(mark).collect()
+    }
+
+    /// Whether a power failure now would take nothing that has a name.
+    pub fn is_synced(&self) -> bool {
+        self.lock().is_synced()
+    }
+
+    /// Whether the process that uses this disk has died.
+    pub fn is_dead(&self) -> bool {
+        self.lock().dead
+    }
+
+    /// Fails the power now, and gives the disk as it is found afterwards, by chance.
+    pub fn crash(&self) -> SimDisk {
+        let mut state = self.lock();
+        state.dead = true;
+        let seed = state.random.next();
+        SimDisk::of(state.after(Survival::Chance(seed)))
+    }
+
+    /// The disk as the next process would find it if this one died now; this one goes on.
+    pub fn after(&self, survival: Survival) -> SimDisk {
+        SimDisk::of(self.lock().after(survival))
+    }
+
+    fn perform<T>(
+        &self,
+        operation: Operation,
+        act: impl FnOnce(&mut State, Option<Fault>) -> Result<T, Errno>,
+    ) -> io::Result<T> {
+        Ok(self.lock().perform(operation, act)?)
+    }
+
+    fn rename_with(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
+        let (old, new) = (names(from)?, names(to)?);
+        let (from, to) = (from.to_path_buf(), to.to_path_buf());
+        self.perform(Operation::Rename { from, to }, |state, _| {
+            let (from, to) = (state.tree.place(&old)?, state.tree.place(&new)?);
+            state.tree.rename(from, to, replace)
+        })
+    }
+}
+
+impl Disk for SimDisk {
+    type File = SimFile;
+
+    fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<SimFile> {
+        let names = names(path.as_ref())?;
+        let path = path.as_ref().to_path_buf();
+        let operation = Operation::Open {
+            path: path.clone(),
+            how,
+        };
+        let (inode, handle) = self.perform(operation, |state, _| {
+            Ok((state.open(&names, how)?, state.new_handle()))
+        })?;
+        Ok(SimFile {
+            disk: self.clone(),
+            path,
+            inode,
+            handle,
+            writable: how != Open::Read,
+        })
+    }
+
+    fn create_dir(&self, path: impl AsRef<Path>, _mode: u32) -> io::Result<()> {
+        let names = names(path.as_ref())?;
+        let path = path.as_ref().to_path_buf();
+        self.perform(Operation::CreateDir { path }, |state, _| {
+            let place = state.tree.place(&names)?;
+            state.create_dir(place)
+        })
+    }
+
+    fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        self.rename_with(from.as_ref(), to.as_ref(), true)
+    }
+
+    fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        self.rename_with(from.as_ref(), to.as_ref(), false)
+    }
+
+    fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let names = names(path.as_ref())?;
+        let path = path.as_ref().to_path_buf();
+        self.perform(Operation::Unlink { path }, |state, _| {
+            let place = state.tree.place(&names)?;
+            state.tree.unlink(place)
+        })
+    }
+
+    fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let names = names(path.as_ref())?;
+        let path = path.as_ref().to_path_buf();
+        self.perform(Operation::SyncDir { path }, |state, fault| {
+            let dir = state.tree.dir(&names)?;
+            state.sync_dir(dir, fault)
+        })
+    }
+
+    fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
+        let names = names(path.as_ref())?;
+        let path = path.as_ref().to_path_buf();
+        self.perform(Operation::List { path }, |state, _| {
+            Ok(state.tree.list(state.tree.dir(&names)?))
+        })
+    }
+}
+
+/// A file that is open on a [`SimDisk`].
+#[derive(Debug)]
+pub struct SimFile {
+    disk: SimDisk,
+    path: PathBuf,
+    inode: Inode,
+    handle: u64,
+    writable: bool,
+}
+
+impl SimFile {
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    fn perform<T>(
+        &self,
+        operation: Operation,
+        act: impl FnOnce(&mut State, Option<Fault>) -> Result<T, Errno>,
+    ) -> io::Result<T> {
+        self.disk.perform(operation, act)
+    }
+
+    /// Whether writing is allowed; EBADF and EINVAL are what Linux says for each call.
+    fn writable(&self, otherwise: Errno) -> Result<(), Errno> {
+        self.writable.then_some(()).ok_or(otherwise)
+    }
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        self.disk.lock().release(self.inode, self.handle);
+    }
+}
+
+impl DiskFile for SimFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.disk.lock().file(self.inode).live.bytes.len() as u64)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let (path, len) = (self.path(), bytes.len());
+        self.perform(Operation::Read { path, offset, len }, |state, _| {
+            let start = usize::try_from(offset).map_err(|_| Errno::INVAL)?;
+            let data = &state.file(self.inode).live.bytes;
+            let data = data.get(start..).unwrap_or_default();
+            let read = data.len().min(bytes.len());
+            let (into, _) = bytes.split_at_mut(read);
+            into.copy_from_slice(data.split_at(read).0);
+            Ok(read)
+        })
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let (path, len) = (self.path(), bytes.len());
+        self.perform(Operation::Write { path, offset, len }, |state, fault| {
+            self.writable(Errno::BADF)?;
+            state.write(self.inode, offset, bytes, fault)
+        })
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        let (path, len) = (self.path(), bytes.len());
+        self.perform(Operation::Append { path, len }, |state, fault| {
+            self.writable(Errno::BADF)?;
+            let end = state.file(self.inode).live.bytes.len() as u64;
+            state.write(self.inode, end, bytes, fault)
+        })
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let path = self.path();
+        self.perform(Operation::SetLen { path, len }, |state, _| {
+            self.writable(Errno::INVAL)?;
+            state.set_len(self.inode, len)
+        })
+    }
+
+    fn reserve(&self, up_to: u64) -> io::Result<()> {
+        let path = self.path();
+        self.perform(Operation::Reserve { path, up_to }, |state, _| {
+            self.writable(Errno::BADF)?;
+            state.reserve(self.inode, up_to)
+        })
+    }
+
+    fn mode(&self) -> io::Result<u32> {
+        Ok(self.disk.lock().file(self.inode).live.mode)
+    }
+
+    fn set_mode(&self, mode: u32) -> io::Result<()> {
+        let path = self.path();
+        self.perform(Operation::SetMode { path, mode }, |state, _| {
+            state.file(self.inode).change(Change::Mode(mode & 0o7777));
+            Ok(())
+        })
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let path = self.path();
+        self.perform(Operation::SyncData { path }, |state, fault| {
+            state.sync(self.inode, false, fault)
+        })
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        let path = self.path();
+        self.perform(Operation::SyncAll { path }, |state, fault| {
+            state.sync(self.inode, true, fault)
+        })
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        Ok(self.disk.lock().try_lock(self.inode, self.handle)?)
+    }
+}

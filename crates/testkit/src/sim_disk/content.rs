@@ -1,0 +1,274 @@
+//! One file's contents: what is on the platter, what a reader sees, and the changes in between.
+
+use super::random::Random;
+use super::survival::{Choices, Fate, Survival};
+
+/// What a disk writes in one piece.
+const SECTOR: usize = 512;
+
+/// The unit in which room is given out.
+pub(super) const BLOCK: u64 = 4096;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Data {
+    pub(super) bytes: Vec<u8>,
+    pub(super) mode: u32,
+    /// Up to where room is taken; all of it, from the start of the file.
+    pub(super) room: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    SetLen(usize),
+    Reserve(u64),
+    Mode(u32),
+}
+
+impl Data {
+    fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Write { offset, bytes } => {
+                self.write(*offset, bytes.len(), |data| data.copy_from_slice(bytes));
+            }
+            Change::SetLen(len) => {
+                if *len <= self.bytes.len() {
+                    self.room = blocks(*len as u64);
+                }
+                self.bytes.resize(*len, 0);
+            }
+            Change::Reserve(up_to) => self.room = self.room.max(blocks(*up_to)),
+            Change::Mode(mode) => self.mode = *mode,
+        }
+    }
+
+    fn write(&mut self, offset: usize, len: usize, fill: impl FnOnce(&mut [u8])) {
+        let end = offset + len;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        self.room = self.room.max(blocks(end as u64));
+        if let Some(range) = self.bytes.get_mut(offset..end) {
+            fill(range);
+        }
+    }
+
+    /// Writes a part: a prefix that ends at any byte, or any of the sectors. Where the file was
+    /// longer before, the old bytes show through. Beyond, there is nothing, or zeros, or whatever
+    /// the blocks held before they were this file's.
+    fn tear(&mut self, offset: usize, bytes: &[u8], random: &mut Random) {
+        let cut = random.below(bytes.len());
+        let sectors = random.next();
+        let by_sector = random.coin();
+        let kept = |at: usize| match by_sector {
+            true => sectors >> (((offset + at) / SECTOR - offset / SECTOR) % 64) & 1 == 1,
+            false => at < cut,
+        };
+        let reaches = match random.coin() {
+            true => bytes.len(),
+            false => (0..bytes.len())
+                .rev()
+                .find(|at| kept(*at))
+                .map_or(0, |at| at + 1),
+        };
+        if reaches == 0 {
+            return;
+        }
+        let (before, garbage) = (self.bytes.len(), random.coin());
+        self.write(offset, reaches, |range| {
+            for (at, byte) in range.iter_mut().enumerate() {
+                match (bytes.get(at), offset + at >= before && garbage) {
+                    (Some(new), _) if kept(at) => *byte = *new,
+                    (_, true) => *byte = random.next() as u8,
+                    (_, false) => {}
+                }
+            }
+        });
+    }
+}
+
+/// A length in whole blocks.
+pub(super) fn blocks(len: u64) -> u64 {
+    len.div_ceil(BLOCK) * BLOCK
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Content {
+    pub(super) live: Data,
+    durable: Data,
+    pending: Vec<Change>,
+}
+
+impl Content {
+    pub(super) fn new(mode: u32) -> Content {
+        let data = Data {
+            mode,
+            ..Data::default()
+        };
+        // A new inode is written with its mode; only later changes of it are pending.
+        Content {
+            live: data.clone(),
+            durable: data,
+            pending: Vec::new(),
+        }
+    }
+
+    pub(super) fn change(&mut self, change: Change) {
+        self.live.apply(&change);
+        self.pending.push(change);
+    }
+
+    pub(super) fn is_synced(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Makes everything durable, or everything but the mode.
+    pub(super) fn sync(&mut self, mode_too: bool) {
+        let Content {
+            durable, pending, ..
+        } = self;
+        pending.retain(|change| {
+            let stays = !mode_too && matches!(change, Change::Mode(_));
+            if !stays {
+                durable.apply(change);
+            }
+            stays
+        });
+    }
+
+    /// A sync that fails, as on Linux: some changes have reached the platter, the others never
+    /// will, for they count as clean from now on. Readers still see them, or do so no longer.
+    pub(super) fn fail_sync(&mut self, random: &mut Random) {
+        for change in self.pending.drain(..) {
+            match (random.below(3), &change) {
+                (0, _) => self.durable.apply(&change),
+                (1, Change::Write { offset, bytes }) => self.durable.tear(*offset, bytes, random),
+                _ => {}
+            }
+        }
+        if random.coin() {
+            let len = self.live.bytes.len();
+            self.live.bytes = self.durable.bytes.clone();
+            self.live.bytes.resize(len, 0);
+        }
+    }
+
+    pub(super) fn after(&self, survival: Survival, choices: &mut Choices) -> Content {
+        let mut data = self.durable.clone();
+        match survival {
+            Survival::Everything => return self.clone(),
+            Survival::Synced => {}
+            Survival::Chance(_) => {
+                for change in &self.pending {
+                    match (choices.fate(), change) {
+                        (Fate::Kept, _) => data.apply(change),
+                        (Fate::Torn, Change::Write { offset, bytes }) => {
+                            data.tear(*offset, bytes, &mut choices.random);
+                        }
+                        (Fate::Torn | Fate::Lost, _) => {}
+                    }
+                }
+            }
+        }
+        Content {
+            live: data.clone(),
+            durable: data,
+            pending: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(old: &[u8], offset: usize, new: &[u8]) -> Content {
+        let mut content = Content::new(0o600);
+        let write = |offset, bytes: &[u8]| Change::Write {
+            offset,
+            bytes: bytes.to_vec(),
+        };
+        content.change(write(0, old));
+        content.sync(true);
+        content.change(write(offset, new));
+        content
+    }
+
+    fn images(content: &Content) -> Vec<Vec<u8>> {
+        let image = |seed| {
+            let after = content.after(Survival::Chance(seed), &mut Choices::new(seed));
+            after.live.bytes
+        };
+        (0..4000).map(image).collect()
+    }
+
+    #[test]
+    fn every_prefix_of_a_torn_append_occurs_bare_and_filled_up() {
+        let images = images(&written(b"old\n", 4, b"new line\n"));
+        let seen = |wanted: &[u8]| images.iter().any(|image| image == wanted);
+        for cut in 0..=9 {
+            let mut image = [b"old\n", &b"new line\n"[..cut]].concat();
+            assert!(seen(&image), "bare prefix of {cut}");
+            image.resize(13, 0);
+            assert!(seen(&image), "prefix of {cut} and zeros");
+        }
+        assert!(images.iter().all(|image| image.starts_with(b"old\n")));
+        let whole = images.iter().filter(|image| image.len() == 13);
+        let mut last = whole.map(|image| image[12]);
+        assert!(last.any(|byte| byte != 0 && byte != b'\n'), "garbage");
+    }
+
+    #[test]
+    fn sectors_of_one_write_survive_each_by_itself() {
+        let images = images(&written(&[b'o'; 2048], 0, &[b'n'; 2048]));
+        for sectors in 0..16 {
+            let wanted: Vec<u8> = (0..2048)
+                .map(|at| {
+                    if sectors >> (at / 512) & 1 == 1 {
+                        b'n'
+                    } else {
+                        b'o'
+                    }
+                })
+                .collect();
+            assert!(images.contains(&wanted), "sectors {sectors:04b}");
+        }
+    }
+
+    #[test]
+    fn old_bytes_show_through_where_an_overwrite_is_torn() {
+        for image in images(&written(b"0123456789", 2, b"abc")) {
+            assert_eq!(image.len(), 10);
+            assert!(image.starts_with(b"01") && image.ends_with(b"56789"));
+        }
+    }
+
+    #[test]
+    fn a_mode_is_durable_after_a_full_sync_only() {
+        let mut content = Content::new(0o600);
+        content.change(Change::Mode(0o755));
+        let mode = |content: &Content| {
+            let after = content.after(Survival::Synced, &mut Choices::new(0));
+            after.live.mode
+        };
+        content.sync(false);
+        assert_eq!((content.live.mode, mode(&content)), (0o755, 0o600));
+        content.sync(true);
+        assert_eq!(mode(&content), 0o755);
+    }
+
+    #[test]
+    fn what_a_failed_sync_lost_no_later_sync_brings_back() {
+        let (mut lost, mut unseen) = (0, 0);
+        for seed in 0..100 {
+            let mut content = written(b"old", 3, b"new");
+            content.fail_sync(&mut Random::new(seed));
+            unseen += u32::from(content.live.bytes != b"oldnew");
+            assert_eq!(content.live.bytes.len(), 6);
+            content.sync(true);
+            let after = content.after(Survival::Synced, &mut Choices::new(0));
+            lost += u32::from(after.live.bytes != b"oldnew");
+        }
+        assert!((20..=90).contains(&lost) && (10..=80).contains(&unseen));
+    }
+}

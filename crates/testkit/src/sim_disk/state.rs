@@ -1,0 +1,271 @@
+//! The whole disk in one value: names, contents, room, locks, planned faults, journal.
+
+use super::content::{BLOCK, Change, Content, blocks};
+use super::fault::Fault;
+use super::journal::{Event, Operation};
+use super::random::Random;
+use super::survival::{Choices, Survival};
+use super::tree::{Inode, Node, Place, Tree};
+use candor_disk::Open;
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+
+/// What every operation says after a crash; a real process would not be there to hear it.
+const DEAD: Errno = Errno::SHUTDOWN;
+
+/// The longest file; far more than a test wants, and less than would hurt the machine.
+const LONGEST: u64 = 1 << 28;
+
+/// The umask of the simulated process.
+const UMASK: u32 = 0o022;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) tree: Tree,
+    files: BTreeMap<Inode, Content>,
+    last_inode: Inode,
+    pub(super) capacity: u64,
+    /// Where it is full since a fault; the next process finds room again.
+    full_at: u64,
+    locks: BTreeMap<Inode, u64>,
+    last_handle: u64,
+    pub(super) random: Random,
+    pub(super) faults: BTreeMap<u64, Fault>,
+    pub(super) journal: Vec<Event>,
+    pub(super) operations: u64,
+    pub(super) dead: bool,
+}
+
+impl State {
+    pub(super) fn new(seed: u64) -> State {
+        State {
+            tree: Tree::default(),
+            files: BTreeMap::new(),
+            last_inode: 0,
+            capacity: u64::MAX,
+            full_at: u64::MAX,
+            locks: BTreeMap::new(),
+            last_handle: 0,
+            random: Random::new(seed),
+            faults: BTreeMap::new(),
+            journal: Vec::new(),
+            operations: 0,
+            dead: false,
+        }
+    }
+
+    /// The disk as the next process finds it.
+    pub(super) fn after(&self, survival: Survival) -> State {
+        let seed = match survival {
+            Survival::Chance(seed) => seed,
+            Survival::Everything | Survival::Synced => 0,
+        };
+        let mut choices = Choices::new(seed);
+        let tree = self.tree.after(survival, &mut choices);
+        let files = self.files.iter();
+        let files = files.map(|(inode, content)| (*inode, content.after(survival, &mut choices)));
+        State {
+            tree,
+            files: files.collect(),
+            last_inode: self.last_inode,
+            capacity: self.capacity,
+            ..State::new(choices.random.next())
+        }
+    }
+
+    /// Counts an operation, lets it meet its fault, and notes how it ended.
+    pub(super) fn perform<T>(
+        &mut self,
+        operation: Operation,
+        act: impl FnOnce(&mut State, Option<Fault>) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        if self.dead {
+            return Err(DEAD);
+        }
+        let number = self.operations;
+        self.operations += 1;
+        let fault = self.faults.remove(&number);
+        let fault = fault.filter(|fault| fault.can_happen_at(&operation));
+        let done = match fault {
+            // What was under way when the process died is one more change that was not synced.
+            Some(Fault::Crash) if operation.syncs() => Err(DEAD),
+            Some(Fault::Crash) => {
+                act(self, None).ok();
+                Err(DEAD)
+            }
+            Some(Fault::Full) => {
+                self.full_at = self.used();
+                act(self, None)
+            }
+            Some(Fault::Eio) if !operation.syncs() && !operation.writes() => Err(Errno::IO),
+            Some(Fault::Enospc) if !operation.syncs() => Err(Errno::NOSPC),
+            other => act(self, other),
+        };
+        self.dead = fault == Some(Fault::Crash);
+        let error = done.as_ref().err().map(|errno| errno.raw_os_error());
+        self.journal.push(Event::Operation {
+            number,
+            operation,
+            error,
+        });
+        done
+    }
+
+    pub(super) fn open(&mut self, names: &[&OsStr], how: Open) -> Result<Inode, Errno> {
+        let place = self.tree.place(names)?;
+        match (self.tree.get(&place), how) {
+            (Some(_), Open::CreateNew(_)) => Err(Errno::EXIST),
+            (Some(Node::Dir(_)), _) => Err(Errno::ISDIR),
+            (Some(Node::File(inode)), _) => Ok(inode),
+            (None, Open::Read | Open::Edit) => Err(Errno::NOENT),
+            (None, Open::Create(mode) | Open::CreateNew(mode)) => {
+                let inode = self.new_inode();
+                self.files.insert(inode, Content::new(mode & !UMASK));
+                self.tree.link(place, Node::File(inode));
+                Ok(inode)
+            }
+        }
+    }
+
+    pub(super) fn create_dir(&mut self, place: Place) -> Result<(), Errno> {
+        if self.tree.get(&place).is_some() {
+            return Err(Errno::EXIST);
+        }
+        let inode = self.new_inode();
+        self.tree.link(place, Node::Dir(inode));
+        Ok(())
+    }
+
+    fn new_inode(&mut self) -> Inode {
+        self.last_inode += 1;
+        self.last_inode
+    }
+
+    pub(super) fn new_handle(&mut self) -> u64 {
+        self.last_handle += 1;
+        self.last_handle
+    }
+
+    pub(super) fn file(&mut self, inode: Inode) -> &mut Content {
+        self.files.entry(inode).or_default()
+    }
+
+    /// Writes what fits and what the fault leaves of it; how much that was.
+    pub(super) fn write(
+        &mut self,
+        inode: Inode,
+        offset: u64,
+        bytes: &[u8],
+        fault: Option<Fault>,
+    ) -> Result<usize, Errno> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        if offset.saturating_add(bytes.len() as u64) > LONGEST {
+            return Err(Errno::FBIG);
+        }
+        let fits = match fault {
+            Some(Fault::Short) => 1 + self.random.below(bytes.len() - 1),
+            Some(Fault::Eio) => self.random.below(bytes.len() + 1),
+            _ => self.fits(inode, offset, bytes.len() as u64) as usize,
+        };
+        if fits > 0 {
+            let bytes = bytes.get(..fits).unwrap_or(bytes).to_vec();
+            let offset = offset as usize;
+            self.file(inode).change(Change::Write { offset, bytes });
+        }
+        match (fault, fits) {
+            (Some(Fault::Eio), _) => Err(Errno::IO),
+            (_, 0) => Err(Errno::NOSPC),
+            (_, fits) => Ok(fits),
+        }
+    }
+
+    pub(super) fn set_len(&mut self, inode: Inode, len: u64) -> Result<(), Errno> {
+        if len > LONGEST {
+            return Err(Errno::FBIG);
+        }
+        self.file(inode).change(Change::SetLen(len as usize));
+        Ok(())
+    }
+
+    pub(super) fn reserve(&mut self, inode: Inode, up_to: u64) -> Result<(), Errno> {
+        match up_to {
+            0 => Err(Errno::INVAL),
+            up_to if up_to > LONGEST => Err(Errno::FBIG),
+            up_to if self.fits(inode, 0, up_to) < up_to => Err(Errno::NOSPC),
+            up_to => {
+                self.file(inode).change(Change::Reserve(up_to));
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn sync(
+        &mut self,
+        inode: Inode,
+        mode_too: bool,
+        fault: Option<Fault>,
+    ) -> Result<(), Errno> {
+        let content = self.files.entry(inode).or_default();
+        match failing(fault) {
+            None => content.sync(mode_too),
+            Some(_) => content.fail_sync(&mut self.random),
+        }
+        failing(fault).map_or(Ok(()), Err)
+    }
+
+    pub(super) fn sync_dir(&mut self, dir: Inode, fault: Option<Fault>) -> Result<(), Errno> {
+        match failing(fault) {
+            None => self.tree.sync(dir),
+            Some(_) => self.tree.fail_sync(dir, &mut self.random),
+        }
+        failing(fault).map_or(Ok(()), Err)
+    }
+
+    /// The room that all files with a name take.
+    fn used(&self) -> u64 {
+        let rooms = self.tree.files().filter_map(|inode| self.files.get(&inode));
+        rooms.map(|content| content.live.room).sum()
+    }
+
+    /// How many of the bytes from an offset on have room, or get some.
+    fn fits(&self, inode: Inode, offset: u64, len: u64) -> u64 {
+        let room = self
+            .files
+            .get(&inode)
+            .map_or(0, |content| content.live.room);
+        let capacity = self.capacity.min(self.full_at);
+        let free = capacity.saturating_sub(self.used()) / BLOCK * BLOCK;
+        let end = blocks(offset + len).min(room.saturating_add(free));
+        end.saturating_sub(offset).min(len)
+    }
+
+    pub(super) fn is_synced(&self) -> bool {
+        let mut named = self.tree.files().filter_map(|inode| self.files.get(&inode));
+        self.tree.is_synced() && named.all(Content::is_synced)
+    }
+
+    pub(super) fn try_lock(&mut self, inode: Inode, handle: u64) -> Result<bool, Errno> {
+        match self.dead {
+            true => Err(DEAD),
+            false => Ok(*self.locks.entry(inode).or_insert(handle) == handle),
+        }
+    }
+
+    pub(super) fn release(&mut self, inode: Inode, handle: u64) {
+        if self.locks.get(&inode) == Some(&handle) {
+            self.locks.remove(&inode);
+        }
+    }
+}
+
+/// How a fault ends a sync.
+fn failing(fault: Option<Fault>) -> Option<Errno> {
+    match fault {
+        Some(Fault::Eio) => Some(Errno::IO),
+        Some(Fault::Enospc) => Some(Errno::NOSPC),
+        _ => None,
+    }
+}

@@ -1,0 +1,260 @@
+//! The names: what a reader sees, what is on the platter, and the changes in between.
+
+use super::random::Random;
+use super::survival::{Choices, Fate, Survival};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+pub(super) type Inode = u64;
+
+const ROOT: Inode = 0;
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Node {
+    File(Inode),
+    Dir(Inode),
+}
+
+/// A name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    dir: Inode,
+    name: OsString,
+}
+
+type Names = BTreeMap<Place, Node>;
+
+/// What one operation does to names: all of it survives a crash, or nothing.
+#[derive(Debug, Clone)]
+struct Change {
+    places: Vec<Place>,
+    /// What is not durable yet.
+    left: Vec<(Place, Option<Node>)>,
+}
+
+impl Change {
+    /// No file system makes this one durable before the other: both are about one name, or the
+    /// other makes a directory this one works in.
+    fn needs(&self, earlier: &Change) -> bool {
+        let mut pairs = earlier.left.iter().flat_map(|(place, node)| {
+            let mine = self.places.iter();
+            mine.map(move |mine| mine == place || *node == Some(Node::Dir(mine.dir)))
+        });
+        pairs.any(|needed| needed)
+    }
+
+    fn is_in(&self, dirs: &[Inode]) -> bool {
+        self.places.iter().any(|place| dirs.contains(&place.dir))
+    }
+
+    fn moves_dir(&self) -> bool {
+        let is_dir = |(_, node): &(Place, Option<Node>)| matches!(node, Some(Node::Dir(_)));
+        self.places.len() > 1 && self.left.iter().any(is_dir)
+    }
+
+    /// Settles what is in these directories: makes it durable, or forgets that it is not.
+    fn settle(&mut self, dirs: &[Inode], durable: Option<&mut Names>) {
+        let (settled, left) = std::mem::take(&mut self.left)
+            .into_iter()
+            .partition(|(place, _)| dirs.contains(&place.dir));
+        self.left = left;
+        if let Some(durable) = durable {
+            apply(durable, &settled);
+        }
+    }
+}
+
+fn apply(names: &mut Names, entries: &[(Place, Option<Node>)]) {
+    for (place, node) in entries {
+        match node {
+            Some(node) => names.insert(place.clone(), *node),
+            None => names.remove(place),
+        };
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tree {
+    live: Names,
+    durable: Names,
+    pending: Vec<Change>,
+}
+
+impl Tree {
+    /// The directory at the end of these names.
+    pub(super) fn dir(&self, names: &[&OsStr]) -> Result<Inode, Errno> {
+        names.iter().try_fold(ROOT, |dir, name| {
+            let name = name.to_os_string();
+            match self.get(&Place { dir, name }) {
+                Some(Node::Dir(dir)) => Ok(dir),
+                Some(Node::File(_)) => Err(Errno::NOTDIR),
+                None => Err(Errno::NOENT),
+            }
+        })
+    }
+
+    /// The place of the last of these names, whether or not anything is there.
+    pub(super) fn place(&self, names: &[&OsStr]) -> Result<Place, Errno> {
+        let (last, parents) = names.split_last().ok_or(Errno::INVAL)?;
+        let (dir, name) = (self.dir(parents)?, last.to_os_string());
+        Ok(Place { dir, name })
+    }
+
+    pub(super) fn get(&self, place: &Place) -> Option<Node> {
+        self.live.get(place).copied()
+    }
+
+    pub(super) fn list(&self, dir: Inode) -> Vec<OsString> {
+        let inside = self.live.keys().filter(|place| place.dir == dir);
+        inside.map(|place| place.name.clone()).collect()
+    }
+
+    /// Every file that has a name.
+    pub(super) fn files(&self) -> impl Iterator<Item = Inode> {
+        self.live.values().filter_map(|node| match node {
+            Node::File(inode) => Some(*inode),
+            Node::Dir(_) => None,
+        })
+    }
+
+    pub(super) fn is_synced(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    pub(super) fn link(&mut self, place: Place, node: Node) {
+        self.change(vec![(place, Some(node))]);
+    }
+
+    pub(super) fn unlink(&mut self, place: Place) -> Result<(), Errno> {
+        match self.get(&place).ok_or(Errno::NOENT)? {
+            Node::Dir(_) => Err(Errno::ISDIR),
+            Node::File(_) => {
+                self.change(vec![(place, None)]);
+                Ok(())
+            }
+        }
+    }
+
+    /// The rules and their order are those of rename(2).
+    pub(super) fn rename(&mut self, from: Place, to: Place, replace: bool) -> Result<(), Errno> {
+        let node = self.get(&from).ok_or(Errno::NOENT)?;
+        let replaced = self.get(&to);
+        if replaced.is_some() && !replace {
+            return Err(Errno::EXIST);
+        }
+        if self.is_within(to.dir, node) {
+            return Err(Errno::INVAL);
+        }
+        if replaced.is_some_and(|replaced| self.is_within(from.dir, replaced)) {
+            return Err(Errno::NOTEMPTY);
+        }
+        match (node, replaced) {
+            (node, Some(same)) if node == same => return Ok(()),
+            (Node::Dir(_), Some(Node::File(_))) => return Err(Errno::NOTDIR),
+            (Node::File(_), Some(Node::Dir(_))) => return Err(Errno::ISDIR),
+            (_, Some(Node::Dir(dir))) if !self.list(dir).is_empty() => {
+                return Err(Errno::NOTEMPTY);
+            }
+            _ => {}
+        }
+        self.change(vec![(from, None), (to, Some(node))]);
+        Ok(())
+    }
+
+    /// Whether a directory is this node or somewhere below it.
+    fn is_within(&self, mut dir: Inode, node: Node) -> bool {
+        loop {
+            let this = Node::Dir(dir);
+            if this == node {
+                return true;
+            }
+            match self.live.iter().find(|(_, child)| **child == this) {
+                Some((place, _)) => dir = place.dir,
+                None => return false,
+            }
+        }
+    }
+
+    fn change(&mut self, left: Vec<(Place, Option<Node>)>) {
+        apply(&mut self.live, &left);
+        let places = left.iter().map(|(place, _)| place.clone()).collect();
+        self.pending.push(Change { places, left });
+    }
+
+    /// The directories that are synced with this one. A file that moves between two is synced in
+    /// each by itself; a directory is one inode with one parent, and moves at once.
+    fn synced_with(&self, dir: Inode) -> Vec<Inode> {
+        let mut dirs = vec![dir];
+        loop {
+            let moves = self.pending.iter().filter(|change| change.moves_dir());
+            let with = moves.filter(|change| change.is_in(&dirs));
+            let with = with.flat_map(|change| change.places.iter().map(|place| place.dir));
+            match with.into_iter().find(|dir| !dirs.contains(dir)) {
+                Some(other) => dirs.push(other),
+                None => return dirs,
+            }
+        }
+    }
+
+    pub(super) fn sync(&mut self, dir: Inode) {
+        let dirs = self.synced_with(dir);
+        for change in &mut self.pending {
+            change.settle(&dirs, Some(&mut self.durable));
+        }
+        self.drop_settled();
+    }
+
+    /// A sync that fails: some changes in the directory have reached the platter, the others never
+    /// will, although readers see them until the next start.
+    pub(super) fn fail_sync(&mut self, dir: Inode, random: &mut Random) {
+        let dirs = self.synced_with(dir);
+        for change in &mut self.pending {
+            let reached = random.coin().then_some(&mut self.durable);
+            change.settle(&dirs, reached);
+        }
+        self.drop_settled();
+    }
+
+    /// Drops changes with nothing left, also those in a directory that is itself gone for good.
+    fn drop_settled(&mut self) {
+        let Tree {
+            live,
+            durable,
+            pending,
+        } = self;
+        let exists = |dir: Inode| {
+            let mut nodes = live.values().chain(durable.values());
+            dir == ROOT || nodes.any(|node| *node == Node::Dir(dir))
+        };
+        for change in pending.iter_mut() {
+            change.left.retain(|(place, _)| exists(place.dir));
+        }
+        pending.retain(|change| !change.left.is_empty());
+    }
+
+    pub(super) fn after(&self, survival: Survival, choices: &mut Choices) -> Tree {
+        let mut names = self.durable.clone();
+        match survival {
+            Survival::Everything => return self.clone(),
+            Survival::Synced => {}
+            Survival::Chance(_) => {
+                let mut lost: Vec<&Change> = Vec::new();
+                for change in &self.pending {
+                    let possible = !lost.iter().any(|earlier| change.needs(earlier));
+                    if possible && choices.fate() == Fate::Kept {
+                        apply(&mut names, &change.left);
+                    } else {
+                        lost.push(change);
+                    }
+                }
+            }
+        }
+        Tree {
+            live: names.clone(),
+            durable: names,
+            pending: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Appending to a log: lines with checksums and a sync never fail, and each shortcut is noticed.
+
+use candor_disk::{Disk, DiskFile, Open};
+use candor_testkit::sim_disk::{Event, Failure, Fault, Operation, SimDisk, Summary, Survival};
+use candor_testkit::sim_disk::{SimFile, Trials};
+use std::io;
+
+const LINES: usize = 4;
+const LIMIT: usize = 1 << 20;
+
+/// What a log does, or leaves out.
+#[derive(Clone, Copy)]
+struct Habits {
+    checksum: bool,
+    sync: bool,
+    sync_dir: bool,
+    sync_again: bool,
+    cut_off_after_errors: bool,
+    reserve: bool,
+}
+
+const RIGHT: Habits = Habits {
+    checksum: true,
+    sync: true,
+    sync_dir: true,
+    sync_again: false,
+    cut_off_after_errors: true,
+    reserve: false,
+};
+
+/// Long enough to cross a sector, so that its end can survive without its beginning.
+fn text(number: usize) -> String {
+    format!("{number} {}", "payload ".repeat(70))
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
+}
+
+impl Habits {
+    fn line(self, number: usize) -> Vec<u8> {
+        let text = text(number);
+        match self.checksum {
+            true => format!("{:016x} {text}\n", checksum(text.as_bytes())).into_bytes(),
+            false => format!("{text}\n").into_bytes(),
+        }
+    }
+
+    fn open(self, disk: &SimDisk) -> io::Result<SimFile> {
+        let file = disk.open("log", Open::Create(0o600))?;
+        if self.reserve {
+            file.reserve(64 * 1024)?;
+        }
+        if self.sync_dir {
+            disk.sync_dir("")?;
+        }
+        Ok(file)
+    }
+
+    /// Appends one line; the error says whether the log can still be used.
+    fn append(self, file: &SimFile, number: usize) -> Result<(), Broken> {
+        let end = file.len().map_err(|_| Broken(true))?;
+        if file.append_all(&self.line(number)).is_err() {
+            let cut = || file.set_len(end);
+            let usable = !self.cut_off_after_errors || cut().is_ok();
+            return Err(Broken(!usable));
+        }
+        match self.sync {
+            true if self.sync_again => file.sync_data().or_else(|_| file.sync_data()),
+            true => file.sync_data(),
+            false => Ok(()),
+        }
+        .map_err(|_| Broken(true))
+    }
+
+    /// Appends some lines, and says which were acknowledged.
+    fn workload(self, disk: &SimDisk) {
+        let Ok(file) = self.open(disk) else { return };
+        for number in 0..LINES {
+            match self.append(&file, number) {
+                Ok(()) => disk.mark(text(number)),
+                Err(Broken(true)) => return,
+                Err(Broken(false)) => disk.mark("refused"),
+            }
+        }
+    }
+
+    /// The lines of a log up to the first that is not whole; none where there is no log.
+    fn read(self, disk: &SimDisk) -> io::Result<Vec<String>> {
+        let bytes = match disk.open("log", Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            opened => opened?.read_all(LIMIT)?,
+        };
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        let whole = lines.map_while(|line| {
+            let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+            let Some(line) = line.split_once(' ').filter(|_| self.checksum) else {
+                return Some(line.to_string()).filter(|_| !self.checksum);
+            };
+            let sum = format!("{:016x}", checksum(line.1.as_bytes()));
+            (sum == line.0).then(|| line.1.to_string())
+        });
+        Ok(whole.collect())
+    }
+
+    fn check(self, disk: &SimDisk, acknowledged: &[String]) {
+        let found = self.read(disk).unwrap();
+        for line in acknowledged.iter().filter(|line| *line != "refused") {
+            assert!(found.contains(line), "an acknowledged line is lost");
+        }
+        let attempted: Vec<_> = (0..LINES).map(text).collect();
+        for line in &found {
+            assert!(attempted.contains(line), "a line that nobody wrote");
+        }
+        assert!(found.is_sorted(), "lines out of order");
+    }
+
+    fn try_all(self, trials: Trials) -> Result<Summary, Failure> {
+        trials.run(
+            |disk| self.workload(disk),
+            |disk, acknowledged| self.check(disk, acknowledged),
+        )
+    }
+}
+
+/// Whether the log must not be used any more.
+#[derive(Debug)]
+struct Broken(bool);
+
+#[test]
+fn the_right_log_never_fails() {
+    let all = || Trials::new().images(32).rounds(8).crash_after_faults();
+    let summary = RIGHT.try_all(all()).unwrap();
+    assert!(
+        summary.operations >= 10 && summary.checks > 10_000,
+        "{summary:?}"
+    );
+    let reserve = true;
+    Habits { reserve, ..RIGHT }.try_all(all()).unwrap();
+}
+
+#[track_caller]
+fn caught(habits: Habits, why: &str) {
+    let few = Trials::new().images(8).rounds(4);
+    let failure = habits.try_all(few).expect_err("noticed");
+    assert!(failure.why.contains(why), "{failure}");
+}
+
+#[test]
+fn an_answer_before_the_sync_is_noticed() {
+    let sync = false;
+    caught(Habits { sync, ..RIGHT }, "lost");
+}
+
+#[test]
+fn a_new_log_without_a_durable_name_is_noticed() {
+    let sync_dir = false;
+    caught(Habits { sync_dir, ..RIGHT }, "lost");
+}
+
+#[test]
+fn a_line_without_a_checksum_is_noticed() {
+    let checksum = false;
+    caught(Habits { checksum, ..RIGHT }, "nobody wrote");
+}
+
+#[test]
+fn a_torn_line_that_stays_before_the_next_is_noticed() {
+    let cut_off_after_errors = false;
+    let glued = Habits {
+        cut_off_after_errors,
+        ..RIGHT
+    };
+    caught(glued, "lost");
+}
+
+#[test]
+fn a_failed_sync_that_is_repeated_is_noticed() {
+    let sync_again = true;
+    caught(
+        Habits {
+            sync_again,
+            ..RIGHT
+        },
+        "lost",
+    );
+}
+
+#[test]
+fn reserved_room_lets_lines_about_a_full_disk_be_written() {
+    let acknowledged = |reserve| {
+        let disk = SimDisk::new(0);
+        let file = Habits { reserve, ..RIGHT }.open(&disk).unwrap();
+        disk.fail_at(disk.operations(), Fault::Full);
+        let lines = (0..40).filter(|line| RIGHT.append(&file, *line).is_ok());
+        lines.count()
+    };
+    assert_eq!(acknowledged(true), 40);
+    assert_eq!(acknowledged(false), 0);
+}
+
+#[test]
+fn the_journal_shows_that_the_sync_came_before_the_answer() {
+    let disk = SimDisk::new(0);
+    RIGHT.workload(&disk);
+    let events = disk.journal();
+    let answers = events.iter().enumerate();
+    let answers = answers.filter(|(_, event)| matches!(event, Event::Mark(_)));
+    for (at, _) in answers {
+        let before = events.get(at - 1);
+        let synced = matches!(
+            before,
+            Some(Event::Operation {
+                operation: Operation::SyncData { .. },
+                error: None,
+                ..
+            })
+        );
+        assert!(synced, "{before:?} before an answer");
+    }
+    assert_eq!(disk.marks().len(), LINES);
+    assert!(disk.is_synced());
+}
+
+/// A process that is killed leaves lines that can be read and are not durable yet. The next one
+/// may report them only after a sync of its own: the second crash shows who does not.
+fn report_after_restart(syncs: bool) -> Result<Summary, Failure> {
+    let recover = |disk: &SimDisk| {
+        if let Ok(file) = disk.open("log", Open::Edit)
+            && (!syncs || (disk.sync_dir("").is_ok() && file.sync_data().is_ok()))
+        {
+            let lines = RIGHT.read(disk).unwrap();
+            lines.iter().for_each(|line| disk.mark(line));
+        }
+    };
+    Trials::new().faults(&[Fault::Crash]).images(4).run(
+        |disk| RIGHT.workload(disk),
+        |disk, _| {
+            recover(disk);
+            let reported = disk.marks();
+            RIGHT.check(&disk.after(Survival::Synced), &reported);
+        },
+    )
+}
+
+#[test]
+fn trusting_what_a_killed_process_left_unsynced_is_noticed() {
+    assert!(
+        report_after_restart(false)
+            .unwrap_err()
+            .why
+            .contains("lost")
+    );
+    report_after_restart(true).unwrap();
+}
+
+#[test]
+fn recovery_is_tried_like_everything_else() {
+    let first = SimDisk::new(3);
+    first.fail_at(6, Fault::Crash);
+    RIGHT.workload(&first);
+    assert!(first.is_dead());
+    let acknowledged = first.marks();
+    let cut_off_and_go_on = |disk: &SimDisk| {
+        let (Ok(lines), Ok(file)) = (RIGHT.read(disk), disk.open("log", Open::Edit)) else {
+            return;
+        };
+        let whole: usize = lines.iter().map(|line| line.len() + 18).sum();
+        if file.set_len(whole as u64).is_ok()
+            && file.sync_data().is_ok()
+            && RIGHT.append(&file, LINES - 1).is_ok()
+        {
+            disk.mark(text(LINES - 1));
+        }
+    };
+    for seed in 0..32 {
+        let found = first.after(Survival::Chance(seed));
+        let trials = Trials::new().starting_from(&found).crash_after_faults();
+        let check = |disk: &SimDisk, later: &[String]| {
+            RIGHT.check(disk, &[&acknowledged[..], later].concat());
+        };
+        trials.run(cut_off_and_go_on, check).unwrap();
+    }
+}

@@ -1,0 +1,432 @@
+//! Without faults a disk is a map from paths to bytes: the simulated one and the real one alike.
+
+use candor_disk::{Disk, DiskFile, Open, RealDisk};
+use candor_testkit::sim_disk::{SimDisk, Survival};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const PATHS: [&str; 9] = ["a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "d/e/f", "a/b"];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Open(&'static str, Open),
+    CreateDir(&'static str),
+    Rename(&'static str, &'static str, bool),
+    Unlink(&'static str),
+    List(&'static str),
+    SyncDir(&'static str),
+    Write(usize, Vec<u8>, u64),
+    Append(usize, Vec<u8>),
+    SetLen(usize, u64),
+    SetMode(usize, u32),
+    Reserve(usize, u64),
+    Sync(usize, bool),
+    Close(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let path = || prop::sample::select(PATHS.to_vec());
+    let dir = || prop::sample::select([&PATHS[..], &["", "."]].concat());
+    let how = prop::sample::select(vec![
+        Open::Read,
+        Open::Edit,
+        Open::Create(0o600),
+        Open::CreateNew(0o640),
+    ]);
+    let bytes = || prop::collection::vec(any::<u8>(), 0..2000);
+    let file = || 0..8usize;
+    prop_oneof![
+        8 => (path(), how).prop_map(|(path, how)| Step::Open(path, how)),
+        4 => path().prop_map(Step::CreateDir),
+        6 => (path(), path(), any::<bool>()).prop_map(|(a, b, r)| Step::Rename(a, b, r)),
+        2 => path().prop_map(Step::Unlink),
+        2 => dir().prop_map(Step::List),
+        1 => dir().prop_map(Step::SyncDir),
+        4 => (file(), bytes(), 0..5000u64).prop_map(|(f, b, at)| Step::Write(f, b, at)),
+        4 => (file(), bytes()).prop_map(|(f, b)| Step::Append(f, b)),
+        2 => (file(), 0..5000u64).prop_map(|(f, len)| Step::SetLen(f, len)),
+        1 => (file(), 0..0o1000u32).prop_map(|(f, mode)| Step::SetMode(f, mode | 0o600)),
+        1 => (file(), 0..9000u64).prop_map(|(f, len)| Step::Reserve(f, len)),
+        1 => (file(), any::<bool>()).prop_map(|(f, all)| Step::Sync(f, all)),
+        1 => file().prop_map(Step::Close),
+    ]
+}
+
+/// A result with the system's code for an error.
+type Said<T> = Result<T, i32>;
+
+fn said<T>(result: io::Result<T>) -> Said<T> {
+    result.map_err(|error| error.raw_os_error().unwrap())
+}
+
+const ENOENT: i32 = 2;
+const EBADF: i32 = 9;
+const EEXIST: i32 = 17;
+const ENOTDIR: i32 = 20;
+const EISDIR: i32 = 21;
+const EINVAL: i32 = 22;
+const ENOTEMPTY: i32 = 39;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Entry {
+    File(usize),
+    Dir,
+}
+
+/// The plain oracle: whole paths, and no notion of a disk.
+#[derive(Debug, Default)]
+struct Plain {
+    entries: BTreeMap<PathBuf, Entry>,
+    files: Vec<(Vec<u8>, u32)>,
+}
+
+impl Plain {
+    fn entry(&self, path: &Path) -> Option<Entry> {
+        match path.components().next() {
+            None => Some(Entry::Dir),
+            Some(_) => self.entries.get(path).copied(),
+        }
+    }
+
+    /// Whether everything above a path is a directory.
+    fn reachable(&self, path: &Path) -> Said<()> {
+        let mut above: Vec<_> = path.ancestors().skip(1).collect();
+        above.reverse();
+        above.into_iter().try_for_each(|dir| self.is_dir(dir))
+    }
+
+    fn is_dir(&self, path: &Path) -> Said<()> {
+        match self.entry(path) {
+            Some(Entry::Dir) => Ok(()),
+            Some(Entry::File(_)) => Err(ENOTDIR),
+            None => Err(ENOENT),
+        }
+    }
+
+    fn open(&mut self, path: &Path, how: Open) -> Said<usize> {
+        self.reachable(path)?;
+        match (self.entry(path), how) {
+            (Some(_), Open::CreateNew(_)) => Err(EEXIST),
+            (Some(Entry::Dir), _) => Err(EISDIR),
+            (Some(Entry::File(file)), _) => Ok(file),
+            (None, Open::Create(mode) | Open::CreateNew(mode)) => {
+                self.files.push((Vec::new(), mode));
+                let file = self.files.len() - 1;
+                self.entries.insert(path.to_path_buf(), Entry::File(file));
+                Ok(file)
+            }
+            (None, _) => Err(ENOENT),
+        }
+    }
+
+    fn create_dir(&mut self, path: &Path) -> Said<()> {
+        self.reachable(path)?;
+        if self.entry(path).is_some() {
+            return Err(EEXIST);
+        }
+        self.entries.insert(path.to_path_buf(), Entry::Dir);
+        Ok(())
+    }
+
+    fn unlink(&mut self, path: &Path) -> Said<()> {
+        self.reachable(path)?;
+        match self.entry(path).ok_or(ENOENT)? {
+            Entry::Dir => Err(EISDIR),
+            Entry::File(_) => {
+                self.entries.remove(path);
+                Ok(())
+            }
+        }
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path, replace: bool) -> Said<()> {
+        self.reachable(from)?;
+        self.reachable(to)?;
+        let entry = self.entry(from).ok_or(ENOENT)?;
+        let replaced = self.entry(to);
+        if replaced.is_some() && !replace {
+            return Err(EEXIST);
+        }
+        if to != from && to.starts_with(from) {
+            return Err(EINVAL);
+        }
+        if to != from && from.starts_with(to) {
+            return Err(ENOTEMPTY);
+        }
+        match (entry, replaced) {
+            _ if from == to => return Ok(()),
+            (Entry::Dir, Some(Entry::File(_))) => return Err(ENOTDIR),
+            (Entry::File(_), Some(Entry::Dir)) => return Err(EISDIR),
+            (_, Some(Entry::Dir)) if !self.list(to)?.is_empty() => return Err(ENOTEMPTY),
+            _ => {}
+        }
+        let moved = self.entries.keys().filter(|path| path.starts_with(from));
+        for old in moved.cloned().collect::<Vec<_>>() {
+            let below = old.strip_prefix(from).unwrap();
+            let new: PathBuf = to.join(below).components().collect();
+            let entry = self.entries.remove(&old).unwrap();
+            self.entries.insert(new, entry);
+        }
+        Ok(())
+    }
+
+    fn list(&self, path: &Path) -> Said<Vec<OsString>> {
+        let path: PathBuf = path.components().filter(|c| c.as_os_str() != ".").collect();
+        self.reachable(&path)?;
+        self.is_dir(&path)?;
+        let inside = self.entries.keys();
+        let inside = inside.filter(|entry| entry.parent() == Some(path.as_path()));
+        let mut names: Vec<_> = inside.map(|e| e.file_name().unwrap().to_owned()).collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// A handle on the disk beside what the oracle knows of it.
+struct Handle<F> {
+    file: F,
+    plain: usize,
+    writable: bool,
+}
+
+impl<F: DiskFile> Handle<F> {
+    /// Does to the file and to the bytes what a step says; what the disk said, and the oracle.
+    fn act(&self, step: &Step, plain: &mut (Vec<u8>, u32)) -> (Said<usize>, Said<usize>) {
+        let (bytes, mode) = plain;
+        let refused = |code| Err(code).filter_ok(self.writable);
+        match step {
+            Step::Write(_, new, offset) => {
+                let done = self.file.write_all_at(new, *offset).map(|()| new.len());
+                if self.writable && !new.is_empty() {
+                    overwrite(bytes, *offset as usize, new);
+                }
+                let expected = if new.is_empty() {
+                    Ok(0)
+                } else {
+                    refused(EBADF)
+                };
+                (said(done), expected.map(|_| new.len()))
+            }
+            Step::Append(_, new) => {
+                let done = self.file.append(new);
+                if self.writable {
+                    bytes.extend(new);
+                }
+                (said(done), refused(EBADF).map(|_| new.len()))
+            }
+            Step::SetLen(_, len) => {
+                let done = self.file.set_len(*len).map(|()| 0);
+                if self.writable {
+                    bytes.resize(*len as usize, 0);
+                }
+                (said(done), refused(EINVAL))
+            }
+            Step::Reserve(_, up_to) => {
+                let done = self.file.reserve(*up_to).map(|()| 0);
+                let expected = if *up_to == 0 {
+                    Err(EINVAL)
+                } else {
+                    refused(EBADF)
+                };
+                (said(done), expected)
+            }
+            Step::SetMode(_, new) => {
+                *mode = *new;
+                (said(self.file.set_mode(*new)).map(|()| 0), Ok(0))
+            }
+            Step::Sync(_, true) => (said(self.file.sync_all()).map(|()| 0), Ok(0)),
+            _ => (said(self.file.sync_data()).map(|()| 0), Ok(0)),
+        }
+    }
+}
+
+trait FilterOk {
+    fn filter_ok(self, ok: bool) -> Said<usize>;
+}
+
+impl FilterOk for Said<usize> {
+    fn filter_ok(self, ok: bool) -> Said<usize> {
+        if ok { Ok(0) } else { self }
+    }
+}
+
+fn overwrite(bytes: &mut Vec<u8>, offset: usize, new: &[u8]) {
+    let end = offset + new.len();
+    if bytes.len() < end {
+        bytes.resize(end, 0);
+    }
+    bytes[offset..end].copy_from_slice(new);
+}
+
+struct Compared<D: Disk> {
+    disk: D,
+    plain: Plain,
+    handles: Vec<Handle<D::File>>,
+}
+
+impl<D: Disk> Compared<D> {
+    fn run(disk: D, steps: &[Step]) -> Result<Compared<D>, TestCaseError> {
+        let mut both = Compared {
+            disk,
+            plain: Plain::default(),
+            handles: Vec::new(),
+        };
+        for step in steps {
+            both.step(step)?;
+        }
+        same(&both.disk, &both.plain)?;
+        Ok(both)
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
+        let Compared { disk, plain, .. } = self;
+        let (done, expected) = match step {
+            Step::Open(path, how) => return self.open(path, *how),
+            Step::CreateDir(path) => (
+                disk.create_dir(path, 0o700),
+                plain.create_dir(Path::new(path)),
+            ),
+            Step::Rename(from, to, replace) => {
+                let done = match replace {
+                    true => disk.rename(from, to),
+                    false => disk.rename_new(from, to),
+                };
+                let (from, to) = (Path::new(from), Path::new(to));
+                (done, plain.rename(from, to, *replace))
+            }
+            Step::Unlink(path) => (disk.unlink(path), plain.unlink(Path::new(path))),
+            Step::SyncDir(path) => (disk.sync_dir(path), plain.list(Path::new(path)).map(drop)),
+            Step::List(path) => {
+                let (listed, expected) = (said(disk.list(path)), plain.list(Path::new(path)));
+                prop_assert_eq!(listed, expected, "{:?}", step);
+                return Ok(());
+            }
+            Step::Close(at) if *at < self.handles.len() => {
+                self.handles.remove(*at);
+                return Ok(());
+            }
+            other => return self.act(other),
+        };
+        prop_assert_eq!(said(done), expected, "{:?}", step);
+        Ok(())
+    }
+
+    fn open(&mut self, path: &str, how: Open) -> Result<(), TestCaseError> {
+        let opened = said(self.disk.open(path, how));
+        let expected = self.plain.open(Path::new(path), how);
+        match (opened, expected) {
+            (Ok(file), Ok(plain)) => self.handles.push(Handle {
+                file,
+                plain,
+                writable: how != Open::Read,
+            }),
+            (opened, expected) => {
+                prop_assert_eq!(opened.map(|_| 0), expected, "{} {:?}", path, how);
+            }
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, step: &Step) -> Result<(), TestCaseError> {
+        let (Step::Write(at, ..)
+        | Step::Append(at, ..)
+        | Step::SetLen(at, ..)
+        | Step::SetMode(at, ..)
+        | Step::Reserve(at, ..)
+        | Step::Sync(at, ..)) = step
+        else {
+            return Ok(());
+        };
+        let Some(handle) = self.handles.get(*at) else {
+            return Ok(());
+        };
+        let plain = &mut self.plain.files[handle.plain];
+        let (done, expected) = handle.act(step, plain);
+        prop_assert_eq!(done, expected, "{:?}", step);
+        prop_assert_eq!(&handle.file.read_all(1 << 20).unwrap(), &plain.0);
+        prop_assert_eq!(handle.file.len().unwrap(), plain.0.len() as u64);
+        prop_assert_eq!(handle.file.mode().unwrap(), plain.1);
+        Ok(())
+    }
+}
+
+/// Whether a disk holds exactly what the oracle holds.
+fn same(disk: &impl Disk, plain: &Plain) -> Result<(), TestCaseError> {
+    prop_assert_eq!(said(disk.list("")), plain.list(Path::new("")));
+    for (path, entry) in &plain.entries {
+        match entry {
+            Entry::Dir => prop_assert_eq!(said(disk.list(path)), plain.list(path)),
+            Entry::File(file) => {
+                let file = &plain.files[*file];
+                let found = disk.open(path, Open::Read).unwrap();
+                prop_assert_eq!(&found.read_all(1 << 20).unwrap(), &file.0, "{:?}", path);
+                prop_assert_eq!(found.mode().unwrap(), file.1);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 1..60)
+}
+
+proptest! {
+    #[test]
+    fn the_simulated_disk_is_a_map(steps in steps(), seed in any::<u64>()) {
+        let both = Compared::run(SimDisk::new(seed), &steps)?;
+        same(&both.disk.after(Survival::Everything), &both.plain)?;
+    }
+
+    #[test]
+    fn what_is_synced_survives_any_crash(steps in steps(), seed in any::<u64>()) {
+        let both = Compared::run(SimDisk::new(seed), &steps)?;
+        both.disk.sync_dir("").unwrap();
+        for (path, entry) in &both.plain.entries {
+            match entry {
+                Entry::Dir => both.disk.sync_dir(path).unwrap(),
+                Entry::File(_) => {
+                    let file = both.disk.open(path, Open::Edit).unwrap();
+                    file.sync_all().unwrap();
+                }
+            }
+        }
+        prop_assert!(both.disk.is_synced());
+        same(&both.disk.after(Survival::Synced), &both.plain)?;
+        same(&both.disk.after(Survival::Chance(seed)), &both.plain)?;
+        same(&both.disk.crash(), &both.plain)?;
+    }
+
+    #[test]
+    fn any_crash_leaves_a_disk_that_works(steps in steps(), seed in any::<u64>()) {
+        let both = Compared::run(SimDisk::new(seed), &steps)?;
+        let found = both.disk.crash();
+        let mut dirs = vec![PathBuf::new()];
+        while let Some(dir) = dirs.pop() {
+            prop_assert!(dir.components().count() < 10, "no directory is in itself");
+            for name in found.list(&dir).unwrap() {
+                let path = dir.join(name);
+                match found.open(&path, Open::Edit) {
+                    Ok(file) => file.append_all(b"!").unwrap(),
+                    Err(_) => dirs.push(path),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_real_disk_is_the_same_map() {
+    // Real syncs take real time: fewer cases than for the simulated disk.
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(100));
+    let agrees = |steps: Vec<Step>| {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = RealDisk::at(dir.path()).unwrap();
+        Compared::run(disk, &steps).map(drop)
+    };
+    runner.run(&steps(), agrees).unwrap();
+}
