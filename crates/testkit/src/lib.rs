@@ -1,3 +1,4 @@
 //! Tools that tests share; a dev-dependency only.
 
+pub mod properties;
 pub mod sim_disk;

@@ -238,7 +238,11 @@ pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
 }
 
 /// Runs one call to its answer.
-pub(crate) async fn answered(desk: &Arc<Desk<Station>>, call: Call, cancel: CancellationToken) -> Answer {
+pub(crate) async fn answered(
+    desk: &Arc<Desk<Station>>,
+    call: Call,
+    cancel: CancellationToken,
+) -> Answer {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     match desk.start(
         call,

@@ -4,7 +4,8 @@ use candor_fault::codes::candor as codes;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, MetricsHub, Peer, Progress, Server, Tool, Tools, reply,
+    Call, CancellationToken, Client, Desk, Era, MetricsHub, Peer, Progress, Server, Tool, Tools,
+    reply,
 };
 use candor_wire::{Ask, Facts, Headers, Inbound, Listing, STATELESS_REVISION, read, write};
 use serde_json::{Value, json};
@@ -34,8 +35,12 @@ static DESK: LazyLock<Arc<Desk<Mirror>>> = LazyLock::new(|| {
     };
     let tool = Tool::reading("mirror", "Answers with its arguments.", schema, run);
     let mirror = Mirror(Tools::new("mirror", "1").with(tool));
-    Desk::new(mirror, Arc::new(|| Timestamp::UNIX_EPOCH), &MetricsHub::default())
-        .expect("the mirror's one schema is right")
+    Desk::new(
+        mirror,
+        Arc::new(|| Timestamp::UNIX_EPOCH),
+        &MetricsHub::default(),
+    )
+    .expect("the mirror's one schema is right")
 });
 
 /// Checks the core with `bytes` as a line of stdin, and as a body with several headers.
@@ -87,12 +92,18 @@ fn valid(line: &[u8], id: &str, era: Era, status: u16) {
     let value: Value = serde_json::from_slice(line).expect("an answer is JSON");
     let object = value.as_object().expect("an answer is an object");
     let names: Vec<_> = object.keys().map(String::as_str).collect();
-    assert!(names == ["jsonrpc", "id", "result"] || names == ["jsonrpc", "id", "error"], "{names:?}");
+    assert!(
+        names == ["jsonrpc", "id", "result"] || names == ["jsonrpc", "id", "error"],
+        "{names:?}"
+    );
     let own: Value = serde_json::from_str(id).expect("an id is JSON");
     assert_eq!(object["id"], own, "an id comes back");
     match object.get("error") {
         Some(error) => {
-            assert!(error["code"].is_i64() && error["message"].is_string(), "{error}");
+            assert!(
+                error["code"].is_i64() && error["message"].is_string(),
+                "{error}"
+            );
             assert!([200, 400, 404, 413].contains(&status), "{status}");
         }
         None => {

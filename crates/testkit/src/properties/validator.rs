@@ -23,7 +23,11 @@ pub fn validator(bytes: &[u8]) {
         return;
     };
     let first = schema.check(&value);
-    assert_eq!(first, schema.check(&value), "the same value has the same violations");
+    assert_eq!(
+        first,
+        schema.check(&value),
+        "the same value has the same violations"
+    );
     if let Err(violations) = first {
         assert!(!violations.is_empty(), "a refusal has a reason");
         assert!(violations.shown().len() <= VIOLATIONS_MAX);
