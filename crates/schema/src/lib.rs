@@ -1,68 +1,36 @@
-//! stub until the real one lands
-#![allow(missing_docs)]
-use candor_fault::*;
-use serde_json::Value;
-#[derive(Debug)]
-pub struct Schema {
-    text: String,
-    value: Value,
-}
-#[derive(Debug, Clone)]
-pub struct SchemaError;
-impl std::fmt::Display for SchemaError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("bad schema")
-    }
-}
-impl std::error::Error for SchemaError {}
-impl Schema {
-    pub fn new(value: Value) -> Result<Self, SchemaError> {
-        Ok(Schema {
-            text: value.to_string(),
-            value,
-        })
-    }
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-    pub fn check(&self, v: &Value) -> Result<(), Violations> {
-        let mut out = Violations::default();
-        let mk = |keyword, message: String, params| Violation {
-            path: Path::default(),
-            keyword,
-            message,
-            params,
-            value: excerpt(v),
-            expected: "x".into(),
-            hint: None,
-        };
-        if !v.is_object() {
-            out.push(mk(
-                "type",
-                "must be object".into(),
-                serde_json::json!({"type":"object"}),
-            ));
-            return Err(out);
-        }
-        if let Some(Value::Array(req)) = self.value.get("required") {
-            for r in req {
-                let r = r.as_str().unwrap_or("");
-                if v.get(r).is_none() {
-                    out.push(mk(
-                        "required",
-                        format!("must have required property '{r}'"),
-                        serde_json::json!({"missingProperty": r}),
-                    ))
-                }
-            }
-        }
-        if out.is_empty() { Ok(()) } else { Err(out) }
-    }
-}
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .map(|k| (strsim::levenshtein(word, k), k))
-        .filter(|(d, _)| *d <= 2)
-        .min_by_key(|(d, _)| *d)
-        .map(|(_, k)| k)
-}
+//! Are these arguments right, and if not, everything that is wrong, in order.
+//!
+//! Everything here is pure. A [`Schema`] holds the text that is published and enforces that very
+//! text: `jsonschema` decides, and a walk of our own says why, in a fixed order and wording.
+//! [`Int`] is the integer that such a schema means, and [`nearest`] the name that was meant.
+//!
+//! ```
+//! use candor_schema::Schema;
+//! use serde_json::json;
+//!
+//! let schema = Schema::new(json!({"type": "object", "required": ["query"]})).unwrap();
+//! assert!(schema.check(&json!({"query": "rust"})).is_ok());
+//! let violations = schema.check(&json!({})).unwrap_err();
+//! assert_eq!(violations.shown()[0].message, "must have required property 'query'");
+//! ```
+
+mod compile;
+mod decider;
+mod depth;
+mod error;
+mod expected;
+mod explain;
+mod hint;
+mod int;
+mod near;
+mod repeats;
+mod report;
+mod rules;
+mod schema;
+mod wording;
+
+pub use depth::{SCHEMA_DEPTH_MAX, VALUE_DEPTH_MAX};
+pub use error::SchemaError;
+pub use int::{Int, OutOfRange};
+pub use near::{NEAR_CANDIDATES_MAX, NEAR_CHARS_MAX, nearest};
+pub use schema::Schema;

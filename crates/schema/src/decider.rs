@@ -1,0 +1,101 @@
+//! What decides: `jsonschema`, draft 2020-12, formats asserted, patterns in linear time, nothing
+//! fetched.
+
+use crate::error::SchemaError;
+use crate::repeats::first_repeat;
+use jsonschema::{
+    Draft, EmailOptions, Keyword, PatternOptions, Registry, ValidationError, ValidationOptions,
+    Validator,
+};
+use serde_json::{Map, Value, json};
+
+/// How many bytes a compiled pattern may take.
+const PATTERN_BYTES_MAX: usize = 10 << 20;
+
+/// Where a schema without a name of its own lies for the parts that refer into it.
+const DOCUMENT: &str = "json-schema:///candor";
+
+/// Compiles one schema.
+pub(crate) fn decider(schema: &Value) -> Result<Validator, SchemaError> {
+    let built = options().build(schema);
+    built.map_err(|error| SchemaError::invalid(&error))
+}
+
+/// Compiles parts of a schema, each to be decided alone.
+pub(crate) fn probes(schema: &Value, parts: &[Value]) -> Result<Vec<Validator>, SchemaError> {
+    let (document, names) = with_parts(schema, parts);
+    let own = schema.get("$id").and_then(Value::as_str);
+    let address = own.map_or(DOCUMENT, |id| id.trim_end_matches('#'));
+    let registry = Registry::new()
+        .draft(Draft::Draft202012)
+        .add(address, &document)
+        .and_then(|registry| registry.prepare())
+        .map_err(|error| SchemaError::invalid(&ValidationError::from(error)))?;
+    let build = |(part, name): (&Value, &String)| {
+        if !refers(part) {
+            return decider(part);
+        }
+        let reference = json!({ "$ref": format!("{address}#/$defs/{name}") });
+        let built = options().with_registry(&registry).build(&reference);
+        built.map_err(|error| SchemaError::invalid(&error))
+    };
+    parts.iter().zip(&names).map(build).collect()
+}
+
+/// Whether a part may refer to something outside of it.
+fn refers(part: &Value) -> bool {
+    match part {
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, member)| name.ends_with("Ref") || name == "$ref" || refers(member)),
+        Value::Array(items) => items.iter().any(refers),
+        _ => false,
+    }
+}
+
+/// The schema with its referring parts as further definitions, so that they can be found in it.
+fn with_parts(schema: &Value, parts: &[Value]) -> (Value, Vec<String>) {
+    let mut document = schema.as_object().cloned().unwrap_or_default();
+    let own = document.get("$defs").and_then(Value::as_object).cloned();
+    let mut definitions: Map<String, Value> = own.unwrap_or_default();
+    let mut prefix = String::from("candor");
+    while definitions.keys().any(|name| name.starts_with(&prefix)) {
+        prefix.push('_');
+    }
+    let names: Vec<_> = (0..parts.len()).map(|n| format!("{prefix}{n}")).collect();
+    let referring = names.iter().zip(parts).filter(|(_, part)| refers(part));
+    definitions.extend(referring.map(|(name, part)| (name.clone(), part.clone())));
+    document.insert(String::from("$defs"), Value::Object(definitions));
+    (Value::Object(document), names)
+}
+
+fn options<'i>() -> ValidationOptions<'i> {
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES_MAX))
+        // The format is RFC 5321's mailbox, which has no display name.
+        .with_email_options(EmailOptions::default().without_display_text())
+        .with_keyword("uniqueItems", |_, rule, _| {
+            Ok(Box::new(UniqueItems(rule == &Value::Bool(true))))
+        })
+        .offline()
+}
+
+/// `uniqueItems` in linear time.
+struct UniqueItems(bool);
+
+impl<'i> Keyword<'i> for UniqueItems {
+    fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
+        if self.is_valid(value) {
+            Ok(())
+        } else {
+            Err(ValidationError::custom("an item comes twice"))
+        }
+    }
+
+    fn is_valid(&self, value: &'i Value) -> bool {
+        let repeat = value.as_array().and_then(|items| first_repeat(items));
+        !self.0 || repeat.is_none()
+    }
+}

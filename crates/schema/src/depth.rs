@@ -1,0 +1,34 @@
+//! How deeply values and schemas may be nested, so that nothing that recurses on them can overflow.
+
+use serde_json::Value;
+
+/// How many levels of arrays and objects a checked value may have.
+pub const VALUE_DEPTH_MAX: usize = 256;
+
+/// How many levels of arrays and objects a schema may have.
+pub const SCHEMA_DEPTH_MAX: usize = 128;
+
+/// Whether `value` has more than `levels` levels of arrays and objects.
+pub(crate) fn exceeds(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(|item| exceeds(item, levels - 1)),
+        Value::Object(members) => {
+            levels == 0 || members.values().any(|member| exceeds(member, levels - 1))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn scalars_have_no_level_and_each_container_has_one() {
+        assert!(!exceeds(&json!(1), 0));
+        assert!(exceeds(&json!([]), 0));
+        assert!(!exceeds(&json!([[], {"a": 1}]), 2));
+        assert!(exceeds(&json!([[], {"a": []}]), 2));
+    }
+}

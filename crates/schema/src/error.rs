@@ -1,0 +1,67 @@
+//! Why something is no schema that can be enforced.
+
+use jsonschema::ValidationError;
+use std::fmt;
+
+/// How many characters of a reason are kept.
+const REASON_CHARS_MAX: usize = 512;
+
+/// Why a schema was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// The text is not JSON.
+    NotJson {
+        /// What the parser said.
+        reason: String,
+    },
+    /// The schema is not a JSON object.
+    NotAnObject,
+    /// The schema is nested too deeply.
+    TooDeep {
+        /// How many levels it may have.
+        limit: usize,
+    },
+    /// The schema breaks its metaschema, or holds a pattern or a reference that cannot be used.
+    Invalid {
+        /// Where, as a JSON pointer into the schema; empty at its root.
+        at: String,
+        /// What is wrong there.
+        reason: String,
+    },
+}
+
+impl SchemaError {
+    pub(crate) fn not_json(error: &serde_json::Error) -> Self {
+        SchemaError::NotJson {
+            reason: error.to_string(),
+        }
+    }
+
+    pub(crate) fn invalid(error: &ValidationError<'_>) -> Self {
+        SchemaError::Invalid {
+            at: error.instance_path().to_string(),
+            reason: crate::report::cut(&error.to_string(), REASON_CHARS_MAX),
+        }
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SchemaError::NotJson { reason } => write!(f, "the schema is not JSON: {reason}"),
+            SchemaError::NotAnObject => f.write_str("the schema is not a JSON object"),
+            SchemaError::TooDeep { limit } => {
+                write!(f, "the schema is nested more than {limit} levels deep")
+            }
+            SchemaError::Invalid { at, reason } if at.is_empty() => {
+                write!(f, "the schema is invalid: {reason}")
+            }
+            SchemaError::Invalid { at, reason } => {
+                write!(f, "the schema is invalid at {at}: {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SchemaError {}

@@ -1,0 +1,161 @@
+//! Sentences that help to repair an argument, apart from the frozen wording.
+
+use crate::near::{NEAR_CHARS_MAX, nearest};
+use crate::rules::{Advice, Node};
+use candor_fault::escape_visible;
+use serde_json::{Map, Value};
+
+/// How many members of the input are looked at to find a missing one under another name.
+const MEMBERS_SEEN: usize = 256;
+
+/// How many alternatives a hint names.
+const ALTERNATIVES_MAX: usize = 10;
+
+/// What helps where `keyword: rule` is broken.
+pub(crate) fn advice(keyword: &str, rule: &Value) -> Advice {
+    let sentence = match keyword {
+        "enum" => return near_values(rule),
+        "not" => excluded(rule).map(|names| match names.as_slice() {
+            [one, other] => format!("give `{one}` or `{other}`, not both"),
+            _ => format!("leave `{}` out", names.join("`, `")),
+        }),
+        "anyOf" => {
+            alternatives(rule).map(|names| format!("give at least one of {}", names.join(", ")))
+        }
+        "oneOf" => {
+            alternatives(rule).map(|names| format!("give exactly one of {}", names.join(", ")))
+        }
+        _ => None,
+    };
+    sentence.map_or(Advice::Nothing, Advice::Sentence)
+}
+
+fn near_values(rule: &Value) -> Advice {
+    let values = rule.as_array().into_iter().flatten();
+    let words: Vec<_> = values.filter_map(Value::as_str).map(String::from).collect();
+    if words.is_empty() {
+        Advice::Nothing
+    } else {
+        Advice::Near(words)
+    }
+}
+
+/// The one or two members that `not: {required: […]}` excludes.
+pub(crate) fn excluded(rule: &Value) -> Option<Vec<&str>> {
+    let names = only_required(rule)?;
+    (1..=2).contains(&names.len()).then_some(names)
+}
+
+/// The members of which `anyOf` or `oneOf` wants one, where each branch wants just that, quoted.
+pub(crate) fn alternatives(rule: &Value) -> Option<Vec<String>> {
+    let branches = rule.as_array()?;
+    let one_name = |branch| match only_required(branch)?.as_slice() {
+        [name] => Some(format!("`{name}`")),
+        _ => None,
+    };
+    let names: Vec<_> = branches.iter().map(one_name).collect::<Option<_>>()?;
+    (2..=ALTERNATIVES_MAX)
+        .contains(&names.len())
+        .then_some(names)
+}
+
+/// The members that a subschema requires, where it demands nothing else.
+fn only_required(schema: &Value) -> Option<Vec<&str>> {
+    let keywords = schema.as_object().filter(|keywords| keywords.len() == 1)?;
+    let names = keywords.get("required")?.as_array()?.iter();
+    names
+        .map(|name| name.as_str().filter(|name| name.len() <= NEAR_CHARS_MAX))
+        .collect()
+}
+
+/// The word that a wrong value was probably meant to be.
+pub(crate) fn near_value(allowed: &[String], value: &Value) -> Option<String> {
+    let near = nearest(value.as_str()?, allowed.iter().map(String::as_str))?;
+    Some(format!("did you mean '{near}'?"))
+}
+
+/// The member that an unknown one was probably meant to be.
+pub(crate) fn unknown(name: &str, node: &Node, given: &Map<String, Value>) -> Option<String> {
+    let names = node.properties.iter().map(|(known, _)| known.as_str());
+    let near = nearest(name, names.filter(|known| !given.contains_key(*known)))?;
+    let name = visible(name);
+    Some(format!("did you mean '{near}' instead of '{name}'?"))
+}
+
+/// The unknown member under which a missing one was probably given.
+pub(crate) fn missing(name: &str, node: &Node, given: &Map<String, Value>) -> Option<String> {
+    let names = given.keys().take(MEMBERS_SEEN).map(String::as_str);
+    let near = nearest(name, names.filter(|given| !node.known.contains(*given)))?;
+    let near = visible(near);
+    Some(format!("'{near}' was given: did you mean '{name}'?"))
+}
+
+fn visible(text: &str) -> String {
+    let mut out = String::new();
+    escape_visible(text.chars(), &mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn sentence(keyword: &str, rule: Value) -> Option<String> {
+        match advice(keyword, &rule) {
+            Advice::Sentence(sentence) => Some(sentence),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn excluded_members_are_named() {
+        assert_eq!(
+            sentence("not", json!({"required": ["branch", "ref"]})).as_deref(),
+            Some("give `branch` or `ref`, not both")
+        );
+        assert_eq!(
+            sentence("not", json!({"required": ["ref"]})).as_deref(),
+            Some("leave `ref` out")
+        );
+        assert_eq!(sentence("not", json!({"required": ["a", "b", "c"]})), None);
+        assert_eq!(
+            sentence("not", json!({"required": ["a", "b"], "minProperties": 3})),
+            None
+        );
+        assert_eq!(sentence("not", json!({"type": "string"})), None);
+    }
+
+    #[test]
+    fn alternatives_are_named_where_each_is_one_member() {
+        let one_each = json!([{"required": ["content"]}, {"required": ["edits"]}]);
+        assert_eq!(
+            sentence("anyOf", one_each.clone()).as_deref(),
+            Some("give at least one of `content`, `edits`")
+        );
+        assert_eq!(
+            sentence("oneOf", one_each).as_deref(),
+            Some("give exactly one of `content`, `edits`")
+        );
+        assert_eq!(
+            sentence("anyOf", json!([{"required": ["a"]}, {"type": "null"}])),
+            None
+        );
+        assert_eq!(sentence("anyOf", json!([{"required": ["a"]}])), None);
+    }
+
+    #[test]
+    fn only_words_have_near_ones() {
+        assert_eq!(advice("enum", &json!([1, null])), Advice::Nothing);
+        let words = vec![String::from("open"), String::from("closed")];
+        assert_eq!(
+            advice("enum", &json!(["open", 1, "closed"])),
+            Advice::Near(words.clone())
+        );
+        assert_eq!(
+            near_value(&words, &json!("Open")).as_deref(),
+            Some("did you mean 'open'?")
+        );
+        assert_eq!(near_value(&words, &json!(5)), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! The known name that a mistyped one was probably meant to be.
+
+/// How many characters a name may have to be compared at all.
+pub const NEAR_CHARS_MAX: usize = 64;
+
+/// How many known names are looked at.
+pub const NEAR_CANDIDATES_MAX: usize = 512;
+
+/// Names that share a beginning (`repository` and `repo`) are near from this similarity on.
+const SIMILAR: f64 = 0.87;
+
+/// The known name nearest to `word`, the first of equals, where one is near at all.
+///
+/// Case, `_` and `-` make no difference, so that `pr_number` finds `prNumber`. A name is near when
+/// at most a third of its characters were mistyped, or when both begin alike.
+///
+/// ```
+/// use candor_schema::nearest;
+///
+/// let known = ["repo", "path", "prNumber"];
+/// assert_eq!(nearest("repository", known.into_iter()), Some("repo"));
+/// assert_eq!(nearest("PR_Number", known.into_iter()), Some("prNumber"));
+/// assert_eq!(nearest("colour", known.into_iter()), None);
+/// ```
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word = folded(word)?;
+    known
+        .take(NEAR_CANDIDATES_MAX)
+        .filter_map(|name| Some((distance(&word, &folded(name)?)?, name)))
+        // Of equals, `min_by_key` keeps the first.
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// The name without what people get wrong without meaning another; none where it is too long.
+fn folded(name: &str) -> Option<String> {
+    if name.chars().nth(NEAR_CHARS_MAX).is_some() {
+        return None;
+    }
+    let kept = name.chars().filter(|c| !matches!(c, '_' | '-'));
+    let folded: String = kept.flat_map(char::to_lowercase).collect();
+    Some(folded).filter(|name| !name.is_empty())
+}
+
+/// How many edits lie between two names, where they are near.
+fn distance(one: &str, other: &str) -> Option<usize> {
+    let edits = strsim::osa_distance(one, other);
+    let longer = one.chars().count().max(other.chars().count());
+    let near = edits * 3 <= longer || strsim::jaro_winkler(one, other) >= SIMILAR;
+    near.then_some(edits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn among(word: &str, known: &[&'static str]) -> Option<&'static str> {
+        nearest(word, known.iter().copied())
+    }
+
+    #[test]
+    fn typing_errors_are_seen_through() {
+        let known = ["repo", "path", "branch", "per_page", "commit_message"];
+        assert_eq!(among("rpeo", &known), Some("repo"));
+        assert_eq!(among("repository", &known), Some("repo"));
+        assert_eq!(among("BRANCH", &known), Some("branch"));
+        assert_eq!(among("brnach", &known), Some("branch"));
+        assert_eq!(among("perPage", &known), Some("per_page"));
+        assert_eq!(among("commit-mesage", &known), Some("commit_message"));
+        assert_eq!(among("opened", &["open", "closed", "all"]), Some("open"));
+    }
+
+    #[test]
+    fn other_words_stay_other_words() {
+        assert_eq!(among("colour", &["repo", "path", "branch"]), None);
+        assert_eq!(among("pots", &["path"]), None);
+        assert_eq!(among("any", &["open", "closed", "all"]), None);
+        assert_eq!(among("", &["a"]), None);
+        assert_eq!(among("_-_", &["a"]), None);
+        assert_eq!(among("a", &["b", ""]), None);
+    }
+
+    #[test]
+    fn of_equals_the_first_known_wins() {
+        assert_eq!(among("pathx", &["patha", "pathb"]), Some("patha"));
+        assert_eq!(among("pathx", &["pathb", "patha"]), Some("pathb"));
+        assert_eq!(among("pathx", &["patha", "path"]), Some("patha"));
+    }
+
+    #[test]
+    fn long_names_and_late_candidates_are_not_compared() {
+        let long = "x".repeat(NEAR_CHARS_MAX + 1);
+        assert_eq!(nearest(&long, [long.as_str()].into_iter()), None);
+        let longest = "x".repeat(NEAR_CHARS_MAX);
+        assert_eq!(
+            nearest(&longest, [longest.as_str()].into_iter()),
+            Some(longest.as_str())
+        );
+        let late = std::iter::repeat_n("zzz", NEAR_CANDIDATES_MAX).chain(["near"]);
+        assert_eq!(nearest("near", late), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_nearest_to_itself(names in prop::collection::vec("[a-z]{1,12}", 1..8), pick in any::<prop::sample::Index>()) {
+            let word = pick.get(&names);
+            prop_assert_eq!(nearest(word, names.iter().map(String::as_str)), Some(word.as_str()));
+        }
+
+        #[test]
+        fn one_typing_error_in_a_long_name_is_near(name in "[a-z]{3,20}", at in any::<prop::sample::Index>(), typed in "[0-9]") {
+            let mut mistyped: Vec<char> = name.chars().collect();
+            let at = at.index(mistyped.len());
+            mistyped[at] = typed.chars().next().unwrap();
+            let mistyped: String = mistyped.into_iter().collect();
+            prop_assert_eq!(nearest(&mistyped, [name.as_str()].into_iter()), Some(name.as_str()));
+        }
+    }
+}

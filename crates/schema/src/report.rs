@@ -1,0 +1,148 @@
+//! Collects violations with their places: the first with their texts, the rest counted.
+
+use crate::rules::Said;
+use candor_fault::{NAME_MAX_CHARS, Path, Step, VIOLATIONS_MAX, Violation, Violations, excerpt};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Where the walk is; a path is made of it only where something is wrong.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'a> {
+    /// The whole value.
+    Root,
+    /// A member of the object at another place.
+    Member(&'a Place<'a>, &'a str),
+    /// An item of the array at another place.
+    Item(&'a Place<'a>, usize),
+}
+
+impl Place<'_> {
+    fn path(&self) -> Path {
+        let mut steps = Vec::new();
+        let mut place = self;
+        loop {
+            place = match place {
+                Place::Root => break,
+                Place::Member(parent, name) => {
+                    steps.push(Step::Member(cut(name, NAME_MAX_CHARS)));
+                    parent
+                }
+                Place::Item(parent, index) => {
+                    steps.push(Step::Item(*index));
+                    parent
+                }
+            };
+        }
+        steps.reverse();
+        Path(steps)
+    }
+}
+
+/// The text, of which at most so many characters are shown; the last is `…` where it was longer.
+pub(crate) fn cut(text: &str, chars: usize) -> String {
+    if text.char_indices().nth(chars).is_none() {
+        return text.to_owned();
+    }
+    let mut shown: String = text.chars().take(chars.saturating_sub(1)).collect();
+    shown.push('…');
+    shown
+}
+
+/// The violations found so far.
+#[derive(Default)]
+pub(crate) struct Report<'v> {
+    violations: Violations,
+    /// One object often breaks several rules in a row, and may be large.
+    last_excerpt: Option<(&'v Value, Box<RawValue>)>,
+}
+
+impl<'v> Report<'v> {
+    /// Adds one; `say` is asked for its text and hint only if they will be seen.
+    pub(crate) fn add(
+        &mut self,
+        keyword: &'static str,
+        place: &Place<'_>,
+        value: &'v Value,
+        say: impl FnOnce() -> (Said, Option<String>),
+    ) {
+        if self.only_counts(keyword, place) {
+            return self.violations.count();
+        }
+        let (said, hint) = say();
+        let violation = Violation {
+            path: place.path(),
+            keyword,
+            message: said.message,
+            params: said.params,
+            value: self.excerpt(value),
+            expected: said.expected,
+            hint,
+        };
+        self.violations.push(violation);
+    }
+
+    /// How many were found.
+    pub(crate) fn total(&self) -> u64 {
+        self.violations.shown().len() as u64 + self.violations.omitted()
+    }
+
+    /// What was found.
+    pub(crate) fn into_violations(self) -> Violations {
+        self.violations
+    }
+
+    fn only_counts(&self, keyword: &'static str, place: &Place<'_>) -> bool {
+        if self.violations.shown().len() < VIOLATIONS_MAX {
+            return false;
+        }
+        // The kind depends on the keyword, and on whether the place is the root.
+        let path = match place {
+            Place::Root => Path::default(),
+            Place::Member(..) | Place::Item(..) => Path(vec![Step::Item(0)]),
+        };
+        let bare = Violation {
+            path,
+            keyword,
+            message: String::new(),
+            params: Value::Null,
+            value: RawValue::NULL.to_owned(),
+            expected: String::new(),
+            hint: None,
+        };
+        self.violations.only_counts(bare.kind())
+    }
+
+    fn excerpt(&mut self, value: &'v Value) -> Box<RawValue> {
+        if let Some((last, text)) = &self.last_excerpt
+            && std::ptr::eq(*last, value)
+        {
+            return text.clone();
+        }
+        let text = excerpt(value);
+        self.last_excerpt = Some((value, text.clone()));
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_path_with_long_names_cut() {
+        let long = "ä".repeat(NAME_MAX_CHARS + 1);
+        let list = Place::Member(&Place::Root, "list");
+        let item = Place::Item(&list, 3);
+        let place = Place::Member(&item, &long);
+        let shown = format!("{}…", "ä".repeat(NAME_MAX_CHARS - 1));
+        assert_eq!(place.path().pointer(), format!("/list/3/{shown}"));
+        assert_eq!(Place::Root.path().pointer(), "root");
+    }
+
+    #[test]
+    fn a_text_at_its_bound_is_whole() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(cut("", 0), "");
+    }
+}

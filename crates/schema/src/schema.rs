@@ -1,0 +1,96 @@
+//! A schema that is published and enforced.
+
+use crate::compile::compile;
+use crate::decider::{decider, probes};
+use crate::depth::{SCHEMA_DEPTH_MAX, VALUE_DEPTH_MAX, exceeds};
+use crate::error::SchemaError;
+use crate::explain::explain;
+use crate::report::{Place, Report};
+use crate::rules::Node;
+use crate::wording::{SCHEMA, unmatched};
+use candor_fault::Violations;
+use jsonschema::Validator;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+/// One JSON Schema (draft 2020-12): the text that is published, and what enforces that very text.
+#[derive(Debug)]
+pub struct Schema {
+    text: Box<RawValue>,
+    decider: Validator,
+    nodes: Vec<Node>,
+    probes: Vec<Validator>,
+}
+
+impl Schema {
+    /// Compiles a schema; it may refer to itself, and to nothing else.
+    pub fn new(schema: Value) -> Result<Self, SchemaError> {
+        if !schema.is_object() {
+            return Err(SchemaError::NotAnObject);
+        }
+        if exceeds(&schema, SCHEMA_DEPTH_MAX) {
+            return Err(SchemaError::TooDeep {
+                limit: SCHEMA_DEPTH_MAX,
+            });
+        }
+        let decider = decider(&schema)?;
+        let compiled = compile(&schema);
+        Ok(Schema {
+            text: to_raw_value(&schema).map_err(|error| SchemaError::not_json(&error))?,
+            decider,
+            probes: probes(&schema, &compiled.parts)?,
+            nodes: compiled.nodes,
+        })
+    }
+
+    /// Compiles the text of a schema.
+    pub fn from_text(text: &str) -> Result<Self, SchemaError> {
+        let schema = serde_json::from_str(text).map_err(|error| SchemaError::not_json(&error))?;
+        Schema::new(schema)
+    }
+
+    /// The published text: compact JSON, members in the order in which they were written.
+    pub fn text(&self) -> &str {
+        self.text.get()
+    }
+
+    /// The published text, ready to be put into other JSON.
+    pub fn raw(&self) -> &RawValue {
+        &self.text
+    }
+
+    /// Whether a value matches, and if not, everything that is wrong about it, in order.
+    ///
+    /// A value nested more than [`VALUE_DEPTH_MAX`] levels deep does not match.
+    pub fn check(&self, value: &Value) -> Result<(), Violations> {
+        if exceeds(value, VALUE_DEPTH_MAX) {
+            let levels = format!("nested at most {VALUE_DEPTH_MAX} levels deep");
+            // Writing the value out would recurse as deeply as it is nested.
+            let kind = if value.is_array() { "array" } else { "object" };
+            return Err(whole(&json!({ "omitted": kind }), levels));
+        }
+        if self.decides(value) {
+            return Ok(());
+        }
+        let violations = self.explain(value);
+        if violations.is_empty() {
+            return Err(whole(value, String::from("what its schema allows")));
+        }
+        Err(violations)
+    }
+
+    pub(crate) fn decides(&self, value: &Value) -> bool {
+        self.decider.is_valid(value)
+    }
+
+    pub(crate) fn explain(&self, value: &Value) -> Violations {
+        explain(&self.nodes, &self.probes, value)
+    }
+}
+
+/// The one violation of a value that is wrong as a whole.
+fn whole(value: &Value, expected: String) -> Violations {
+    let mut report = Report::default();
+    report.add(SCHEMA, &Place::Root, value, || (unmatched(expected), None));
+    report.into_violations()
+}
