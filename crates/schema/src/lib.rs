@@ -14,6 +14,8 @@
 //! assert_eq!(violations.shown()[0].message, "must have required property 'query'");
 //! ```
 
+#[cfg(test)]
+mod agreement;
 mod compile;
 mod decider;
 mod depth;
