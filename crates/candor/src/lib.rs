@@ -1,17 +1,21 @@
-//! Candor for authors of servers: declare codes with [`registry!`], implement [`Server`], add tools,
-//! and serve with [`stdio`]. Every failure of such a server has a stable code, says whether to retry and
-//! whether anything happened, and validates against a schema.
+//! Candor for authors of servers: declare codes with [`registry!`], add tools to a [`Plain`] server (or
+//! implement [`Server`]), and serve with [`stdio`]. Every failure of such a server has a stable code,
+//! says whether to retry and whether anything happened, and validates against a schema.
 //!
 //! `examples/weather` is a whole server.
 
 pub mod cli;
 mod host;
+mod plain;
 mod playground;
 
 pub use candor_fault::dialects::Candor;
 pub use candor_fault::{
-    Cause, Class, Effect, Fault, Raise, Refusal, Retry, Row, Shown, Violations, registry, schemas,
+    Cause, Class, Code, Effect, Fault, Raise, Refusal, Retry, Row, Shown, Violations, registry,
+    schemas,
 };
 pub use candor_schema as schema;
 pub use candor_street::{Call, Cx, Reply, Server, Tool, Tools, reply, reply_text};
 pub use host::{stdio, system_clock};
+pub use plain::Plain;
+pub use serde_json;
