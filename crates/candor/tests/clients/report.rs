@@ -1,0 +1,144 @@
+//! What a client reported, and the judgement of it.
+
+use super::cases::{Case, Form};
+use serde_json::{Value, json};
+
+/// What a client does when it is asked for an era.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Era {
+    /// The era in the order; nothing leaves the client alone.
+    pub(crate) asked: Option<&'static str>,
+    /// The revision that is spoken then.
+    pub(crate) spoken: &'static str,
+    /// Whether the client knows the server's name then.
+    pub(crate) introduced: bool,
+}
+
+impl Era {
+    pub(crate) const fn new(asked: Option<&'static str>, spoken: &'static str) -> Self {
+        Era {
+            asked,
+            spoken,
+            introduced: true,
+        }
+    }
+
+    pub(crate) fn is_stateless(self) -> bool {
+        self.spoken == STATELESS
+    }
+
+    /// The form that failures take if the server is left alone too.
+    pub(crate) fn own_form(self) -> Form {
+        if self.is_stateless() {
+            Form::Result
+        } else {
+            Form::Error
+        }
+    }
+}
+
+/// The revision of all clients with a handshake.
+pub(crate) const HANDSHAKE: &str = "2025-11-25";
+
+/// The revision without one.
+pub(crate) const STATELESS: &str = "2026-07-28";
+
+/// What is expected of one session.
+pub(crate) struct Expected<'a> {
+    /// Names the session where an expectation fails.
+    pub(crate) session: String,
+    /// The server's name and version.
+    pub(crate) server: (&'a str, &'a str),
+    pub(crate) era: Era,
+    pub(crate) tools: &'a [&'a str],
+    pub(crate) cases: &'a [Case],
+    pub(crate) form: Form,
+    /// Turns what was sent into what this client shows of it.
+    pub(crate) quirks: fn(&Case, &mut Value),
+}
+
+impl Expected<'_> {
+    /// Fails unless the report, one value a step, is what was expected.
+    pub(crate) fn judge(&self, report: Vec<Value>) {
+        let report: Vec<_> = report.into_iter().map(timeless).collect();
+        let expected = self.steps();
+        for (seen, expected) in report.iter().zip(&expected) {
+            let session = &self.session;
+            assert!(
+                seen == expected,
+                "{session}\nseen: {seen:#}\nexpected: {expected:#}"
+            );
+        }
+        assert_eq!(report.len(), expected.len(), "steps of {}", self.session);
+    }
+
+    fn steps(&self) -> Vec<Value> {
+        let (name, version) = self.server;
+        let server = json!({ "name": name, "version": version });
+        let server = if self.era.introduced {
+            server
+        } else {
+            Value::Null
+        };
+        let connect =
+            json!({ "step": "connect", "ok": true, "protocol": self.era.spoken, "server": server });
+        let list = json!({ "step": "list", "tools": self.tools });
+        let calls = self.cases.iter().enumerate().map(|(index, case)| {
+            let mut step = json!({ "step": "call", "index": index });
+            append(&mut step, self.outcome(case));
+            step
+        });
+        let close = json!({ "step": "close", "ok": true });
+        [connect, list]
+            .into_iter()
+            .chain(calls)
+            .chain([close])
+            .collect()
+    }
+
+    fn outcome(&self, case: &Case) -> Value {
+        let mut outcome = case.outcome(self.form);
+        if self.era.is_stateless() && outcome["outcome"] == "result" {
+            outcome["extra"]["resultType"] = json!("complete");
+        }
+        (self.quirks)(case, &mut outcome);
+        outcome
+    }
+}
+
+fn append(step: &mut Value, outcome: Value) {
+    if let (Value::Object(step), Value::Object(outcome)) = (step, outcome) {
+        step.extend(outcome);
+    }
+}
+
+/// The value with `TIME` for every point in time, in texts too.
+fn timeless(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(timeless_text(&text)),
+        Value::Array(items) => items.into_iter().map(timeless).collect(),
+        Value::Object(members) => {
+            let timeless = |(name, value)| (name, timeless(value));
+            members.into_iter().map(timeless).collect()
+        }
+        other => other,
+    }
+}
+
+/// What a point in time looks like: a digit for each zero.
+const TIME: &[u8] = b"0000-00-00T00:00:00.000Z";
+
+fn timeless_text(text: &str) -> String {
+    let is_time = |window: &[u8]| {
+        let fits = |(byte, form): (&u8, &u8)| match form {
+            b'0' => byte.is_ascii_digit(),
+            form => byte == form,
+        };
+        window.iter().zip(TIME).all(fits)
+    };
+    let Some(start) = text.as_bytes().windows(TIME.len()).position(is_time) else {
+        return text.to_owned();
+    };
+    let rest = &text[start + TIME.len()..];
+    format!("{}TIME{}", &text[..start], timeless_text(rest))
+}
