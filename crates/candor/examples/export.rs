@@ -157,6 +157,36 @@ fn answer_limits() -> Vec<Limit> {
     ]
 }
 
+fn schema_limits() -> Vec<Limit> {
+    use candor_schema::{NEAR_CANDIDATES_MAX, NEAR_CHARS_MAX, SCHEMA_DEPTH_MAX, VALUE_DEPTH_MAX};
+    vec![
+        limit(
+            "depth of a schema",
+            SCHEMA_DEPTH_MAX,
+            "the server does not start",
+            "what_is_no_schema_is_refused",
+        ),
+        limit(
+            "depth of a value that is explained",
+            VALUE_DEPTH_MAX,
+            "one violation",
+            "a_value_deeper_than_allowed_is_one_violation",
+        ),
+        limit(
+            "characters of a name that is compared",
+            NEAR_CHARS_MAX,
+            "no near name",
+            "long_names_and_late_candidates_are_not_compared",
+        ),
+        limit(
+            "names that are compared",
+            NEAR_CANDIDATES_MAX,
+            "later ones are not",
+            "long_names_and_late_candidates_are_not_compared",
+        ),
+    ]
+}
+
 fn limits_page() -> String {
     let mut page = String::from(
         "# Limits\n\nEvery bound of the program, made from its constants by `cargo xtask codegen`. Each has a test.\n",
@@ -164,6 +194,7 @@ fn limits_page() -> String {
     let parts = [
         ("Messages", message_limits()),
         ("Connections and calls", transport_limits()),
+        ("Arguments", schema_limits()),
         ("Answers", answer_limits()),
     ];
     for (title, limits) in parts {

@@ -108,3 +108,38 @@ fn links_between_pages_lead_somewhere() {
         }
     }
 }
+
+/// Every name of a test function in the repository.
+fn tests_below(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            tests_below(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let names = text
+                .split("fn ")
+                .skip(1)
+                .filter_map(|rest| rest.split('(').next());
+            found.extend(names.map(String::from));
+        }
+    }
+}
+
+#[test]
+fn every_limit_has_its_test() {
+    let page = fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let mut tests = Vec::new();
+    tests_below(&root().join("crates"), &mut tests);
+    let named: Vec<_> = page
+        .lines()
+        .filter_map(|line| line.strip_suffix("` |")?.rsplit('`').next())
+        .collect();
+    assert!(named.len() > 15, "the table was not found");
+    for name in named {
+        assert!(
+            tests.iter().any(|test| test == name),
+            "there is no test {name}"
+        );
+    }
+}

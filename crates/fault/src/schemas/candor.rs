@@ -47,7 +47,7 @@ fn violation() -> Value {
             "keyword": text(),
             "message": text(),
             "expected": { "type": "string" },
-            "value": true,
+            "value": {},
             "hint": text(),
         }),
     )

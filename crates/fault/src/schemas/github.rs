@@ -32,7 +32,7 @@ fn invalid_data() -> Value {
             "path": pointer(),
             "keyword": text(),
             "params": { "type": "object" },
-            "value": true,
+            "value": {},
         }),
     );
     let hint = object(

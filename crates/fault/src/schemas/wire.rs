@@ -8,6 +8,6 @@ use serde_json::{Value, json};
 pub fn wire_error() -> Value {
     object(
         &["code", "message"],
-        json!({ "code": codes(ROWS), "message": text(), "data": true }),
+        json!({ "code": codes(ROWS), "message": text(), "data": {} }),
     )
 }
