@@ -1,4 +1,15 @@
 //! Tools that tests share; a dev-dependency only.
 
+mod http;
+mod http_message;
+mod process;
 pub mod properties;
+mod reached;
 pub mod sim_disk;
+mod stdio;
+
+pub use http::{Connection, Http};
+pub use http_message::Response;
+pub use process::{Exit, Process};
+pub use reached::{Reached, failing_codes};
+pub use stdio::Stdio;

@@ -1,0 +1,236 @@
+//! A server over HTTP, driven by raw bytes on plain connections.
+
+// A test that cannot go on has nobody to return an error to.
+#![allow(clippy::expect_used, clippy::panic)]
+
+use crate::{Process, Reached, Response};
+use std::ffi::OsStr;
+use std::io::{self, BufReader, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::ChildStdin;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a server may take to start, and an answer to arrive; none of them should.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// One server over HTTP.
+#[derive(Debug)]
+pub struct Http {
+    process: Process,
+    // Stays open: a server over HTTP does not care, but a shell between might.
+    _stdin: ChildStdin,
+    address: SocketAddr,
+    path: String,
+    headers: Vec<(String, String)>,
+    reached: Mutex<Reached>,
+}
+
+impl Http {
+    /// Starts a program with arguments and waits until it says on stderr where it listens. It should
+    /// be told to take any free port.
+    pub fn spawn(program: impl AsRef<OsStr>, arguments: &[&str]) -> Self {
+        let command = Process::command(program, arguments);
+        let (process, stdin, _stdout) = Process::start(command);
+        let line = process.stderr_line("http://", LIMIT);
+        let line = line.unwrap_or_else(|| panic!("no address on stderr: {}", process.stderr()));
+        let (address, path) = listening(&line).expect("a line with an address");
+        Http {
+            process,
+            _stdin: stdin,
+            address,
+            path,
+            headers: Vec::new(),
+            reached: Mutex::new(Reached::default()),
+        }
+    }
+
+    /// Posts to another path from here on.
+    pub fn at(mut self, path: &str) -> Self {
+        self.path = path.to_owned();
+        self
+    }
+
+    /// Sends one more header with every [`Http::post`] from here on.
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// From here on failures belong to this dialect, whatever they look like.
+    pub fn reaching(&self, dialect: &str) -> &Self {
+        let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        reached.tell(Some(dialect));
+        drop(reached);
+        self
+    }
+
+    /// Where the server listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The path that is posted to.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The process.
+    pub fn process(&mut self) -> &mut Process {
+        &mut self.process
+    }
+
+    /// A new connection.
+    pub fn connect(&self) -> Connection<'_> {
+        let stream = TcpStream::connect(self.address).expect("the server accepts connections");
+        stream
+            .set_read_timeout(Some(LIMIT))
+            .expect("a limit can be set");
+        stream
+            .set_nodelay(true)
+            .expect("small pieces can be sent at once");
+        let reader = BufReader::new(stream.try_clone().expect("a stream has two ends"));
+        Connection {
+            stream,
+            reader,
+            http: self,
+        }
+    }
+
+    /// Sends raw bytes on a connection of their own and reads one response.
+    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> Response {
+        let mut connection = self.connect();
+        connection.send(bytes.as_ref());
+        connection.response()
+    }
+
+    /// Posts a body as JSON on a connection of its own; `headers` come after the usual ones, and one
+    /// of the same name takes the place of the usual one.
+    pub fn post(&self, body: impl AsRef<[u8]>, headers: &[(&str, &str)]) -> Response {
+        self.raw(self.request("POST", body.as_ref(), headers))
+    }
+
+    /// Reads a path on a connection of its own.
+    pub fn get(&self, path: &str, headers: &[(&str, &str)]) -> Response {
+        let mut request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        for (name, value) in headers {
+            request += &format!("{name}: {value}\r\n");
+        }
+        self.raw(request + "\r\n")
+    }
+
+    /// The bytes of a request to the server's path.
+    pub fn request(&self, method: &str, body: &[u8], headers: &[(&str, &str)]) -> Vec<u8> {
+        let host = self.address.to_string();
+        let length = body.len().to_string();
+        let usual = [
+            ("Host", host.as_str()),
+            ("Content-Type", "application/json"),
+            ("Content-Length", length.as_str()),
+        ];
+        let own = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let replaced = |name: &str| {
+            headers
+                .iter()
+                .any(|(given, _)| given.eq_ignore_ascii_case(name))
+        };
+        let mut request = format!("{method} {} HTTP/1.1\r\n", self.path);
+        let kept = usual
+            .into_iter()
+            .chain(own)
+            .filter(|(name, _)| !replaced(name));
+        for (name, value) in kept.chain(headers.iter().copied()) {
+            request += &format!("{name}: {value}\r\n");
+        }
+        request += "\r\n";
+        let mut request = request.into_bytes();
+        request.extend_from_slice(body);
+        request
+    }
+
+    fn note(&self, response: &Response) {
+        let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        for message in response.messages() {
+            reached.note(message.as_bytes());
+        }
+    }
+}
+
+/// One connection to a server.
+#[derive(Debug)]
+pub struct Connection<'a> {
+    stream: TcpStream,
+    reader: BufReader<TcpStream>,
+    http: &'a Http,
+}
+
+impl Connection<'_> {
+    /// Sends raw bytes. What the server no longer wants to read is no failure: it has answered then.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.stream.write_all(bytes.as_ref());
+    }
+
+    /// Reads one whole response.
+    pub fn response(&mut self) -> Response {
+        let read = self.try_response();
+        let response = read.unwrap_or_else(|error| panic!("no response: {error}"));
+        response.expect("the server answers before it closes the connection")
+    }
+
+    /// Reads one whole response; nothing where the server has closed the connection instead.
+    pub fn try_response(&mut self) -> io::Result<Option<Response>> {
+        let response = Response::read(&mut self.reader)?;
+        if let Some(response) = &response {
+            self.http.note(response);
+        }
+        Ok(response)
+    }
+
+    /// Whether the server closes the connection without another byte.
+    pub fn is_closed(&mut self) -> bool {
+        match Response::read(&mut self.reader) {
+            Ok(response) => response.is_none(),
+            Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+        }
+    }
+
+    /// How long an answer may take.
+    pub fn limit(&mut self, limit: Duration) {
+        self.stream
+            .set_read_timeout(Some(limit))
+            .expect("a limit can be set");
+    }
+
+    /// Says that nothing more will be sent.
+    pub fn finish_sending(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+}
+
+/// Address and path of the first URL in a line.
+fn listening(line: &str) -> Option<(SocketAddr, String)> {
+    let (_, url) = line.split_once("http://")?;
+    let url = url.split_whitespace().next()?;
+    let (address, path) = url.split_once('/').unwrap_or((url, ""));
+    Some((address.parse().ok()?, format!("/{path}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_where_the_server_is() {
+        let found = listening("playground listening on http://127.0.0.1:4711/mcp\n");
+        assert_eq!(
+            found,
+            Some(("127.0.0.1:4711".parse().unwrap(), "/mcp".into()))
+        );
+        let bare = listening("candor on http://[::1]:80\n");
+        assert_eq!(bare, Some(("[::1]:80".parse().unwrap(), "/".into())));
+        assert_eq!(listening("nowhere"), None);
+    }
+}

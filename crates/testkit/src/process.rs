@@ -1,0 +1,217 @@
+//! One process of a test: started, watched, signalled by its own id, and gone when the test is.
+//!
+//! Nothing here sleeps and nothing polls: threads wait for what happens, and whoever asks waits for
+//! them, for so long and no longer.
+
+// A test that cannot go on has nobody to return an error to.
+#![allow(clippy::expect_used, clippy::panic)]
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::Code(code),
+            (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+        }
+    }
+}
+
+/// A running process with both ends of its stdin and stdout, and everything it says on stderr.
+#[derive(Debug)]
+pub struct Process {
+    pid: u32,
+    exit: Receiver<ExitStatus>,
+    ended: Option<Exit>,
+    said: Arc<Said>,
+}
+
+/// What a process has said on stderr so far.
+#[derive(Debug, Default)]
+struct Said {
+    text: Mutex<Text>,
+    more: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Text {
+    lines: Vec<String>,
+    ended: bool,
+}
+
+impl Said {
+    fn locked(&self) -> MutexGuard<'_, Text> {
+        // A line is pushed whole or not at all.
+        self.text.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listen(&self, stderr: impl Read) {
+        let mut stderr = BufReader::new(stderr);
+        let mut line = Vec::new();
+        while stderr
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|read| read > 0)
+        {
+            let text = String::from_utf8_lossy(&line).into_owned();
+            self.locked().lines.push(text);
+            self.more.notify_all();
+            line.clear();
+        }
+        self.locked().ended = true;
+        self.more.notify_all();
+    }
+
+    /// Waits until `found` finds something in what was said.
+    fn wait<T>(&self, limit: Duration, found: impl Fn(&Text) -> Option<T>) -> Option<T> {
+        let until = Instant::now() + limit;
+        let mut text = self.locked();
+        loop {
+            if let Some(found) = found(&text) {
+                return Some(found);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if text.ended || left.is_zero() {
+                return None;
+            }
+            let waited = self.more.wait_timeout(text, left);
+            text = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Process {
+    /// Starts `command` with all three streams piped.
+    pub fn start(mut command: Command) -> (Self, ChildStdin, ChildStdout) {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let stdin = child.stdin.take().expect("stdin is piped");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let stderr = child.stderr.take().expect("stderr is piped");
+        let said = Arc::new(Said::default());
+        let listener = Arc::clone(&said);
+        thread::spawn(move || listener.listen(stderr));
+        let pid = child.id();
+        (
+            Process {
+                pid,
+                exit: watched(child),
+                ended: None,
+                said,
+            },
+            stdin,
+            stdout,
+        )
+    }
+
+    /// Starts a program with arguments, without what the environment of the test says to it.
+    pub fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env_remove("CANDOR_LOG")
+            .env_remove("RUST_LOG");
+        command
+    }
+
+    /// The process's id.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Sends a signal, by the name that `kill` knows.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("sh")
+            .args(["-c", &format!("kill -{name} {}", self.pid)])
+            .stderr(Stdio::null())
+            .status();
+        assert!(sent.is_ok_and(|sent| sent.success()), "{name} is sent");
+    }
+
+    /// How the process ended, if it does so within `limit`.
+    pub fn exit_within(&mut self, limit: Duration) -> Option<Exit> {
+        if self.ended.is_none() {
+            self.ended = self.exit.recv_timeout(limit).ok().map(Exit::from);
+        }
+        self.ended
+    }
+
+    /// Waits for the first line on stderr with `word` in it.
+    pub fn stderr_line(&self, word: &str, limit: Duration) -> Option<String> {
+        self.said.wait(limit, |text| {
+            let mut lines = text.lines.iter();
+            lines.find(|line| line.contains(word)).cloned()
+        })
+    }
+
+    /// Everything on stderr so far.
+    pub fn stderr(&self) -> String {
+        self.said.locked().lines.concat()
+    }
+
+    /// Everything on stderr, once it is closed.
+    pub fn whole_stderr(&self, limit: Duration) -> String {
+        let all = |text: &Text| text.ended.then(|| text.lines.concat());
+        let whole = self.said.wait(limit, all);
+        whole.unwrap_or_else(|| panic!("stderr is still open: {}", self.stderr()))
+    }
+
+    /// The most memory that the process has ever held, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    /// The memory that the process holds, in bytes.
+    pub fn held_memory(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    fn memory(&self, label: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))
+            .expect("the process is alive");
+        let line = status.lines().find(|line| line.starts_with(label));
+        let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        kib.expect("the kernel says how much memory") * 1024
+    }
+}
+
+/// Waits for the end of a process on a thread of its own.
+fn watched(mut child: Child) -> Receiver<ExitStatus> {
+    let (sender, exit) = sync_channel(1);
+    thread::spawn(move || {
+        let status = child.wait().expect("a child can be waited for");
+        // Nobody may be left who wants to know.
+        let _ = sender.send(status);
+    });
+    exit
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.exit_within(Duration::ZERO).is_none() {
+            // It may end in this very moment: then there is nothing to kill.
+            let _ = Command::new("sh")
+                .args(["-c", &format!("kill -KILL {}", self.pid)])
+                .stderr(Stdio::null())
+                .status();
+        }
+    }
+}
