@@ -125,7 +125,7 @@ fn refused(id: &str, fault: Fault<Wire>) -> Inbound<'_> {
 
 /// The id of a message that is refused, if there is exactly one and it can be read.
 fn only_id(text: &str) -> &str {
-    let mut ids = members(text).filter(|(name, _)| *name == "id");
+    let mut ids = members(text).filter(|(name, _)| name == "id");
     match (ids.next(), ids.next()) {
         (Some((_, id)), None) if is_id(id) => id,
         _ => NO_ID,
@@ -167,7 +167,7 @@ fn message<'a>(text: &'a str, facts: &Facts<'_>) -> Inbound<'a> {
     }
     let mut message = Message::default();
     for (name, value) in members(text) {
-        match name {
+        match name.as_ref() {
             "jsonrpc" => message.jsonrpc = Some(value),
             "id" => message.id = Some(value),
             "method" => message.method = Some(value),
@@ -206,7 +206,7 @@ fn notification<'a>(method: &str, params: Option<&'a str>) -> Inbound<'a> {
     if method != "notifications/cancelled" {
         return Inbound::Nothing;
     }
-    let mut requests = members(params.unwrap_or_default()).filter(|(name, _)| *name == "requestId");
+    let mut requests = members(params.unwrap_or_default()).filter(|(name, _)| name == "requestId");
     match requests.next() {
         Some((_, id)) if is_id(id) => Inbound::Cancel { id },
         _ => Inbound::Nothing,
@@ -240,7 +240,7 @@ impl<'a> Params<'a> {
         }
         let mut params = Params::default();
         for (name, value) in members(text) {
-            match name {
+            match name.as_ref() {
                 "name" => params.name = Some(value),
                 "arguments" if value != "null" => params.arguments = Some(value),
                 "protocolVersion" => params.revision = Some(value),
@@ -259,7 +259,7 @@ impl<'a> Meta<'a> {
     fn read(text: &'a str) -> Result<Self, Fault<Wire>> {
         let mut meta = Meta::default();
         for (name, value) in members(text) {
-            match name {
+            match name.as_ref() {
                 META_VERSION => {
                     let version = string(value);
                     meta.version = Some(version.ok_or_else(|| {
@@ -280,7 +280,7 @@ impl<'a> Meta<'a> {
 fn client(text: Option<&str>) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
     let mut found = (None, None);
     for (name, value) in members(text.unwrap_or_default()) {
-        match name {
+        match name.as_ref() {
             "name" => found.0 = string(value),
             "version" => found.1 = string(value),
             _ => {}

@@ -345,8 +345,8 @@ fn same_name(one: &str, other: &str) -> bool {
     one == other
 }
 
-/// The members of an object in a scanned text, in order: each name without its quotes and escapes
-/// as they are, and the text of its value. Nothing for a value that is no object.
+/// The members of an object in a scanned text, in order: each name as it is meant, its escapes
+/// resolved, and the text of its value. Nothing for a value that is no object.
 pub fn members(object: &str) -> Members<'_> {
     let object = object.trim_ascii();
     let inside = object
@@ -364,7 +364,7 @@ pub struct Members<'a> {
 }
 
 impl<'a> Iterator for Members<'a> {
-    type Item = (&'a str, &'a str);
+    type Item = (Cow<'a, str>, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest.trim_ascii_start();
@@ -375,7 +375,7 @@ impl<'a> Iterator for Members<'a> {
         let end = value_end(value.as_bytes());
         let after = value.get(end..)?.trim_ascii_start();
         self.rest = after.strip_prefix(',').unwrap_or_default();
-        Some((name, value.get(..end)?.trim_ascii_end()))
+        Some((unescaped(name), value.get(..end)?.trim_ascii_end()))
     }
 }
 
@@ -526,13 +526,13 @@ mod tests {
     #[test]
     fn members_are_the_texts_of_an_object() {
         let found: Vec<_> =
-            members(r#" { "a" : [1,{"x":"}"}] , "b\"c":"d,e" ,"n":-1.5 } "#).collect();
+            members(r#" { "a" : [1,{"x":"}"}] , "b\"\u0063":"d,e" ,"n":-1.5 } "#).collect();
         assert_eq!(
             found,
             [
-                ("a", r#"[1,{"x":"}"}]"#),
-                ("b\\\"c", "\"d,e\""),
-                ("n", "-1.5")
+                ("a".into(), r#"[1,{"x":"}"}]"#),
+                ("b\"c".into(), "\"d,e\""),
+                ("n".into(), "-1.5")
             ]
         );
         assert_eq!(members("{}").count(), 0);
@@ -564,7 +564,7 @@ mod tests {
             prop_assert_eq!(scan(&text), Verdict::Fine);
             if let Value::Object(object) = &value {
                 let found: Vec<_> = members(&text)
-                    .map(|(name, value)| (unescaped(name).into_owned(), serde_json::from_str::<Value>(value).unwrap()))
+                    .map(|(name, value)| (name.into_owned(), serde_json::from_str::<Value>(value).unwrap()))
                     .collect();
                 let real: Vec<_> = object.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 prop_assert_eq!(found, real);
