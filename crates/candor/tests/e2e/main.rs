@@ -1,0 +1,8 @@
+//! What crosses processes: the program as clients and people meet it, byte for byte.
+
+// Helpers of tests fail like tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod broken;
+mod messages;
+mod servers;

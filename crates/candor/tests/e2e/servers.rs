@@ -1,0 +1,25 @@
+//! The servers that the tests talk to, each with a process of its own.
+
+use candor_testkit::{Http, Stdio};
+
+/// The program.
+pub(crate) const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
+
+/// A playground on stdio.
+pub(crate) fn stdio(flags: &[&str]) -> Stdio {
+    let arguments: Vec<_> = ["playground"].iter().chain(flags).copied().collect();
+    Stdio::spawn(CANDOR, &arguments)
+}
+
+/// A playground over HTTP.
+pub(crate) fn http(flags: &[&str]) -> Http {
+    let fixed = ["playground", "--http", "--port", "0"];
+    let arguments: Vec<_> = fixed.iter().chain(flags).copied().collect();
+    Http::spawn(CANDOR, &arguments)
+}
+
+/// Asks for something harmless and waits for its answer: everything sent before has been read.
+pub(crate) fn settle(server: &mut Stdio) {
+    let answer = server.ask(r#"{"jsonrpc":"2.0","id":"settled?","method":"ping"}"#);
+    assert_eq!(answer, r#"{"jsonrpc":"2.0","id":"settled?","result":{}}"#);
+}
