@@ -365,14 +365,15 @@ impl<S: Server> Link<S> {
     }
 
     fn made(self: &Arc<Self>, id: &str, era: Era, called: Called<'_>) -> Call {
-        let client = match called.client_name {
+        let mut client = match called.client_name {
             None => locked(&self.client).clone(),
             name => Client {
                 name: name.map(Into::into),
                 version: called.client_version.map(Into::into),
-                capabilities: called.capabilities.map(Into::into),
+                capabilities: None,
             },
         };
+        client.capabilities = called.capabilities.map(Into::into);
         let progress = match called.progress.and_then(raw) {
             None => Progress::default(),
             Some(token) => Progress::new(token, LateProgress(self.late.clone())),
