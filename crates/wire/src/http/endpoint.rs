@@ -1,6 +1,6 @@
 //! One server at one path: what comes in by POST, and what is refused.
 
-use super::admit::{Admission, text};
+use super::admit::Admission;
 use super::body::{Held, Room};
 use super::respond;
 use crate::listing::Listing;
@@ -19,6 +19,7 @@ use candor_street::{
 use futures_util::stream;
 use hyper::header::{ACCEPT, HeaderName};
 use hyper::{HeaderMap, Method, Request};
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -106,10 +107,15 @@ impl<S: Server> Endpoint<S> {
     }
 
     async fn message(&self, held: Held, headers: &HeaderMap, peer: Peer) -> Response {
+        let (version, method, name) = (
+            whole(headers, &PROTOCOL_VERSION),
+            whole(headers, &MCP_METHOD),
+            whole(headers, &MCP_NAME),
+        );
         let facts = Facts::Http(Headers {
-            version: text(headers, &PROTOCOL_VERSION),
-            method: text(headers, &MCP_METHOD),
-            name: text(headers, &MCP_NAME),
+            version: version.as_deref(),
+            method: method.as_deref(),
+            name: name.as_deref(),
         });
         let (id, era, called) = match read(&held.bytes, &facts) {
             Inbound::Nothing | Inbound::Cancel { .. } => return respond::accepted(),
@@ -323,6 +329,21 @@ impl ProgressSink for Eventual {
         // Progress may be dropped; answers may not.
         let _ = self.0.try_send(respond::event(&message));
     }
+}
+
+/// Everything that a header says. One that stands there twice, or in bytes that are no text, says
+/// something that nobody knows; it is not absent.
+fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
+    let mut all = headers.get_all(name).iter();
+    let mut said = String::from_utf8_lossy(all.next()?.as_bytes());
+    for more in all {
+        said += ", ";
+        said += String::from_utf8_lossy(more.as_bytes());
+    }
+    Some(match said {
+        Cow::Borrowed(said) => Cow::Borrowed(said.trim()),
+        Cow::Owned(said) => Cow::Owned(said.trim().to_owned()),
+    })
 }
 
 fn takes_events(headers: &HeaderMap) -> bool {
