@@ -141,6 +141,18 @@ fn is_id(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// One text for every spelling of one id: escapes resolved, zero without its sign.
+pub(crate) fn id_key(id: &str) -> Cow<'_, str> {
+    match id {
+        "-0" => Cow::Borrowed("0"),
+        escaped if escaped.contains('\\') => match string(escaped) {
+            Some(value) => Cow::Owned(candor_fault::to_json(value.as_ref())),
+            None => Cow::Borrowed(escaped),
+        },
+        plain => Cow::Borrowed(plain),
+    }
+}
+
 /// A string's value; nothing where the text is no string.
 fn string(text: &str) -> Option<Cow<'_, str>> {
     let inside = text.strip_prefix('"')?.strip_suffix('"')?;

@@ -2,7 +2,7 @@
 //! needs waiting is a task, and its answer is written by a second thread.
 
 use crate::listing::Listing;
-use crate::read::{Ask, Called, Inbound, id_in_flight, read, too_large};
+use crate::read::{Ask, Called, Inbound, id_in_flight, id_key, read, too_large};
 use crate::revision::Facts;
 use crate::write::{write, write_notification};
 use candor_fault::dialects::Wire;
@@ -267,12 +267,11 @@ impl<S: Server> Link<S> {
     ) -> ControlFlow<()> {
         match read(line, &Facts::Stdio) {
             Inbound::Nothing => {}
-            Inbound::Cancel { id } => {
-                if let Some(cancel) = locked(&self.flights).get(id) {
-                    cancel.cancel();
-                }
-            }
+            Inbound::Cancel { id } => self.cancel(id),
             Inbound::Refused { id, era, fault } => return self.refuse(id, era, fault, answers),
+            Inbound::Asked { id, era, .. } if self.is_in_flight(id) => {
+                return self.refuse(id, era, id_in_flight(), answers);
+            }
             Inbound::Asked {
                 id,
                 era,
@@ -327,25 +326,17 @@ impl<S: Server> Link<S> {
             return ControlFlow::Break(());
         };
         let cancel = CancellationToken::new();
-        {
-            let mut flights = locked(&self.flights);
-            if flights.contains_key(id) {
-                drop(flights);
-                return self.refuse(id, era, id_in_flight(), answers);
-            }
-            flights.insert(id.to_owned(), cancel.clone());
-        }
+        locked(&self.flights).insert(id_key(id).into_owned(), cancel.clone());
         let call = self.made(id, era, called);
         let (link, own, wanted) = (Arc::clone(self), id.to_owned(), cancel.clone());
         let deliver = move |answer: Answer| async move {
-            link.land(&own);
-            if !wanted.is_cancelled() {
+            if link.land(&own, &wanted) {
                 link.send_late(&own, era, &answer).await;
             }
             drop(place);
         };
-        if let Some(answer) = self.desk.start(call, cancel, deliver) {
-            self.land(id);
+        if let Some(answer) = self.desk.start(call, cancel.clone(), deliver) {
+            self.land(id, &cancel);
             put(answers, id, era, &answer);
         }
         ControlFlow::Continue(())
@@ -392,8 +383,28 @@ impl<S: Server> Link<S> {
         }
     }
 
-    fn land(&self, id: &str) {
-        locked(&self.flights).remove(id);
+    fn is_in_flight(&self, id: &str) -> bool {
+        locked(&self.flights).contains_key(id_key(id).as_ref())
+    }
+
+    /// A call that is no longer wanted gives its id back at once, however long its work goes on.
+    fn cancel(&self, id: &str) {
+        let mut flights = locked(&self.flights);
+        if let Some(cancel) = flights.remove(id_key(id).as_ref()) {
+            // Under the lock: whoever lands sees both or neither.
+            cancel.cancel();
+        }
+    }
+
+    /// The end of a call; says whether its answer is still wanted. The id of a cancelled call may
+    /// belong to another one already.
+    fn land(&self, id: &str, cancel: &CancellationToken) -> bool {
+        let mut flights = locked(&self.flights);
+        if cancel.is_cancelled() {
+            return false;
+        }
+        flights.remove(id_key(id).as_ref());
+        true
     }
 
     async fn send_late(&self, id: &str, era: Era, answer: &Answer) {

@@ -6,5 +6,6 @@
 mod broken;
 mod dialects;
 mod eras;
+mod in_flight;
 mod messages;
 mod servers;
