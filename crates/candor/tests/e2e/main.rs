@@ -8,4 +8,5 @@ mod dialects;
 mod eras;
 mod in_flight;
 mod messages;
+mod progress;
 mod servers;

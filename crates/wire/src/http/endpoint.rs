@@ -346,10 +346,23 @@ fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> 
     })
 }
 
+/// Whether the client accepts an event stream; a weight of zero says that it does not.
 fn takes_events(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().any(|accept| {
         let all = accept.to_str().unwrap_or_default().split(',');
-        all.map(|kind| kind.split(';').next().unwrap_or_default().trim())
-            .any(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
+        all.map(|kind| kind.split(';').map(str::trim))
+            .any(|mut parts| {
+                let kind = parts.next().unwrap_or_default();
+                kind.eq_ignore_ascii_case("text/event-stream") && !parts.any(weighs_nothing)
+            })
     })
+}
+
+/// Whether a parameter of a media type is `q=0`, however many zeros it has.
+fn weighs_nothing(parameter: &str) -> bool {
+    parameter
+        .split_once('=')
+        .filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"))
+        .and_then(|(_, weight)| weight.trim().parse::<f32>().ok())
+        .is_some_and(|weight| weight == 0.0)
 }
