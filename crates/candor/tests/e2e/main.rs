@@ -7,6 +7,7 @@ mod broken;
 mod dialects;
 mod eras;
 mod in_flight;
+mod limits;
 mod messages;
 mod progress;
 mod servers;

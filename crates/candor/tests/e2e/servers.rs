@@ -1,6 +1,10 @@
 //! The servers that the tests talk to, each with a process of its own.
 
 use candor_testkit::{Http, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test fails.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// The program.
 pub(crate) const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
@@ -22,4 +26,15 @@ pub(crate) fn http(flags: &[&str]) -> Http {
 pub(crate) fn settle(server: &mut Stdio) {
     let answer = server.ask(r#"{"jsonrpc":"2.0","id":"settled?","method":"ping"}"#);
     assert_eq!(answer, r#"{"jsonrpc":"2.0","id":"settled?","result":{}}"#);
+}
+
+/// Asks again and again until there is something; everything that is asked for takes its own time.
+pub(crate) fn until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = ask() {
+            return found;
+        }
+        assert!(start.elapsed() < LIMIT, "nothing within {LIMIT:?}");
+    }
 }

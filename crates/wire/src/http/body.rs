@@ -37,7 +37,26 @@ impl Default for Room {
 /// A body with its share of the room.
 pub(super) struct Held {
     pub(super) bytes: Bytes,
-    _share: OwnedSemaphorePermit,
+    pub(super) share: Share,
+}
+
+/// A place for some bytes of a request; free again when it is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Share(Option<OwnedSemaphorePermit>);
+
+impl Share {
+    /// Takes room for `bytes` more.
+    fn grow(&mut self, room: &Room, bytes: usize) -> Result<(), Fault<Wire>> {
+        let full = |_| Wire::adopt(Refusal::Limited { after: BUSY });
+        let wanted = u32::try_from(bytes).map_err(|_| too_large("the body is too large"))?;
+        let more = Arc::clone(&room.0).try_acquire_many_owned(wanted);
+        let more = more.map_err(full)?;
+        match &mut self.0 {
+            Some(own) => own.merge(more),
+            none => *none = Some(more),
+        }
+        Ok(())
+    }
 }
 
 impl Room {
@@ -49,29 +68,49 @@ impl Room {
                     .knowing(|facts| facts.status = Some(415)),
             );
         }
-        let length = headers
+        let announced = headers
             .get(CONTENT_LENGTH)
             .and_then(|length| length.to_str().ok()?.parse().ok());
-        // Without an announced length the largest one is taken into account.
-        let expected = length.unwrap_or(MAX_BODY);
-        if expected > MAX_BODY {
+        if announced.is_some_and(|length: u64| length > MAX_BODY as u64) {
             return Err(too_large("the body is too large"));
         }
-        let share = Arc::clone(&self.0).try_acquire_many_owned(expected as u32);
-        let share = share.map_err(|_| Wire::adopt(Refusal::Limited { after: BUSY }))?;
-        let reading = Limited::new(body, MAX_BODY).collect();
-        match tokio::time::timeout(BODY_TIMEOUT, reading).await {
-            Ok(Ok(whole)) => Ok(Held {
-                bytes: whole.to_bytes(),
-                _share: share,
-            }),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                Err(too_large("the body is too large"))
-            }
-            Ok(Err(_)) => Err(Wire::invalid_request("the body ended early")),
+        match tokio::time::timeout(BODY_TIMEOUT, self.collect(body)).await {
+            Ok(held) => held,
             Err(_) => Err(Wire::invalid_request("the body took too long")
                 .knowing(|facts| facts.status = Some(408))),
         }
+    }
+
+    /// Reads a body to its end. Only what has arrived takes room: an announced length is a promise.
+    async fn collect(&self, body: Body) -> Result<Held, Fault<Wire>> {
+        let mut body = Limited::new(body, MAX_BODY);
+        let mut share = Share::default();
+        let mut bytes = Bytes::new();
+        let mut whole = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = match frame {
+                Ok(frame) => frame,
+                Err(error) if error.is::<LengthLimitError>() => {
+                    return Err(too_large("the body is too large"));
+                }
+                Err(_) => return Err(Wire::invalid_request("the body ended early")),
+            };
+            let Ok(piece) = frame.into_data() else {
+                continue;
+            };
+            share.grow(self, piece.len())?;
+            // Most bodies come in one piece, which needs no copy.
+            if bytes.is_empty() && whole.is_empty() {
+                bytes = piece;
+            } else {
+                whole.extend_from_slice(&std::mem::take(&mut bytes));
+                whole.extend_from_slice(&piece);
+            }
+        }
+        if !whole.is_empty() {
+            bytes = whole.into();
+        }
+        Ok(Held { bytes, share })
     }
 }
 

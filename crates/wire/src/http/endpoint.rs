@@ -1,7 +1,7 @@
 //! One server at one path: what comes in by POST, and what is refused.
 
 use super::admit::Admission;
-use super::body::{Held, Room};
+use super::body::{Held, Room, Share};
 use super::respond;
 use crate::listing::Listing;
 use crate::read::{Ask, Called, Inbound, read};
@@ -117,7 +117,8 @@ impl<S: Server> Endpoint<S> {
             method: method.as_deref(),
             name: name.as_deref(),
         });
-        let (id, era, called) = match read(&held.bytes, &facts) {
+        let Held { bytes, share } = held;
+        let (id, era, called) = match read(&bytes, &facts) {
             Inbound::Nothing | Inbound::Cancel { .. } => return respond::accepted(),
             Inbound::Refused { id, era, fault } => return self.refuse(id, era, fault).await,
             Inbound::Asked {
@@ -133,18 +134,19 @@ impl<S: Server> Endpoint<S> {
         let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
         let call = made(id, era, called, peer, events.then_some(sink));
         let id = id.to_owned();
-        drop(held);
+        // What the call needs of the body it has for itself; that takes the body's share.
+        drop(bytes);
         if events {
-            self.streamed(id, era, call, progress).await
+            self.streamed(id, era, call, share, progress).await
         } else {
-            self.plain(id, era, call).await
+            self.plain(id, era, call, share).await
         }
     }
 
-    async fn plain(&self, id: String, era: Era, call: Call) -> Response {
+    async fn plain(&self, id: String, era: Era, call: Call, share: Share) -> Response {
         let hangup = Hangup::new(era);
         let (sender, receiver) = oneshot::channel();
-        let deliver = |answer| async move { drop(sender.send(answer)) };
+        let deliver = handing(sender, share);
         let answer = match self.desk.start(call, hangup.token.clone(), deliver) {
             Some(answer) => answer,
             None => arrived(receiver).await,
@@ -159,11 +161,12 @@ impl<S: Server> Endpoint<S> {
         id: String,
         era: Era,
         call: Call,
+        share: Share,
         mut progress: mpsc::Receiver<Bytes>,
     ) -> Response {
         let hangup = Hangup::new(era);
         let (sender, mut receiver) = oneshot::channel();
-        let deliver = |answer| async move { drop(sender.send(answer)) };
+        let deliver = handing(sender, share);
         let answer = match self.desk.start(call, hangup.token.clone(), deliver) {
             Some(answer) => Some(answer),
             None => tokio::select! {
@@ -272,6 +275,20 @@ impl Drop for Hangup {
         if self.armed {
             self.token.cancel();
         }
+    }
+}
+
+/// Hands the answer of a call over at its end; until then the request's share is taken, even where the
+/// connection is gone.
+fn handing(
+    sender: oneshot::Sender<Answer>,
+    share: Share,
+) -> impl FnOnce(Answer) -> std::future::Ready<()> + Send {
+    move |answer| {
+        drop(share);
+        // Nobody may be left who wants to know.
+        drop(sender.send(answer));
+        std::future::ready(())
     }
 }
 
