@@ -5,7 +5,7 @@ use super::listen::ListenArgs;
 use crate::host::{run, stdio_server, system_clock};
 use crate::playground::{Failures, Playground};
 use candor_street::{Desk, MetricsHub};
-use candor_wire::http::{Endpoint, PATIENCE, router, serve};
+use candor_wire::http::{Endpoint, router, serve};
 use clap::Args;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -54,9 +54,7 @@ impl PlaygroundArgs {
             announce(&listener.local_addr()?.to_string());
             let endpoint = Endpoint::new(desk.clone(), admission.clone());
             let paths = router(admission, metrics, super::VERSION).with("/mcp", endpoint);
-            serve(listener, paths, stop).await?;
-            desk.drain(PATIENCE).await;
-            Ok(())
+            serve(listener, paths, stop).await
         })?;
         unbound.map_or(Ok(()), Err)
     }

@@ -5,7 +5,7 @@ use super::listen::ListenArgs;
 use crate::host::{run, system_clock};
 use crate::playground::{Failures, Playground};
 use candor_street::{Desk, MetricsHub};
-use candor_wire::http::{Endpoint, PATIENCE, router, serve};
+use candor_wire::http::{Endpoint, router, serve};
 use clap::Args;
 use std::io::{self, Write};
 
@@ -42,9 +42,7 @@ impl ServeArgs {
             );
             let endpoint = Endpoint::new(playground.clone(), admission.clone());
             let paths = router(admission, metrics, super::VERSION).with(PLAYGROUND, endpoint);
-            serve(listener, paths, stop).await?;
-            playground.drain(PATIENCE).await;
-            Ok(())
+            serve(listener, paths, stop).await
         })?;
         unbound.map_or(Ok(()), Err)
     }

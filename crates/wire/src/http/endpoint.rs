@@ -52,6 +52,10 @@ impl<S: Server> Endpoint<S> {
         })
     }
 
+    pub(super) fn desk(&self) -> &Arc<Desk<S>> {
+        &self.desk
+    }
+
     /// Takes the room for bodies from another endpoint: one process has one room.
     pub(super) fn sharing(self: Arc<Self>, room: &Room) -> Arc<Self> {
         match Arc::try_unwrap(self) {

@@ -12,17 +12,20 @@ use axum::response::Response;
 use axum::routing::any;
 use candor_fault::dialects::Wire;
 use candor_street::{CancellationToken, MetricsHub, Server};
+use futures_util::future::{BoxFuture, join_all};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tower_service::Service;
 
 /// How many connections are served at once; further ones wait to be accepted.
@@ -40,12 +43,26 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// How long accepting pauses when the process is out of file descriptors.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
+/// How long the answers of cut calls have to leave.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Waits until every call of one server has ended, so long at most; what runs then is cut.
+type Drain = Box<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// The paths of one process: `/health`, `/metrics`, and one a server.
-#[derive(Debug)]
 pub struct Paths {
     router: Router,
     admission: Arc<Admission>,
     room: Room,
+    drains: Vec<Drain>,
+}
+
+impl fmt::Debug for Paths {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Paths")
+            .field("router", &self.router)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Begins the paths of one process.
@@ -58,6 +75,7 @@ pub fn router(admission: Arc<Admission>, metrics: MetricsHub, version: &'static 
         router,
         admission,
         room: Room::default(),
+        drains: Vec::new(),
     }
 }
 
@@ -65,6 +83,11 @@ impl Paths {
     /// With a server at a path.
     pub fn with<S: Server>(mut self, path: &str, endpoint: Arc<Endpoint<S>>) -> Self {
         let endpoint = endpoint.sharing(&self.room);
+        let desk = Arc::clone(endpoint.desk());
+        self.drains.push(Box::new(move |patience| {
+            let desk = Arc::clone(&desk);
+            Box::pin(async move { desk.drain(patience).await })
+        }));
         let serve = move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
             Arc::clone(&endpoint).answer(request, peer.ip())
         };
@@ -72,13 +95,13 @@ impl Paths {
         self
     }
 
-    fn finished(self) -> Router {
+    fn finished(self) -> (Router, Vec<Drain>) {
         let admission = self.admission;
         let nothing = move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
             let answer = nothing_here(&admission, &request, peer.ip());
             async move { answer }
         };
-        self.router.fallback(nothing)
+        (self.router.fallback(nothing), self.drains)
     }
 }
 
@@ -125,25 +148,32 @@ fn metrics_route(admission: Arc<Admission>, metrics: MetricsHub) -> axum::routin
     )
 }
 
-/// Serves until `stop` is set, then lets running requests finish.
+/// Serves until `stop` is set, then lets running calls finish, [`PATIENCE`] at most; what runs then is
+/// cut, recorded and answered.
 pub async fn serve(listener: TcpListener, paths: Paths, stop: CancellationToken) -> io::Result<()> {
-    let router = paths.finished();
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let (router, drains) = paths.finished();
     let graceful = GracefulShutdown::new();
-    loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            break;
-        };
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(BACK_OFF).await;
-                    continue;
-                }
-            },
-            () = stop.cancelled() => break,
+    tokio::select! {
+        () = accept(&listener, &router, &graceful) => {}
+        () = stop.cancelled() => {}
+    }
+    drop(listener);
+    close(graceful, &drains).await;
+    Ok(())
+}
+
+/// Accepts connections for ever.
+async fn accept(listener: &TcpListener, router: &Router, graceful: &GracefulShutdown) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    // The semaphore is never closed.
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(BACK_OFF).await;
+                continue;
+            }
         };
         let connection = graceful.watch(connection(stream, peer, router.clone()));
         tokio::spawn(async move {
@@ -154,14 +184,19 @@ pub async fn serve(listener: TcpListener, paths: Paths, stop: CancellationToken)
             drop(place);
         });
     }
-    drop(listener);
-    if tokio::time::timeout(PATIENCE, graceful.shutdown())
-        .await
-        .is_err()
-    {
+}
+
+/// Closes every connection when its request is answered. Calls have their time whether or not somebody
+/// waits for them; the answers of those that are cut still leave.
+async fn close(graceful: GracefulShutdown, drains: &[Drain]) {
+    let until = Instant::now() + PATIENCE;
+    let mut closed = pin!(graceful.shutdown());
+    let in_time = tokio::time::timeout_at(until, &mut closed).await.is_ok();
+    let left = until.saturating_duration_since(Instant::now());
+    join_all(drains.iter().map(|drain| drain(left))).await;
+    if !in_time && tokio::time::timeout(LAST_WORDS, closed).await.is_err() {
         tracing::warn!("some connections were still busy at the end");
     }
-    Ok(())
 }
 
 fn connection(
