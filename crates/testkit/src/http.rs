@@ -80,6 +80,11 @@ impl Http {
         &mut self.process
     }
 
+    /// Sends a signal to the process, by the name that `kill` knows.
+    pub fn signal(&self, name: &str) {
+        self.process.signal(name);
+    }
+
     /// A new connection.
     pub fn connect(&self) -> Connection<'_> {
         let stream = TcpStream::connect(self.address).expect("the server accepts connections");

@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::Instant;
 
 /// How long a line may be.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -31,6 +32,9 @@ pub const MAX_QUEUED: usize = 256;
 
 /// How long running calls have after the end of stdin, or after a signal.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the answers of cut calls have to leave.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -53,6 +57,7 @@ pub async fn serve<S: Server>(
         waiting: Arc::new(Semaphore::new(MAX_WAITING)),
         flights: Mutex::new(HashMap::new()),
         client: Mutex::new(Client::default()),
+        turn: AsyncMutex::new(()),
         stop: stop.clone(),
     });
     let (ended, end) = oneshot::channel();
@@ -72,14 +77,20 @@ pub async fn serve<S: Server>(
         read = end => read.unwrap_or(Ok(())),
         () = stop.cancelled() => Ok(()),
     };
-    desk.drain(PATIENCE).await;
+    let until = Instant::now() + PATIENCE;
+    // Lines that were read before the end are taken and answered; with the turn in hand none is
+    // begun any more, so that no answer is cut.
+    let _turn = tokio::time::timeout_at(until, link.turn.lock()).await;
+    desk.drain(until.saturating_duration_since(Instant::now()))
+        .await;
     let written = async {
         // A queue that is gone has been written already.
         let _ = link.late.send(Late::Last).await;
         flush.await.unwrap_or(Ok(()))
     };
     // A client that does not read cannot keep the process.
-    tokio::time::timeout(PATIENCE, written)
+    let left = until.saturating_duration_since(Instant::now());
+    tokio::time::timeout(left.max(LAST_WORDS), written)
         .await
         .unwrap_or(Ok(()))?;
     read
@@ -93,6 +104,8 @@ struct Link<S: Server> {
     waiting: Arc<Semaphore>,
     flights: Mutex<HashMap<String, CancellationToken>>,
     client: Mutex<Client>,
+    /// Held while lines that were read together are taken and answered.
+    turn: AsyncMutex<()>,
     stop: CancellationToken,
 }
 
@@ -150,6 +163,7 @@ fn read_lines<S: Server>(
     let mut answers = Vec::with_capacity(CHUNK);
     loop {
         let end = lines.fill(&mut input)? == 0;
+        let turn = link.turn.blocking_lock();
         while let Some(line) = lines.next(end) {
             let flow = match line {
                 Line::Whole(bytes) => link.take(bytes, &mut answers, handle),
@@ -172,6 +186,7 @@ fn read_lines<S: Server>(
             write_out(output, &answers)?;
             answers.clear();
         }
+        drop(turn);
         if end || link.stop.is_cancelled() {
             return Ok(());
         }

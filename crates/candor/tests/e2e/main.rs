@@ -5,6 +5,7 @@
 
 mod broken;
 mod dialects;
+mod ending;
 mod eras;
 mod in_flight;
 mod limits;
