@@ -94,10 +94,8 @@ impl Http {
         stream
             .set_nodelay(true)
             .expect("small pieces can be sent at once");
-        let reader = BufReader::new(stream.try_clone().expect("a stream has two ends"));
         Connection {
-            stream,
-            reader,
+            stream: BufReader::new(stream),
             http: self,
         }
     }
@@ -167,15 +165,14 @@ impl Http {
 /// One connection to a server.
 #[derive(Debug)]
 pub struct Connection<'a> {
-    stream: TcpStream,
-    reader: BufReader<TcpStream>,
+    stream: BufReader<TcpStream>,
     http: &'a Http,
 }
 
 impl Connection<'_> {
     /// Sends raw bytes. What the server no longer wants to read is no failure: it has answered then.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        let _ = self.stream.write_all(bytes.as_ref());
+        let _ = self.stream.get_mut().write_all(bytes.as_ref());
     }
 
     /// Reads one whole response.
@@ -187,16 +184,23 @@ impl Connection<'_> {
 
     /// Reads one whole response; nothing where the server has closed the connection instead.
     pub fn try_response(&mut self) -> io::Result<Option<Response>> {
-        let response = Response::read(&mut self.reader)?;
+        let response = Response::read(&mut self.stream)?;
         if let Some(response) = &response {
             self.http.note(response);
         }
         Ok(response)
     }
 
+    /// Reads the head of a response that has no body, whatever its headers announce.
+    pub fn head(&mut self) -> Response {
+        let head = Response::read_head(&mut self.stream);
+        let head = head.unwrap_or_else(|error| panic!("no response: {error}"));
+        head.expect("the server answers before it closes the connection")
+    }
+
     /// Whether the server closes the connection without another byte.
     pub fn is_closed(&mut self) -> bool {
-        match Response::read(&mut self.reader) {
+        match Response::read(&mut self.stream) {
             Ok(response) => response.is_none(),
             Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
         }
@@ -205,13 +209,14 @@ impl Connection<'_> {
     /// How long an answer may take.
     pub fn limit(&mut self, limit: Duration) {
         self.stream
+            .get_ref()
             .set_read_timeout(Some(limit))
             .expect("a limit can be set");
     }
 
     /// Says that nothing more will be sent.
     pub fn finish_sending(&mut self) {
-        let _ = self.stream.shutdown(Shutdown::Write);
+        let _ = self.stream.get_ref().shutdown(Shutdown::Write);
     }
 }
 

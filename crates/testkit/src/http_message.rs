@@ -37,6 +37,15 @@ impl Response {
 
     /// Reads one response; nothing where the connection ends before it begins.
     pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<Response>> {
+        let Some(mut response) = Response::read_head(stream)? else {
+            return Ok(None);
+        };
+        response.body = response.read_body(stream)?;
+        Ok(Some(response))
+    }
+
+    /// Reads status and headers.
+    pub(crate) fn read_head(stream: &mut impl BufRead) -> io::Result<Option<Response>> {
         let Some(first) = head_line(stream)? else {
             return Ok(None);
         };
@@ -51,13 +60,11 @@ impl Response {
             let (name, value) = line.split_once(':').ok_or_else(|| broken(&line))?;
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        let mut response = Response {
+        Ok(Some(Response {
             status,
             headers,
             body: Vec::new(),
-        };
-        response.body = response.read_body(stream)?;
-        Ok(Some(response))
+        }))
     }
 
     fn read_body(&self, stream: &mut impl BufRead) -> io::Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 //! client that does not read.
 
 use crate::messages::{call, parsed, result, stateless_call, stateless_headers};
-use crate::servers::{CANDOR, http, settle, stdio};
+use crate::servers::{CANDOR, CROWD, http, settle, stdio};
 use candor_testkit::{Connection, Exit, Http, Process};
 use std::io::{Read, Write};
 use std::thread;
@@ -166,6 +166,7 @@ fn begin(server: &Http, connection: &mut Connection<'_>, body: &str, headers: &[
 /// As many idle connections as are served at once do not keep the server from ending.
 #[test]
 fn a_full_house_ends_too() {
+    let _alone = CROWD.lock().unwrap();
     let mut server = http(&[]);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let request = server.request("POST", ping.as_bytes(), &[]);

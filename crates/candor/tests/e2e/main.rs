@@ -3,6 +3,7 @@
 // Helpers of tests fail like tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod admission;
 mod broken;
 mod dialects;
 mod ending;

@@ -1,7 +1,11 @@
 //! The servers that the tests talk to, each with a process of its own.
 
 use candor_testkit::{Http, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// Held by tests that open hundreds of connections: one process has only so many.
+pub(crate) static CROWD: Mutex<()> = Mutex::new(());
 
 /// How long anything may take before a test fails.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -4,7 +4,7 @@ use candor_fault::Fault;
 use candor_fault::dialects::Wire;
 use candor_street::Peer;
 use hyper::HeaderMap;
-use hyper::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
+use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use std::fmt;
 use std::net::IpAddr;
 use subtle::ConstantTimeEq;
@@ -57,11 +57,8 @@ impl Admission {
                 "the Host header names another server; see --allowed-host",
             ));
         }
-        let Some(origin) = headers.get(ORIGIN) else {
-            return Ok(());
-        };
-        let own = origin.to_str().is_ok_and(|origin| self.own_origin(origin));
-        if own {
+        let own = |origin: &HeaderValue| origin.to_str().is_ok_and(|text| self.own_origin(text));
+        if headers.get_all(ORIGIN).iter().all(own) {
             return Ok(());
         }
         Err(forbidden(
@@ -146,11 +143,12 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         .then_some(token.trim())
 }
 
+/// The name without its port; what follows the name and is no port stays, and makes it another name.
 fn without_port(host: &str) -> &str {
-    if let Some(end) = host.find(']') {
-        return &host[..=end];
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
     }
-    host.rsplit_once(':').map_or(host, |(name, _)| name)
 }
 
 fn is_loopback(name: &str) -> bool {
@@ -194,6 +192,13 @@ mod tests {
             ("evil.example", None, Err(403)),
             ("127.0.0.1.evil.example", None, Err(403)),
             ("localhost.evil.example:80", None, Err(403)),
+            ("localhost:evil.example", None, Err(403)),
+            ("[::1].evil.example", None, Err(403)),
+            (
+                "127.0.0.1",
+                Some("http://localhost:80@evil.example"),
+                Err(403),
+            ),
             ("127.0.0.1", Some("http://evil.example"), Err(403)),
             ("127.0.0.1", Some("http://localhost.evil.example"), Err(403)),
             ("127.0.0.1", Some("null"), Err(403)),
