@@ -5,6 +5,7 @@
 
 mod admission;
 mod broken;
+mod connections;
 mod dialects;
 mod ending;
 mod eras;
