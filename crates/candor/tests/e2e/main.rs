@@ -5,6 +5,7 @@
 
 mod admission;
 mod broken;
+mod cli;
 mod connections;
 mod dialects;
 mod ending;
