@@ -342,6 +342,7 @@ impl<S: Server> Link<S> {
         };
         let cancel = CancellationToken::new();
         locked(&self.flights).insert(id_key(id).into_owned(), cancel.clone());
+        let reports = called.progress.is_some();
         let call = self.made(id, era, called);
         let (link, own, wanted) = (Arc::clone(self), id.to_owned(), cancel.clone());
         let deliver = move |answer: Answer| async move {
@@ -352,7 +353,14 @@ impl<S: Server> Link<S> {
         };
         if let Some(answer) = self.desk.start(call, cancel.clone(), deliver) {
             self.land(id, &cancel);
-            put(answers, id, era, &answer);
+            if reports {
+                // Behind its progress, which takes the other way out.
+                let mut line = Vec::new();
+                put(&mut line, id, era, &answer);
+                let _ = self.late.blocking_send(Late::Line(line));
+            } else {
+                put(answers, id, era, &answer);
+            }
         }
         ControlFlow::Continue(())
     }

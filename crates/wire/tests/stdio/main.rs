@@ -1,0 +1,30 @@
+//! A connection on stdio, with servers that no program has: what a tool or a recorder may do to it.
+
+#![allow(clippy::unwrap_used)] // A test fails by panicking.
+
+mod progress;
+
+use candor_fault::Timestamp;
+use candor_street::{CancellationToken, Desk, MetricsHub, Server};
+use candor_wire::stdio::serve;
+use std::io::{BufRead, BufReader, Write};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// Sends `input` to a server, ends it, and gives every line that comes back. `meanwhile` runs once
+/// the input is sent.
+fn lines<S: Server>(server: S, input: &str, meanwhile: impl FnOnce()) -> Vec<String> {
+    let runtime = Runtime::new().unwrap();
+    let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
+    let desk = Desk::new(server, clock, &MetricsHub::default()).unwrap();
+    let (stdin, mut client) = std::io::pipe().unwrap();
+    let (answers, stdout) = std::io::pipe().unwrap();
+    let serving = runtime.spawn(serve(desk, stdin, stdout, CancellationToken::new()));
+    client.write_all(input.as_bytes()).unwrap();
+    drop(client);
+    meanwhile();
+    let answers = BufReader::new(answers).lines();
+    let answers = answers.collect::<Result<Vec<_>, _>>().unwrap();
+    runtime.block_on(serving).unwrap().unwrap();
+    answers
+}

@@ -1,0 +1,46 @@
+//! Progress comes before its answer, also where a tool never waits.
+
+use crate::lines;
+use candor_fault::codes::candor::Code;
+use candor_fault::dialects::Candor;
+use candor_street::{Cx, Server, Tool, Tools, reply};
+use serde_json::{Value, json};
+
+struct Hasty(Tools<Self>);
+
+impl Server for Hasty {
+    type Dialect = Candor<Code>;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.0
+    }
+}
+
+#[test]
+fn a_report_never_follows_the_answer() {
+    let run = |_, _: Value, cx: Cx| async move {
+        cx.progress().report(1.0, None, None);
+        cx.progress().report(2.0, None, None);
+        reply(&json!({}))
+    };
+    let tool = Tool::reading(
+        "hasty",
+        "Reports and returns at once.",
+        json!({ "type": "object" }),
+        run,
+    );
+    let server = Hasty(Tools::new("test", "1").with(tool));
+    let call = r#"{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"hasty","_meta":{"progressToken":ID}}}"#;
+    let input: String = (0..50)
+        .map(|id| call.replace("ID", &id.to_string()) + "\n")
+        .collect();
+    let lines = lines(server, &input, || {});
+    assert_eq!(lines.len(), 150);
+    for id in 0..50 {
+        let reported = format!(r#""progressToken":{id},"#);
+        let last = lines.iter().rposition(|line| line.contains(&reported));
+        let answered = format!(r#""id":{id},"#);
+        let answer = lines.iter().position(|line| line.contains(&answered));
+        assert!(last.unwrap() < answer.unwrap(), "{id}");
+    }
+}
