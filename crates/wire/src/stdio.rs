@@ -24,7 +24,7 @@ use tokio::time::Instant;
 /// How long a line may be.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// How many calls may wait at once; then no further line is read.
+/// How many calls may wait at once, and how many refusals; then no further line is read.
 pub const MAX_WAITING: usize = 1024;
 
 /// How many answers of waiting calls may wait for a client that does not read.
@@ -55,6 +55,7 @@ pub async fn serve<S: Server>(
         desk: Arc::clone(&desk),
         late,
         waiting: Arc::new(Semaphore::new(MAX_WAITING)),
+        refusing: Arc::new(Semaphore::new(MAX_WAITING)),
         flights: Mutex::new(HashMap::new()),
         client: Mutex::new(Client::default()),
         turn: AsyncMutex::new(()),
@@ -102,6 +103,8 @@ struct Link<S: Server> {
     listing: Listing,
     late: mpsc::Sender<Late>,
     waiting: Arc<Semaphore>,
+    /// Refusals that wait for their record; they do not wait for calls.
+    refusing: Arc<Semaphore>,
     flights: Mutex<HashMap<String, CancellationToken>>,
     client: Mutex<Client>,
     /// Held while lines that were read together are taken and answered.
@@ -172,6 +175,7 @@ fn read_lines<S: Server>(
                     Era::Handshake,
                     too_large("the line is too long"),
                     &mut answers,
+                    handle,
                 ),
             };
             if flow.is_break() || answers.len() >= CHUNK {
@@ -283,9 +287,11 @@ impl<S: Server> Link<S> {
         match read(line, &Facts::Stdio) {
             Inbound::Nothing => {}
             Inbound::Cancel { id } => self.cancel(id),
-            Inbound::Refused { id, era, fault } => return self.refuse(id, era, fault, answers),
+            Inbound::Refused { id, era, fault } => {
+                return self.refuse(id, era, fault, answers, handle);
+            }
             Inbound::Asked { id, era, .. } if self.is_in_flight(id) => {
-                return self.refuse(id, era, id_in_flight(), answers);
+                return self.refuse(id, era, id_in_flight(), answers, handle);
             }
             Inbound::Asked {
                 id,
@@ -320,9 +326,16 @@ impl<S: Server> Link<S> {
         era: Era,
         fault: Fault<Wire>,
         answers: &mut Vec<u8>,
+        handle: &Handle,
     ) -> ControlFlow<()> {
+        let Some(place) = self.place(&self.refusing, handle) else {
+            return ControlFlow::Break(());
+        };
         let (link, own) = (Arc::clone(self), id.to_owned());
-        let deliver = move |answer: Answer| async move { link.send_late(&own, era, &answer).await };
+        let deliver = move |answer: Answer| async move {
+            link.send_late(&own, era, &answer).await;
+            drop(place);
+        };
         if let Some(answer) = self.desk.refuse(fault, deliver) {
             put(answers, id, era, &answer);
         }
@@ -337,7 +350,7 @@ impl<S: Server> Link<S> {
         answers: &mut Vec<u8>,
         handle: &Handle,
     ) -> ControlFlow<()> {
-        let Some(place) = self.place(handle) else {
+        let Some(place) = self.place(&self.waiting, handle) else {
             return ControlFlow::Break(());
         };
         let cancel = CancellationToken::new();
@@ -365,14 +378,14 @@ impl<S: Server> Link<S> {
         ControlFlow::Continue(())
     }
 
-    /// A place among the waiting calls; nothing where the connection ends before there is one.
-    fn place(&self, handle: &Handle) -> Option<OwnedSemaphorePermit> {
-        if let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() {
+    /// A place among those who wait; nothing where the connection ends before there is one.
+    fn place(&self, places: &Arc<Semaphore>, handle: &Handle) -> Option<OwnedSemaphorePermit> {
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
             return Some(place);
         }
         handle.block_on(async {
             tokio::select! {
-                place = Arc::clone(&self.waiting).acquire_owned() => place.ok(),
+                place = Arc::clone(places).acquire_owned() => place.ok(),
                 () = self.stop.cancelled() => None,
             }
         })

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 mod progress;
+mod refusals;
 
 use candor_fault::Timestamp;
 use candor_street::{CancellationToken, Desk, MetricsHub, Server};
