@@ -64,7 +64,7 @@ async fn answer_found<S: Server>(
         mark: &cx.mark,
         started,
     };
-    let (answer, receipt) = end.finish(worked, None).await;
+    let (answer, receipt) = end.finish_anyhow(worked, None).await;
     if let Some(rest) = rest {
         desk.running.spawn(outlive(
             Arc::clone(&desk),
@@ -197,7 +197,7 @@ async fn outlive<S: Server>(
         mark: &cx.mark,
         started,
     };
-    end.finish(worked, first.as_ref()).await;
+    end.finish_anyhow(worked, first.as_ref()).await;
 }
 
 /// The way back of one call.
@@ -210,6 +210,41 @@ struct End<'a, S: Server> {
 }
 
 impl<S: Server> End<'_, S> {
+    /// As [`End::finish`]; a panic on the way back is answered like one on the way in.
+    async fn finish_anyhow(
+        &self,
+        worked: Worked<S>,
+        first: Option<&Receipt>,
+    ) -> (Answer, Option<Receipt>) {
+        let finishing = AssertUnwindSafe(self.finish(worked, first)).catch_unwind();
+        match finishing.await {
+            Ok(finished) => finished,
+            Err(panic) => (self.broken(panic.as_ref()), None),
+        }
+    }
+
+    /// The answer of a call whose way back panicked. What was kept and what was undone by then is not
+    /// known, so neither is the effect of a change.
+    fn broken(&self, panic: &(dyn Any + Send)) -> Answer {
+        let effect = match self.mark.effect() {
+            Effect::None => Effect::None,
+            Effect::Done | Effect::Unknown => Effect::Unknown,
+        };
+        let cause = panic_cause(panic);
+        let fault = S::Dialect::adopt(Refusal::Panicked { cause, effect });
+        let took = self.started.elapsed();
+        let metrics = &self.desk.metrics;
+        metrics.count(Some(self.place), Some(fault.row()), took);
+        let facts = CallFacts {
+            tool: Some(self.tool().name()),
+            form: self.desk.server.form(self.call.era),
+            receipt: None,
+        };
+        let answer = S::Dialect::failure(&fault, &facts, self.desk.now());
+        log(took, Some(fault));
+        answer
+    }
+
     /// Record, then keep or undo, then note and metrics, then the dialect: all with one instant.
     async fn finish(
         &self,
@@ -223,7 +258,7 @@ impl<S: Server> End<'_, S> {
             Ok(reply) => (Ok(reply.output), reply.pending),
             Err(fault) => (Err(server.complete(fault, self.call)), None),
         };
-        let recorded = server.record(&self.entry(&ended, at, took, first)).await;
+        let recorded = recorded(server.as_ref(), &self.entry(&ended, at, took, first)).await;
         let (ended, receipt) = match recorded {
             Ok(receipt) => {
                 keep(pending).await;
@@ -234,7 +269,7 @@ impl<S: Server> End<'_, S> {
                 (Err(self.unrecorded(cause, pending).await), None)
             }
         };
-        server.note(&self.entry(&ended, at, took, first));
+        note(server.as_ref(), &self.entry(&ended, at, took, first));
         let row = ended.as_ref().err().map(Fault::row);
         self.desk.metrics.count(Some(self.place), row, took);
         let facts = CallFacts {
@@ -294,6 +329,21 @@ impl<S: Server> End<'_, S> {
     }
 }
 
+/// Puts a call on record; a recorder that panics has not recorded it.
+async fn recorded<S: Server>(
+    server: &S,
+    entry: &Entry<'_, S::Dialect>,
+) -> Result<Option<Receipt>, Cause> {
+    let recording = async { server.record(entry).await };
+    let caught = AssertUnwindSafe(recording).catch_unwind().await;
+    caught.unwrap_or_else(|panic| Err(panic_cause(panic.as_ref())))
+}
+
+/// Writes the log line of a call; one that panics is told to the log by the panic itself.
+fn note<S: Server>(server: &S, entry: &Entry<'_, S::Dialect>) {
+    let _ = std::panic::catch_unwind(AssertUnwindSafe(|| server.note(entry)));
+}
+
 /// Why a call could not be recorded, and the failure that it would have been recorded with.
 fn beside<D: Dialect>(recording: Cause, original: Option<&Fault<D>>) -> Cause {
     let Some(original) = original else {
@@ -337,7 +387,7 @@ pub(crate) async fn refuse<S: Server>(
     fault: Fault<Wire>,
 ) -> Answer {
     let at = desk.now();
-    let recorded = desk.server.record(&refused(call, &fault, at)).await;
+    let recorded = recorded(desk.server.as_ref(), &refused(call, &fault, at)).await;
     let fault = match recorded {
         Ok(_) => fault,
         Err(cause) => Wire::adopt(Refusal::Unrecorded {
@@ -345,7 +395,7 @@ pub(crate) async fn refuse<S: Server>(
             effect: Effect::None,
         }),
     };
-    desk.server.note(&refused(call, &fault, at));
+    note(desk.server.as_ref(), &refused(call, &fault, at));
     desk.metrics.count(None, Some(fault.row()), Duration::ZERO);
     let era = call.map_or(crate::Era::Handshake, |call| call.era);
     let facts = CallFacts {

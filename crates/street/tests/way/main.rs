@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // A test fails by panicking.
 
+mod boundary;
 mod cut;
 mod names;
 mod order;

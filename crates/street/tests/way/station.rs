@@ -35,6 +35,7 @@ pub(crate) struct Station {
     pub(crate) refuse_gate: bool,
     pub(crate) refuse_guard: bool,
     pub(crate) unrecordable: bool,
+    pub(crate) panics_at: Option<&'static str>,
     pub(crate) deadline: Option<Duration>,
 }
 
@@ -52,8 +53,14 @@ impl Station {
             refuse_gate: false,
             refuse_guard: false,
             unrecordable: false,
+            panics_at: None,
             deadline: None,
         }
+    }
+
+    /// Panics here, if a test wants that.
+    fn step(&self, step: &str) {
+        assert_ne!(self.panics_at, Some(step), "to order");
     }
 
     pub(crate) fn desk(self) -> (Arc<Desk<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
@@ -111,6 +118,7 @@ impl Server for Station {
     }
 
     async fn record(&self, entry: &Entry<'_, Neutral>) -> Result<Option<Receipt>, Cause> {
+        self.step("record");
         let follows = entry
             .follows
             .map(|first| format!(" follows {}", first.seq))
@@ -126,7 +134,13 @@ impl Server for Station {
         }))
     }
 
+    fn complete(&self, fault: Fault<Neutral>, _: &Call) -> Fault<Neutral> {
+        self.step("complete");
+        fault
+    }
+
     fn note(&self, entry: &Entry<'_, Neutral>) {
+        self.step("note");
         self.seen.push(format!("note {}", said(&entry.outcome)));
     }
 }
