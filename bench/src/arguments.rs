@@ -1,0 +1,83 @@
+//! What can be typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Measure candor beside the barest programs that could do its work.
+#[derive(Debug, Parser)]
+#[command(name = "candor-bench", version)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) bare: Option<Bare>,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+/// The programs that are measured against; started by the benchmark itself.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum Bare {
+    /// Read lines, parse, echo
+    #[command(name = "bare-stdio", hide = true)]
+    Stdio,
+    /// Read lines from a pipe, parse, echo
+    #[command(name = "bare-pipes", hide = true)]
+    Pipes,
+    /// Serve HTTP, parse, echo
+    #[command(name = "bare-http", hide = true)]
+    Http,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The program to measure [default: `candor` beside this one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) candor: Option<PathBuf>,
+    /// Another build of it, measured in the same rounds
+    #[arg(long, value_name = "FILE")]
+    pub(crate) beside: Option<PathBuf>,
+    /// Measure only this
+    #[arg(long, value_enum, value_name = "PART")]
+    only: Option<Part>,
+    /// Few and short rounds: shows that everything works, says little about speed
+    #[arg(long)]
+    quick: bool,
+    /// How many rounds [default: 7, quick 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+    /// How long one round of one case takes, in milliseconds [default: 2000, quick 300]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    round_ms: Option<u64>,
+    /// Write all figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the page of figures
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Exit with 1 when a bar is missed
+    #[arg(long)]
+    pub(crate) enforce: bool,
+}
+
+/// A part of the benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    Stdio,
+    Http,
+    Start,
+}
+
+impl Options {
+    pub(crate) fn wants(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
+    pub(crate) fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 3 } else { 7 })
+    }
+
+    pub(crate) fn round(&self) -> Duration {
+        let millis = self.round_ms.unwrap_or(if self.quick { 300 } else { 2000 });
+        Duration::from_millis(millis)
+    }
+}

@@ -1,0 +1,160 @@
+//! The bars: what the contract promises about speed and size, and whether it holds.
+
+use crate::process::Memory;
+use crate::requests::Case;
+use crate::rounds::Series;
+use crate::statistics::Spread;
+use serde::Serialize;
+
+/// One promise and what was measured.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Bar {
+    pub(crate) what: String,
+    pub(crate) limit: f64,
+    pub(crate) unit: &'static str,
+    pub(crate) measured: Spread,
+    pub(crate) met: bool,
+}
+
+impl Bar {
+    fn new(what: String, limit: f64, unit: &'static str, measured: Spread) -> Self {
+        Bar {
+            what,
+            limit,
+            unit,
+            measured,
+            met: measured.median <= limit,
+        }
+    }
+}
+
+/// The names of what is compared.
+pub(crate) const CANDOR: &str = "candor";
+pub(crate) const BARE: &str = "bare";
+pub(crate) const BARE_PIPES: &str = "bare, pipes";
+pub(crate) const BESIDE: &str = "beside";
+
+pub(crate) const STDIO: &str = "stdio";
+pub(crate) const HTTP: &str = "http";
+
+/// A ratio that is promised: the case on candor, beside another case or the same on another server.
+struct Promise {
+    transport: &'static str,
+    case: Case,
+    beside: (&'static str, Case),
+    limit: f64,
+}
+
+const PROMISES: [Promise; 6] = [
+    beside_bare(STDIO, Case::Success, 1.7),
+    beside_bare(STDIO, Case::NotFound, 2.5),
+    beside_bare(STDIO, Case::InvalidParams, 2.5),
+    beside_bare(HTTP, Case::Success, 1.3),
+    beside_success(HTTP, Case::NotFound, 1.2),
+    beside_success(HTTP, Case::InvalidParams, 1.2),
+];
+
+const fn beside_bare(transport: &'static str, case: Case, limit: f64) -> Promise {
+    Promise {
+        transport,
+        case,
+        beside: (BARE, case),
+        limit,
+    }
+}
+
+const fn beside_success(transport: &'static str, case: Case, limit: f64) -> Promise {
+    Promise {
+        transport,
+        case,
+        beside: (CANDOR, Case::Success),
+        limit,
+    }
+}
+
+/// The bars on ratios, as far as their series were measured.
+pub(crate) fn ratios(all: &[Series]) -> Vec<Bar> {
+    let find = |transport, server, case| {
+        all.iter().find(|series| {
+            series.transport == transport && series.server == server && series.case == case
+        })
+    };
+    let bar = |promise: &Promise| {
+        let own = find(promise.transport, CANDOR, promise.case)?;
+        let (server, case) = promise.beside;
+        let measured = own.behind(find(promise.transport, server, case)?)?;
+        let than = match server {
+            BARE => "the bare program",
+            _ => "a success",
+        };
+        let (transport, case) = (promise.transport, promise.case.name());
+        let what = format!("{transport}, {case}: times slower than {than}");
+        Some(Bar::new(what, promise.limit, "×", measured))
+    };
+    PROMISES.iter().filter_map(bar).collect()
+}
+
+/// The bar on the start.
+pub(crate) fn startup(millis: Spread) -> Bar {
+    Bar::new("start to first answer".into(), 50.0, "ms", millis)
+}
+
+/// The bar on memory: even the highest point counts.
+pub(crate) fn memory(transport: &str, memory: Memory) -> Bar {
+    let what = format!("{transport}: memory at most, all rounds");
+    let measured = Spread {
+        median: memory.peak_mb,
+        low: memory.resident_mb.min(memory.peak_mb),
+        high: memory.peak_mb,
+    };
+    Bar::new(what, 30.0, "MB", measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Round;
+
+    fn series(transport: &'static str, server: &'static str, case: Case, speed: f64) -> Series {
+        let round = Round {
+            per_second: speed,
+            p50_us: 1.0,
+            p99_us: 1.0,
+            cpu_us: 1.0,
+        };
+        Series {
+            transport,
+            case,
+            server,
+            rounds: vec![round],
+        }
+    }
+
+    #[test]
+    fn a_bar_is_the_ratio_of_what_it_names() {
+        let all = [
+            series(STDIO, BARE, Case::Success, 170.0),
+            series(STDIO, CANDOR, Case::Success, 100.0),
+            series(HTTP, CANDOR, Case::Success, 100.0),
+            series(HTTP, CANDOR, Case::NotFound, 80.0),
+        ];
+        let bars = ratios(&all);
+        let seen: Vec<_> = bars
+            .iter()
+            .map(|bar| (bar.measured.median, bar.met))
+            .collect();
+        assert_eq!(seen, [(1.7, true), (1.25, false)]);
+    }
+
+    #[test]
+    fn the_highest_point_of_memory_counts() {
+        let bar = memory(
+            STDIO,
+            Memory {
+                resident_mb: 10.0,
+                peak_mb: 31.0,
+            },
+        );
+        assert!(!bar.met);
+    }
+}

@@ -1,0 +1,179 @@
+//! Load over HTTP: a fixed number of connections that stay open, one request at a time on each. Written
+//! by hand on sockets: a client library would cost more than the servers that are measured.
+
+use super::{Load, check, mark, unexpected};
+use crate::process::{Process, Program};
+use crate::requests::{Case, FIRST_ID, Template, answered_id};
+use crate::statistics::Latencies;
+use std::io;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+/// How many connections there are.
+pub(crate) const CONNECTIONS: usize = 16;
+
+const CHUNK: usize = 16 * 1024;
+
+/// Load on one server.
+#[derive(Debug)]
+pub(crate) struct HttpLoad {
+    process: Process,
+    address: String,
+    bare: bool,
+    runtime: Runtime,
+}
+
+impl HttpLoad {
+    /// Starts the program.
+    pub(crate) fn new(program: &Program) -> io::Result<Self> {
+        let (process, address) = program.listen()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        Ok(HttpLoad {
+            process,
+            address,
+            bare: program.bare,
+            runtime,
+        })
+    }
+}
+
+impl Load for HttpLoad {
+    fn process(&self) -> &Process {
+        &self.process
+    }
+
+    fn ask(&mut self, case: Case, how_long: Duration) -> io::Result<Latencies> {
+        let until = Instant::now() + how_long;
+        let mark = mark(case, self.bare);
+        self.runtime.block_on(async {
+            let mut connections = JoinSet::new();
+            for _ in 0..CONNECTIONS {
+                let template = request(case, &self.address);
+                let stream = TcpStream::connect(&self.address).await?;
+                stream.set_nodelay(true)?;
+                connections.spawn(Connection::new(stream).ask(template, mark, until));
+            }
+            let mut all = Latencies::default();
+            while let Some(ended) = connections.join_next().await {
+                all.append(ended.map_err(io::Error::other)??);
+            }
+            Ok(all)
+        })
+    }
+}
+
+/// A request as MCP clients send it.
+fn request(case: Case, address: &str) -> Template {
+    let head = |length| {
+        format!(
+            "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\nmcp-protocol-version: 2025-11-25\r\n\
+             content-length: {length}\r\n\r\n"
+        )
+    };
+    Template::new(case, head, "")
+}
+
+struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    end: usize,
+}
+
+impl Connection {
+    fn new(stream: TcpStream) -> Self {
+        Connection {
+            stream,
+            buffer: vec![0; CHUNK],
+            end: 0,
+        }
+    }
+
+    async fn ask(
+        mut self,
+        mut template: Template,
+        mark: &'static str,
+        until: Instant,
+    ) -> io::Result<Latencies> {
+        let mut latencies = Latencies::default();
+        let mut id = FIRST_ID;
+        let mut now = Instant::now();
+        while now < until {
+            self.stream.write_all(template.with_id(id)).await?;
+            let answer = self.answer().await?;
+            if latencies.len() == 0 {
+                check(answer, mark)?;
+            }
+            if answered_id(answer) != Some(id) {
+                return Err(unexpected(answer));
+            }
+            let answered = Instant::now();
+            latencies.note(answered - now);
+            (now, id) = (answered, id + 1);
+        }
+        Ok(latencies)
+    }
+
+    /// The body of the next answer, which must be the only thing that arrives.
+    async fn answer(&mut self) -> io::Result<&[u8]> {
+        self.end = 0;
+        loop {
+            if self.buffer.len() == self.end {
+                self.buffer.resize(self.end + CHUNK, 0);
+            }
+            let read = self.stream.read(&mut self.buffer[self.end..]).await?;
+            if read == 0 {
+                return Err(io::Error::other("the server closed a connection"));
+            }
+            self.end += read;
+            if let Some(body) = body(&self.buffer[..self.end])? {
+                return Ok(&self.buffer[body..self.end]);
+            }
+        }
+    }
+}
+
+/// Where the body begins, once all of it is there.
+fn body(arrived: &[u8]) -> io::Result<Option<usize>> {
+    let Some(head) = memchr::memmem::find(arrived, b"\r\n\r\n") else {
+        return Ok(None);
+    };
+    if !arrived.starts_with(b"HTTP/1.1 200 ") {
+        return Err(unexpected(arrived));
+    }
+    let length = length(&arrived[..head]).ok_or_else(|| unexpected(arrived))?;
+    let start = head + 4;
+    match arrived.len().cmp(&(start + length)) {
+        std::cmp::Ordering::Less => Ok(None),
+        std::cmp::Ordering::Equal => Ok(Some(start)),
+        std::cmp::Ordering::Greater => Err(unexpected(arrived)),
+    }
+}
+
+fn length(head: &[u8]) -> Option<usize> {
+    const NAME: &[u8] = b"\r\ncontent-length: ";
+    // Both servers write header names in lower case.
+    let value = &head[memchr::memmem::find(head, NAME)? + NAME.len()..];
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
+    Some(digits.fold(0, |length, digit| length * 10 + usize::from(digit - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_taken_when_it_is_whole() {
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ndate: now\r\n\r\n{}";
+        assert_eq!(body(answer).unwrap(), Some(answer.len() - 2));
+        assert_eq!(body(&answer[..answer.len() - 1]).unwrap(), None);
+        assert_eq!(body(&answer[..20]).unwrap(), None);
+        assert!(body(&[answer, &b"x"[..]].concat()).is_err());
+        assert!(body(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").is_err());
+    }
+}

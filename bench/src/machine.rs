@@ -1,0 +1,70 @@
+//! The machine and the build that figures belong to; no names and no paths.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use std::process::Command;
+
+/// Where and when the figures were made.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Machine {
+    pub(crate) cores: usize,
+    pub(crate) processor: String,
+    pub(crate) memory_gb: f64,
+    pub(crate) kernel: String,
+    pub(crate) rustc: String,
+    pub(crate) candor: String,
+    pub(crate) date: String,
+    /// The load of the machine before anything was measured.
+    pub(crate) busy: String,
+}
+
+impl Machine {
+    /// This machine, now, with this version of candor.
+    pub(crate) fn look(candor: String) -> Self {
+        let memory = first_of("/proc/meminfo", "MemTotal");
+        let kibibytes = memory.trim_end_matches(" kB").parse().unwrap_or(f64::NAN);
+        Machine {
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            processor: first_of("/proc/cpuinfo", "model name"),
+            memory_gb: kibibytes * 1024.0 / 1e9,
+            kernel: whole("/proc/sys/kernel/osrelease"),
+            rustc: rustc(),
+            candor,
+            date: today(),
+            busy: load(),
+        }
+    }
+}
+
+fn whole(file: &str) -> String {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// The value of the first line `name : value`.
+fn first_of(file: &str, name: &str) -> String {
+    let text = whole(file);
+    let found = text
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim() == name);
+    found.map_or_else(|| "unknown".into(), |(_, value)| value.trim().to_owned())
+}
+
+fn load() -> String {
+    let text = whole("/proc/loadavg");
+    text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+fn rustc() -> String {
+    let output = Command::new("rustc").arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    text.unwrap_or_else(|_| "unknown".into())
+}
+
+fn today() -> String {
+    // A page of figures says when they were made; nothing else here needs the time of day.
+    #[allow(clippy::disallowed_methods)]
+    let now = Timestamp::now().to_string();
+    now.split('T').next().unwrap_or_default().to_owned()
+}

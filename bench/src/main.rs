@@ -1,0 +1,39 @@
+//! The benchmark: load on a server and, in the same rounds, on the barest program that could do its
+//! work. Every bar is a ratio of the two, so that it means the same on every machine.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people: tables and progress.
+
+mod arguments;
+mod bare;
+mod bars;
+mod load;
+mod machine;
+mod process;
+mod report;
+mod requests;
+mod rounds;
+mod run;
+mod startup;
+mod statistics;
+
+use arguments::{Arguments, Bare};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match arguments.bare {
+        Some(Bare::Stdio) => bare::stdio::run().map(|()| true),
+        Some(Bare::Pipes) => bare::stdio::run_on_pipes().map(|()| true),
+        Some(Bare::Http) => bare::http::run().map(|()| true),
+        None => run::run(&arguments.options),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            report::terminal::complain(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A server as a process: started, looked at, ended.
+
+use serde::Serialize;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+/// The length of one tick in `/proc`; the same on every machine we support.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Something that can be started and measured.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    /// Its name in the tables.
+    pub(crate) name: &'static str,
+    pub(crate) file: PathBuf,
+    pub(crate) arguments: Vec<&'static str>,
+    /// Whether it only echoes.
+    pub(crate) bare: bool,
+}
+
+impl Program {
+    /// The program, started with pipes for stdin and stdout.
+    pub(crate) fn start(&self) -> io::Result<Process> {
+        self.spawn(Stdio::piped(), Stdio::piped(), Stdio::inherit())
+    }
+
+    /// The program, listening; and its address.
+    pub(crate) fn listen(&self) -> io::Result<(Process, String)> {
+        let mut process = self.spawn(Stdio::null(), Stdio::null(), Stdio::piped())?;
+        let talk = process.child.stderr.take().ok_or(io::ErrorKind::Other)?;
+        let mut talk = BufReader::new(talk);
+        let mut line = String::new();
+        talk.read_line(&mut line)?;
+        // Kept open: a program that cannot say anything may stop.
+        process.talk = Some(talk);
+        let address = line
+            .split_once("http://")
+            .and_then(|(_, rest)| rest.split_once('/'));
+        match address {
+            Some((address, _)) => Ok((process, address.to_owned())),
+            None => Err(io::Error::other(format!(
+                "{} did not say where it listens: {line}",
+                self.name
+            ))),
+        }
+    }
+
+    fn spawn(&self, input: Stdio, output: Stdio, errors: Stdio) -> io::Result<Process> {
+        let child = Command::new(&self.file)
+            .args(&self.arguments)
+            .stdin(input)
+            .stdout(output)
+            .stderr(errors)
+            .spawn()
+            .map_err(|error| cannot_start(&self.file, &error))?;
+        Ok(Process { child, talk: None })
+    }
+
+    /// What `--version` prints.
+    pub(crate) fn version(&self) -> io::Result<String> {
+        let output = Command::new(&self.file)
+            .args([OsString::from("--version")])
+            .output()
+            .map_err(|error| cannot_start(&self.file, &error))?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+}
+
+fn cannot_start(file: &Path, error: &io::Error) -> io::Error {
+    let file = file.display();
+    io::Error::other(format!(
+        "cannot start {file}: {error}; `cargo xtask bench` builds everything first"
+    ))
+}
+
+/// Memory of a process.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Memory {
+    /// Now, in megabytes.
+    pub(crate) resident_mb: f64,
+    /// At most, in megabytes.
+    pub(crate) peak_mb: f64,
+}
+
+/// A running program; it ends with this value.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    talk: Option<BufReader<ChildStderr>>,
+}
+
+impl Process {
+    /// Its stdin and stdout; they can be taken once.
+    pub(crate) fn pipes(&mut self) -> io::Result<(ChildStdin, ChildStdout)> {
+        let pipes = self.child.stdin.take().zip(self.child.stdout.take());
+        pipes.ok_or_else(|| io::Error::other("the pipes are taken already"))
+    }
+
+    fn look(&self, file: &str) -> io::Result<String> {
+        std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))
+    }
+
+    pub(crate) fn memory(&self) -> io::Result<Memory> {
+        let status = self.look("status")?;
+        Ok(Memory {
+            resident_mb: megabytes(&status, "VmRSS:"),
+            peak_mb: megabytes(&status, "VmHWM:"),
+        })
+    }
+
+    /// The processor time it has used so far.
+    pub(crate) fn processor_time(&self) -> io::Result<Duration> {
+        Ok(TICK * ticks(&self.look("stat")?))
+    }
+}
+
+/// One figure of `/proc/PID/status`.
+fn megabytes(status: &str, name: &str) -> f64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next());
+    let kibibytes: f64 = kibibytes.and_then(|n| n.parse().ok()).unwrap_or(f64::NAN);
+    kibibytes * 1024.0 / 1e6
+}
+
+/// User and system time of `/proc/PID/stat`; the name in parentheses may hold anything.
+fn ticks(stat: &str) -> u32 {
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let times = fields.split_whitespace().skip(11).take(2);
+    times.filter_map(|time| time.parse::<u32>().ok()).sum()
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proc_is_read() {
+        assert_eq!(
+            megabytes("VmHWM:\t  2000 kB\nVmRSS:\t 1000 kB\n", "VmRSS:"),
+            1.024
+        );
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 95 0 0 0 31 11 0 0 20 0 1 0 8";
+        assert_eq!(ticks(stat), 42);
+    }
+}

@@ -1,0 +1,81 @@
+//! The page of figures in the documentation.
+
+use super::{FIGURES, Report, VERDICTS};
+use std::io;
+use std::path::Path;
+
+/// Writes the page anew.
+pub(crate) fn write(report: &Report, file: &Path) -> io::Result<()> {
+    std::fs::write(file, text(report))
+}
+
+fn text(report: &Report) -> String {
+    let bars = table(&VERDICTS, &report.verdicts());
+    let figures = table(&FIGURES, &report.figures());
+    let (machine, rounds, round_ms) = (&report.machine, report.rounds, report.round_ms);
+    format!(
+        "# Benchmarks\n\n\
+         Written by `cargo xtask bench`; do not edit. Run it for the figures of your own machine.\n\n\
+         ## Bars\n\n{bars}\n\
+         ## Figures\n\n{figures}\n\
+         ## Where they come from\n\n\
+         | | |\n|---|---|\n\
+         | version | {} |\n\
+         | date | {} |\n\
+         | machine | {} cores, {}, {:.1} GB of memory |\n\
+         | kernel | {} |\n\
+         | compiler | {} |\n\
+         | load before the run | {} |\n\
+         | rounds | {rounds} of {round_ms} ms for each call on each server |\n\n\
+         {READING}",
+        machine.candor,
+        machine.date,
+        machine.cores,
+        machine.processor,
+        machine.memory_gb,
+        machine.kernel,
+        machine.rustc,
+        machine.busy,
+    )
+}
+
+fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
+    let mut text = format!("| {} |\n|{}\n", head.join(" | "), "---|".repeat(N));
+    for row in rows {
+        text.push_str(&format!("| {} |\n", row.join(" | ")));
+    }
+    text
+}
+
+const READING: &str = "\
+## How to read them
+
+**Bars are ratios.** A number of requests a second says something about one machine on one day. How many \
+times slower a server is than the barest program that could do its work says something about the \
+server. So every figure is measured beside that program, in turns, in one run: each round measures \
+every call on every server, a ratio is taken within each round, and the bar is on the median of the \
+ratios. The spread goes from the lowest to the highest round; where it is wide, something else used \
+the machine. Nothing is pinned to a core and no priority is raised.
+
+**What *bare* is.** On stdio: one tokio task that reads a line from a pipe, parses it into raw values, \
+echoes its parameters, and flushes when its buffer is empty. Over HTTP: an axum handler that parses \
+and echoes in the same way. Both check nothing: no duplicate names, no depth, no schema, no deadline, \
+no cancellation, no record, no metrics, no panic.
+
+**What *candor* is.** `candor playground`, the program as it is released, with everything on. *success* \
+calls `echo`; *github −32002* and *github −32602* fail in the dialect of the GitHub tools; *wrong \
+arguments* are refused by the schema of `echo` and explained in the neutral dialect, which says \
+everything three times (for a model, for a program, for a strict client), so its answer is the longest. \
+There is no bar on it.
+
+**Load.** On stdio 32 requests are in flight on one connection: a thread writes as many new ones as \
+answers came. Over HTTP 16 connections stay open, one request at a time on each. Every answer is \
+matched with its request by its id, and the first ones of every round are compared with what the case \
+must answer. The load and the servers share the cores, so a percentile includes the wait for one. \
+*CPU* is the server's own processor time, user and system, for one answer; it depends least on what \
+else the machine does.
+
+**Start** is the time from starting the process to its first answer on stdio, the median of 20. \
+**Memory** is the highest resident size over all rounds; the lower end of its spread is the size after \
+the last one.
+";

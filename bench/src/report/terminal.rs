@@ -1,0 +1,82 @@
+//! The report on the terminal, and what is going on until there is one.
+
+use super::{FIGURES, Report, VERDICTS};
+use anstyle::{AnsiColor, Style};
+use std::io::{IsTerminal, Write};
+
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const HEAD: Style = Style::new().bold();
+
+/// Prints both tables.
+pub(crate) fn print(report: &Report) {
+    let machine = &report.machine;
+    anstream::println!(
+        "{}; {} cores, {}; {} rounds of {} ms\n",
+        machine.candor,
+        machine.cores,
+        machine.processor,
+        report.rounds,
+        report.round_ms
+    );
+    if !report.series.is_empty() {
+        table(&FIGURES, &report.figures());
+    }
+    table(&VERDICTS, &report.verdicts());
+}
+
+fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].as_str());
+        let all = cells.chain([head[column]]);
+        all.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |cells: &[&str; N]| {
+        let cells = cells.iter().zip(widths);
+        let padded: Vec<_> = cells
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        padded.join("  ").trim_end().to_owned()
+    };
+    anstream::println!("{HEAD}{}{HEAD:#}", line(head));
+    for row in rows {
+        let text = line(&row.each_ref().map(String::as_str));
+        match row[N - 1].as_str() {
+            "yes" => anstream::println!("{GOOD}{text}{GOOD:#}"),
+            "NO" => anstream::println!("{BAD}{text}{BAD:#}"),
+            _ => anstream::println!("{text}"),
+        }
+    }
+    anstream::println!();
+}
+
+/// One line that says what is going on, where somebody can see it.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    shown: bool,
+}
+
+impl Progress {
+    /// Replaces the line.
+    pub(crate) fn say(&mut self, what: &str) {
+        if std::io::stderr().is_terminal() {
+            self.shown = true;
+            eprint!("\r\x1b[K{what}");
+            let _ = std::io::stderr().flush();
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+/// Says why nothing could be measured.
+pub(crate) fn complain(message: &str) {
+    anstream::eprintln!("{BAD}error:{BAD:#} {message}");
+}

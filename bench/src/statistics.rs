@@ -1,0 +1,97 @@
+//! Medians, spreads and percentiles.
+
+use serde::Serialize;
+use std::time::Duration;
+
+/// A figure that was measured several times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Spread {
+    /// The spread of these figures; nothing where there are none.
+    pub(crate) fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = figures.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        let upper = *sorted.get(middle)?;
+        let median = match sorted.len() % 2 {
+            0 => (sorted[middle - 1] + upper) / 2.0,
+            _ => upper,
+        };
+        Some(Spread {
+            median,
+            low: *sorted.first()?,
+            high: *sorted.last()?,
+        })
+    }
+}
+
+/// How long requests took, one by one.
+#[derive(Debug, Default)]
+pub(crate) struct Latencies(Vec<u32>);
+
+impl Latencies {
+    /// Notes one more; what takes longer than four seconds counts as four seconds.
+    pub(crate) fn note(&mut self, took: Duration) {
+        self.0
+            .push(u32::try_from(took.as_nanos()).unwrap_or(u32::MAX));
+    }
+
+    pub(crate) fn append(&mut self, mut more: Latencies) {
+        self.0.append(&mut more.0);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The time within which so many of a hundred were answered, in microseconds.
+    pub(crate) fn percentile(&mut self, percent: usize) -> f64 {
+        if self.0.is_empty() {
+            return 0.0;
+        }
+        let rank = (self.0.len() * percent)
+            .div_ceil(100)
+            .clamp(1, self.0.len());
+        let (_, nanos, _) = self.0.select_nth_unstable(rank - 1);
+        f64::from(*nanos) / 1000.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(Spread::of([]), None);
+        let odd = Spread::of([3.0, 1.0, 2.0]).unwrap();
+        assert_eq!((odd.low, odd.median, odd.high), (1.0, 2.0, 3.0));
+        assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0]).unwrap().median, 2.5);
+        assert_eq!(Spread::of([7.0]).unwrap().median, 7.0);
+    }
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        let mut all = Latencies::default();
+        assert_eq!(all.percentile(50), 0.0);
+        for micros in (1..=200).rev() {
+            all.note(Duration::from_micros(micros));
+        }
+        assert_eq!(all.percentile(50), 100.0);
+        assert_eq!(all.percentile(99), 198.0);
+        assert_eq!(all.percentile(100), 200.0);
+        assert_eq!(all.percentile(0), 1.0);
+    }
+
+    #[test]
+    fn a_very_long_time_is_not_lost() {
+        let mut all = Latencies::default();
+        all.note(Duration::from_secs(100));
+        assert!(all.percentile(50) > 4_000_000.0);
+    }
+}
