@@ -88,7 +88,7 @@ pub fn read<'a>(bytes: &'a [u8], facts: &Facts<'_>) -> Inbound<'a> {
         return refused(NO_ID, codes::ParseError.fault());
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let trimmed = text.trim_matches([' ', '\t', '\r', '\n']);
+    let trimmed = trimmed(text);
     if trimmed.is_empty() && matches!(facts, Facts::Stdio) {
         return Inbound::Nothing;
     }
@@ -97,6 +97,19 @@ pub fn read<'a>(bytes: &'a [u8], facts: &Facts<'_>) -> Inbound<'a> {
         Verdict::Malformed => refused(NO_ID, codes::ParseError.fault()),
         Verdict::Flawed(Flaw::TooManyValues) => refused(NO_ID, too_large("too many JSON values")),
         Verdict::Flawed(flaw) => refused(only_id(trimmed), Wire::invalid_request(wording(flaw))),
+    }
+}
+
+/// The text without the white space of JSON around it.
+fn trimmed(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let inside = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    match (
+        bytes.iter().position(inside),
+        bytes.iter().rposition(inside),
+    ) {
+        (Some(first), Some(last)) => &text[first..=last],
+        _ => "",
     }
 }
 

@@ -72,6 +72,35 @@ enum Frame<'a> {
     },
 }
 
+/// A member's name between its quotes, escapes as they are.
+#[derive(Clone, Copy)]
+struct Name<'a> {
+    text: &'a str,
+    escaped: bool,
+}
+
+impl<'a> Name<'a> {
+    /// The name with its escapes resolved; one that cannot be resolved is refused for that anyway.
+    fn unescaped(self) -> Cow<'a, str> {
+        if !self.escaped {
+            return Cow::Borrowed(self.text);
+        }
+        serde_json::from_str::<String>(&format!("\"{}\"", self.text))
+            .map_or(Cow::Borrowed(self.text), Cow::Owned)
+    }
+
+    fn is(self, other: Name<'_>) -> bool {
+        if self.escaped || other.escaped {
+            return self.unescaped() == other.unescaped();
+        }
+        self.text == other.text
+    }
+}
+
+/// Room for the frames and the names of an ordinary message, so that it needs no second allocation.
+const USUAL_FRAMES: usize = 8;
+const USUAL_NAMES: usize = 16;
+
 struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -79,7 +108,7 @@ struct Scanner<'a> {
     values: usize,
     flaw: Option<Flaw>,
     frames: Vec<Frame<'a>>,
-    names: Vec<&'a str>,
+    names: Vec<Name<'a>>,
 }
 
 impl<'a> Scanner<'a> {
@@ -90,8 +119,8 @@ impl<'a> Scanner<'a> {
             at: 0,
             values: 0,
             flaw: None,
-            frames: Vec::new(),
-            names: Vec::new(),
+            frames: Vec::with_capacity(USUAL_FRAMES),
+            names: Vec::with_capacity(USUAL_NAMES),
         }
     }
 
@@ -168,7 +197,9 @@ impl<'a> Scanner<'a> {
                 self.open(Frame::Array);
                 return Ok(Expect::ValueOrEnd);
             }
-            b'"' => drop(self.string()?),
+            b'"' => {
+                self.string()?;
+            }
             b't' => self.word("true")?,
             b'f' => self.word("false")?,
             b'n' => self.word("null")?,
@@ -205,17 +236,17 @@ impl<'a> Scanner<'a> {
     }
 
     /// Notes a name of the innermost object, and whether it was there before.
-    fn remember(&mut self, name: &'a str) {
+    fn remember(&mut self, name: Name<'a>) {
         let Some(Frame::Object { first, set }) = self.frames.last_mut() else {
             return;
         };
         let known = &self.names[*first..];
         let repeated = match set {
-            Some(set) => !set.insert(unescaped(name)),
-            None if known.len() < LINEAR_NAMES => known.iter().any(|other| same_name(other, name)),
+            Some(set) => !set.insert(name.unescaped()),
+            None if known.len() < LINEAR_NAMES => known.iter().any(|other| other.is(name)),
             None => {
-                let all: HashSet<_> = known.iter().map(|other| unescaped(other)).collect();
-                !set.insert(all).insert(unescaped(name))
+                let all: HashSet<_> = known.iter().map(|other| other.unescaped()).collect();
+                !set.insert(all).insert(name.unescaped())
             }
         };
         self.names.push(name);
@@ -224,21 +255,23 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A string's text between its quotes, escapes as they are.
-    fn string(&mut self) -> Result<&'a str, Stop> {
+    /// A string between its quotes.
+    fn string(&mut self) -> Result<Name<'a>, Stop> {
         let start = self.at + 1;
         self.at = start;
+        let mut escaped = false;
         loop {
+            self.at += plain(&self.bytes[self.at..]);
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     let text = self.text.get(start..self.at).ok_or(Stop::Malformed)?;
                     self.at += 1;
-                    return Ok(text);
+                    return Ok(Name { text, escaped });
                 }
                 Some(b'\\') => self.escape()?,
-                None | Some(0..0x20) => return Err(Stop::Malformed),
-                Some(_) => self.at += 1,
+                _ => return Err(Stop::Malformed),
             }
+            escaped = true;
         }
     }
 
@@ -297,14 +330,19 @@ impl<'a> Scanner<'a> {
             self.at += 1;
             self.digits()?;
         }
+        let mut may_be_large = self.at - start > 300;
         if let Some(b'e' | b'E') = self.bytes.get(self.at) {
             self.at += 1;
             if let Some(b'+' | b'-') = self.bytes.get(self.at) {
                 self.at += 1;
             }
             self.digits()?;
+            may_be_large = true;
         }
-        self.check_range(start);
+        let number = &self.text[start..self.at];
+        if may_be_large && number.parse::<f64>().is_ok_and(f64::is_infinite) {
+            self.flawed(Flaw::NumberRange);
+        }
         Ok(())
     }
 
@@ -319,30 +357,28 @@ impl<'a> Scanner<'a> {
             Ok(())
         }
     }
+}
 
-    fn check_range(&mut self, start: usize) {
-        let number = &self.text[start..self.at];
-        let may_be_large =
-            number.len() > 300 || number.bytes().any(|byte| matches!(byte, b'e' | b'E'));
-        if may_be_large && number.parse::<f64>().is_ok_and(f64::is_infinite) {
-            self.flawed(Flaw::NumberRange);
+/// How many bytes at the beginning are neither a quote, a backslash nor a control character: eight
+/// at a time, since most of a message is the inside of strings.
+fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // The high bit of each byte that is zero; bytes after the first one may be wrong.
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (place, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let quote = zero(word ^ (ONES * u64::from(b'"')));
+        let backslash = zero(word ^ (ONES * u64::from(b'\\')));
+        let found = (control | quote | backslash) & (ONES << 7);
+        if found != 0 {
+            return place * 8 + (found.trailing_zeros() / 8) as usize;
         }
     }
-}
-
-/// A name with its escapes resolved; one that cannot be resolved is refused for that anyway.
-fn unescaped(name: &str) -> Cow<'_, str> {
-    if !name.contains('\\') {
-        return Cow::Borrowed(name);
-    }
-    serde_json::from_str::<String>(&format!("\"{name}\"")).map_or(Cow::Borrowed(name), Cow::Owned)
-}
-
-fn same_name(one: &str, other: &str) -> bool {
-    if one.contains('\\') || other.contains('\\') {
-        return unescaped(one) == unescaped(other);
-    }
-    one == other
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    let rest_plain = rest.iter().position(special).unwrap_or(rest.len());
+    words.len() * 8 + rest_plain
 }
 
 /// The members of an object in a scanned text, in order: each name as it is meant, its escapes
@@ -375,7 +411,11 @@ impl<'a> Iterator for Members<'a> {
         let end = value_end(value.as_bytes());
         let after = value.get(end..)?.trim_ascii_start();
         self.rest = after.strip_prefix(',').unwrap_or_default();
-        Some((unescaped(name), value.get(..end)?.trim_ascii_end()))
+        let name = Name {
+            text: name,
+            escaped: name.contains('\\'),
+        };
+        Some((name.unescaped(), value.get(..end)?.trim_ascii_end()))
     }
 }
 
@@ -383,12 +423,11 @@ impl<'a> Iterator for Members<'a> {
 fn string_end(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
-        let step = memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        at += step;
-        if bytes.get(at) == Some(&b'"') {
-            return Some(at + 1);
+        at += plain(bytes.get(at..)?);
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            _ => at += 2,
         }
-        at += 2;
     }
 }
 
@@ -569,6 +608,12 @@ mod tests {
                 let real: Vec<_> = object.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 prop_assert_eq!(found, real);
             }
+        }
+
+        #[test]
+        fn what_is_plain_is_found_eight_at_a_time(bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0x1fu8..0x24, 0x5bu8..0x5e], 0..40)) {
+            let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+            prop_assert_eq!(plain(&bytes), bytes.iter().position(special).unwrap_or(bytes.len()));
         }
 
         // serde_json is the oracle for the grammar; what it refuses beyond that is told apart.
