@@ -5,6 +5,7 @@ use crate::metrics::Metrics;
 use crate::{Call, Clock, MetricsHub, Server, ToolError};
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Timestamp};
+use futures_util::future::BoxFuture;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -70,10 +71,25 @@ impl<S: Server> Desk<S> {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Starts a call and gives its answer at once where it needs no waiting. A call that waits goes on
-    /// as a task of its own, whatever becomes of its transport, and is handed to `deliver` at its end.
+    /// Begins a call: its answer where it needs no waiting, else what is left of it.
     ///
     /// Must be called within a tokio runtime.
+    pub fn begin(
+        self: &Arc<Self>,
+        call: Call,
+        cancel: CancellationToken,
+    ) -> Result<Answer, Waiting> {
+        self.first_try(answer(Arc::clone(self), call, cancel))
+    }
+
+    /// Begins to answer what is no call of a tool: recorded and noted like one.
+    pub fn begin_refusal(self: &Arc<Self>, fault: Fault<Wire>) -> Result<Answer, Waiting> {
+        let desk = Arc::clone(self);
+        self.first_try(async move { refuse(&desk, None, fault).await })
+    }
+
+    /// Begins a call and gives its answer at once where it needs no waiting; else the answer is handed
+    /// to `deliver`.
     pub fn start<F>(
         self: &Arc<Self>,
         call: Call,
@@ -83,11 +99,11 @@ impl<S: Server> Desk<S> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let work = answer(Arc::clone(self), call, cancel);
-        self.now_or_later(work, deliver)
+        let begun = self.begin(call, cancel);
+        begun.map_err(|waiting| waiting.deliver(deliver)).ok()
     }
 
-    /// Answers what is no call of a tool: recorded and noted like one. `deliver` as in [`Desk::start`].
+    /// As [`Desk::start`], for what is no call of a tool.
     pub fn refuse<F>(
         self: &Arc<Self>,
         fault: Fault<Wire>,
@@ -96,27 +112,22 @@ impl<S: Server> Desk<S> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let desk = Arc::clone(self);
-        let work = async move { refuse(&desk, None, fault).await };
-        self.now_or_later(work, deliver)
+        let begun = self.begin_refusal(fault);
+        begun.map_err(|waiting| waiting.deliver(deliver)).ok()
     }
 
-    fn now_or_later<F>(
+    fn first_try(
         &self,
         work: impl Future<Output = Answer> + Send + 'static,
-        deliver: impl FnOnce(Answer) -> F + Send + 'static,
-    ) -> Option<Answer>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    ) -> Result<Answer, Waiting> {
         let mut work = Box::pin(work);
         // Nothing is lost by the idle waker: a spawned future is polled again at once.
         match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(answer) => Some(answer),
-            Poll::Pending => {
-                self.running.spawn(async move { deliver(work.await).await });
-                None
-            }
+            Poll::Ready(answer) => Ok(answer),
+            Poll::Pending => Err(Waiting {
+                work,
+                running: self.running.clone(),
+            }),
         }
     }
 
@@ -140,6 +151,31 @@ impl<S: Server> Desk<S> {
                 "calls were still running at the end"
             );
         }
+    }
+}
+
+/// A call that has begun and has to wait.
+#[must_use = "the call stands still until it is told where its answer goes"]
+pub struct Waiting {
+    work: BoxFuture<'static, Answer>,
+    running: TaskTracker,
+}
+
+impl Waiting {
+    /// Lets the call go on as a task of its own, whatever becomes of its transport; its answer is
+    /// handed to `deliver`.
+    pub fn deliver<F>(self, deliver: impl FnOnce(Answer) -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let work = self.work;
+        self.running.spawn(async move { deliver(work.await).await });
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Waiting")
     }
 }
 

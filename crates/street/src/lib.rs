@@ -15,7 +15,7 @@ mod tool;
 
 pub use call::{Call, Client, Era, Peer};
 pub use clock::Clock;
-pub use desk::{Desk, SetupError};
+pub use desk::{Desk, SetupError, Waiting};
 pub use entry::{Entry, Outcome};
 pub use mark::{Mark, Stopped};
 pub use metrics::{METRIC_NAMES, MetricsHub};

@@ -8,7 +8,7 @@ use crate::write::{write, write_notification};
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server,
+    Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server, Waiting,
 };
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -331,13 +331,15 @@ impl<S: Server> Link<S> {
         let Some(place) = self.place(&self.refusing, handle) else {
             return ControlFlow::Break(());
         };
-        let (link, own) = (Arc::clone(self), id.to_owned());
-        let deliver = move |answer: Answer| async move {
-            link.send_late(&own, era, &answer).await;
-            drop(place);
-        };
-        if let Some(answer) = self.desk.refuse(fault, deliver) {
-            put(answers, id, era, &answer);
+        match self.desk.begin_refusal(fault) {
+            Ok(answer) => put(answers, id, era, &answer),
+            Err(waiting) => {
+                let (link, own) = (Arc::clone(self), id.to_owned());
+                waiting.deliver(move |answer| async move {
+                    link.send_late(&own, era, &answer).await;
+                    drop(place);
+                });
+            }
         }
         ControlFlow::Continue(())
     }
@@ -354,28 +356,39 @@ impl<S: Server> Link<S> {
             return ControlFlow::Break(());
         };
         let cancel = CancellationToken::new();
-        locked(&self.flights).insert(id_key(id).into_owned(), cancel.clone());
         let reports = called.progress.is_some();
         let call = self.made(id, era, called);
-        let (link, own, wanted) = (Arc::clone(self), id.to_owned(), cancel.clone());
-        let deliver = move |answer: Answer| async move {
-            if link.land(&own, &wanted) {
-                link.send_late(&own, era, &answer).await;
-            }
-            drop(place);
-        };
-        if let Some(answer) = self.desk.start(call, cancel.clone(), deliver) {
-            self.land(id, &cancel);
-            if reports {
+        match self.desk.begin(call, cancel.clone()) {
+            Ok(answer) if reports => {
                 // Behind its progress, which takes the other way out.
                 let mut line = Vec::new();
                 put(&mut line, id, era, &answer);
                 let _ = self.late.blocking_send(Late::Line(line));
-            } else {
-                put(answers, id, era, &answer);
             }
+            Ok(answer) => put(answers, id, era, &answer),
+            Err(waiting) => self.fly(id.to_owned(), era, waiting, cancel, place),
         }
         ControlFlow::Continue(())
+    }
+
+    /// Lets a call wait. Only now it is in flight: until here this thread has read no further line, so
+    /// nobody can have cancelled it or taken its id.
+    fn fly(
+        self: &Arc<Self>,
+        id: String,
+        era: Era,
+        waiting: Waiting,
+        cancel: CancellationToken,
+        place: OwnedSemaphorePermit,
+    ) {
+        locked(&self.flights).insert(id_key(&id).into_owned(), cancel.clone());
+        let link = Arc::clone(self);
+        waiting.deliver(move |answer| async move {
+            if link.land(&id, &cancel) {
+                link.send_late(&id, era, &answer).await;
+            }
+            drop(place);
+        });
     }
 
     /// A place among those who wait; nothing where the connection ends before there is one.

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server,
+    Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server, Waiting,
 };
 use futures_util::stream;
 use hyper::header::{ACCEPT, HeaderName};
@@ -101,11 +101,9 @@ impl<S: Server> Endpoint<S> {
     }
 
     async fn refuse(&self, id: &str, era: Era, fault: Fault<Wire>) -> Response {
-        let (sender, receiver) = oneshot::channel();
-        let deliver = |answer| async move { drop(sender.send(answer)) };
-        let answer = match self.desk.refuse(fault, deliver) {
-            Some(answer) => answer,
-            None => arrived(receiver).await,
+        let answer = match self.desk.begin_refusal(fault) {
+            Ok(answer) => answer,
+            Err(waiting) => arrived(awaited(waiting, Share::default())).await,
         };
         respond::json(id, era, &answer)
     }
@@ -134,26 +132,26 @@ impl<S: Server> Endpoint<S> {
                 return respond::json(id, era, &self.listing.answer(&ask, era));
             }
         };
-        let events = takes_events(headers) && called.progress.is_some();
+        let events = called.progress.is_some() && takes_events(headers);
+        if !events {
+            let call = made(id, era, called, peer, None);
+            let id = id.to_owned();
+            drop(bytes);
+            return self.plain(id, era, call, share).await;
+        }
         let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
-        let call = made(id, era, called, peer, events.then_some(sink));
+        let call = made(id, era, called, peer, Some(sink));
         let id = id.to_owned();
         // What the call needs of the body it has for itself; that takes the body's share.
         drop(bytes);
-        if events {
-            self.streamed(id, era, call, share, progress).await
-        } else {
-            self.plain(id, era, call, share).await
-        }
+        self.streamed(id, era, call, share, progress).await
     }
 
     async fn plain(&self, id: String, era: Era, call: Call, share: Share) -> Response {
         let hangup = Hangup::new(era);
-        let (sender, receiver) = oneshot::channel();
-        let deliver = handing(sender, share);
-        let answer = match self.desk.start(call, hangup.token.clone(), deliver) {
-            Some(answer) => answer,
-            None => arrived(receiver).await,
+        let answer = match self.desk.begin(call, hangup.token.clone()) {
+            Ok(answer) => answer,
+            Err(waiting) => arrived(awaited(waiting, share)).await,
         };
         hangup.disarm();
         respond::json(&id, era, &answer)
@@ -169,17 +167,18 @@ impl<S: Server> Endpoint<S> {
         mut progress: mpsc::Receiver<Bytes>,
     ) -> Response {
         let hangup = Hangup::new(era);
-        let (sender, mut receiver) = oneshot::channel();
-        let deliver = handing(sender, share);
-        let answer = match self.desk.start(call, hangup.token.clone(), deliver) {
-            Some(answer) => Some(answer),
-            None => tokio::select! {
-                biased;
-                Some(first) = progress.recv() => {
-                    return respond::events(Events::stream(Some(first), progress, Ok(receiver), hangup, id, era));
+        let answer = match self.desk.begin(call, hangup.token.clone()) {
+            Ok(answer) => Some(answer),
+            Err(waiting) => {
+                let mut receiver = awaited(waiting, share);
+                tokio::select! {
+                    biased;
+                    Some(first) = progress.recv() => {
+                        return respond::events(Events::stream(Some(first), progress, Ok(receiver), hangup, id, era));
+                    }
+                    answer = &mut receiver => answer.ok(),
                 }
-                answer = &mut receiver => answer.ok(),
-            },
+            }
         };
         let answer = answer.unwrap_or_else(lost);
         match progress.try_recv() {
@@ -282,18 +281,16 @@ impl Drop for Hangup {
     }
 }
 
-/// Hands the answer of a call over at its end; until then the request's share is taken, even where the
-/// connection is gone.
-fn handing(
-    sender: oneshot::Sender<Answer>,
-    share: Share,
-) -> impl FnOnce(Answer) -> std::future::Ready<()> + Send {
-    move |answer| {
+/// Lets a call go on; its answer will come here. Until then the request's share of the room is taken,
+/// even where the connection is gone.
+fn awaited(waiting: Waiting, share: Share) -> oneshot::Receiver<Answer> {
+    let (sender, receiver) = oneshot::channel();
+    waiting.deliver(|answer| async move {
         drop(share);
-        // Nobody may be left who wants to know.
+        // The receiver is gone where the connection is: then nobody wants the answer.
         drop(sender.send(answer));
-        std::future::ready(())
-    }
+    });
+    receiver
 }
 
 async fn arrived(receiver: oneshot::Receiver<Answer>) -> Answer {
