@@ -9,6 +9,16 @@ pub fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| String::from("null"))
 }
 
+/// As [`to_json`], for a text of about this length: it is written without moving it.
+pub(crate) fn to_json_of_length<T: Serialize + ?Sized>(value: &T, length: usize) -> String {
+    let mut text = Vec::with_capacity(length);
+    match serde_json::to_writer(&mut text, value) {
+        // What the serializer writes is UTF-8.
+        Ok(()) => String::from_utf8(text).unwrap_or_else(|_| String::from("null")),
+        Err(_) => String::from("null"),
+    }
+}
+
 /// UTC with milliseconds and `Z`: `2025-10-12T15:49:21.049Z`.
 pub fn iso_millis(at: Timestamp) -> String {
     format!("{at:.3}")

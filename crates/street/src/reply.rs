@@ -3,7 +3,7 @@
 use candor_fault::{Cause, Dialect, Fault, Output, Refusal};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::value::to_raw_value;
 use std::fmt;
 
 /// A change that stands on disk but not yet for good: kept once the call is on record, else undone.
@@ -50,7 +50,7 @@ impl From<Output> for Reply {
 
 /// A success with one JSON value.
 pub fn reply<D: Dialect>(value: &impl Serialize) -> Result<Reply, Fault<D>> {
-    match serde_json::to_string(value).and_then(RawValue::from_string) {
+    match to_raw_value(value) {
         Ok(json) => Ok(Output::Json(json).into()),
         Err(error) => Err(D::adopt(Refusal::Panicked {
             cause: Cause::error("SerializationError", &error),

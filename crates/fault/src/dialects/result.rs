@@ -1,6 +1,7 @@
 //! The MCP result object, its members in their fixed order.
 
-use crate::{Answer, Output, Receipt, to_json};
+use crate::json::to_json_of_length;
+use crate::{Answer, Output, Receipt};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -61,7 +62,9 @@ impl<'a, S: Serialize, E: Serialize> ToolResult<'a, S, E> {
     }
 
     pub(super) fn answer(self) -> Answer {
-        Answer::Result(to_json(&self).into())
+        // The text comes once escaped and, where there is one, once more as an object.
+        let length = 2 * self.content[0].text.len() + 256;
+        Answer::Result(to_json_of_length(&self, length).into())
     }
 }
 
