@@ -32,6 +32,17 @@ impl CodeValue {
     }
 }
 
+impl CodeValue {
+    /// Whether this is the code that a person wrote; letters may be of either case.
+    pub fn reads(self, text: &str) -> bool {
+        match self {
+            CodeValue::Text(own) => own.eq_ignore_ascii_case(text),
+            // A number can be written in several ways, and only one of them is its own.
+            CodeValue::Number(own) => text.parse() == Ok(own) && own.to_string() == text,
+        }
+    }
+}
+
 impl fmt::Display for CodeValue {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

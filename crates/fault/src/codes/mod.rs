@@ -29,9 +29,8 @@ pub fn find(key: &str) -> Vec<&'static Row> {
     };
     let rows = all().into_iter().flat_map(|(_, rows)| rows);
     let wanted = |row: &&Row| {
-        let named =
-            row.name.eq_ignore_ascii_case(code) || row.code.to_string().eq_ignore_ascii_case(code);
-        named && section.is_none_or(|section| section.eq_ignore_ascii_case(row.dialect))
+        section.is_none_or(|section| section.eq_ignore_ascii_case(row.dialect))
+            && (row.name.eq_ignore_ascii_case(code) || row.code.reads(code))
     };
     rows.filter(wanted).collect()
 }
