@@ -22,7 +22,7 @@ type Work<S> = BoxFuture<'static, Worked<S>>;
 /// Answers one call.
 pub(crate) async fn answer<S: Server>(
     desk: Arc<Desk<S>>,
-    call: Call,
+    call: Arc<Call>,
     cancel: CancellationToken,
 ) -> Answer {
     let Some(place) = desk.server.tools().find(&call.name) else {
@@ -32,7 +32,6 @@ pub(crate) async fn answer<S: Server>(
     };
     let span =
         tracing::info_span!("call", request = desk.next_call(), id = %call.id, tool = %call.name);
-    let call = Arc::new(call);
     answer_found(desk, call, place, cancel)
         .instrument(span)
         .await
@@ -138,10 +137,19 @@ async fn within<S: Server>(
     cx: &Cx,
     closing: &CancellationToken,
 ) -> Ended<S> {
-    // The first try comes before any timer is made: most calls need none.
-    if let Some(worked) = (&mut work).now_or_never() {
-        return Ended::Worked(worked);
+    // The first try comes before any timer is made: most calls need none, nor the room for one.
+    match (&mut work).now_or_never() {
+        Some(worked) => Ended::Worked(worked),
+        None => Box::pin(waited(limit, work, cx, closing)).await,
     }
+}
+
+async fn waited<S: Server>(
+    limit: Option<Duration>,
+    mut work: Work<S>,
+    cx: &Cx,
+    closing: &CancellationToken,
+) -> Ended<S> {
     let time_is_up = async {
         match limit {
             Some(limit) => tokio::time::sleep(limit).await,

@@ -79,7 +79,7 @@ impl<S: Server> Desk<S> {
         call: Call,
         cancel: CancellationToken,
     ) -> Result<Answer, Waiting> {
-        self.first_try(answer(Arc::clone(self), call, cancel))
+        self.first_try(answer(Arc::clone(self), Arc::new(call), cancel))
     }
 
     /// Begins to answer what is no call of a tool: recorded and noted like one.
