@@ -55,19 +55,19 @@ fn message_limits() -> Vec<Limit> {
             "a line on stdio",
             mib(stdio::MAX_LINE),
             "−32600, the rest of the line is skipped",
-            "an_oversized_line_is_refused_and_skipped",
+            "a_line_of_the_limit_is_served_and_one_more_byte_is_not",
         ),
         limit(
             "a body over HTTP",
             mib(http::MAX_BODY),
             "−32600 [413]",
-            "an_oversized_body_is_refused",
+            "a_body_of_the_limit_is_served_and_one_more_byte_is_not",
         ),
         limit(
             "request bytes held over all connections",
             mib(http::MAX_HELD),
             "−32603 [503]",
-            "requests_share_one_room",
+            "requests_share_a_bounded_room",
         ),
     ]
 }
@@ -78,43 +78,43 @@ fn transport_limits() -> Vec<Limit> {
             "calls that wait on one stdio connection",
             stdio::MAX_WAITING,
             "no further line is read",
-            "a_thousand_calls_are_answered_once_each",
+            "calls_beyond_the_bound_wait_their_turn",
         ),
         limit(
             "late answers queued on stdio",
             stdio::MAX_QUEUED,
             "calls wait with their answers",
-            "a_client_that_does_not_read_slows_the_server",
+            "a_client_that_does_not_read_takes_bounded_memory",
         ),
         limit(
             "connections",
             http::MAX_CONNECTIONS,
             "further ones wait to be accepted",
-            "more_connections_than_places_are_all_answered",
+            "a_crowd_is_served_in_the_end",
         ),
         limit(
             "a request's head",
             seconds(http::HEADER_TIMEOUT),
             "the connection is closed",
-            "a_slow_head_is_cut",
+            "limits_of_ten_seconds_hold",
         ),
         limit(
             "an idle connection",
             seconds(http::IDLE_TIMEOUT),
             "the connection is closed",
-            "a_slow_head_is_cut",
+            "an_idle_connection_lasts_a_minute",
         ),
         limit(
             "progress events queued for one call",
             http::PROGRESS_QUEUE,
             "progress is dropped",
-            "progress_is_streamed_before_the_answer",
+            "progress_beyond_the_queue_is_dropped",
         ),
         limit(
             "running calls after the end of input or a signal",
             seconds(stdio::PATIENCE),
             "they are cut, recorded and answered",
-            "an_endless_call_is_cut_at_the_end_of_input",
+            "limits_of_ten_seconds_hold",
         ),
     ]
 }
@@ -152,7 +152,7 @@ fn answer_limits() -> Vec<Limit> {
             "bytes of a cause",
             CAUSE_MAX_BYTES,
             "cut with a marker",
-            "every_cause_fits_its_bounds",
+            "a_cause_of_any_size_stays_within_its_bound",
         ),
     ]
 }

@@ -384,3 +384,23 @@ fn weighs_nothing(parameter: &str) -> bool {
         .and_then(|(_, weight)| weight.trim().parse::<f32>().ok())
         .is_some_and(|weight| weight == 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_beyond_the_queue_is_dropped() {
+        let (sink, mut events) = mpsc::channel(PROGRESS_QUEUE);
+        let sink = Eventual(sink);
+        for _ in 0..PROGRESS_QUEUE * 2 {
+            sink.report("{}".into());
+        }
+        drop(sink);
+        let mut kept = 0;
+        while events.try_recv().is_ok() {
+            kept += 1;
+        }
+        assert_eq!(kept, PROGRESS_QUEUE);
+    }
+}
