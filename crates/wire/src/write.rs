@@ -1,6 +1,6 @@
 //! Answers as bytes: fixed member order, the caller's own id, one line.
 
-use candor_fault::{Answer, ErrorBody, to_json};
+use candor_fault::{Answer, ErrorBody};
 use candor_street::Era;
 
 /// Appends the answer to `out` and gives the HTTP status that goes with it.
@@ -40,9 +40,10 @@ fn write_result(out: &mut Vec<u8>, era: Era, result: &str) {
 
 fn write_error(out: &mut Vec<u8>, error: &ErrorBody) {
     out.extend_from_slice(br#","error":{"code":"#);
-    out.extend_from_slice(error.code.to_string().as_bytes());
+    // Numbers and texts can always be written into memory.
+    let _ = serde_json::to_writer(&mut *out, &error.code);
     out.extend_from_slice(br#","message":"#);
-    out.extend_from_slice(to_json(&error.message).as_bytes());
+    let _ = serde_json::to_writer(&mut *out, &error.message);
     if let Some(data) = &error.data {
         out.extend_from_slice(br#","data":"#);
         out.extend_from_slice(data.as_bytes());

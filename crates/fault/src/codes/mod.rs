@@ -27,10 +27,9 @@ pub fn find(key: &str) -> Vec<&'static Row> {
         Some((section, code)) => (Some(section), code),
         None => (None, key),
     };
-    let rows = all().into_iter().flat_map(|(_, rows)| rows);
-    let wanted = |row: &&Row| {
-        section.is_none_or(|section| section.eq_ignore_ascii_case(row.dialect))
-            && (row.name.eq_ignore_ascii_case(code) || row.code.reads(code))
-    };
-    rows.filter(wanted).collect()
+    let sections = all()
+        .into_iter()
+        .filter(|(own, _)| section.is_none_or(|section| section.eq_ignore_ascii_case(own)));
+    let wanted = |row: &&Row| row.name.eq_ignore_ascii_case(code) || row.code.reads(code);
+    sections.flat_map(|(_, rows)| rows).filter(wanted).collect()
 }

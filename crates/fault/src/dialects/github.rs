@@ -4,6 +4,7 @@ use super::result::{self, ToolResult};
 use super::wire::Wire;
 use crate::bound::bounded;
 use crate::codes::github::{self as codes, Code};
+use crate::json::to_json_of_length;
 use crate::{
     Answer, CUT, CallFacts, Dialect, ErrorBody, Fault, FiveAnswers, Form, Output, Refusal, Retry,
     Shown, Timestamp, Violation, Violations, iso_millis, sentence, to_json,
@@ -144,6 +145,9 @@ fn validation_message(violations: &Violations) -> String {
     message
 }
 
+/// How long `data` is as a rule.
+const USUAL_DATA: usize = 512;
+
 /// Message and `data` of a failure.
 fn said(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String, String) {
     let violations = fault.violations();
@@ -154,7 +158,10 @@ fn said(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String, String) {
             facts: fault.facts().within_bounds(),
             fault: fault.five(),
         };
-        return (fault.message().to_owned(), to_json(&data));
+        return (
+            fault.message().to_owned(),
+            to_json_of_length(&data, USUAL_DATA),
+        );
     }
     let data = InvalidData {
         tool,
