@@ -5,9 +5,11 @@ use axum::body::Body;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Dialect, Fault, Refusal};
+use futures_util::FutureExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -74,7 +76,12 @@ impl Room {
         if announced.is_some_and(|length: u64| length > MAX_BODY as u64) {
             return Err(too_large("the body is too large"));
         }
-        match tokio::time::timeout(BODY_TIMEOUT, self.collect(body)).await {
+        let mut reading = pin!(self.collect(body));
+        // A small body is there together with its head: then no timer is needed.
+        if let Some(held) = reading.as_mut().now_or_never() {
+            return held;
+        }
+        match tokio::time::timeout(BODY_TIMEOUT, reading).await {
             Ok(held) => held,
             Err(_) => Err(Wire::invalid_request("the body took too long")
                 .knowing(|facts| facts.status = Some(408))),

@@ -15,7 +15,7 @@ use candor_street::{CancellationToken, MetricsHub, Server};
 use futures_util::future::{BoxFuture, join_all};
 use hyper::Request;
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -228,7 +228,7 @@ fn connection(
         }
     });
     hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE_TIMEOUT)
+        // The stream keeps the time itself.
+        .header_read_timeout(None)
         .serve_connection(TokioIo::new(stream), service)
 }

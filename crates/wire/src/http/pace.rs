@@ -1,7 +1,8 @@
-//! A connection that must finish a request's head once it has begun one. The HTTP library has one
-//! timer for waiting and for the head together; waiting may be long, a head may not.
+//! A connection that may be idle for long, but must finish a request's head soon once it has begun
+//! one. The HTTP library has one limit for both, and makes a timer for every request; this makes one
+//! for every connection.
 
-use super::listen::HEADER_TIMEOUT;
+use super::listen::{HEADER_TIMEOUT, IDLE_TIMEOUT};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,8 +30,18 @@ impl Busy {
 pub(super) struct Paced {
     stream: TcpStream,
     busy: Busy,
-    begun: Option<Instant>,
+    since: Since,
+    /// Rings at the deadline or before it, and is set anew only when it has rung.
     timer: Option<Pin<Box<Sleep>>>,
+}
+
+/// What the peer is waited for, and since when.
+#[derive(Clone, Copy)]
+enum Since {
+    /// A request; the first look at an idle connection sets the time.
+    Idle(Option<Instant>),
+    /// The rest of a head.
+    Begun(Instant),
 }
 
 impl Paced {
@@ -38,21 +49,36 @@ impl Paced {
         Paced {
             stream,
             busy,
-            begun: None,
+            since: Since::Idle(None),
             timer: None,
         }
     }
 
-    /// Ready with an error once a head has taken too long.
+    /// Ready with an error once the peer has taken too long.
     fn too_slow(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(begun) = self.begun else {
-            return Poll::Pending;
+        let deadline = match &mut self.since {
+            Since::Idle(since) => *since.get_or_insert_with(Instant::now) + IDLE_TIMEOUT,
+            Since::Begun(since) => *since + HEADER_TIMEOUT,
         };
         let timer = self
             .timer
-            .get_or_insert_with(|| Box::pin(sleep_until(begun + HEADER_TIMEOUT)));
-        ready!(timer.as_mut().poll(cx));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            .get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if timer.deadline() > deadline {
+            timer.as_mut().reset(deadline);
+        }
+        loop {
+            ready!(timer.as_mut().poll(cx));
+            if timer.deadline() >= deadline {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            // It was set for an earlier request.
+            timer.as_mut().reset(deadline);
+        }
+    }
+
+    /// A request is being answered: the next one is waited for from now on.
+    fn answered(&mut self) {
+        self.since = Since::Idle(None);
     }
 }
 
@@ -63,13 +89,15 @@ impl AsyncRead for Paced {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.busy.is() {
-            (self.begun, self.timer) = (None, None);
+            self.answered();
             return Pin::new(&mut self.stream).poll_read(cx, buffer);
         }
         match Pin::new(&mut self.stream).poll_read(cx, buffer) {
             Poll::Pending => self.too_slow(cx),
             ready => {
-                self.begun.get_or_insert_with(Instant::now);
+                if let Since::Idle(_) = self.since {
+                    self.since = Since::Begun(Instant::now());
+                }
                 ready
             }
         }
@@ -83,7 +111,7 @@ impl AsyncWrite for Paced {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         // Whatever was read before an answer belongs to the request that is answered.
-        (self.begun, self.timer) = (None, None);
+        self.answered();
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
@@ -104,7 +132,68 @@ impl AsyncWrite for Paced {
         cx: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        (self.begun, self.timer) = (None, None);
+        self.answered();
         Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::time::timeout;
+
+    async fn pair() -> (Paced, Busy, TcpStream) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let peer = TcpStream::connect(listener.local_addr().unwrap());
+        let (peer, accepted) = tokio::join!(peer, listener.accept());
+        let busy = Busy::default();
+        let paced = Paced::new(accepted.unwrap().0, busy.clone());
+        (paced, busy, peer.unwrap())
+    }
+
+    /// How long it takes until reading fails.
+    async fn patience(paced: &mut Paced) -> Duration {
+        let started = Instant::now();
+        let error = paced.read(&mut [0; 64]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        started.elapsed()
+    }
+
+    fn about(wanted: Duration, measured: Duration) -> bool {
+        measured >= wanted && measured < wanted + Duration::from_millis(100)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_may_be_idle_for_a_while() {
+        let (mut paced, _busy, _peer) = pair().await;
+        assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_has_begun_must_end_soon() {
+        let (mut paced, _busy, mut peer) = pair().await;
+        let waited = Duration::from_secs(40);
+        assert!(timeout(waited, paced.read_u8()).await.is_err());
+        peer.write_all(b"P").await.unwrap();
+        assert_eq!(paced.read_u8().await.unwrap(), b'P');
+        assert!(about(HEADER_TIMEOUT, patience(&mut paced).await));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_an_answer_the_wait_begins_anew() {
+        let (mut paced, busy, _peer) = pair().await;
+        let waited = Duration::from_secs(40);
+        assert!(timeout(waited, paced.read_u8()).await.is_err());
+        paced.write_all(b"HTTP").await.unwrap();
+        assert!(timeout(waited, paced.read_u8()).await.is_err());
+        // While a request is worked on, nobody waits for the peer.
+        busy.set(true);
+        let long = 2 * IDLE_TIMEOUT;
+        assert!(timeout(long, paced.read_u8()).await.is_err());
+        busy.set(false);
+        assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
     }
 }
