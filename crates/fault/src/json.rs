@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// The compact JSON text of a value of ours. Plain data always has one; `null` stands for a value
 /// that has none, so that answering can never fail.
@@ -17,6 +18,11 @@ pub(crate) fn to_json_of_length<T: Serialize + ?Sized>(value: &T, length: usize)
         Ok(()) => String::from_utf8(text).unwrap_or_else(|_| String::from("null")),
         Err(_) => String::from("null"),
     }
+}
+
+/// As [`to_json`], to be written into other values without looking at it again.
+pub(crate) fn to_raw_json<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
+    to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// UTC with milliseconds and `Z`: `2025-10-12T15:49:21.049Z`.

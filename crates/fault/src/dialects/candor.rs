@@ -2,6 +2,7 @@
 
 use super::result::{self, ToolResult};
 use crate::codes::candor as core;
+use crate::json::to_raw_json;
 use crate::{
     Answer, CallFacts, Code, CodeValue, Dialect, Fault, FiveAnswers, Output, Refusal, Retry, Row,
     Timestamp, Violation, sentence, to_json,
@@ -16,7 +17,7 @@ pub struct Candor<C>(PhantomData<C>);
 
 #[derive(Serialize)]
 struct Structured<'a> {
-    error: &'a ErrorObject<'a>,
+    error: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -89,19 +90,20 @@ impl<C: Code> Dialect for Candor<C> {
 
     fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
         let violations = fault.violations();
-        let error = ErrorObject {
+        // Written once: it stands in the answer three times.
+        let error = to_raw_json(&ErrorObject {
             code: fault.row().code,
             message: fault.message(),
             fault: fault.five(),
             violations: violations.shown().iter().map(entry).collect(),
             violations_omitted: Some(violations.omitted()).filter(|more| *more > 0),
-        };
+        });
         let structured = Structured { error: &error };
         let text = format!("{}\n{}", sentence(fault), to_json(&structured));
         let mut result = ToolResult::text(&text);
         result.structured = Some(&structured);
         result.is_error = true;
-        result.meta.error = Some(&error);
+        result.meta.error = Some(&*error);
         result.meta.receipt = call.receipt;
         result.answer()
     }

@@ -62,8 +62,8 @@ impl<'a, S: Serialize, E: Serialize> ToolResult<'a, S, E> {
     }
 
     pub(super) fn answer(self) -> Answer {
-        // The text comes once escaped and, where there is one, once more as an object.
-        let length = 2 * self.content[0].text.len() + 256;
+        // Escaped, and as an object in up to two more places.
+        let length = 3 * self.content[0].text.len() + 256;
         Answer::Result(to_json_of_length(&self, length).into())
     }
 }
