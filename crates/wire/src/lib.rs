@@ -7,6 +7,7 @@
 
 pub mod http;
 mod listing;
+mod mirror;
 mod read;
 mod revision;
 mod scan;

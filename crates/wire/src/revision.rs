@@ -1,5 +1,6 @@
 //! Which revision of the protocol a request is written in, from its headers and its `_meta`.
 
+use crate::mirror::meant;
 use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, Shown};
@@ -93,10 +94,8 @@ impl Facts<'_> {
         match (name, headers.name) {
             (None, _) => Ok(()),
             (Some(_), None) => Err(mismatch("Mcp-Name is missing")),
-            (Some(name), Some(header)) if name != header => {
-                Err(mismatch("Mcp-Name is not the body's"))
-            }
-            (Some(_), Some(_)) => Ok(()),
+            (Some(name), Some(header)) if meant(header).as_deref() == Some(name) => Ok(()),
+            (Some(_), Some(_)) => Err(mismatch("Mcp-Name is not the body's")),
         }
     }
 

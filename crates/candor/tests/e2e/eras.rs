@@ -343,6 +343,22 @@ fn headers_mirror_the_body_in_the_stateless_era() {
         no_method
     );
 
+    // A name that no header can hold, or that looks like a written one, is written in Base64.
+    let plain = ("Mcp-Name", "=?base64?dGVzdF9zaW1wbGVfdGV4dA==?=");
+    fine(ask(&text, &[new, call, plain]));
+    for broken in [
+        "=?base64?dGVzdF9zaW1wbGVfdGV4dA?=",
+        "=?base64?dGVzdF9zaW1wbGVfdGV4d!==?=",
+    ] {
+        assert_eq!(ask(&text, &[new, call, ("Mcp-Name", broken)]), odd_name);
+    }
+    let accented = stateless_call("1", "\u{e9}", "{}");
+    let unknown_name = error("1", -32602, "Unknown tool: \u{e9}");
+    for shown in ["=?base64?w6k=?=", "\u{e9}"] {
+        let wanted = (200, unknown_name.clone());
+        assert_eq!(ask(&accented, &[new, call, ("Mcp-Name", shown)]), wanted);
+    }
+
     // What the headers cannot mirror is judged by the body.
     let nameless = request("1", "tools/call", &params);
     let missing = error("1", -32602, "Invalid params: params.name is missing");
