@@ -1,6 +1,7 @@
 //! A connection that may be idle for long, but must finish a request's head soon once it has begun
-//! one. The HTTP library has one limit for both, and makes a timer for every request; this makes one
-//! for every connection.
+//! one, and must take its answers. The HTTP library has one limit for waiting and for the head, makes
+//! a timer for every request, and has none for a peer that does not read; this makes one timer for
+//! every connection.
 
 use super::listen::{HEADER_TIMEOUT, IDLE_TIMEOUT};
 use std::io;
@@ -33,6 +34,7 @@ pub(super) struct Paced {
     since: Since,
     /// Rings at the deadline or before it, and is set anew only when it has rung.
     timer: Option<Pin<Box<Sleep>>>,
+    unread: Option<Pin<Box<Sleep>>>,
 }
 
 /// What the peer is waited for, and since when.
@@ -51,6 +53,7 @@ impl Paced {
             busy,
             since: Since::Idle(None),
             timer: None,
+            unread: None,
         }
     }
 
@@ -79,6 +82,24 @@ impl Paced {
     /// A request is being answered: the next one is waited for from now on.
     fn answered(&mut self) {
         self.since = Since::Idle(None);
+    }
+}
+
+impl Paced {
+    /// What a write came to, or an error once the peer has read nothing for as long as a connection
+    /// may be idle.
+    fn taken<T>(
+        &mut self,
+        written: Poll<io::Result<T>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.unread = None;
+            return written;
+        }
+        let begin = || Box::pin(sleep_until(Instant::now() + IDLE_TIMEOUT));
+        ready!(self.unread.get_or_insert_with(begin).as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -112,7 +133,8 @@ impl AsyncWrite for Paced {
     ) -> Poll<io::Result<usize>> {
         // Whatever was read before an answer belongs to the request that is answered.
         self.answered();
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.taken(written, cx)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -133,7 +155,8 @@ impl AsyncWrite for Paced {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.answered();
-        Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, pieces);
+        self.taken(written, cx)
     }
 }
 
@@ -195,5 +218,19 @@ mod tests {
         assert!(timeout(long, paced.read_u8()).await.is_err());
         busy.set(false);
         assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_does_not_read_is_given_up() {
+        let (mut paced, _busy, _peer) = pair().await;
+        tokio::time::pause();
+        let started = Instant::now();
+        let error = loop {
+            if let Err(error) = paced.write_all(&[0; 65_536]).await {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(started.elapsed() >= IDLE_TIMEOUT);
     }
 }
