@@ -102,7 +102,7 @@ fn transport_limits() -> Vec<Limit> {
             "an idle connection",
             seconds(http::IDLE_TIMEOUT),
             "the connection is closed",
-            "an_idle_connection_lasts_a_minute",
+            "a_connection_may_be_idle_for_a_while",
         ),
         limit(
             "progress events queued for one call",

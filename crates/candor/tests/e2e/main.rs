@@ -10,7 +10,6 @@ mod connections;
 mod dialects;
 mod ending;
 mod eras;
-mod idle;
 mod in_flight;
 mod limits;
 mod messages;

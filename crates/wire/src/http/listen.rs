@@ -221,11 +221,7 @@ fn connection(
         request.extensions_mut().insert(ConnectInfo(peer));
         busy.set(true);
         let (answer, busy) = (router.clone().call(request), busy.clone());
-        async move {
-            let answer = answer.await;
-            busy.set(false);
-            answer
-        }
+        async move { answer.await.map(|answer| busy.until_sent(answer)) }
     });
     hyper::server::conn::http1::Builder::new()
         // The stream keeps the time itself.

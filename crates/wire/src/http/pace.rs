@@ -4,6 +4,10 @@
 //! every connection.
 
 use super::listen::{HEADER_TIMEOUT, IDLE_TIMEOUT};
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,6 +28,42 @@ impl Busy {
 
     fn is(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Busy {
+    /// The answer of a request. One whose body is still being made keeps the connection busy to its
+    /// end: between two events there may be any time.
+    pub(super) fn until_sent(self, answer: Response) -> Response {
+        if answer.body().size_hint().exact().is_some() {
+            self.set(false);
+            return answer;
+        }
+        answer.map(|body| Body::new(Sending { body, busy: self }))
+    }
+}
+
+/// A body whose connection is busy as long as there is more of it.
+struct Sending {
+    body: Body,
+    busy: Busy,
+}
+
+impl HttpBody for Sending {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.busy.set(false);
     }
 }
 
@@ -218,6 +258,23 @@ mod tests {
         assert!(timeout(long, paced.read_u8()).await.is_err());
         busy.set(false);
         assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_of_events_may_pause_for_long() {
+        let (mut paced, busy, _peer) = pair().await;
+        busy.set(true);
+        let events = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
+        let sending = busy
+            .clone()
+            .until_sent(Response::new(Body::from_stream(events)));
+        let hour = Duration::from_secs(3600);
+        assert!(timeout(hour, paced.read(&mut [0; 64])).await.is_err());
+        drop(sending);
+        assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
+        busy.set(true);
+        busy.clone().until_sent(Response::new(Body::from("whole")));
+        assert!(!busy.is());
     }
 
     #[tokio::test]
