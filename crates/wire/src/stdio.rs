@@ -6,7 +6,7 @@ use crate::read::{Ask, Called, Inbound, id_in_flight, id_key, read, too_large};
 use crate::revision::Facts;
 use crate::write::{write, write_notification};
 use candor_fault::dialects::Wire;
-use candor_fault::{Answer, Fault};
+use candor_fault::{Answer, Dialect, Fault, Refusal};
 use candor_street::{
     Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server, Waiting,
 };
@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -24,7 +25,7 @@ use tokio::time::Instant;
 /// How long a line may be.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// How many calls may wait at once, and how many refusals; then no further line is read.
+/// How many calls may wait at once, and how many refusals; then no further line is read for a while.
 pub const MAX_WAITING: usize = 1024;
 
 /// How many answers of waiting calls may wait for a client that does not read.
@@ -32,6 +33,9 @@ pub const MAX_QUEUED: usize = 256;
 
 /// How long running calls have after the end of stdin, or after a signal.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a client is told to wait when the server is at capacity.
+const BUSY: Duration = Duration::from_secs(1);
 
 /// How long the answers of cut calls have to leave.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -51,10 +55,12 @@ pub async fn serve<S: Server>(
     let output: Output = Arc::new(Mutex::new(Box::new(output)));
     let (late, queue) = mpsc::channel(MAX_QUEUED);
     let link = Arc::new(Link {
+        output: Arc::clone(&output),
         listing: Listing::new(&desk),
         desk: Arc::clone(&desk),
         late,
         waiting: Arc::new(Semaphore::new(MAX_WAITING)),
+        stuck: AtomicBool::new(false),
         refusing: Arc::new(Semaphore::new(MAX_WAITING)),
         flights: Mutex::new(HashMap::new()),
         client: Mutex::new(Client::default()),
@@ -99,10 +105,13 @@ pub async fn serve<S: Server>(
 
 /// One connection.
 struct Link<S: Server> {
+    output: Output,
     desk: Arc<Desk<S>>,
     listing: Listing,
     late: mpsc::Sender<Late>,
     waiting: Arc<Semaphore>,
+    /// Whether waiting for a place was in vain, and none has been free since.
+    stuck: AtomicBool,
     /// Refusals that wait for their record; they do not wait for calls.
     refusing: Arc<Semaphore>,
     flights: Mutex<HashMap<String, CancellationToken>>,
@@ -110,6 +119,15 @@ struct Link<S: Server> {
     /// Held while lines that were read together are taken and answered.
     turn: AsyncMutex<()>,
     stop: CancellationToken,
+}
+
+/// What asking for a place comes to.
+enum Place {
+    Taken(OwnedSemaphorePermit),
+    /// All of them have been taken for long.
+    Full,
+    /// The connection ends.
+    Ended,
 }
 
 /// What the second thread writes.
@@ -328,7 +346,7 @@ impl<S: Server> Link<S> {
         answers: &mut Vec<u8>,
         handle: &Handle,
     ) -> ControlFlow<()> {
-        let Some(place) = self.place(&self.refusing, handle) else {
+        let Some(place) = self.place_for_refusal(handle) else {
             return ControlFlow::Break(());
         };
         match self.desk.begin_refusal(fault) {
@@ -352,8 +370,13 @@ impl<S: Server> Link<S> {
         answers: &mut Vec<u8>,
         handle: &Handle,
     ) -> ControlFlow<()> {
-        let Some(place) = self.place(&self.waiting, handle) else {
-            return ControlFlow::Break(());
+        let place = match self.place_for_call(answers, handle) {
+            Place::Taken(place) => place,
+            Place::Ended => return ControlFlow::Break(()),
+            Place::Full => {
+                let full = Wire::adopt(Refusal::Limited { after: BUSY });
+                return self.refuse(id, era, full, answers, handle);
+            }
         };
         let cancel = CancellationToken::new();
         let reports = called.progress.is_some();
@@ -391,14 +414,50 @@ impl<S: Server> Link<S> {
         });
     }
 
-    /// A place among those who wait; nothing where the connection ends before there is one.
-    fn place(&self, places: &Arc<Semaphore>, handle: &Handle) -> Option<OwnedSemaphorePermit> {
-        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+    /// A place for a call. Calls that took all of them and do not end must not keep the client from
+    /// cancelling one, nor the end of the input from being seen: after a while further ones are
+    /// refused. Where it is the client that does not read, it is waited for.
+    fn place_for_call(&self, answers: &mut Vec<u8>, handle: &Handle) -> Place {
+        if let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() {
+            self.stuck.store(false, Ordering::Relaxed);
+            return Place::Taken(place);
+        }
+        // What is ready must not wait with this thread.
+        if write_out(&self.output, answers).is_err() {
+            return Place::Ended;
+        }
+        answers.clear();
+        let is_read = || self.late.capacity() > 0;
+        handle.block_on(async {
+            loop {
+                let patience = match self.stuck.load(Ordering::Relaxed) && is_read() {
+                    true => Duration::ZERO,
+                    false => PATIENCE,
+                };
+                tokio::select! {
+                    biased;
+                    () = self.stop.cancelled() => return Place::Ended,
+                    place = Arc::clone(&self.waiting).acquire_owned() => {
+                        return place.map_or(Place::Ended, Place::Taken);
+                    }
+                    () = tokio::time::sleep(patience) => {}
+                }
+                if is_read() {
+                    self.stuck.store(true, Ordering::Relaxed);
+                    return Place::Full;
+                }
+            }
+        })
+    }
+
+    /// A place for a refusal; nothing where the connection ends before there is one.
+    fn place_for_refusal(&self, handle: &Handle) -> Option<OwnedSemaphorePermit> {
+        if let Ok(place) = Arc::clone(&self.refusing).try_acquire_owned() {
             return Some(place);
         }
         handle.block_on(async {
             tokio::select! {
-                place = Arc::clone(places).acquire_owned() => place.ok(),
+                place = Arc::clone(&self.refusing).acquire_owned() => place.ok(),
                 () = self.stop.cancelled() => None,
             }
         })

@@ -1,7 +1,7 @@
 //! How a server ends: at the end of its input, on a signal, with calls running, and in front of a
 //! client that does not read.
 
-use crate::messages::{call, parsed, result, stateless_call, stateless_headers};
+use crate::messages::{call, error, parsed, result, stateless_call, stateless_headers};
 use crate::servers::{CANDOR, CROWD, http, settle, stdio, until};
 use candor_testkit::{Connection, Exit, Http, Process};
 use std::io::{Read, Write};
@@ -197,6 +197,8 @@ fn limits_of_ten_seconds_hold() {
         scope.spawn(endless_request);
         scope.spawn(unread_answers);
         scope.spawn(slow_head);
+        scope.spawn(full_house_on_stdio);
+        scope.spawn(slow_reader);
         scope.spawn(outlived_request);
     });
 }
@@ -326,4 +328,52 @@ fn slow_head() {
     // One that has not begun yet may still take its time.
     fine.send(server.request("POST", br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, &[]));
     assert_eq!(fine.response().status, 200);
+}
+
+/// More calls than may wait, none of which ends: what can be answered is, the next call is refused after
+/// a while, and a cancel and the end of the input are still heard.
+fn full_house_on_stdio() {
+    let mut server = stdio(&[]);
+    let echo = |id: &str| call(id, "echo", r#"{"text":"x"}"#);
+    let mut all: Vec<_> = (0..1024)
+        .map(|id| call(&id.to_string(), "hang", "{}"))
+        .collect();
+    all.push(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#.to_owned());
+    all.push(echo("\"e\""));
+    let start = Instant::now();
+    server.send(all.join("\n") + "\n");
+    assert_eq!(server.line(), Some(result("\"p\"", "{}")));
+    assert!(start.elapsed() < PATIENCE);
+    let full = "Internal error: the server is at capacity";
+    assert_eq!(server.line(), Some(error("\"e\"", -32603, full)));
+    assert!(start.elapsed() >= PATIENCE);
+    // Its place is free when the cancelled call has ended.
+    server.send_line(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}"#,
+    );
+    until(|| {
+        let answer = parsed(&server.ask(echo("\"f\"")));
+        answer.get("result").cloned()
+    });
+    for id in 1..1024 {
+        server.send_line(format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        ));
+    }
+    assert_eq!(server.end(), (vec![], Exit::Code(0)));
+}
+
+/// A client that does not read for long is waited for: none of its calls is refused.
+fn slow_reader() {
+    let mut server = stdio(&[]);
+    for id in 0..4_000 {
+        server.send_line(call(&id.to_string(), "hang", r#"{"ms":1}"#));
+    }
+    let waited = PATIENCE + Duration::from_secs(1);
+    assert_eq!(server.process().exit_within(waited), None);
+    let (lines, exit) = server.end();
+    assert_eq!((lines.len(), exit), (4_000, Exit::Code(0)));
+    for line in &lines {
+        assert!(line.contains(r#""hung_ms":1"#), "{line}");
+    }
 }
