@@ -94,6 +94,19 @@ pub(crate) fn ratios(all: &[Series]) -> Vec<Bar> {
     PROMISES.iter().filter_map(bar).collect()
 }
 
+/// How many times faster candor is than the other build of it, case by case.
+pub(crate) fn gains(all: &[Series]) -> Vec<(String, Spread)> {
+    let own = all.iter().filter(|series| series.server == CANDOR);
+    let gain = |own: &Series| {
+        let other = all.iter().find(|other| {
+            other.server == BESIDE && other.transport == own.transport && other.case == own.case
+        })?;
+        let what = format!("{}, {}", own.transport, own.case.name());
+        Some((what, other.behind(own)?))
+    };
+    own.filter_map(gain).collect()
+}
+
 /// The bar on the start.
 pub(crate) fn startup(millis: Spread) -> Bar {
     Bar::new("start to first answer".into(), 50.0, "ms", millis)
@@ -144,6 +157,19 @@ mod tests {
             .map(|bar| (bar.measured.median, bar.met))
             .collect();
         assert_eq!(seen, [(1.7, true), (1.25, false)]);
+    }
+
+    #[test]
+    fn a_gain_is_what_the_other_build_is_behind() {
+        let all = [
+            series(HTTP, CANDOR, Case::Success, 150.0),
+            series(STDIO, BESIDE, Case::Success, 10.0),
+            series(HTTP, BESIDE, Case::Success, 100.0),
+        ];
+        let gains = gains(&all);
+        assert_eq!(gains.len(), 1);
+        assert_eq!(gains[0].0, "http, success");
+        assert_eq!(gains[0].1.median, 1.5);
     }
 
     #[test]

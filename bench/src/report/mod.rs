@@ -51,6 +51,16 @@ impl Report {
         self.series.iter().filter_map(figures).collect()
     }
 
+    /// The rows of the table that compares two builds.
+    fn gains(&self) -> Vec<[String; 3]> {
+        let gains = bars::gains(&self.series).into_iter();
+        let row = |(what, gain): (String, Spread)| {
+            let spread = format!("{:.2}–{:.2}", gain.low, gain.high);
+            [what, format!("{:.2}×", gain.median), spread]
+        };
+        gains.map(row).collect()
+    }
+
     /// The rows of the table of bars.
     fn verdicts(&self) -> Vec<[String; 5]> {
         self.bars.iter().map(verdict).collect()
@@ -68,6 +78,8 @@ const FIGURES: [&str; 7] = [
 ];
 
 const VERDICTS: [&str; 5] = ["bar", "limit", "median", "spread", "met"];
+
+const GAINS: [&str; 3] = ["call", "faster than the build beside", "spread"];
 
 fn figures(series: &Series) -> Option<[String; 7]> {
     let speed = series.spread(|round| round.per_second)?;

@@ -20,6 +20,7 @@ fn text(report: &Report) -> String {
          ## Figures\n\n{figures}\n\
          ## Where they come from\n\n\
          | | |\n|---|---|\n\
+         | command | `cargo xtask bench --write docs/benchmarks.md` |\n\
          | version | {} |\n\
          | date | {} |\n\
          | machine | {} cores, {}, {:.1} GB of memory |\n\
@@ -50,23 +51,28 @@ fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
 const READING: &str = "\
 ## How to read them
 
-**Bars are ratios.** A number of requests a second says something about one machine on one day. How many \
-times slower a server is than the barest program that could do its work says something about the \
-server. So every figure is measured beside that program, in turns, in one run: each round measures \
-every call on every server, a ratio is taken within each round, and the bar is on the median of the \
-ratios. The spread goes from the lowest to the highest round; where it is wide, something else used \
-the machine. Nothing is pinned to a core and no priority is raised.
+**Bars are ratios.** A number of requests a second says something about one machine on one day. How \
+many times slower a server is than the barest program that could do its work says something about \
+the server. So every figure is measured beside that program, in turns, in one run: each round \
+measures every call on every server, a ratio is taken within each round, and the bar is on the median \
+of the ratios. The spread goes from the lowest to the highest round; where it is wide, something else \
+used the machine. Nothing is pinned to a core and no priority is raised.
 
-**What *bare* is.** On stdio: one tokio task that reads a line from a pipe, parses it into raw values, \
-echoes its parameters, and flushes when its buffer is empty. Over HTTP: an axum handler that parses \
-and echoes in the same way. Both check nothing: no duplicate names, no depth, no schema, no deadline, \
-no cancellation, no record, no metrics, no panic.
+**What *bare* is.** On stdio: one tokio task that reads a line from tokio's stdin, parses it into raw \
+values, echoes its parameters, and flushes to tokio's stdout when its buffer is empty. Over HTTP: an \
+axum handler that parses and echoes in the same way. Both check nothing: no duplicate names, no depth, \
+no schema, no deadline, no cancellation, no record, no metrics, no panic.
 
-**What *candor* is.** `candor playground`, the program as it is released, with everything on. *success* \
-calls `echo`; *github −32002* and *github −32602* fail in the dialect of the GitHub tools; *wrong \
-arguments* are refused by the schema of `echo` and explained in the neutral dialect, which says \
-everything three times (for a model, for a program, for a strict client), so its answer is the longest. \
-There is no bar on it.
+**What *bare, pipes* is.** The same loop straight on the two pipes. tokio hands every read and write \
+of stdin and stdout to another thread, which costs more than the parsing; candor reads with a thread \
+of its own instead, and part of its speed beside *bare* comes from there. This loop shows the rest: \
+the least that any program in this language could need. There is no bar on it.
+
+**What *candor* is.** `candor playground`, the program as it is released, with everything on. \
+*success* calls `echo`; *github −32002* and *github −32602* fail in the dialect of the GitHub tools; \
+*wrong arguments* are refused by the schema of `echo` and explained in the neutral dialect, which says \
+everything three times (for a model, for a program, for a strict client), so its answer is the \
+longest. There is no bar on it.
 
 **Load.** On stdio 32 requests are in flight on one connection: a thread writes as many new ones as \
 answers came. Over HTTP 16 connections stay open, one request at a time on each. Every answer is \
@@ -78,4 +84,7 @@ else the machine does.
 **Start** is the time from starting the process to its first answer on stdio, the median of 20. \
 **Memory** is the highest resident size over all rounds; the lower end of its spread is the size after \
 the last one.
+
+To compare two builds of candor, keep the older executable and run `cargo xtask bench --beside FILE`: \
+both are measured in the same rounds.
 ";

@@ -1,6 +1,6 @@
 //! The report on the terminal, and what is going on until there is one.
 
-use super::{FIGURES, Report, VERDICTS};
+use super::{FIGURES, GAINS, Report, VERDICTS};
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 
@@ -8,7 +8,7 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const HEAD: Style = Style::new().bold();
 
-/// Prints both tables.
+/// Prints the tables.
 pub(crate) fn print(report: &Report) {
     let machine = &report.machine;
     anstream::println!(
@@ -21,6 +21,10 @@ pub(crate) fn print(report: &Report) {
     );
     if !report.series.is_empty() {
         table(&FIGURES, &report.figures());
+    }
+    let gains = report.gains();
+    if !gains.is_empty() {
+        table(&GAINS, &gains);
     }
     table(&VERDICTS, &report.verdicts());
 }
