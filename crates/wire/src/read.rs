@@ -8,6 +8,7 @@ use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, Shown};
 use candor_street::Era;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The id of an answer to what has no readable id.
@@ -406,4 +407,9 @@ fn call<'a>(
 pub(crate) fn id_in_flight() -> Fault<Wire> {
     let said = Shown::from("Invalid Request: ").then("this id is in flight already");
     codes::InvalidRequest.fault().saying(said)
+}
+
+/// A scanned text as a raw value of its own.
+pub(crate) fn raw(text: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(text.to_owned()).ok()
 }

@@ -2,25 +2,21 @@
 
 use super::admit::Admission;
 use super::body::{Held, Room, Share};
+use super::events::{Events, Hangup};
 use super::respond;
 use crate::listing::Listing;
-use crate::read::{Ask, Called, Inbound, read};
+use crate::read::{Ask, Called, Inbound, raw, read};
 use crate::revision::{Facts, Headers};
-use crate::stdio::raw;
-use crate::write::{write, write_notification};
+use crate::write::write_notification;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
-use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server, Waiting,
-};
-use futures_util::stream;
+use candor_street::{Call, Client, Desk, Era, Peer, Progress, ProgressSink, Server, Waiting};
 use hyper::header::{ACCEPT, HeaderName};
 use hyper::{HeaderMap, Method, Request};
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -198,89 +194,6 @@ impl<S: Server> Endpoint<S> {
     }
 }
 
-/// Progress events, then the answer, then the end.
-struct Events {
-    first: Option<Bytes>,
-    progress: mpsc::Receiver<Bytes>,
-    answer: Option<Result<oneshot::Receiver<Answer>, Answer>>,
-    hangup: Hangup,
-    id: String,
-    era: Era,
-}
-
-impl Events {
-    fn stream(
-        first: Option<Bytes>,
-        progress: mpsc::Receiver<Bytes>,
-        answer: Result<oneshot::Receiver<Answer>, Answer>,
-        hangup: Hangup,
-        id: String,
-        era: Era,
-    ) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
-        let events = Events {
-            first,
-            progress,
-            answer: Some(answer),
-            hangup,
-            id,
-            era,
-        };
-        stream::unfold(events, |mut events| async move {
-            let next = events.next().await?;
-            Some((Ok(next), events))
-        })
-    }
-
-    async fn next(&mut self) -> Option<Bytes> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
-        // All progress is sent before the answer: its sender is gone once the call has ended.
-        if let Some(more) = self.progress.recv().await {
-            return Some(more);
-        }
-        let answer = match self.answer.take()? {
-            Ok(receiver) => arrived(receiver).await,
-            Err(answer) => answer,
-        };
-        self.hangup.disarm_now();
-        let mut message = Vec::new();
-        write(&mut message, &self.id, self.era, &answer);
-        Some(respond::event(&message))
-    }
-}
-
-/// Cancels a call of the stateless era when its connection closes.
-struct Hangup {
-    token: CancellationToken,
-    armed: bool,
-}
-
-impl Hangup {
-    fn new(era: Era) -> Self {
-        Hangup {
-            token: CancellationToken::new(),
-            armed: era == Era::Stateless,
-        }
-    }
-
-    fn disarm_now(&mut self) {
-        self.armed = false;
-    }
-
-    fn disarm(mut self) {
-        self.disarm_now();
-    }
-}
-
-impl Drop for Hangup {
-    fn drop(&mut self) {
-        if self.armed {
-            self.token.cancel();
-        }
-    }
-}
-
 /// Lets a call go on; its answer will come here. Until then the request's share of the room is taken,
 /// even where the connection is gone.
 fn awaited(waiting: Waiting, share: Share) -> oneshot::Receiver<Answer> {
@@ -293,7 +206,7 @@ fn awaited(waiting: Waiting, share: Share) -> oneshot::Receiver<Answer> {
     receiver
 }
 
-async fn arrived(receiver: oneshot::Receiver<Answer>) -> Answer {
+pub(super) async fn arrived(receiver: oneshot::Receiver<Answer>) -> Answer {
     receiver.await.unwrap_or_else(|_| lost())
 }
 

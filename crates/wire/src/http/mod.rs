@@ -3,6 +3,7 @@
 mod admit;
 mod body;
 mod endpoint;
+mod events;
 mod listen;
 mod pace;
 mod respond;

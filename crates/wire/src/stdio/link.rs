@@ -1,114 +1,34 @@
-//! MCP over stdin and stdout. One thread reads, answers what needs no waiting, and writes it; what
-//! needs waiting is a task, and its answer is written by a second thread.
+//! One connection: what each line asks, what is in flight, and how many may wait.
 
+use super::lines::{Line, Lines};
+use super::output::{Late, LateProgress, Output, locked, put, write_out};
+use super::{CHUNK, MAX_WAITING, PATIENCE};
 use crate::listing::Listing;
-use crate::read::{Ask, Called, Inbound, id_in_flight, id_key, read, too_large};
+use crate::read::{Ask, Called, Inbound, id_in_flight, id_key, raw, read, too_large};
 use crate::revision::Facts;
-use crate::write::{write, write_notification};
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Refusal};
-use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Peer, Progress, ProgressSink, Server, Waiting,
-};
-use serde_json::value::RawValue;
+use candor_street::{Call, CancellationToken, Client, Desk, Era, Peer, Progress, Server, Waiting};
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
-use tokio::time::Instant;
-
-/// How long a line may be.
-pub const MAX_LINE: usize = 16 * 1024 * 1024;
-
-/// How many calls may wait at once, and how many refusals; then no further line is read for a while.
-pub const MAX_WAITING: usize = 1024;
-
-/// How many answers of waiting calls may wait for a client that does not read.
-pub const MAX_QUEUED: usize = 256;
-
-/// How long running calls have after the end of stdin, or after a signal.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// What a client is told to wait when the server is at capacity.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// How long the answers of cut calls have to leave.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
-
-type Output = Arc<Mutex<Box<dyn Write + Send>>>;
-
-/// Serves one connection until its input ends or `stop` is set, then lets running calls finish.
-pub async fn serve<S: Server>(
-    desk: Arc<Desk<S>>,
-    input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
-    stop: CancellationToken,
-) -> io::Result<()> {
-    let output: Output = Arc::new(Mutex::new(Box::new(output)));
-    let (late, queue) = mpsc::channel(MAX_QUEUED);
-    let link = Arc::new(Link {
-        output: Arc::clone(&output),
-        listing: Listing::new(&desk),
-        desk: Arc::clone(&desk),
-        late,
-        waiting: Arc::new(Semaphore::new(MAX_WAITING)),
-        stuck: AtomicBool::new(false),
-        refusing: Arc::new(Semaphore::new(MAX_WAITING)),
-        flights: Mutex::new(HashMap::new()),
-        client: Mutex::new(Client::default()),
-        turn: AsyncMutex::new(()),
-        stop: stop.clone(),
-    });
-    let (ended, end) = oneshot::channel();
-    let reading = (Arc::clone(&link), Arc::clone(&output), Handle::current());
-    thread::Builder::new().name("stdin".into()).spawn(move || {
-        let (link, output, handle) = reading;
-        // The other side may have stopped waiting: then nobody wants to know.
-        let _ = ended.send(read_lines(&link, input, &output, &handle));
-    })?;
-    let (flushed, flush) = oneshot::channel();
-    thread::Builder::new()
-        .name("stdout".into())
-        .spawn(move || {
-            let _ = flushed.send(write_late(queue, &output));
-        })?;
-    let read = tokio::select! {
-        read = end => read.unwrap_or(Ok(())),
-        () = stop.cancelled() => Ok(()),
-    };
-    let until = Instant::now() + PATIENCE;
-    // Lines that were read before the end are taken and answered; with the turn in hand none is
-    // begun any more, so that no answer is cut.
-    let _turn = tokio::time::timeout_at(until, link.turn.lock()).await;
-    desk.drain(until.saturating_duration_since(Instant::now()))
-        .await;
-    let written = async {
-        // A queue that is gone has been written already.
-        let _ = link.late.send(Late::Last).await;
-        flush.await.unwrap_or(Ok(()))
-    };
-    // A client that does not read cannot keep the process.
-    let left = until.saturating_duration_since(Instant::now());
-    tokio::time::timeout(left.max(LAST_WORDS), written)
-        .await
-        .unwrap_or(Ok(()))?;
-    read
-}
+const NO_ID: &str = "null";
 
 /// One connection.
-struct Link<S: Server> {
+pub(super) struct Link<S: Server> {
     output: Output,
     desk: Arc<Desk<S>>,
     listing: Listing,
-    late: mpsc::Sender<Late>,
+    pub(super) late: mpsc::Sender<Late>,
     waiting: Arc<Semaphore>,
     /// Whether waiting for a place was in vain, and none has been free since.
     stuck: AtomicBool,
@@ -117,7 +37,7 @@ struct Link<S: Server> {
     flights: Mutex<HashMap<String, CancellationToken>>,
     client: Mutex<Client>,
     /// Held while lines that were read together are taken and answered.
-    turn: AsyncMutex<()>,
+    pub(super) turn: AsyncMutex<()>,
     stop: CancellationToken,
 }
 
@@ -130,53 +50,10 @@ enum Place {
     Ended,
 }
 
-/// What the second thread writes.
-enum Late {
-    Line(Vec<u8>),
-    Last,
-}
-
-fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is guarded here is whole after every statement, so a poisoned lock holds good data.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write_out(output: &Output, bytes: &[u8]) -> io::Result<()> {
-    let mut output = locked(output);
-    output.write_all(bytes)?;
-    output.flush()
-}
-
-fn write_late(mut queue: mpsc::Receiver<Late>, output: &Output) -> io::Result<()> {
-    let mut batch = Vec::new();
-    while let Some(first) = queue.blocking_recv() {
-        batch.clear();
-        let mut next = Some(first);
-        let mut last = false;
-        while let Some(late) = next {
-            match late {
-                Late::Line(line) => batch.extend_from_slice(&line),
-                Late::Last => last = true,
-            }
-            next = if batch.len() < CHUNK {
-                queue.try_recv().ok()
-            } else {
-                None
-            };
-        }
-        write_out(output, &batch)?;
-        if last {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// Reads until the end of the input; answers that are ready are written when no whole line is left.
-fn read_lines<S: Server>(
+pub(super) fn read_lines<S: Server>(
     link: &Arc<Link<S>>,
     mut input: impl Read,
-    output: &Output,
     handle: &Handle,
 ) -> io::Result<()> {
     let _inside = handle.enter();
@@ -197,7 +74,7 @@ fn read_lines<S: Server>(
                 ),
             };
             if flow.is_break() || answers.len() >= CHUNK {
-                write_out(output, &answers)?;
+                write_out(&link.output, &answers)?;
                 answers.clear();
             }
             if flow.is_break() {
@@ -205,7 +82,7 @@ fn read_lines<S: Server>(
             }
         }
         if !answers.is_empty() {
-            write_out(output, &answers)?;
+            write_out(&link.output, &answers)?;
             answers.clear();
         }
         drop(turn);
@@ -215,86 +92,29 @@ fn read_lines<S: Server>(
     }
 }
 
-const NO_ID: &str = "null";
-
-/// Cuts input into lines without ever holding more than one line's limit.
-#[derive(Default)]
-struct Lines {
-    /// Holds input in `start..end`; what lies behind is room for more.
-    buffer: Vec<u8>,
-    start: usize,
-    searched: usize,
-    end: usize,
-    skipping: bool,
-}
-
-enum Line<'a> {
-    Whole(&'a [u8]),
-    TooLong,
-}
-
-impl Lines {
-    /// Reads some more; 0 at the end.
-    fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.searched -= self.start;
-        self.end -= self.start;
-        self.start = 0;
-        if self.buffer.len() < self.end + CHUNK {
-            self.buffer.resize(self.end + CHUNK, 0);
-        }
-        loop {
-            match input.read(&mut self.buffer[self.end..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-                Ok(read) => {
-                    self.end += read;
-                    return Ok(read);
-                }
-            }
-        }
-    }
-
-    /// The next whole line; at the end of the input also a last one without its newline.
-    fn next(&mut self, ended: bool) -> Option<Line<'_>> {
-        loop {
-            let newline = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
-            let (from, until) = match newline {
-                Some(step) => (self.start, self.searched + step),
-                None if ended && self.start < self.end => (self.start, self.end),
-                None => return self.unfinished(),
-            };
-            self.start = (until + 1).min(self.end);
-            self.searched = self.start;
-            if std::mem::take(&mut self.skipping) {
-                // The rest of a line that was refused already.
-                continue;
-            }
-            if until - from > MAX_LINE {
-                return Some(Line::TooLong);
-            }
-            return self.buffer.get(from..until).map(Line::Whole);
-        }
-    }
-
-    /// There is no newline yet: a line that is too long already is refused and forgotten.
-    fn unfinished(&mut self) -> Option<Line<'_>> {
-        self.searched = self.end;
-        let too_long = self.end - self.start > MAX_LINE;
-        if too_long || self.skipping {
-            self.start = self.end;
-        }
-        if too_long && !std::mem::replace(&mut self.skipping, true) {
-            // The room of the long line is given back.
-            self.buffer = Vec::new();
-            (self.start, self.searched, self.end) = (0, 0, 0);
-            return Some(Line::TooLong);
-        }
-        None
-    }
-}
-
 impl<S: Server> Link<S> {
+    /// A connection that writes to `output`, and through `late` what comes late.
+    pub(super) fn new(
+        desk: Arc<Desk<S>>,
+        output: Output,
+        late: mpsc::Sender<Late>,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Link {
+            listing: Listing::new(&desk),
+            output,
+            desk,
+            late,
+            waiting: Arc::new(Semaphore::new(MAX_WAITING)),
+            stuck: AtomicBool::new(false),
+            refusing: Arc::new(Semaphore::new(MAX_WAITING)),
+            flights: Mutex::new(HashMap::new()),
+            client: Mutex::new(Client::default()),
+            turn: AsyncMutex::new(()),
+            stop,
+        })
+    }
+
     /// Takes one line; what can be answered at once is appended to `answers`.
     fn take(
         self: &Arc<Self>,
@@ -521,27 +341,4 @@ impl<S: Server> Link<S> {
         // A queue that is gone belongs to a connection that has ended.
         let _ = self.late.send(Late::Line(line)).await;
     }
-}
-
-/// Progress of a call on this connection; dropped while the client does not read.
-struct LateProgress(mpsc::Sender<Late>);
-
-impl ProgressSink for LateProgress {
-    fn report(&self, params: String) {
-        let mut line = Vec::new();
-        write_notification(&mut line, "notifications/progress", &params);
-        line.push(b'\n');
-        // Progress may be dropped; answers may not.
-        let _ = self.0.try_send(Late::Line(line));
-    }
-}
-
-fn put(answers: &mut Vec<u8>, id: &str, era: Era, answer: &Answer) {
-    write(answers, id, era, answer);
-    answers.push(b'\n');
-}
-
-/// A scanned text as a raw value of its own.
-pub(crate) fn raw(text: &str) -> Option<Box<RawValue>> {
-    RawValue::from_string(text.to_owned()).ok()
 }

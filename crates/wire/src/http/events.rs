@@ -1,0 +1,95 @@
+//! The answer of a call that reports progress, as an event stream; and what a closed connection means.
+
+use super::endpoint::arrived;
+use super::respond;
+use crate::write::write;
+use bytes::Bytes;
+use candor_fault::Answer;
+use candor_street::{CancellationToken, Era};
+use futures_util::stream;
+use std::convert::Infallible;
+use tokio::sync::{mpsc, oneshot};
+
+/// Progress events, then the answer, then the end.
+pub(super) struct Events {
+    first: Option<Bytes>,
+    progress: mpsc::Receiver<Bytes>,
+    answer: Option<Result<oneshot::Receiver<Answer>, Answer>>,
+    hangup: Hangup,
+    id: String,
+    era: Era,
+}
+
+impl Events {
+    /// The stream; its answer is here already, or still to come.
+    pub(super) fn stream(
+        first: Option<Bytes>,
+        progress: mpsc::Receiver<Bytes>,
+        answer: Result<oneshot::Receiver<Answer>, Answer>,
+        hangup: Hangup,
+        id: String,
+        era: Era,
+    ) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
+        let events = Events {
+            first,
+            progress,
+            answer: Some(answer),
+            hangup,
+            id,
+            era,
+        };
+        stream::unfold(events, |mut events| async move {
+            let next = events.next().await?;
+            Some((Ok(next), events))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        // All progress is sent before the answer: its sender is gone once the call has ended.
+        if let Some(more) = self.progress.recv().await {
+            return Some(more);
+        }
+        let answer = match self.answer.take()? {
+            Ok(receiver) => arrived(receiver).await,
+            Err(answer) => answer,
+        };
+        self.hangup.disarm_now();
+        let mut message = Vec::new();
+        write(&mut message, &self.id, self.era, &answer);
+        Some(respond::event(&message))
+    }
+}
+
+/// Cancels a call of the stateless era when its connection closes.
+pub(super) struct Hangup {
+    pub(super) token: CancellationToken,
+    armed: bool,
+}
+
+impl Hangup {
+    pub(super) fn new(era: Era) -> Self {
+        Hangup {
+            token: CancellationToken::new(),
+            armed: era == Era::Stateless,
+        }
+    }
+
+    fn disarm_now(&mut self) {
+        self.armed = false;
+    }
+
+    pub(super) fn disarm(mut self) {
+        self.disarm_now();
+    }
+}
+
+impl Drop for Hangup {
+    fn drop(&mut self) {
+        if self.armed {
+            self.token.cancel();
+        }
+    }
+}

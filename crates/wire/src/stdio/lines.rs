@@ -1,0 +1,81 @@
+//! Input cut into lines, however it arrives.
+
+use super::{CHUNK, MAX_LINE};
+use std::io::{self, Read};
+
+/// Cuts input into lines without ever holding more than one line's limit.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// Holds input in `start..end`; what lies behind is room for more.
+    buffer: Vec<u8>,
+    start: usize,
+    searched: usize,
+    end: usize,
+    skipping: bool,
+}
+
+pub(super) enum Line<'a> {
+    Whole(&'a [u8]),
+    TooLong,
+}
+
+impl Lines {
+    /// Reads some more; 0 at the end.
+    pub(super) fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.searched -= self.start;
+        self.end -= self.start;
+        self.start = 0;
+        if self.buffer.len() < self.end + CHUNK {
+            self.buffer.resize(self.end + CHUNK, 0);
+        }
+        loop {
+            match input.read(&mut self.buffer[self.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(read) => {
+                    self.end += read;
+                    return Ok(read);
+                }
+            }
+        }
+    }
+
+    /// The next whole line; at the end of the input also a last one without its newline.
+    pub(super) fn next(&mut self, ended: bool) -> Option<Line<'_>> {
+        loop {
+            let newline = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
+            let (from, until) = match newline {
+                Some(step) => (self.start, self.searched + step),
+                None if ended && self.start < self.end => (self.start, self.end),
+                None => return self.unfinished(),
+            };
+            self.start = (until + 1).min(self.end);
+            self.searched = self.start;
+            if std::mem::take(&mut self.skipping) {
+                // The rest of a line that was refused already.
+                continue;
+            }
+            if until - from > MAX_LINE {
+                return Some(Line::TooLong);
+            }
+            return self.buffer.get(from..until).map(Line::Whole);
+        }
+    }
+
+    /// There is no newline yet: a line that is too long already is refused and forgotten.
+    fn unfinished(&mut self) -> Option<Line<'_>> {
+        self.searched = self.end;
+        let too_long = self.end - self.start > MAX_LINE;
+        if too_long || self.skipping {
+            self.start = self.end;
+        }
+        if too_long && !std::mem::replace(&mut self.skipping, true) {
+            // The room of the long line is given back.
+            self.buffer = Vec::new();
+            (self.start, self.searched, self.end) = (0, 0, 0);
+            return Some(Line::TooLong);
+        }
+        None
+    }
+}

@@ -1,0 +1,76 @@
+//! The two ways out: the reading thread writes what is ready, a second thread what comes late.
+
+use super::CHUNK;
+use crate::write::{write, write_notification};
+use candor_fault::Answer;
+use candor_street::{Era, ProgressSink};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::mpsc;
+
+/// Where both threads write, a whole line at a time.
+pub(super) type Output = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// What the second thread writes.
+pub(super) enum Late {
+    Line(Vec<u8>),
+    Last,
+}
+
+/// The lock, whoever held it before.
+pub(super) fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is guarded here is whole after every statement, so a poisoned lock holds good data.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes whole lines at once.
+pub(super) fn write_out(output: &Output, bytes: &[u8]) -> io::Result<()> {
+    let mut output = locked(output);
+    output.write_all(bytes)?;
+    output.flush()
+}
+
+/// Writes what comes late, in batches, until the last of it.
+pub(super) fn write_late(mut queue: mpsc::Receiver<Late>, output: &Output) -> io::Result<()> {
+    let mut batch = Vec::new();
+    while let Some(first) = queue.blocking_recv() {
+        batch.clear();
+        let mut next = Some(first);
+        let mut last = false;
+        while let Some(late) = next {
+            match late {
+                Late::Line(line) => batch.extend_from_slice(&line),
+                Late::Last => last = true,
+            }
+            next = if batch.len() < CHUNK {
+                queue.try_recv().ok()
+            } else {
+                None
+            };
+        }
+        write_out(output, &batch)?;
+        if last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Progress of a call on this connection; dropped while the client does not read.
+pub(super) struct LateProgress(pub(super) mpsc::Sender<Late>);
+
+impl ProgressSink for LateProgress {
+    fn report(&self, params: String) {
+        let mut line = Vec::new();
+        write_notification(&mut line, "notifications/progress", &params);
+        line.push(b'\n');
+        // Progress may be dropped; answers may not.
+        let _ = self.0.try_send(Late::Line(line));
+    }
+}
+
+/// Appends an answer as a line.
+pub(super) fn put(answers: &mut Vec<u8>, id: &str, era: Era, answer: &Answer) {
+    write(answers, id, era, answer);
+    answers.push(b'\n');
+}
