@@ -1,7 +1,7 @@
 //! Rounds: every case on every server in turn, again and again, so that whatever else the machine
 //! does is spread over all of them.
 
-use crate::load::{Load, Round};
+use crate::load::{Load, Round, Tally};
 use crate::requests::Case;
 use crate::statistics::Spread;
 use serde::Serialize;
@@ -43,6 +43,9 @@ pub(crate) struct Plan {
     pub(crate) round: Duration,
 }
 
+/// How long one turn takes. A round has many: what disturbs the machine for a second disturbs all.
+const SLICE: Duration = Duration::from_millis(100);
+
 /// Measures every case on every contender, round by round.
 pub(crate) fn alternate(
     transport: &'static str,
@@ -52,37 +55,47 @@ pub(crate) fn alternate(
 ) -> io::Result<Vec<Series>> {
     let mut all = Vec::new();
     for case in Case::ALL {
-        for contender in &mut *contenders {
-            progress(&format!("{transport}: warming up"));
-            contender.load.round(case, plan.round / 10)?;
-            all.push(Series {
-                transport,
-                case,
-                server: contender.name,
-                rounds: Vec::new(),
-            });
-        }
+        all.extend(contenders.iter().map(|contender| Series {
+            transport,
+            case,
+            server: contender.name,
+            rounds: Vec::new(),
+        }));
     }
-    for round in 0..plan.rounds {
-        for place in order(all.len(), contenders.len(), round) {
-            let (series, contender) = (&mut all[place], place % contenders.len());
-            let (done, of) = (round + 1, plan.rounds);
-            let (case, server) = (series.case.name(), series.server);
-            progress(&format!(
-                "{transport}: round {done} of {of}, {case}, {server}"
-            ));
-            let load = &mut contenders[contender].load;
-            series.rounds.push(load.round(series.case, plan.round)?);
+    progress(&format!("{transport}: warming up"));
+    one_round(&all, contenders, SLICE)?;
+    for round in 1..=plan.rounds {
+        progress(&format!("{transport}: round {round} of {}", plan.rounds));
+        let rounds = one_round(&all, contenders, plan.round)?;
+        for (series, round) in all.iter_mut().zip(rounds) {
+            series.rounds.push(round);
         }
     }
     Ok(all)
 }
 
-/// The order of one round: case by case, and every second time the contenders the other way round.
-fn order(series: usize, contenders: usize, round: u32) -> impl Iterator<Item = usize> {
+/// One round of every series, in short turns.
+fn one_round(
+    all: &[Series],
+    contenders: &mut [Contender],
+    round: Duration,
+) -> io::Result<Vec<Round>> {
+    let mut tallies: Vec<Tally> = all.iter().map(|_| Tally::default()).collect();
+    let turns = round.div_duration_f64(SLICE).ceil().max(1.0) as u32;
+    for turn in 0..turns {
+        for place in order(all.len(), contenders.len(), turn) {
+            let load = &mut contenders[place % contenders.len()].load;
+            load.slice(all[place].case, round / turns, &mut tallies[place])?;
+        }
+    }
+    Ok(tallies.into_iter().map(Tally::round).collect())
+}
+
+/// The order of one turn: case by case, and every second time the contenders the other way round.
+fn order(series: usize, contenders: usize, turn: u32) -> impl Iterator<Item = usize> {
     (0..series).map(move |place| {
         let (case, contender) = (place / contenders, place % contenders);
-        let contender = match round % 2 {
+        let contender = match turn % 2 {
             0 => contender,
             _ => contenders - 1 - contender,
         };

@@ -24,6 +24,7 @@ pub(crate) struct HttpLoad {
     address: String,
     bare: bool,
     runtime: Runtime,
+    connections: Vec<Connection>,
 }
 
 impl HttpLoad {
@@ -33,11 +34,19 @@ impl HttpLoad {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let connections = runtime.block_on(async {
+            let mut all = Vec::new();
+            for _ in 0..CONNECTIONS {
+                all.push(Connection::new(TcpStream::connect(&address).await?)?);
+            }
+            io::Result::Ok(all)
+        })?;
         Ok(HttpLoad {
             process,
             address,
             bare: program.bare,
             runtime,
+            connections,
         })
     }
 }
@@ -51,16 +60,15 @@ impl Load for HttpLoad {
         let until = Instant::now() + how_long;
         let mark = mark(case, self.bare);
         self.runtime.block_on(async {
-            let mut connections = JoinSet::new();
-            for _ in 0..CONNECTIONS {
-                let template = request(case, &self.address);
-                let stream = TcpStream::connect(&self.address).await?;
-                stream.set_nodelay(true)?;
-                connections.spawn(Connection::new(stream).ask(template, mark, until));
+            let mut asking = JoinSet::new();
+            for connection in self.connections.drain(..) {
+                asking.spawn(connection.ask(request(case, &self.address), mark, until));
             }
             let mut all = Latencies::default();
-            while let Some(ended) = connections.join_next().await {
-                all.append(ended.map_err(io::Error::other)??);
+            while let Some(ended) = asking.join_next().await {
+                let (connection, latencies) = ended.map_err(io::Error::other)??;
+                self.connections.push(connection);
+                all.append(latencies);
             }
             Ok(all)
         })
@@ -79,19 +87,23 @@ fn request(case: Case, address: &str) -> Template {
     Template::new(case, head, "")
 }
 
+#[derive(Debug)]
 struct Connection {
     stream: TcpStream,
+    id: u64,
     buffer: Vec<u8>,
     end: usize,
 }
 
 impl Connection {
-    fn new(stream: TcpStream) -> Self {
-        Connection {
+    fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        Ok(Connection {
             stream,
+            id: FIRST_ID,
             buffer: vec![0; CHUNK],
             end: 0,
-        }
+        })
     }
 
     async fn ask(
@@ -99,11 +111,12 @@ impl Connection {
         mut template: Template,
         mark: &'static str,
         until: Instant,
-    ) -> io::Result<Latencies> {
+    ) -> io::Result<(Self, Latencies)> {
         let mut latencies = Latencies::default();
-        let mut id = FIRST_ID;
         let mut now = Instant::now();
         while now < until {
+            self.id += 1;
+            let id = self.id;
             self.stream.write_all(template.with_id(id)).await?;
             let answer = self.answer().await?;
             if latencies.len() == 0 {
@@ -114,9 +127,9 @@ impl Connection {
             }
             let answered = Instant::now();
             latencies.note(answered - now);
-            (now, id) = (answered, id + 1);
+            now = answered;
         }
-        Ok(latencies)
+        Ok((self, latencies))
     }
 
     /// The body of the next answer, which must be the only thing that arrives.

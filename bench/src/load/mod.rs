@@ -23,6 +23,27 @@ pub(crate) struct Round {
     pub(crate) cpu_us: f64,
 }
 
+/// What the slices of one round came to so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    latencies: Latencies,
+    took: Duration,
+    used: Duration,
+}
+
+impl Tally {
+    /// The round, once all slices are there.
+    pub(crate) fn round(mut self) -> Round {
+        let answers = self.latencies.len() as f64;
+        Round {
+            per_second: answers / self.took.as_secs_f64(),
+            p50_us: self.latencies.percentile(50),
+            p99_us: self.latencies.percentile(99),
+            cpu_us: self.used.as_secs_f64() * 1e6 / answers,
+        }
+    }
+}
+
 /// Load on one server.
 pub(crate) trait Load {
     /// Asks for as long as it is told, and waits for what is under way.
@@ -31,20 +52,14 @@ pub(crate) trait Load {
     /// The server.
     fn process(&self) -> &Process;
 
-    /// One round.
-    fn round(&mut self, case: Case, how_long: Duration) -> io::Result<Round> {
+    /// One slice of a round.
+    fn slice(&mut self, case: Case, how_long: Duration, tally: &mut Tally) -> io::Result<()> {
         let used = self.process().processor_time()?;
         let started = Instant::now();
-        let mut latencies = self.ask(case, how_long)?;
-        let took = started.elapsed();
-        let used = self.process().processor_time()?.saturating_sub(used);
-        let answers = latencies.len() as f64;
-        Ok(Round {
-            per_second: answers / took.as_secs_f64(),
-            p50_us: latencies.percentile(50),
-            p99_us: latencies.percentile(99),
-            cpu_us: used.as_secs_f64() * 1e6 / answers,
-        })
+        tally.latencies.append(self.ask(case, how_long)?);
+        tally.took += started.elapsed();
+        tally.used += self.process().processor_time()?.saturating_sub(used);
+        Ok(())
     }
 }
 

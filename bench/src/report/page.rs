@@ -53,9 +53,9 @@ const READING: &str = "\
 
 **Bars are ratios.** A number of requests a second says something about one machine on one day. How \
 many times slower a server is than the barest program that could do its work says something about \
-the server. So every figure is measured beside that program, in turns, in one run: each round \
-measures every call on every server, a ratio is taken within each round, and the bar is on the median \
-of the ratios. The spread goes from the lowest to the highest round; where it is wide, something else \
+the server. So every figure is measured beside that program, in turns of a tenth of a second, \
+in one run: each round measures every call on every server, a ratio is taken within each round, and the \
+bar is on the median of the ratios. The spread goes from the lowest to the highest round; where it is wide, something else \
 used the machine. Nothing is pinned to a core and no priority is raised.
 
 **What *bare* is.** On stdio: one tokio task that reads a line from tokio's stdin, parses it into raw \
