@@ -14,6 +14,7 @@ const BUFFER: usize = 64 * 1024;
 
 /// Serves tokio's stdin until it ends.
 pub(crate) fn run() -> io::Result<()> {
+    // Faster here than a runtime of one thread.
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     // What is said against it elsewhere, a late exit, does not matter here.
     #[allow(clippy::disallowed_methods)]
