@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 pub(crate) const TARGETS: &str = "fuzz/fuzz_targets";
 pub(crate) const CORPUS: &str = "fuzz/corpus";
+/// How many inputs of a target are committed.
+const CORPUS_KEPT: usize = 400;
 const FINDINGS: &str = "fuzz/findings";
 const ARTIFACTS: &str = "fuzz/artifacts";
 
@@ -108,8 +110,26 @@ fn fuzz(repo: &Repo, target: &str, seconds: u64) -> Result<(), Problem> {
         .run()
 }
 
+/// Minimises the corpus, then keeps some inputs of every size: they are committed and replayed.
 fn minimise(repo: &Repo, target: &str) -> Result<(), Problem> {
-    nightly(repo).args(["fuzz", "cmin", target]).run()
+    nightly(repo).args(["fuzz", "cmin", target]).run()?;
+    let folder = repo.root.join(CORPUS).join(target);
+    let mut sized = Vec::new();
+    for name in files(&folder)? {
+        let path = folder.join(name);
+        let size = fs::metadata(&path)
+            .context(|| format!("cannot read {path:?}"))?
+            .len();
+        sized.push((size, path));
+    }
+    sized.sort();
+    for (place, (_, path)) in sized.iter().enumerate() {
+        let is_kept = place * CORPUS_KEPT / sized.len() != (place + 1) * CORPUS_KEPT / sized.len();
+        if sized.len() > CORPUS_KEPT && !is_kept {
+            fs::remove_file(path).context(|| format!("cannot remove {path:?}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies what broke the target to where it is committed; gives what was not there before.
