@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The time of day.
 pub fn system_clock() -> Arc<dyn Clock> {
@@ -44,7 +44,12 @@ pub(crate) fn run<F: Future<Output = io::Result<()>>>(
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let stop = CancellationToken::new();
-        tokio::spawn(stop_on_signal(stop.clone()));
+        // Before any work: a signal that comes with the first answer must find its handler.
+        let (term, int) = (
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::interrupt())?,
+        );
+        tokio::spawn(stop_on_signal(term, int, stop.clone()));
         work(stop).await
     });
     // What still runs was given its time already.
@@ -59,13 +64,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-async fn stop_on_signal(stop: CancellationToken) {
-    let (Ok(mut term), Ok(mut int)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) else {
-        return;
-    };
+async fn stop_on_signal(mut term: Signal, mut int: Signal, stop: CancellationToken) {
     tokio::select! {
         _ = term.recv() => {}
         _ = int.recv() => {}
