@@ -1,7 +1,8 @@
 //! What every command that listens has in common: address, hosts, tokens.
 
 use super::Trouble;
-use candor_wire::http::{Admission, Secret};
+use crate::host::run;
+use candor_wire::http::{Admission, Paths, Secret, serve};
 use clap::Args;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -49,12 +50,26 @@ impl ListenArgs {
         }))
     }
 
-    pub(super) async fn bind(&self) -> std::io::Result<TcpListener> {
-        TcpListener::bind(SocketAddr::new(self.bind, self.port)).await
+    /// Serves these paths until a signal comes; `announce` is told the address once it is bound.
+    pub(super) fn serve(&self, paths: Paths, announce: impl FnOnce(&str)) -> Result<(), Trouble> {
+        let mut unbound = None;
+        run(|stop| async {
+            let address = SocketAddr::new(self.bind, self.port);
+            let listener = match TcpListener::bind(address).await {
+                Ok(listener) => listener,
+                Err(error) => {
+                    unbound = Some(self.cannot_bind(&error));
+                    return Ok(());
+                }
+            };
+            announce(&listener.local_addr()?.to_string());
+            serve(listener, paths, stop).await
+        })?;
+        unbound.map_or(Ok(()), Err)
     }
 
     /// A sentence about an address that cannot be had.
-    pub(super) fn cannot_bind(&self, error: &std::io::Error) -> Trouble {
+    fn cannot_bind(&self, error: &std::io::Error) -> Trouble {
         let address = SocketAddr::new(self.bind, self.port);
         Trouble::new(format!("cannot listen on {address}: {error}"))
             .hinting("take another port with --port, or any free one with --port 0")

@@ -2,10 +2,10 @@
 
 use super::Trouble;
 use super::listen::ListenArgs;
-use crate::host::{run, stdio_server, system_clock};
+use crate::host::{stdio_server, system_clock};
 use crate::playground::{Failures, Playground};
 use candor_street::{Desk, MetricsHub};
-use candor_wire::http::{Endpoint, router, serve};
+use candor_wire::http::{Endpoint, router};
 use clap::Args;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -42,21 +42,9 @@ impl PlaygroundArgs {
         let admission = self.listen.admission()?;
         let metrics = MetricsHub::default();
         let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
-        let mut unbound = None;
-        run(|stop| async {
-            let listener = match self.listen.bind().await {
-                Ok(listener) => listener,
-                Err(error) => {
-                    unbound = Some(self.listen.cannot_bind(&error));
-                    return Ok(());
-                }
-            };
-            announce(&listener.local_addr()?.to_string());
-            let endpoint = Endpoint::new(desk.clone(), admission.clone());
-            let paths = router(admission, metrics, super::VERSION).with("/mcp", endpoint);
-            serve(listener, paths, stop).await
-        })?;
-        unbound.map_or(Ok(()), Err)
+        let endpoint = Endpoint::new(desk, admission.clone());
+        let paths = router(admission, metrics, super::VERSION).with("/mcp", endpoint);
+        self.listen.serve(paths, announce)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::Trouble;
 use super::listen::ListenArgs;
-use crate::host::{run, system_clock};
+use crate::host::system_clock;
 use crate::playground::{Failures, Playground};
 use candor_street::{Desk, MetricsHub};
-use candor_wire::http::{Endpoint, router, serve};
+use candor_wire::http::{Endpoint, router};
 use clap::Args;
 use std::io::{self, Write};
 
@@ -27,24 +27,11 @@ impl ServeArgs {
         let metrics = MetricsHub::default();
         let server = Playground::new(Failures::Auto, None, false);
         let playground = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
-        let mut unbound = None;
-        run(|stop| async {
-            let listener = match self.listen.bind().await {
-                Ok(listener) => listener,
-                Err(error) => {
-                    unbound = Some(self.listen.cannot_bind(&error));
-                    return Ok(());
-                }
-            };
-            announce(
-                &listener.local_addr()?.to_string(),
-                admission.bearer.is_some(),
-            );
-            let endpoint = Endpoint::new(playground.clone(), admission.clone());
-            let paths = router(admission, metrics, super::VERSION).with(PLAYGROUND, endpoint);
-            serve(listener, paths, stop).await
-        })?;
-        unbound.map_or(Ok(()), Err)
+        let bearer = admission.bearer.is_some();
+        let endpoint = Endpoint::new(playground, admission.clone());
+        let paths = router(admission, metrics, super::VERSION).with(PLAYGROUND, endpoint);
+        self.listen
+            .serve(paths, |address| announce(address, bearer))
     }
 }
 
