@@ -88,34 +88,6 @@ impl<S: Server> Desk<S> {
         self.first_try(async move { refuse(&desk, None, fault).await })
     }
 
-    /// Begins a call and gives its answer at once where it needs no waiting; else the answer is handed
-    /// to `deliver`.
-    pub fn start<F>(
-        self: &Arc<Self>,
-        call: Call,
-        cancel: CancellationToken,
-        deliver: impl FnOnce(Answer) -> F + Send + 'static,
-    ) -> Option<Answer>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        let begun = self.begin(call, cancel);
-        begun.map_err(|waiting| waiting.deliver(deliver)).ok()
-    }
-
-    /// As [`Desk::start`], for what is no call of a tool.
-    pub fn refuse<F>(
-        self: &Arc<Self>,
-        fault: Fault<Wire>,
-        deliver: impl FnOnce(Answer) -> F + Send + 'static,
-    ) -> Option<Answer>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        let begun = self.begin_refusal(fault);
-        begun.map_err(|waiting| waiting.deliver(deliver)).ok()
-    }
-
     fn first_try(
         &self,
         work: impl Future<Output = Answer> + Send + 'static,

@@ -41,7 +41,7 @@ async fn any_other_panic_on_the_way_back_is_a_bug_like_one_in_a_tool() {
 #[tokio::test]
 async fn a_refusal_that_cannot_be_recorded_is_said() {
     let (desk, ..) = panicking("record").desk();
-    let refusing = desk.refuse(wire::ParseError.fault(), |_| async {});
+    let refusing = desk.begin_refusal(wire::ParseError.fault()).ok();
     let Some(Answer::Error(error)) = refusing else {
         panic!("no answer");
     };

@@ -257,14 +257,13 @@ pub(crate) async fn answered(
     call: Call,
     cancel: CancellationToken,
 ) -> Answer {
-    let (sender, receiver) = tokio::sync::oneshot::channel();
-    match desk.start(
-        call,
-        cancel,
-        |answer| async move { drop(sender.send(answer)) },
-    ) {
-        Some(answer) => answer,
-        None => receiver.await.unwrap(),
+    match desk.begin(call, cancel) {
+        Ok(answer) => answer,
+        Err(waiting) => {
+            let (sender, receiver) = tokio::sync::oneshot::channel();
+            waiting.deliver(|answer| async move { drop(sender.send(answer)) });
+            receiver.await.unwrap()
+        }
     }
 }
 

@@ -61,7 +61,7 @@ pub fn core(bytes: &[u8]) {
 fn one(bytes: &[u8], facts: &Facts<'_>) {
     let (id, era, answer) = match read(bytes, facts) {
         Inbound::Nothing | Inbound::Cancel { .. } => return,
-        Inbound::Refused { id, era, fault } => (id, era, DESK.refuse(fault, |_| async {})),
+        Inbound::Refused { id, era, fault } => (id, era, DESK.begin_refusal(fault).ok()),
         Inbound::Asked { id, era, ask } => (id, era, asked(id, era, ask)),
     };
     let answer = answer.expect("nothing here waits");
@@ -84,7 +84,7 @@ fn asked(id: &str, era: Era, ask: Ask<'_>) -> Option<Answer> {
         client: Client::default(),
         progress: Progress::default(),
     };
-    DESK.start(call, CancellationToken::new(), |_| async {})
+    DESK.begin(call, CancellationToken::new()).ok()
 }
 
 fn valid(line: &[u8], id: &str, era: Era, status: u16) {
