@@ -1,0 +1,1 @@
+//! Passages: retrieval by BM25 over parts of documents, versioned and deterministic.
