@@ -97,3 +97,9 @@ pub(crate) fn hint(message: &str) {
     let style = anstyle::AnsiColor::Cyan.on_default().bold();
     let _ = writeln!(anstream::stderr(), "{style}hint:{style:#} {message}");
 }
+
+/// Something worth knowing that is no error.
+pub(crate) fn note(message: &str) {
+    let style = anstyle::AnsiColor::Yellow.on_default().bold();
+    let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {message}");
+}

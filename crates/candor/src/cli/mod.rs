@@ -1,5 +1,6 @@
 //! The command line: what was typed, then what is done about it.
 
+mod context;
 mod explain;
 mod listen;
 mod log;
@@ -50,6 +51,9 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Start a server that fails to order, for authors of clients
     Playground(playground::PlaygroundArgs),
+    /// Build caches of documents and select from them within a token budget
+    #[command(subcommand, after_help = context::AFTER_HELP)]
+    Context(context::ContextCommand),
     /// Print the completions for a shell
     Completions {
         /// The shell
@@ -62,6 +66,9 @@ enum Command {
 pub(crate) struct Trouble {
     message: String,
     hint: Option<String>,
+    exit: u8,
+    /// What is printed instead of the message, where a program reads it.
+    object: Option<String>,
 }
 
 impl Trouble {
@@ -69,12 +76,38 @@ impl Trouble {
         Trouble {
             message: message.into(),
             hint: None,
+            exit: USAGE,
+            object: None,
         }
+    }
+
+    fn exiting(mut self, exit: u8) -> Self {
+        self.exit = exit;
+        self
+    }
+
+    fn as_object(mut self, object: String) -> Self {
+        self.object = Some(object);
+        self
     }
 
     fn hinting(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl Trouble {
+    fn tell(&self) {
+        if let Some(object) = &self.object {
+            // Where stderr is gone there is nobody to tell.
+            let _ = io::stderr().write_all(object.as_bytes());
+            return;
+        }
+        complain(&self.message);
+        if let Some(help) = &self.hint {
+            hint(help);
+        }
     }
 }
 
@@ -91,20 +124,41 @@ pub fn grammar() -> clap::Command {
 
 /// Runs the program with these arguments.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
-        Err(error) => return usage(&error),
-    };
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => perform(&cli.log, || act(cli.command)),
+        Err(error) => usage(&error),
+    }
+}
+
+/// Context caches: documents selected by the same rules everywhere, within a token budget.
+///
+/// Build a cache from a directory of Markdown, then ask it: the same cache, query and budget give the
+/// same bytes on every machine, in the command line and over MCP.
+#[derive(Debug, Parser)]
+#[command(name = "context", version = VERSION, arg_required_else_help = true, subcommand_required = true)]
+#[command(after_help = context::AFTER_HELP)]
+struct ContextCli {
+    #[command(flatten)]
+    log: log::LogArgs,
+    #[command(subcommand)]
+    command: context::ContextCommand,
+}
+
+/// Runs the program `context` with these arguments.
+pub fn run_context(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    match ContextCli::try_parse_from(arguments) {
+        Ok(cli) => perform(&cli.log, || cli.command.run()),
+        Err(error) => usage(&error),
+    }
+}
+
+fn perform(log: &log::LogArgs, work: impl FnOnce() -> Result<(), Trouble>) -> ExitCode {
     quiet_panics();
-    let done = cli.log.start().and_then(|_flushed| act(cli.command));
-    match done {
+    match log.start().and_then(|_flushed| work()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(trouble) => {
-            complain(&trouble.message);
-            if let Some(help) = &trouble.hint {
-                hint(help);
-            }
-            ExitCode::from(USAGE)
+            trouble.tell();
+            ExitCode::from(trouble.exit)
         }
     }
 }
@@ -114,6 +168,7 @@ fn act(command: Command) -> Result<(), Trouble> {
         Command::Explain(explain) => explain.run(),
         Command::Serve(serve) => serve.run(),
         Command::Playground(playground) => playground.run(),
+        Command::Context(context) => context.run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "candor", &mut script);

@@ -1,0 +1,192 @@
+//! `context build`, `update`, `status` and `seal`: making caches and keeping them.
+
+use super::progress::Bar;
+use super::{Common, now, print_pretty};
+use crate::cli::Trouble;
+use candor_context::{Build, Built, Failure, Location, Wanted, seal, status};
+use candor_fault::Timestamp;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Which files are sources.
+#[derive(Debug, Args)]
+struct SourceArgs {
+    /// The directory of the sources: every regular file below it whose name ends in `.md`
+    #[arg(long, value_name = "DIR")]
+    sources: PathBuf,
+    /// Take files that match this glob instead of `*.md` (may be given several times)
+    ///
+    /// Without `/` it is compared with a file's name, with `/` with its path below the sources; `*`
+    /// does not cross `/`, `**` does.
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// Leave out what matches this glob, directories with everything in them
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Leave out what `.gitignore` files name
+    #[arg(long)]
+    respect_gitignore: bool,
+}
+
+impl SourceArgs {
+    fn wanted(&self) -> Result<Wanted, Trouble> {
+        Wanted::new(&self.include, &self.exclude, self.respect_gitignore).map_err(|bad| {
+            Trouble::new(format!(
+                "the glob `{}` cannot be used: {}",
+                bad.glob, bad.why
+            ))
+        })
+    }
+}
+
+/// Build a cache from the documents below a directory
+///
+/// The cache appears whole or not at all. With SOURCE_DATE_EPOCH set, two builds of the same sources
+/// are the same bytes.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct BuildArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Where the cache goes
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    /// Replace a cache that is there
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Build a cache anew, reading only the sources that changed
+///
+/// The result is the one of a full build. A cache that is not valid is not updated.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct UpdateArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The cache
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Say whether a cache is what its sources are, or which files differ
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StatusArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The cache
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Check a cache completely and make it fast where it is
+///
+/// For a cache that was copied or made by another program. Nothing that other readers look at is
+/// changed.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SealArgs {
+    /// The cache
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What `created_at` says: now, or what the environment fixes for builds that can be repeated.
+fn created_at() -> Result<Timestamp, Trouble> {
+    const NAME: &str = "SOURCE_DATE_EPOCH";
+    // The one variable that a build honours; nothing that is asked of a cache reads it.
+    #[allow(clippy::disallowed_methods)]
+    let Some(fixed) = std::env::var_os(NAME) else {
+        return Ok(now());
+    };
+    let seconds = fixed.to_str().and_then(|text| text.parse().ok());
+    let fixed_at = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    fixed_at.ok_or_else(|| {
+        let shown = fixed.to_string_lossy();
+        Trouble::new(format!("{NAME} is `{}`", shown.escape_debug()))
+            .hinting("it must be a number of seconds since 1970, or not be set")
+    })
+}
+
+type Run = fn(&Build<'_>) -> Result<Built, Failure>;
+
+fn build(
+    source: &SourceArgs,
+    cache: &PathBuf,
+    force: bool,
+    common: &Common,
+    run: Run,
+) -> Result<(), Trouble> {
+    let wanted = source.wanted()?;
+    let created_at = created_at()?;
+    let bar = Bar::default();
+    let built = common.run(|location| {
+        run(&Build {
+            location,
+            sources: &source.sources,
+            cache,
+            wanted: &wanted,
+            force,
+            created_at,
+            now: &now,
+            random: fastrand::u64(..),
+            progress: &bar,
+        })
+    });
+    bar.end();
+    let built = built?;
+    if built.document_count == 0 {
+        common.note("there is no source: the cache is empty");
+    }
+    print_pretty(&built)
+}
+
+impl BuildArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        build(
+            &self.source,
+            &self.cache,
+            self.force,
+            &self.common,
+            |build| build.run(),
+        )
+    }
+}
+
+impl UpdateArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        build(&self.source, &self.cache, true, &self.common, |build| {
+            build.update()
+        })
+    }
+}
+
+impl StatusArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let wanted = self.source.wanted()?;
+        let compare = |location: &Location| {
+            status(location, &self.source.sources, &self.cache, &wanted, &now)
+        };
+        let status = self.common.run(compare)?;
+        print_pretty(&status)?;
+        if !status.fresh() {
+            self.common
+                .note("`context update` brings the cache up to date");
+        }
+        Ok(())
+    }
+}
+
+impl SealArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let sealed = self
+            .common
+            .run(|location| seal(location, &self.cache, &now));
+        print_pretty(&sealed?)
+    }
+}

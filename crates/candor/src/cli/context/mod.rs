@@ -1,0 +1,145 @@
+//! `candor context` and the program `context`: caches, built and asked.
+
+mod ask;
+mod make;
+mod progress;
+mod serve;
+
+use super::{Trouble, print};
+use crate::host::system_clock;
+use candor_context::{Failure, Location};
+use candor_fault::Timestamp;
+use candor_fault::dialects::Context;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ContextCommand {
+    Build(make::BuildArgs),
+    Update(make::UpdateArgs),
+    Status(make::StatusArgs),
+    Resolve(ask::ResolveArgs),
+    Inspect(ask::InspectArgs),
+    Verify(ask::VerifyArgs),
+    Seal(make::SealArgs),
+    Serve(serve::ServeArgs),
+}
+
+pub(super) const AFTER_HELP: &str = "\
+Exit codes: 0 done, 1 wrong usage, 2 invalid_query, 3 invalid_budget, 4 cache_missing,
+5 cache_invalid, 6 io_error, 7 internal_error. Answers go to stdout, talk to stderr; on an error
+stdout stays empty (but for the report of verify).
+
+Try:
+  context build --sources docs --cache cache
+  context resolve --cache cache --query 'how to install' --budget 4000
+  context serve --root .";
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// Take relative paths below this directory, and reach nothing outside it
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// How errors look on stderr
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = ErrorFormat::Text)]
+    error_format: ErrorFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ErrorFormat {
+    /// A sentence and a hint, for people
+    Text,
+    /// The error object that the server answers with
+    Json,
+}
+
+impl ContextCommand {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        match self {
+            ContextCommand::Build(build) => build.run(),
+            ContextCommand::Update(update) => update.run(),
+            ContextCommand::Status(status) => status.run(),
+            ContextCommand::Resolve(resolve) => resolve.run(),
+            ContextCommand::Inspect(inspect) => inspect.run(),
+            ContextCommand::Verify(verify) => verify.run(),
+            ContextCommand::Seal(seal) => seal.run(),
+            ContextCommand::Serve(serve) => serve.run(),
+        }
+    }
+}
+
+impl Common {
+    /// For a command that has nothing of it.
+    fn text() -> Common {
+        Common {
+            root: None,
+            error_format: ErrorFormat::Text,
+        }
+    }
+
+    /// Does the work of a command: its failures leave in the form that was asked for, a panic as
+    /// this dialect's internal error.
+    fn run<T>(&self, work: impl FnOnce(&Location) -> Result<T, Failure>) -> Result<T, Trouble> {
+        let work = || match &self.root {
+            Some(root) => work(&Location::below(root)?),
+            None => work(&Location::Anywhere),
+        };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let done = done.unwrap_or(Err(Failure::Bug("a panic; --log error shows where")));
+        done.map_err(|failure| self.trouble(&failure))
+    }
+
+    fn trouble(&self, failure: &Failure) -> Trouble {
+        let fault = failure.fault();
+        let trouble = Trouble::new(failure.to_string())
+            .hinting(hint(failure).unwrap_or_else(|| fault.remedy().to_owned()))
+            .exiting(fault.row().exit.unwrap_or(super::USAGE));
+        match self.error_format {
+            ErrorFormat::Text => trouble,
+            ErrorFormat::Json => trouble.as_object(Context::error_object(&fault)),
+        }
+    }
+
+    /// Tells something that is neither answer nor error.
+    fn note(&self, message: &str) {
+        if self.error_format == ErrorFormat::Text {
+            crate::host::note(message);
+        }
+    }
+}
+
+/// What to do next, where the failure knows better than its code.
+fn hint(failure: &Failure) -> Option<String> {
+    use candor_context::{SourceFlaw, TargetFlaw};
+    let hint = match failure {
+        Failure::Target(TargetFlaw::Exists(_)) => {
+            "give --force to replace it, or use `context update`"
+        }
+        Failure::Target(TargetFlaw::Foreign(..)) => "choose another --cache, or remove it yourself",
+        Failure::Target(_) => "choose another --cache",
+        Failure::Sources(SourceFlaw::Name(_) | SourceFlaw::Content(..)) => {
+            "convert it to UTF-8, or leave it out with --exclude"
+        }
+        Failure::Sources(SourceFlaw::Twins(..)) => "rename one of them",
+        Failure::Sources(SourceFlaw::Large(..) | SourceFlaw::Many) => {
+            "leave files out with --exclude"
+        }
+        Failure::Outside { .. } => "name a directory inside --root",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// The real time.
+fn now() -> Timestamp {
+    system_clock().now()
+}
+
+/// Prints an answer as JSON for people.
+fn print_pretty(value: &impl Serialize) -> Result<(), Trouble> {
+    let mut text = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
+    text.push('\n');
+    print(text.as_bytes())
+}

@@ -1,0 +1,36 @@
+//! `context serve`: the caches below a root, for agents.
+
+use super::{Common, now};
+use crate::cli::Trouble;
+use crate::host::stdio_server;
+use candor_context::{ContextServer, Location, Noticing};
+use clap::Args;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Serve the caches below a directory over MCP, on stdin and stdout
+///
+/// Tools: context.resolve, context.list_caches, context.inspect_cache. Reads only; no network; no
+/// environment variable changes an answer.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ServeArgs {
+    /// The directory that caches are below; nothing outside it is reachable
+    #[arg(long, value_name = "DIR")]
+    root: PathBuf,
+    /// Look at every file before every answer instead of watching the directories
+    #[arg(long)]
+    no_watch: bool,
+}
+
+impl ServeArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let common = Common::text();
+        let location = common.run(|_| Location::below(&self.root))?;
+        let noticing = match self.no_watch {
+            true => Noticing::Looking,
+            false => Noticing::Watching,
+        };
+        let server = ContextServer::new(location, Arc::new(now), noticing);
+        Ok(stdio_server(server)?)
+    }
+}

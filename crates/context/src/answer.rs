@@ -1,0 +1,118 @@
+//! The answer of `resolve`, in the order and the bytes that its specification froze.
+
+use crate::MAX_ANSWER;
+use crate::digest::Digest;
+use crate::failure::{BudgetFlaw, Failure};
+use crate::request::{Budget, Query};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Documents that were selected, and how.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer<'q> {
+    documents: Vec<Selected<'q>>,
+    selection: Summary<'q>,
+}
+
+/// One selected document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Selected<'q> {
+    pub(crate) id: String,
+    pub(crate) version: Digest,
+    pub(crate) content: String,
+    pub(crate) score: f32,
+    pub(crate) tokens: u64,
+    pub(crate) why: Why<'q>,
+}
+
+/// Why a document has its score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Why<'q> {
+    pub(crate) query_terms: &'q [String],
+    pub(crate) term_matches: u64,
+    pub(crate) total_words: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Summary<'q> {
+    query: &'q str,
+    budget: u64,
+    tokens_used: u64,
+    documents_considered: u64,
+    documents_selected: u64,
+    documents_excluded_by_budget: u64,
+}
+
+/// The score of v0: a division of single precision, zero where there are no words.
+pub(crate) fn score(matches: u64, words: u64) -> f32 {
+    match words {
+        0 => 0.0,
+        words => matches as f32 / words as f32,
+    }
+}
+
+impl<'q> Answer<'q> {
+    pub(crate) fn new(
+        query: &'q Query,
+        budget: Budget,
+        considered: u64,
+        documents: Vec<Selected<'q>>,
+    ) -> Answer<'q> {
+        let selected = documents.len() as u64;
+        let selection = Summary {
+            query: query.raw(),
+            budget: budget.tokens(),
+            tokens_used: documents.iter().map(|one| one.tokens).sum(),
+            documents_considered: considered,
+            documents_selected: selected,
+            documents_excluded_by_budget: considered - selected,
+        };
+        Answer {
+            documents,
+            selection,
+        }
+    }
+
+    /// One line of JSON.
+    pub fn compact(&self) -> Result<Vec<u8>, Failure> {
+        one_line(self)
+    }
+
+    /// The same with white space for people.
+    pub fn pretty(&self) -> Result<Vec<u8>, Failure> {
+        // What is too large is so in both forms.
+        self.compact()?;
+        let mut bytes = serde_json::to_vec_pretty(self)
+            .map_err(|_| Failure::Bug("an answer cannot be written"))?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+}
+
+/// A value as one line of JSON, if it is not too large for an answer.
+pub(crate) fn one_line(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    let mut out = Bounded(Vec::new());
+    let too_large = || Failure::Budget(BudgetFlaw::Answer);
+    serde_json::to_writer(&mut out, value).map_err(|_| too_large())?;
+    out.write_all(b"\n").map_err(|_| too_large())?;
+    Ok(out.0)
+}
+
+/// Memory that takes an answer's bytes and no more.
+struct Bounded(Vec<u8>);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.len() + bytes.len() <= MAX_ANSWER {
+            true => {
+                self.0.extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            false => Err(io::ErrorKind::FileTooLarge.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,260 @@
+//! A cache that is open: proved to be what its manifest says, with an index to answer from.
+
+use crate::accelerate::{self, Gatherer, INDEX_FILE};
+use crate::answer::{Answer, Selected, Why, score};
+use crate::check::{self, Now};
+use crate::codec::Broken;
+use crate::document::{self, Document, MAX_DOCUMENT_FILE};
+use crate::failure::{BudgetFlaw, Failure};
+use crate::folder::{Folder, read_into};
+use crate::index::DocumentIndex;
+use crate::manifest::{self, Manifest};
+use crate::proof::{Proof, Standing};
+use crate::request::{Budget, Query};
+use crate::select::Pick;
+use crate::{Digest, MAX_ANSWER};
+use std::sync::Arc;
+
+/// A cache that was proved to be right when it was opened.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    folder: Folder,
+    documents: Folder,
+    proof: Proof,
+    index: Arc<DocumentIndex>,
+    by_hashing: bool,
+}
+
+/// Why an open cache gives no answer.
+#[derive(Debug)]
+pub(crate) enum Setback {
+    /// It is not what was proved any more.
+    Changed,
+    /// The index cannot be used.
+    Index,
+    /// There is no answer.
+    Failed(Failure),
+}
+
+impl From<Broken> for Setback {
+    fn from(_: Broken) -> Self {
+        Setback::Index
+    }
+}
+
+/// What is known of a cache before it is opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Known<'a> {
+    /// What stands in the cache itself: its proof and its index.
+    Sealed,
+    /// What was proved before.
+    Before(&'a Cache),
+    /// Nothing: proof and index of the cache are not to be used.
+    Nothing,
+}
+
+impl Cache {
+    /// Opens a cache. Only what is not proved already is read.
+    pub(crate) fn open(folder: Folder, known: Known<'_>, now: Now<'_>) -> Result<Cache, Failure> {
+        let documents = match check::documents(&folder) {
+            Ok(documents) => documents,
+            Err(problem) => return Err(check::without_documents(&folder, problem)),
+        };
+        let proof = match known {
+            Known::Sealed => Proof::find(&folder),
+            Known::Before(cache) => Some(cache.proof.clone()),
+            Known::Nothing => None,
+        };
+        let standing = match &proof {
+            Some(proof) => proof.standing(&folder, &documents, true),
+            None => Standing::Lost,
+        };
+        match (standing, proof) {
+            (Standing::Whole, Some(proof)) => {
+                if let Some(index) = find_index(&folder, known, proof.cache_version) {
+                    let by_hashing = known.by_hashing();
+                    return Ok(Cache {
+                        folder,
+                        documents,
+                        proof,
+                        index,
+                        by_hashing,
+                    });
+                }
+                Cache::check(folder, documents, None, known, now)
+            }
+            (Standing::Lists, proof) => Cache::check(folder, documents, proof.as_ref(), known, now),
+            _ => Cache::check(folder, documents, None, known, now),
+        }
+    }
+
+    /// Opens a cache by reading whatever `trusted` does not prove.
+    fn check(
+        folder: Folder,
+        documents: Folder,
+        trusted: Option<&Proof>,
+        known: Known<'_>,
+        now: Now<'_>,
+    ) -> Result<Cache, Failure> {
+        let lists = manifest::read(&folder);
+        let listed = lists.manifest.as_ref();
+        let version = listed.map(|manifest| manifest.cache_version);
+        let index = version.and_then(|version| find_index(&folder, known, version));
+        let (proof, index) = match index.filter(|index| fits(index, listed)) {
+            Some(index) => {
+                let checked = check::check(lists, &documents, trusted, now, || ());
+                (checked.sound()?.1, index)
+            }
+            None => {
+                let checked = check::check(lists, &documents, None, now, Gatherer::new);
+                let (manifest, proof, gathered) = checked.sound()?;
+                let count = manifest.documents.len() as u32;
+                let index = accelerate::in_memory(manifest.cache_version, count, gathered)?;
+                (proof, Arc::new(index))
+            }
+        };
+        Ok(Cache {
+            folder,
+            documents,
+            proof,
+            index,
+            by_hashing: true,
+        })
+    }
+
+    /// The same cache, opened again after a setback.
+    pub(crate) fn again(&self, setback: &Setback, now: Now<'_>) -> Result<Cache, Failure> {
+        let folder = self.folder.folder(".");
+        let folder = folder.map_err(Failure::system("open the cache again"))?;
+        let known = match setback {
+            Setback::Index => Known::Nothing,
+            Setback::Changed | Setback::Failed(_) => Known::Before(self),
+        };
+        Cache::open(folder, known, now)
+    }
+
+    /// Whether documents had to be read to open it: it was copied, or made by somebody else.
+    pub(crate) fn by_hashing(&self) -> bool {
+        self.by_hashing
+    }
+
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    pub(crate) fn documents(&self) -> &Folder {
+        &self.documents
+    }
+
+    pub(crate) fn proof(&self) -> &Proof {
+        &self.proof
+    }
+
+    pub(crate) fn index(&self) -> &DocumentIndex {
+        &self.index
+    }
+
+    pub(crate) fn version(&self) -> Digest {
+        self.proof.cache_version
+    }
+
+    /// Whether a pass over all signatures finds everything as it was.
+    pub(crate) fn unchanged(&self, wide: bool) -> bool {
+        let standing = self.proof.standing(&self.folder, &self.documents, wide);
+        standing == Standing::Whole
+    }
+
+    /// The answer to a query.
+    pub(crate) fn resolve<'q>(
+        &self,
+        query: &'q Query,
+        budget: Budget,
+    ) -> Result<Answer<'q>, Setback> {
+        let picks = self.index.select(query, budget)?;
+        self.bound(query, &picks)?;
+        let mut buffer = Vec::new();
+        let read = |pick: &Pick| self.selected(query, pick, &mut buffer);
+        let documents = picks.iter().map(read).collect::<Result<_, _>>()?;
+        let considered = self.index.sizes().documents() as u64;
+        Ok(Answer::new(query, budget, considered, documents))
+    }
+
+    /// Refuses what would be too large in any case, before anything is read.
+    fn bound(&self, query: &Query, picks: &[Pick]) -> Result<(), Setback> {
+        let terms: usize = query.terms().iter().map(|term| term.len() + 3).sum();
+        let sizes = self.index.sizes();
+        let size = |pick: &Pick| sizes.tokens(pick.document).saturating_sub(1) * 4 + terms as u64;
+        match picks.iter().map(size).sum::<u64>() <= MAX_ANSWER as u64 {
+            true => Ok(()),
+            false => Err(Setback::Failed(Failure::Budget(BudgetFlaw::Answer))),
+        }
+    }
+
+    fn selected<'q>(
+        &self,
+        query: &'q Query,
+        pick: &Pick,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Selected<'q>, Setback> {
+        let document = self.read(pick.document, buffer)?;
+        let sizes = self.index.sizes();
+        let tokens = sizes.tokens(pick.document);
+        if tokens != crate::words::tokens(document.content.len() as u64) {
+            return Err(Setback::Index);
+        }
+        let total_words = sizes.words(pick.document);
+        Ok(Selected {
+            id: document.id,
+            version: document.version,
+            content: document.content,
+            score: score(pick.matches, total_words),
+            tokens,
+            why: Why {
+                query_terms: query.terms(),
+                term_matches: pick.matches,
+                total_words,
+            },
+        })
+    }
+
+    /// A document, if it is still the one that was proved.
+    pub(crate) fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, Setback> {
+        let number = number as usize;
+        let mark = self.proof.documents.get(number).ok_or(Setback::Index)?;
+        let name = self.proof.names.get(number);
+        let read = read_into(&self.documents, name, MAX_DOCUMENT_FILE, buffer);
+        match read {
+            Ok(signature) if signature == mark.signature => {
+                document::read(buffer).map_err(|_| Setback::Changed)
+            }
+            _ => Err(Setback::Changed),
+        }
+    }
+}
+
+impl Known<'_> {
+    fn by_hashing(self) -> bool {
+        match self {
+            Known::Before(cache) => cache.by_hashing,
+            Known::Sealed | Known::Nothing => false,
+        }
+    }
+}
+
+/// The index of a cache of this version, if there is one to be used.
+fn find_index(folder: &Folder, known: Known<'_>, version: Digest) -> Option<Arc<DocumentIndex>> {
+    match known {
+        Known::Before(cache) if cache.proof.cache_version == version => {
+            Some(Arc::clone(&cache.index))
+        }
+        Known::Before(_) | Known::Sealed => {
+            let file = folder.open(INDEX_FILE).ok()?;
+            DocumentIndex::open(file, version).ok().map(Arc::new)
+        }
+        Known::Nothing => None,
+    }
+}
+
+fn fits(index: &DocumentIndex, manifest: Option<&Manifest>) -> bool {
+    manifest.is_some_and(|manifest| manifest.documents.len() == index.sizes().documents())
+}

@@ -1,0 +1,141 @@
+//! A directory that is held open: everything in it is reached through the handle, links are followed
+//! nowhere, and only regular files are read.
+
+use crate::faults;
+use crate::problem::Wrong;
+use crate::signature::Signature;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::{Errno, retry_on_intr};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+/// A directory.
+#[derive(Debug)]
+pub(crate) struct Folder(OwnedFd);
+
+const STAY: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS);
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Folder {
+    pub(crate) fn new(handle: OwnedFd) -> Folder {
+        Folder(handle)
+    }
+
+    /// The directory of this name in it.
+    pub(crate) fn folder(&self, name: impl AsRef<Path>) -> Result<Folder, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        self.resolve(name.as_ref(), flags).map(Folder)
+    }
+
+    fn resolve(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::CLOEXEC;
+        retry_on_intr(|| rustix::fs::openat2(&self.0, path, flags, Mode::empty(), STAY))
+    }
+
+    /// Opens a regular file for reading.
+    pub(crate) fn open(&self, path: impl AsRef<Path>) -> Result<File, Errno> {
+        // Without NONBLOCK the opening of a FIFO waits for somebody at its other end.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = File::from(self.resolve(path.as_ref(), flags)?);
+        match kind(&rustix::fs::fstat(&file)?) {
+            FileType::RegularFile => Ok(file),
+            FileType::Directory => Err(Errno::ISDIR),
+            _ => Err(Errno::NXIO),
+        }
+    }
+
+    /// What the system says about a name, a link not followed.
+    pub(crate) fn stat(&self, name: &str) -> Result<Stat, Errno> {
+        rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// The signature of what has this name.
+    pub(crate) fn signature(&self, name: &str) -> Result<Signature, Errno> {
+        self.stat(name).map(|stat| Signature::of(&stat))
+    }
+
+    /// The signature of the directory itself.
+    pub(crate) fn own_signature(&self) -> Result<Signature, Errno> {
+        rustix::fs::fstat(&self.0).map(|stat| Signature::of(&stat))
+    }
+
+    /// Device and inode of the directory itself.
+    pub(crate) fn identity(&self) -> Result<(u64, u64), Errno> {
+        rustix::fs::fstat(&self.0).map(|stat| (stat.st_dev, stat.st_ino))
+    }
+
+    /// Every name in the directory, sorted by bytes, with what it is.
+    pub(crate) fn list(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let handle = self.resolve(Path::new("."), flags)?;
+        let mut names = Vec::new();
+        for entry in Dir::new(handle)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push((OsString::from_vec(name.to_vec()), entry.file_type()));
+            }
+        }
+        names.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(names)
+    }
+}
+
+/// What a name stands for.
+pub(crate) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// A whole file of a cache, and the signature that belongs to exactly these bytes.
+pub(crate) fn read_file(
+    folder: &Folder,
+    name: &str,
+    limit: u64,
+) -> Result<(Vec<u8>, Signature), Wrong> {
+    let mut bytes = Vec::new();
+    let signature = read_into(folder, name, limit, &mut bytes)?;
+    Ok((bytes, signature))
+}
+
+/// The same, into bytes that are used again and again.
+pub(crate) fn read_into(
+    folder: &Folder,
+    name: &str,
+    limit: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<Signature, Wrong> {
+    let file = folder.open(name).map_err(faults::inside)?;
+    let before = signature_of(&file).map_err(faults::inside)?;
+    if before.size() > limit {
+        return Err(Wrong::Large);
+    }
+    bytes.clear();
+    // One byte more than the size: the end is seen without another call.
+    bytes.reserve(usize::try_from(before.size()).unwrap_or(0) + 1);
+    (&file)
+        .take(limit + 1)
+        .read_to_end(bytes)
+        .map_err(|error| Wrong::Unreadable(error.to_string()))?;
+    let after = signature_of(&file).map_err(faults::inside)?;
+    match before == after && bytes.len() as u64 == after.size() {
+        true => Ok(after),
+        false => Err(Wrong::Unreadable(String::from(
+            "it changed while it was read",
+        ))),
+    }
+}
+
+pub(crate) fn signature_of(file: &File) -> Result<Signature, Errno> {
+    rustix::fs::fstat(file).map(|stat| Signature::of(&stat))
+}

@@ -1,0 +1,141 @@
+//! Gathering terms in memory: one shard a worker, its lists compressed as they grow.
+
+use super::{MAX_TERM, Terms};
+use crate::codec::{Broken, Reading, put_varint};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, Hasher};
+
+/// What one worker has seen. Its keys must come in ascending order.
+pub(crate) struct Shard {
+    text: Vec<u8>,
+    terms: Vec<Gathered>,
+    places: HashTable<u32>,
+    hash: FixedState,
+}
+
+struct Gathered {
+    start: usize,
+    length: u32,
+    /// The key that is being counted.
+    count: u32,
+    key: u64,
+    /// The key before it plus one, that steps are counted from.
+    base: u64,
+    list: Vec<u8>,
+}
+
+impl Gathered {
+    fn flush(&mut self) {
+        put_varint(&mut self.list, self.key - self.base);
+        put_varint(&mut self.list, u64::from(self.count));
+        self.base = self.key + 1;
+    }
+}
+
+impl Shard {
+    pub(crate) fn new() -> Shard {
+        Shard {
+            text: Vec::new(),
+            terms: Vec::new(),
+            places: HashTable::new(),
+            hash: FixedState::default(),
+        }
+    }
+
+    fn hash(hash: &FixedState, term: &[u8]) -> u64 {
+        let mut hasher = hash.build_hasher();
+        hasher.write(term);
+        hasher.finish()
+    }
+
+    /// Counts a term once more for this key.
+    #[inline]
+    pub(crate) fn add(&mut self, term: &str, key: u64) {
+        self.add_many(term, key, 1);
+    }
+
+    /// Counts a term `count` more times for this key.
+    pub(crate) fn add_many(&mut self, term: &str, key: u64, count: u32) {
+        if term.len() > MAX_TERM {
+            return;
+        }
+        let Shard {
+            text,
+            terms,
+            places,
+            hash,
+        } = self;
+        let spelled = |one: &Gathered| &text[one.start..one.start + one.length as usize];
+        let wanted = Shard::hash(hash, term.as_bytes());
+        let same = |place: &u32| spelled(&terms[*place as usize]) == term.as_bytes();
+        if let Some(&place) = places.find(wanted, same) {
+            let one = &mut terms[place as usize];
+            if one.key == key {
+                one.count = one.count.saturating_add(count);
+            } else {
+                one.flush();
+                (one.key, one.count) = (key, count);
+            }
+            return;
+        }
+        let rehash = |place: &u32| Shard::hash(hash, spelled(&terms[*place as usize]));
+        places.insert_unique(wanted, terms.len() as u32, rehash);
+        terms.push(Gathered {
+            start: text.len(),
+            length: term.len() as u32,
+            count,
+            key,
+            base: 0,
+            list: Vec::new(),
+        });
+        text.extend_from_slice(term.as_bytes());
+    }
+
+    /// The terms in order.
+    pub(crate) fn sorted(self) -> Sorted {
+        let Shard {
+            text, mut terms, ..
+        } = self;
+        terms.iter_mut().for_each(Gathered::flush);
+        let spelled = |one: &Gathered| &text[one.start..one.start + one.length as usize];
+        terms.sort_unstable_by(|one, other| spelled(one).cmp(spelled(other)));
+        Sorted {
+            text,
+            terms,
+            place: 0,
+        }
+    }
+}
+
+/// A shard whose terms are in order.
+pub(crate) struct Sorted {
+    text: Vec<u8>,
+    terms: Vec<Gathered>,
+    place: usize,
+}
+
+impl Terms for Sorted {
+    fn term(&self) -> Option<&[u8]> {
+        let one = self.terms.get(self.place)?;
+        self.text.get(one.start..one.start + one.length as usize)
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(u64, u32)) -> Result<(), Broken> {
+        let one = self.terms.get(self.place).ok_or(Broken)?;
+        let mut reading = Reading(&one.list);
+        let mut next = 0;
+        while !reading.is_empty() {
+            let key = next + reading.varint()?;
+            let count = u32::try_from(reading.varint()?).map_err(|_| Broken)?;
+            visit(key, count);
+            next = key + 1;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<(), Broken> {
+        self.place += 1;
+        Ok(())
+    }
+}

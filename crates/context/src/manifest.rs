@@ -1,0 +1,420 @@
+//! `manifest.json` and `index.json`: written to the byte, read without trust, checked against each
+//! other.
+
+use crate::digest::{Digest, Digester};
+use crate::folder::{Folder, signature_of};
+use crate::problem::{Problem, Wrong};
+use crate::signature::Signature;
+use crate::{MAX_DOCUMENTS, faults};
+use candor_fault::Timestamp;
+use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
+use std::io::{BufReader, Read};
+
+pub(crate) const MANIFEST: &str = "manifest.json";
+pub(crate) const INDEX: &str = "index.json";
+pub(crate) const DOCUMENTS: &str = "documents";
+
+/// The most bytes of a manifest or an index.
+pub const MAX_LIST_FILE: u64 = 512 * 1024 * 1024;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct BuildConfig {
+    version: String,
+    hash_algorithm: String,
+}
+
+impl BuildConfig {
+    fn ours() -> BuildConfig {
+        BuildConfig {
+            version: String::from("1"),
+            hash_algorithm: String::from("sha256"),
+        }
+    }
+}
+
+/// A document as the manifest lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    pub(crate) version: Digest,
+    /// The name in `documents/`.
+    pub(crate) name: String,
+}
+
+/// What a cache says about itself: documents in the order of their ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub(crate) cache_version: Digest,
+    pub(crate) documents: Vec<Listed>,
+}
+
+/// The digest that stands for a whole cache.
+pub(crate) fn cache_version<'a>(documents: impl Iterator<Item = (&'a str, Digest)>) -> Digest {
+    let mut digest = Digester::default();
+    digest.feed(candor_fault::to_json(&BuildConfig::ours()).as_bytes());
+    for (id, version) in documents {
+        digest.feed(id.as_bytes());
+        digest.feed(b":");
+        digest.feed(version.to_string().as_bytes());
+    }
+    digest.finish()
+}
+
+#[derive(Serialize)]
+struct WrittenManifest<'a> {
+    cache_version: Digest,
+    build_config: BuildConfig,
+    created_at: String,
+    document_count: usize,
+    documents: Vec<WrittenEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenEntry<'a> {
+    id: &'a str,
+    version: Digest,
+    file: String,
+}
+
+impl WrittenEntry<'_> {
+    fn of(one: &Listed) -> WrittenEntry<'_> {
+        WrittenEntry {
+            id: &one.id,
+            version: one.version,
+            file: pointer(&one.name),
+        }
+    }
+}
+
+fn pointer(name: &str) -> String {
+    format!("{DOCUMENTS}/{name}")
+}
+
+impl Manifest {
+    /// The manifest of these documents, which must be in the order of their ids.
+    pub(crate) fn of(documents: Vec<Listed>) -> Manifest {
+        let pairs = documents.iter().map(|one| (one.id.as_str(), one.version));
+        Manifest {
+            cache_version: cache_version(pairs),
+            documents,
+        }
+    }
+
+    /// The bytes of `manifest.json`.
+    pub(crate) fn manifest_bytes(&self, created_at: Timestamp) -> Vec<u8> {
+        pretty(&WrittenManifest {
+            cache_version: self.cache_version,
+            build_config: BuildConfig::ours(),
+            created_at: created_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            document_count: self.documents.len(),
+            documents: self.documents.iter().map(WrittenEntry::of).collect(),
+        })
+    }
+
+    /// The bytes of `index.json`.
+    pub(crate) fn index_bytes(&self) -> Vec<u8> {
+        struct Pairs<'a>(&'a [Listed]);
+        impl Serialize for Pairs<'_> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|one| (&one.id, pointer(&one.name))))
+            }
+        }
+        pretty(&Pairs(&self.documents))
+    }
+}
+
+fn pretty(value: &impl Serialize) -> Vec<u8> {
+    // Writing strings and numbers into memory cannot fail.
+    serde_json::to_vec_pretty(value).unwrap_or_default()
+}
+
+/// What was found in the two files, and everything that is wrong with them.
+#[derive(Debug)]
+pub(crate) struct Lists {
+    /// What the manifest says of itself, true or not: `cache_version` and `document_count`.
+    pub(crate) said: Option<(String, u64)>,
+    /// The manifest, as far as it can be understood.
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) problems: Vec<Problem>,
+    /// Of the manifest and of the index, where they were read in full.
+    pub(crate) signatures: Option<(Signature, Signature)>,
+}
+
+/// Reads and compares both files.
+pub(crate) fn read(cache: &Folder) -> Lists {
+    let mut problems = Vec::new();
+    let manifest = read_json::<ReadManifest>(cache, MANIFEST)
+        .map_err(|wrong| problems.push(Problem::new(MANIFEST, wrong)));
+    let index = read_json::<ReadIndex>(cache, INDEX)
+        .map_err(|wrong| problems.push(Problem::new(INDEX, wrong)));
+    let signatures = match (&manifest, &index) {
+        (Ok((_, one)), Ok((_, other))) => Some((*one, *other)),
+        _ => None,
+    };
+    let mut said = None;
+    let manifest = match manifest {
+        Ok((read, _)) => {
+            said = Some((read.cache_version.clone(), read.document_count));
+            read.check(&mut problems)
+        }
+        Err(()) => None,
+    };
+    if let (Some(manifest), Ok((index, _))) = (&manifest, index) {
+        index.compare(manifest, &mut problems);
+    }
+    Lists {
+        said,
+        manifest,
+        problems,
+        signatures,
+    }
+}
+
+/// Streams a file through the parser: memory is bounded by what the shape admits, not by the file.
+fn read_json<T: DeserializeOwned>(cache: &Folder, name: &str) -> Result<(T, Signature), Wrong> {
+    let file = cache.open(name).map_err(faults::inside)?;
+    let before = signature_of(&file).map_err(faults::inside)?;
+    if before.size() > MAX_LIST_FILE {
+        return Err(Wrong::Large);
+    }
+    let reader = BufReader::with_capacity(256 * 1024, (&file).take(MAX_LIST_FILE));
+    let value = serde_json::from_reader(reader).map_err(|error| match error.is_io() {
+        true => Wrong::Unreadable(error.to_string()),
+        false => Wrong::Malformed(error.to_string()),
+    })?;
+    match signature_of(&file).map_err(faults::inside)? == before {
+        true => Ok((value, before)),
+        false => Err(Wrong::Unreadable(String::from(
+            "it changed while it was read",
+        ))),
+    }
+}
+
+#[derive(Deserialize)]
+struct ReadManifest {
+    cache_version: String,
+    build_config: BuildConfig,
+    #[serde(rename = "created_at")]
+    _created_at: String,
+    document_count: u64,
+    #[serde(deserialize_with = "bounded")]
+    documents: Vec<ReadEntry>,
+}
+
+#[derive(Deserialize)]
+struct ReadEntry {
+    id: String,
+    version: String,
+    file: String,
+}
+
+/// A list that cannot grow without end.
+fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ReadEntry>, D::Error> {
+    struct Entries;
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<ReadEntry>;
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(out, "at most {MAX_DOCUMENTS} documents")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = list.next_element()? {
+                if entries.len() == MAX_DOCUMENTS {
+                    return Err(serde::de::Error::invalid_length(entries.len() + 1, &self));
+                }
+                entries.push(entry);
+            }
+            Ok(entries)
+        }
+    }
+    deserializer.deserialize_seq(Entries)
+}
+
+impl ReadManifest {
+    fn check(self, problems: &mut Vec<Problem>) -> Option<Manifest> {
+        let mut wrong = |what| problems.push(Problem::new(MANIFEST, what));
+        if self.build_config != BuildConfig::ours() {
+            wrong(Wrong::Unsupported);
+            return None;
+        }
+        let listed = self.documents.len() as u64;
+        if self.document_count != listed {
+            let said = self.document_count;
+            wrong(Wrong::Count { said, listed });
+        }
+        let mut documents: Vec<Listed> = Vec::with_capacity(self.documents.len());
+        let mut whole = true;
+        for entry in self.documents {
+            match entry.check(documents.last()) {
+                Ok(one) => documents.push(one),
+                Err(what) => {
+                    whole = false;
+                    wrong(what);
+                }
+            }
+        }
+        let manifest = Manifest::of(documents);
+        if whole && Digest::parse(&self.cache_version) != Some(manifest.cache_version) {
+            wrong(Wrong::CacheVersion);
+        }
+        Some(manifest)
+    }
+}
+
+impl ReadEntry {
+    fn check(self, before: Option<&Listed>) -> Result<Listed, Wrong> {
+        if let Some(before) = before {
+            match before.id.as_bytes().cmp(self.id.as_bytes()) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Err(Wrong::Twice(self.id)),
+                std::cmp::Ordering::Greater => return Err(Wrong::Order(self.id)),
+            }
+        }
+        let Some(version) = Digest::parse(&self.version) else {
+            return Err(Wrong::NoVersion(self.id));
+        };
+        let Some(name) = name_in_documents(&self.file) else {
+            return Err(Wrong::Pointer(self.file));
+        };
+        Ok(Listed {
+            version,
+            name: name.to_owned(),
+            id: self.id,
+        })
+    }
+}
+
+/// The name after `documents/`, if it is exactly one name.
+fn name_in_documents(file: &str) -> Option<&str> {
+    let name = file.strip_prefix(DOCUMENTS)?.strip_prefix('/')?;
+    let one = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
+    one.then_some(name)
+}
+
+/// The pairs of `index.json`.
+struct ReadIndex(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for ReadIndex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = ReadIndex;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(out, "an object of ids and files, at most {MAX_DOCUMENTS}")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReadIndex, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    if pairs.len() == MAX_DOCUMENTS {
+                        return Err(serde::de::Error::invalid_length(pairs.len() + 1, &self));
+                    }
+                    pairs.push(pair);
+                }
+                Ok(ReadIndex(pairs))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+impl ReadIndex {
+    /// Both lists in the order of ids, side by side. The order of an object's members is no rule.
+    fn compare(mut self, manifest: &Manifest, problems: &mut Vec<Problem>) {
+        let mut wrong = |what| problems.push(Problem::new(INDEX, what));
+        self.0.sort();
+        let mut pairs = self.0.into_iter().peekable();
+        for one in &manifest.documents {
+            while let Some((id, _)) = pairs.next_if(|(id, _)| *id < one.id) {
+                wrong(Wrong::IndexSurplus(id));
+            }
+            match pairs.next_if(|(id, _)| *id == one.id) {
+                Some((_, file)) if name_in_documents(&file) == Some(&one.name) => {}
+                _ => wrong(Wrong::IndexDiffers(one.id.clone())),
+            }
+            while let Some((id, _)) = pairs.next_if(|(id, _)| *id == one.id) {
+                wrong(Wrong::Twice(id));
+            }
+        }
+        for (id, _) in pairs {
+            wrong(Wrong::IndexSurplus(id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(id: &str, content: &str) -> Listed {
+        let version = Digest::of(content.as_bytes());
+        Listed {
+            id: id.to_owned(),
+            version,
+            name: format!("{}.json", version.short()),
+        }
+    }
+
+    #[test]
+    fn both_files_are_written_to_the_byte() {
+        let manifest = Manifest::of(vec![listed("a.md", "one"), listed("b.md", "")]);
+        let at = Timestamp::from_second(1_700_000_000).unwrap();
+        insta::assert_snapshot!(String::from_utf8(manifest.manifest_bytes(at)).unwrap(), @r#"
+        {
+          "cache_version": "sha256:315332eab5c3840d0b250c4316682f64f5615aa19a7b993f811c421d9c2e26d1",
+          "build_config": {
+            "version": "1",
+            "hash_algorithm": "sha256"
+          },
+          "created_at": "2023-11-14T22:13:20Z",
+          "document_count": 2,
+          "documents": [
+            {
+              "id": "a.md",
+              "version": "sha256:7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
+              "file": "documents/7692c3ad3540.json"
+            },
+            {
+              "id": "b.md",
+              "version": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+              "file": "documents/e3b0c44298fc.json"
+            }
+          ]
+        }
+        "#);
+        insta::assert_snapshot!(String::from_utf8(manifest.index_bytes()).unwrap(), @r#"
+        {
+          "a.md": "documents/7692c3ad3540.json",
+          "b.md": "documents/e3b0c44298fc.json"
+        }
+        "#);
+        let none = Manifest::of(Vec::new());
+        assert_eq!(none.index_bytes(), b"{}");
+    }
+
+    #[test]
+    fn a_file_is_one_name_in_documents() {
+        assert_eq!(name_in_documents("documents/a.json"), Some("a.json"));
+        for wrong in [
+            "",
+            "a.json",
+            "documents",
+            "documents/",
+            "documents/.",
+            "documents/..",
+            "documents/../manifest.json",
+            "/documents/a",
+            "documents//a",
+            "documents/a/b",
+            "documents/a\0b",
+            "documents\\a",
+        ] {
+            assert_eq!(name_in_documents(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Work on numbered things, spread over the machine's cores.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The most workers, however many cores there are.
+const MOST: usize = 16;
+
+/// How many numbers a worker takes at a time.
+const STEP: usize = 16;
+
+/// Calls `work` for every number below `count`. Each worker has a value of its own, made by `make`,
+/// and sees its numbers in ascending order; the values come back.
+pub(crate) fn over<V: Send>(
+    count: usize,
+    make: impl Fn() -> V + Sync,
+    work: impl Fn(&mut V, usize) + Sync,
+) -> Vec<V> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut value = make();
+        loop {
+            let from = next.fetch_add(STEP, Ordering::Relaxed);
+            if from >= count {
+                return value;
+            }
+            for number in from..count.min(from + STEP) {
+                work(&mut value, number);
+            }
+        }
+    };
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = cores.min(MOST).min(count.div_ceil(4 * STEP)).max(1);
+    thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
+        // Where no further thread can be had, this one does the rest.
+        let others: Vec<_> = (1..workers).filter_map(spawn).collect();
+        let mut values = vec![run()];
+        for other in others {
+            match other.join() {
+                Ok(value) => values.push(value),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        values
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_seen_once_and_in_order() {
+        for count in [0, 1, 17, 1000] {
+            let seen = over(count, Vec::new, |seen: &mut Vec<usize>, number| {
+                seen.push(number)
+            });
+            assert!(seen.iter().all(|seen| seen.is_sorted()));
+            let mut all: Vec<_> = seen.concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Asking a cache once: opened, answered, and opened again where it changed meanwhile.
+
+use crate::answer::Answer;
+use crate::cache::{Cache, Known, Setback};
+use crate::check::Now;
+use crate::failure::Failure;
+use crate::location::Location;
+use crate::request::{Budget, Query};
+use std::path::Path;
+
+/// How often an answer is tried again when the cache changes under it.
+pub(crate) const TRIES: usize = 3;
+
+/// A cache for a few questions.
+pub struct Reader<'n> {
+    cache: Cache,
+    now: Now<'n>,
+}
+
+impl<'n> Reader<'n> {
+    /// Opens the cache at this path, proving that it is what its manifest says.
+    pub fn open(location: &Location, path: &Path, now: Now<'n>) -> Result<Reader<'n>, Failure> {
+        let cache = Cache::open(location.find(path)?, Known::Sealed, now)?;
+        Ok(Reader { cache, now })
+    }
+
+    /// Whether documents had to be hashed, because the cache was not sealed where it is.
+    pub fn by_hashing(&self) -> bool {
+        self.cache.by_hashing()
+    }
+
+    /// The documents for a query, within a budget.
+    pub fn resolve<'q>(&mut self, query: &'q Query, budget: Budget) -> Result<Answer<'q>, Failure> {
+        self.ask(|cache| cache.resolve(query, budget))
+    }
+
+    pub(crate) fn ask<T>(
+        &mut self,
+        ask: impl Fn(&Cache) -> Result<T, Setback>,
+    ) -> Result<T, Failure> {
+        for _ in 0..TRIES {
+            match ask(&self.cache) {
+                Ok(answer) => return Ok(answer),
+                Err(Setback::Failed(failure)) => return Err(failure),
+                Err(setback) => self.cache = self.cache.again(&setback, self.now)?,
+            }
+        }
+        Err(Failure::Restless)
+    }
+}

@@ -1,0 +1,54 @@
+//! Sealing a cache: it is checked completely, and gets a fresh index and proof where it is.
+
+use crate::accelerate::{Gatherer, INDEX_FILE, unwritten, write_index};
+use crate::build::Built;
+use crate::check::{self, Now};
+use crate::failure::Failure;
+use crate::location::Location;
+use crate::manifest;
+use crate::proof::PROOF_FILE;
+use crate::target::replace_file;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often the times of files are looked at again until they are old enough.
+const TRIES: usize = 8;
+
+/// Checks the whole cache and writes what makes it fast.
+pub fn seal(location: &Location, path: &Path, now: Now<'_>) -> Result<Built, Failure> {
+    let folder = location.find(path)?;
+    let documents = match check::documents(&folder) {
+        Ok(documents) => documents,
+        Err(problem) => return Err(check::without_documents(&folder, problem)),
+    };
+    let lists = manifest::read(&folder);
+    let checked = check::check(lists, &documents, None, now, Gatherer::new);
+    let (manifest, mut proof, gathered) = checked.sound()?;
+    let (version, count) = (manifest.cache_version, manifest.documents.len() as u32);
+    replace_file(&folder, INDEX_FILE, |file| {
+        let out = BufWriter::with_capacity(1 << 20, file);
+        write_index(out, version, count, gathered, None).map_err(unwritten)
+    })?;
+    for _ in 0..TRIES {
+        if let Some(bytes) = proof.write() {
+            replace_file(&folder, PROOF_FILE, |file| {
+                file.write_all(&bytes).map_err(|error| Failure::System {
+                    doing: format!("write {PROOF_FILE}"),
+                    error,
+                })
+            })?;
+            return Ok(Built {
+                cache_version: version,
+                document_count: count.into(),
+                read: count.into(),
+            });
+        }
+        // Something was written a moment ago: it is read again when its times can prove it.
+        std::thread::sleep(Duration::from_millis(21));
+        let lists = manifest::read(&folder);
+        let checked = check::check(lists, &documents, Some(&proof), now, || ());
+        proof = checked.sound()?.1;
+    }
+    Err(Failure::Restless)
+}

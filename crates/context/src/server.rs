@@ -1,0 +1,173 @@
+//! The MCP server: three tools, read-only, whose text is what the command line prints.
+
+use crate::answer::one_line;
+use crate::failure::Failure;
+use crate::faults;
+use crate::listing::list_caches;
+use crate::location::Location;
+use crate::request::{Budget, MAX_BUDGET, Query};
+use crate::shelf::{Clock, Noticing, Shelf};
+use candor_fault::Fault;
+use candor_fault::dialects::Context;
+use candor_street::{Call, Reply, Server, Tool, Tools, reply_text};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How many calls are worked on at once; the others wait their turn.
+pub const MAX_AT_WORK: usize = 8;
+
+/// The server of one root.
+pub struct ContextServer {
+    tools: Tools<Self>,
+    shelf: Arc<Shelf>,
+    work: Arc<Semaphore>,
+}
+
+impl ContextServer {
+    /// A server for the caches below a root.
+    pub fn new(location: Location, clock: Arc<Clock>, noticing: Noticing) -> ContextServer {
+        let tools = Tools::new("candor-context", env!("CARGO_PKG_VERSION"))
+            .with(resolve())
+            .with(list())
+            .with(inspect());
+        ContextServer {
+            tools,
+            shelf: Shelf::new(location, clock, noticing),
+            work: Arc::new(Semaphore::new(MAX_AT_WORK)),
+        }
+    }
+
+    /// Does blocking work on a thread for it, and answers with its text.
+    async fn blocking(
+        &self,
+        work: impl FnOnce(&Arc<Shelf>) -> Result<Vec<u8>, Failure> + Send + 'static,
+    ) -> Result<Reply, Fault<Context>> {
+        let permit = Arc::clone(&self.work).acquire_owned().await;
+        let shelf = Arc::clone(&self.shelf);
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&shelf)
+        });
+        let bytes = match done.await {
+            Ok(done) => done.map_err(|failure| failure.fault())?,
+            // The boundary turns it into this dialect's internal error.
+            Err(broken) => match broken.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => return Err(Failure::Bug("work was cut off").fault()),
+            },
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => reply_text(text),
+            Err(_) => Err(Failure::Bug("an answer is not UTF-8").fault()),
+        }
+    }
+}
+
+impl Server for ContextServer {
+    type Dialect = Context;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+
+    fn complete(&self, fault: Fault<Context>, call: &Call) -> Fault<Context> {
+        faults::in_order(fault, call.arguments.as_deref())
+    }
+
+    fn note(&self, entry: &candor_street::Entry<'_, Context>) {
+        if let candor_street::Outcome::Failed(fault) = &entry.outcome {
+            tracing::info!(code = %fault.row().code, cause = ?fault.cause(), "a call failed");
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    cache: String,
+    query: String,
+    budget: serde_json::Number,
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn budget() -> Value {
+    json!({
+        "type": "integer",
+        "minimum": 0,
+        "maximum": MAX_BUDGET,
+        "description": "Maximum token budget"
+    })
+}
+
+const CACHE: &str = "Path or identifier of a built context cache";
+const QUERY: &str = "Natural-language query";
+
+fn resolve() -> Tool<ContextServer> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "cache": text(CACHE), "query": text(QUERY), "budget": budget() },
+        "required": ["cache", "query", "budget"],
+        "additionalProperties": false
+    });
+    let run = |server: Arc<ContextServer>, asked: Resolve, _| async move {
+        let query = Query::new(&asked.query).map_err(|failure| failure.fault())?;
+        let budget = Budget::from_number(&asked.budget)
+            .ok_or_else(|| Failure::Bug("a budget that the schema admits").fault())?;
+        let work = move |shelf: &Arc<Shelf>| {
+            let answer = shelf.ask(&asked.cache, |cache| cache.resolve(&query, budget))?;
+            answer.compact()
+        };
+        server.blocking(work).await
+    };
+    Tool::reading(
+        "context.resolve",
+        "Resolve a natural-language query against a pre-built context cache and return a deterministic, explainable set of documents within a token budget.",
+        schema,
+        run,
+    )
+}
+
+#[derive(Deserialize)]
+struct Nothing {}
+
+fn list() -> Tool<ContextServer> {
+    let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    let run = |server: Arc<ContextServer>, _: Nothing, _| async move {
+        let work = |shelf: &Arc<Shelf>| one_line(&list_caches(shelf.location())?);
+        server.blocking(work).await
+    };
+    Tool::reading(
+        "context.list_caches",
+        "List the caches directly below the root. Not for looking into one: use context.inspect_cache.",
+        schema,
+        run,
+    )
+}
+
+#[derive(Deserialize)]
+struct Inspect {
+    cache: String,
+}
+
+fn inspect() -> Tool<ContextServer> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "cache": text(CACHE) },
+        "required": ["cache"],
+        "additionalProperties": false
+    });
+    let run = |server: Arc<ContextServer>, asked: Inspect, _| async move {
+        let work = move |shelf: &Arc<Shelf>| one_line(&shelf.inspect(&asked.cache)?);
+        server.blocking(work).await
+    };
+    Tool::reading(
+        "context.inspect_cache",
+        "Say what a cache is (version, documents, bytes) and whether it is valid. Not for its contents: use context.resolve.",
+        schema,
+        run,
+    )
+}

@@ -1,0 +1,246 @@
+//! Caches that a server keeps open. Each is proved once; after that its directories are watched, and
+//! what watching does not show is looked for once a second.
+
+use crate::cache::{Cache, Known, Setback};
+use crate::check;
+use crate::failure::Failure;
+use crate::folder::Folder;
+use crate::inspect::{self, Inspection};
+use crate::location::Location;
+use crate::reader::TRIES;
+use crate::watch::Watch;
+use candor_fault::Timestamp;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+/// How many caches are kept open.
+pub const MAX_OPEN: usize = 32;
+
+/// The time between two looks at what watching does not show.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// A cache that nobody has asked for so many sweeps is closed.
+const IDLE: u64 = 60;
+
+/// The real time.
+pub type Clock = dyn Fn() -> Timestamp + Send + Sync;
+
+/// How changes are noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Noticing {
+    /// By watching, and by looking at every file where that cannot be had.
+    #[default]
+    Watching,
+    /// By looking at every file before every answer.
+    Looking,
+}
+
+/// The open caches.
+pub(crate) struct Shelf {
+    location: Location,
+    clock: Arc<Clock>,
+    noticing: Noticing,
+    slots: Mutex<BTreeMap<(u64, u64), Arc<Slot>>>,
+    sweeps: AtomicU64,
+    sweeper: Mutex<bool>,
+}
+
+/// One directory; the handle of the cache in it keeps its identity from being given to another.
+#[derive(Default)]
+struct Slot {
+    kept: Mutex<Option<Kept>>,
+    used: AtomicU64,
+}
+
+struct Kept {
+    cache: Arc<Cache>,
+    watch: Option<Watch>,
+    doubted: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind these locks is replaced whole: a panic leaves nothing half-done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shelf {
+    pub(crate) fn new(location: Location, clock: Arc<Clock>, noticing: Noticing) -> Arc<Shelf> {
+        Arc::new(Shelf {
+            location,
+            clock,
+            noticing,
+            slots: Mutex::default(),
+            sweeps: AtomicU64::new(0),
+            sweeper: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// Asks a cache; where it changed meanwhile, opens it again and asks again.
+    pub(crate) fn ask<T>(
+        self: &Arc<Self>,
+        path: &str,
+        ask: impl Fn(&Cache) -> Result<T, Setback>,
+    ) -> Result<T, Failure> {
+        let folder = self.location.find(Path::new(path))?;
+        let slot = self.slot(&folder)?;
+        let mut cache = self.current(&slot, folder)?;
+        for _ in 0..TRIES {
+            match ask(&cache) {
+                Ok(answer) => return Ok(answer),
+                Err(Setback::Failed(failure)) => return Err(failure),
+                Err(setback) => cache = self.again(&slot, &cache, &setback)?,
+            }
+        }
+        Err(Failure::Restless)
+    }
+
+    /// What a cache is; an invalid one is an answer too.
+    pub(crate) fn inspect(self: &Arc<Self>, path: &str) -> Result<Inspection, Failure> {
+        let folder = self.location.find(Path::new(path))?;
+        inspect::inspect_folder(&folder, || {
+            self.ask(path, |cache| Ok(inspect::of_cache(cache)))
+        })
+    }
+
+    fn slot(&self, folder: &Folder) -> Result<Arc<Slot>, Failure> {
+        let identity = folder.identity();
+        let identity = identity.map_err(Failure::system("look at the cache"))?;
+        let mut slots = lock(&self.slots);
+        let now = self.sweeps.load(Ordering::Relaxed);
+        if !slots.contains_key(&identity) && slots.len() >= MAX_OPEN {
+            let used = |(_, slot): &(&(u64, u64), &Arc<Slot>)| slot.used.load(Ordering::Relaxed);
+            if let Some(oldest) = slots.iter().min_by_key(used).map(|(key, _)| *key) {
+                slots.remove(&oldest);
+            }
+        }
+        let slot = slots.entry(identity).or_default();
+        slot.used.store(now, Ordering::Relaxed);
+        Ok(Arc::clone(slot))
+    }
+
+    /// The cache in a slot, proved as of now.
+    fn current(self: &Arc<Self>, slot: &Slot, folder: Folder) -> Result<Arc<Cache>, Failure> {
+        let mut kept = lock(&slot.kept);
+        if let Some(kept) = kept.as_ref() {
+            let heard = match &kept.watch {
+                Some(watch) => watch.quiet(),
+                None => false,
+            };
+            let same = heard && !kept.doubted;
+            // Without a watch, or after an event, every signature is compared.
+            if same || (!kept.doubted && kept.cache.unchanged(true)) {
+                return Ok(Arc::clone(&kept.cache));
+            }
+        }
+        self.open(&mut kept, folder)
+    }
+
+    fn open(
+        self: &Arc<Self>,
+        kept: &mut Option<Kept>,
+        folder: Folder,
+    ) -> Result<Arc<Cache>, Failure> {
+        let before = kept.take();
+        // The watch begins before the check: what changes during it is heard.
+        let watch = match self.noticing {
+            Noticing::Watching => match check::documents(&folder) {
+                Ok(documents) => Watch::over(&folder, &documents).ok(),
+                Err(_) => None,
+            },
+            Noticing::Looking => None,
+        };
+        let known = match &before {
+            Some(before) => Known::Before(&before.cache),
+            None => Known::Sealed,
+        };
+        let cache = Arc::new(Cache::open(folder, known, &*self.clock)?);
+        if before.is_none() && cache.by_hashing() {
+            tracing::warn!(
+                "a cache is not sealed where it is; `context seal` makes it fast to open"
+            );
+        }
+        *kept = Some(Kept {
+            cache: Arc::clone(&cache),
+            watch,
+            doubted: false,
+        });
+        self.begin_sweeping();
+        Ok(cache)
+    }
+
+    /// Opens a cache again that gave no answer, unless somebody else has meanwhile.
+    fn again(
+        self: &Arc<Self>,
+        slot: &Slot,
+        failed: &Arc<Cache>,
+        setback: &Setback,
+    ) -> Result<Arc<Cache>, Failure> {
+        let mut kept = lock(&slot.kept);
+        if let Some(other) = kept
+            .as_ref()
+            .filter(|kept| !Arc::ptr_eq(&kept.cache, failed))
+        {
+            return Ok(Arc::clone(&other.cache));
+        }
+        let watch = kept.take().and_then(|kept| kept.watch);
+        let cache = Arc::new(failed.again(setback, &*self.clock)?);
+        *kept = Some(Kept {
+            cache: Arc::clone(&cache),
+            watch,
+            doubted: false,
+        });
+        Ok(cache)
+    }
+
+    fn begin_sweeping(self: &Arc<Self>) {
+        let mut begun = lock(&self.sweeper);
+        if *begun {
+            return;
+        }
+        let shelf = Arc::downgrade(self);
+        let thread = thread::Builder::new().name(String::from("context-sweep"));
+        *begun = thread.spawn(move || sweep_on(&shelf)).is_ok();
+    }
+
+    /// Looks once at everything that is open. No lock is held meanwhile: calls do not wait.
+    pub(crate) fn sweep(&self) {
+        let now = self.sweeps.fetch_add(1, Ordering::Relaxed) + 1;
+        let open: Vec<_> = {
+            let mut slots = lock(&self.slots);
+            slots.retain(|_, slot| now - slot.used.load(Ordering::Relaxed) <= IDLE);
+            slots.values().cloned().collect()
+        };
+        for slot in open {
+            let cache = lock(&slot.kept)
+                .as_ref()
+                .map(|kept| Arc::clone(&kept.cache));
+            let Some(cache) = cache else { continue };
+            if cache.unchanged(false) {
+                continue;
+            }
+            if let Some(kept) = lock(&slot.kept).as_mut()
+                && Arc::ptr_eq(&kept.cache, &cache)
+            {
+                kept.doubted = true;
+            }
+        }
+    }
+}
+
+fn sweep_on(shelf: &Weak<Shelf>) {
+    loop {
+        thread::sleep(SWEEP);
+        match shelf.upgrade() {
+            Some(shelf) => shelf.sweep(),
+            None => return,
+        }
+    }
+}

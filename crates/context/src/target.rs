@@ -1,0 +1,319 @@
+//! Where a cache is written: in a draft beside its place, which becomes the cache in one step.
+
+use crate::accelerate::INDEX_FILE;
+use crate::failure::{Failure, TargetFlaw, shown};
+use crate::folder::Folder;
+use crate::location::Location;
+use crate::manifest::{DOCUMENTS, INDEX, MANIFEST};
+use crate::origins::ORIGINS_FILE;
+use crate::passages::PASSAGES_FILE;
+use crate::proof::PROOF_FILE;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// Everything that stands in a cache beside `documents`.
+const FILES: [&str; 6] = [
+    MANIFEST,
+    INDEX,
+    INDEX_FILE,
+    PASSAGES_FILE,
+    PROOF_FILE,
+    ORIGINS_FILE,
+];
+
+const PRIVATE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
+
+/// The place of a cache: a name in a directory.
+#[derive(Debug)]
+pub(crate) struct Target {
+    parent: Folder,
+    name: OsString,
+    shown: String,
+}
+
+impl Target {
+    pub(crate) fn find(location: &Location, path: &Path) -> Result<Target, Failure> {
+        let shown_path = path.to_string_lossy().into_owned();
+        let Some(name) = path.file_name() else {
+            return Err(Failure::Target(TargetFlaw::NoName(shown_path)));
+        };
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let lost = |failure| match failure {
+            Failure::Lookup { error, .. } => Failure::System {
+                doing: format!("write to `{}`", shown(&parent.to_string_lossy())),
+                error: error.into(),
+            },
+            other => other,
+        };
+        Ok(Target {
+            parent: location.find(parent).map_err(lost)?,
+            name: name.to_owned(),
+            shown: shown_path,
+        })
+    }
+
+    /// Whether something may be written there: nothing is there, or a cache that may be replaced.
+    pub(crate) fn check(&self, force: bool) -> Result<(), Failure> {
+        let flaw = |flaw| Err(Failure::Target(flaw));
+        let stat = rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        match stat {
+            Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(self.system("look at", error)),
+            Ok(_) if !force => flaw(TargetFlaw::Exists(self.shown.clone())),
+            Ok(stat) if crate::folder::kind(&stat) != FileType::Directory => {
+                flaw(TargetFlaw::NoDirectory(self.shown.clone()))
+            }
+            Ok(_) => match self
+                .foreign()
+                .map_err(|error| self.system("look at", error))?
+            {
+                Some(name) => flaw(TargetFlaw::Foreign(self.shown.clone(), name)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// A name in the directory that no cache has.
+    fn foreign(&self) -> Result<Option<String>, Errno> {
+        let folder = self.parent.folder(&self.name)?;
+        for (name, kind) in folder.list()? {
+            let known = match kind {
+                FileType::RegularFile => FILES
+                    .iter()
+                    .any(|file| name == *file || name == *unfinished(file)),
+                FileType::Directory => name == DOCUMENTS,
+                _ => false,
+            };
+            if !known {
+                return Ok(Some(name.to_string_lossy().into_owned()));
+            }
+        }
+        let documents = match folder.folder(DOCUMENTS) {
+            Err(Errno::NOENT) => return Ok(None),
+            documents => documents?.list()?,
+        };
+        let foreign = documents.into_iter().find(|(name, kind)| {
+            *kind != FileType::RegularFile || !name.as_encoded_bytes().ends_with(b".json")
+        });
+        Ok(foreign.map(|(name, _)| format!("{DOCUMENTS}/{}", name.to_string_lossy())))
+    }
+
+    /// A new draft; what killed builds have left is removed.
+    pub(crate) fn draft(&self, random: u64) -> Result<Draft<'_>, Failure> {
+        self.sweep();
+        let failed = |error| self.system("write beside", error);
+        for turn in 0..8u64 {
+            let process = std::process::id();
+            let name = self.beside(&format!("tmp-{process}-{:016x}", random ^ turn));
+            match rustix::fs::mkdirat(&self.parent, &name, Mode::from_raw_mode(0o755)) {
+                Err(Errno::EXIST) => continue,
+                made => made.map_err(failed)?,
+            }
+            // Another build may have taken it for a dead one's before the lock was there.
+            let Ok(lock) = self.lock(&name) else { continue };
+            let folder = match self.parent.folder(&name) {
+                Err(Errno::NOENT) => continue,
+                folder => folder.map_err(failed)?,
+            };
+            let mode = Mode::from_raw_mode(0o755);
+            rustix::fs::mkdirat(&folder, DOCUMENTS, mode).map_err(failed)?;
+            let documents = folder.folder(DOCUMENTS).map_err(failed)?;
+            return Ok(Draft {
+                target: self,
+                name: Some(name),
+                folder,
+                documents,
+                _lock: lock,
+            });
+        }
+        Err(failed(Errno::EXIST))
+    }
+
+    fn beside(&self, ending: &str) -> OsString {
+        let mut name = OsString::from(".");
+        name.push(&self.name);
+        name.push(".");
+        name.push(ending);
+        name
+    }
+
+    /// Locks a directory as long as the handle lives, if nobody else has.
+    fn lock(&self, name: &OsStr) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | PRIVATE;
+        let handle = rustix::fs::openat(&self.parent, name, flags, Mode::empty())?;
+        rustix::fs::flock(&handle, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(handle)
+    }
+
+    /// Removes the drafts of builds that live no more. What cannot be removed harms nobody.
+    fn sweep(&self) {
+        let beginnings = [self.beside("tmp-"), self.beside("old-")];
+        let left = |name: &OsStr| {
+            let begins =
+                |with: &OsString| name.as_encoded_bytes().starts_with(with.as_encoded_bytes());
+            beginnings.iter().any(begins)
+        };
+        for (name, kind) in self.parent.list().unwrap_or_default() {
+            if kind == FileType::Directory
+                && left(&name)
+                && let Ok(_lock) = self.lock(&name)
+            {
+                let _ = self.remove(&name);
+            }
+        }
+    }
+
+    /// Removes a directory of the shape of a cache.
+    fn remove(&self, name: &OsStr) -> Result<(), Errno> {
+        let folder = self.parent.folder(name)?;
+        if let Ok(documents) = folder.folder(DOCUMENTS) {
+            for (name, _) in documents.list()? {
+                rustix::fs::unlinkat(&documents, &name, AtFlags::empty())?;
+            }
+        }
+        for (name, kind) in folder.list()? {
+            let flags = match kind {
+                FileType::Directory => AtFlags::REMOVEDIR,
+                _ => AtFlags::empty(),
+            };
+            rustix::fs::unlinkat(&folder, &name, flags)?;
+        }
+        rustix::fs::unlinkat(&self.parent, name, AtFlags::REMOVEDIR)
+    }
+
+    fn system(&self, doing: &str, error: Errno) -> Failure {
+        Failure::system(format!("{doing} `{}`", shown(&self.shown)))(error)
+    }
+}
+
+/// A cache that is being written. Dropped, it leaves nothing.
+#[derive(Debug)]
+pub(crate) struct Draft<'t> {
+    target: &'t Target,
+    name: Option<OsString>,
+    pub(crate) folder: Folder,
+    pub(crate) documents: Folder,
+    _lock: OwnedFd,
+}
+
+impl Draft<'_> {
+    /// Writes one file of the cache.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        write_new(&self.folder, name, bytes).map_err(|error| Failure::System {
+            doing: format!("write {name}"),
+            error,
+        })
+    }
+
+    /// Begins one file of the cache.
+    pub(crate) fn create(&self, name: &str) -> Result<File, Failure> {
+        create(&self.folder, name).map_err(Failure::system(format!("write {name}")))
+    }
+
+    /// Makes everything durable and puts it into its place, whole.
+    pub(crate) fn publish(mut self, force: bool) -> Result<Folder, Failure> {
+        let target = self.target;
+        let failed = |error| target.system("write", error);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = |folder: &Folder| rustix::fs::openat(folder, ".", flags, Mode::empty());
+        rustix::fs::syncfs(open(&self.folder).map_err(failed)?).map_err(failed)?;
+        let Some(name) = self.name.clone() else {
+            return Err(Failure::Bug("a draft was published twice"));
+        };
+        let rename = |how| {
+            let parent = &target.parent;
+            rustix::fs::renameat_with(parent, &name, parent, &target.name, how)
+        };
+        let placed = match force {
+            true => rename(RenameFlags::EXCHANGE),
+            false => Err(Errno::NOENT),
+        };
+        match placed {
+            // What was there is now where the draft was.
+            Ok(()) => {}
+            // The file system cannot exchange names: a moment without a cache.
+            Err(Errno::INVAL | Errno::NOSYS) => self.move_aside(&name)?,
+            Err(Errno::NOENT) => {
+                match rename(RenameFlags::NOREPLACE) {
+                    Err(Errno::INVAL | Errno::NOSYS) => rename(RenameFlags::empty()),
+                    renamed => renamed,
+                }
+                .map_err(|error| match error {
+                    Errno::EXIST | Errno::NOTEMPTY => {
+                        Failure::Target(TargetFlaw::Exists(target.shown.clone()))
+                    }
+                    error => failed(error),
+                })?;
+                self.name = None;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        rustix::fs::fsync(open(&target.parent).map_err(failed)?).map_err(failed)?;
+        if let Some(old) = self.name.take() {
+            // The next build removes what cannot be removed now.
+            let _ = target.remove(&old);
+        }
+        self.folder.folder(".").map_err(failed)
+    }
+
+    fn move_aside(&mut self, name: &OsStr) -> Result<(), Failure> {
+        let target = self.target;
+        let parent = &target.parent;
+        let failed = |error| target.system("replace", error);
+        let old = target.beside(&format!("old-{}", name.to_string_lossy()));
+        rustix::fs::renameat(parent, &target.name, parent, &old).map_err(failed)?;
+        rustix::fs::renameat(parent, name, parent, &target.name).map_err(failed)?;
+        self.name = Some(old);
+        Ok(())
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = self.name.take() {
+            let _ = self.target.remove(&name);
+        }
+    }
+}
+
+fn create(folder: &Folder, name: &str) -> Result<File, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | PRIVATE;
+    let mode = Mode::from_raw_mode(0o644);
+    rustix::fs::openat(folder.as_fd(), name, flags, mode).map(File::from)
+}
+
+/// Writes a file that was not there.
+pub(crate) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    create(folder, name)?.write_all(bytes)
+}
+
+/// What a file is called as long as it is not whole.
+fn unfinished(name: &str) -> String {
+    format!(".{name}.tmp")
+}
+
+/// Puts a file into a cache that is already in its place: whole or not at all.
+pub(crate) fn replace_file(
+    folder: &Folder,
+    name: &str,
+    write: impl FnOnce(&mut File) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = || Failure::system(format!("write {name}"));
+    let draft = unfinished(name);
+    match rustix::fs::unlinkat(folder, &draft, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(failed()(error)),
+    }
+    let mut file = create(folder, &draft).map_err(failed())?;
+    write(&mut file)?;
+    rustix::fs::fdatasync(&file).map_err(failed())?;
+    rustix::fs::renameat(folder, &draft, folder, name).map_err(failed())
+}
