@@ -1,0 +1,289 @@
+//! The blocks of a Markdown document: front matter, headings, fenced code and paragraphs, found in one pass.
+//!
+//! Only what decides where a document may be cut is recognised. Lines end at `\n`; a line of nothing but white space
+//! is blank, whichever white space it is.
+
+use super::front_matter;
+use std::ops::Range;
+
+/// A stretch of the document that is one thing; blank lines lie between blocks, never at their ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) kind: Kind,
+    /// From the start of its first line to the last byte of its last line that is not white space.
+    pub(super) range: Range<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// What stands before the document; its title, where it has one.
+    FrontMatter { title: Option<String> },
+    /// A heading, ATX or setext, and where its words are.
+    Heading { level: u8, text: Range<usize> },
+    /// A fenced code block, fences included.
+    Fence,
+    /// Anything else up to the next blank line.
+    Text,
+}
+
+/// Hands every block to `visit`, in order.
+pub(super) fn blocks(content: &str, visit: impl FnMut(Block)) {
+    let mut scan = Scan {
+        content,
+        open: Open::Nothing,
+        visit,
+    };
+    let mut at = scan.front_matter();
+    for line in content.get(at..).unwrap_or("").split_inclusive('\n') {
+        scan.line(at, line.trim_end());
+        at += line.len();
+    }
+    scan.close();
+}
+
+/// The block that the lines so far have begun.
+enum Open {
+    Nothing,
+    Text(Range<usize>),
+    Fence { range: Range<usize>, mark: Mark },
+}
+
+/// What a fence is made of; the closing one has at least as many of the same character.
+#[derive(Clone, Copy)]
+struct Mark {
+    byte: u8,
+    count: usize,
+}
+
+struct Scan<'a, V> {
+    content: &'a str,
+    open: Open,
+    visit: V,
+}
+
+impl<V: FnMut(Block)> Scan<'_, V> {
+    /// Emits the front matter, if there is one, and says where the rest begins.
+    fn front_matter(&mut self) -> usize {
+        let Some(found) = front_matter::find(self.content) else {
+            return 0;
+        };
+        let end = found.end;
+        self.emit(Kind::FrontMatter { title: found.title }, 0..found.text_end);
+        end
+    }
+
+    fn line(&mut self, at: usize, line: &str) {
+        let end = at + line.len();
+        if let Open::Fence { range, mark } = &mut self.open {
+            if !line.is_empty() {
+                range.end = end;
+            }
+            if mark.closes(line) {
+                self.close();
+            }
+        } else if line.is_empty() {
+            self.close();
+        } else if let Some(mark) = Mark::opening(line) {
+            self.close();
+            let range = at..end;
+            self.open = Open::Fence { range, mark };
+        } else if let Some((level, text)) = atx(line) {
+            self.close();
+            let text = at + text.start..at + text.end;
+            self.emit(Kind::Heading { level, text }, at..end);
+        } else {
+            self.text(at, line);
+        }
+    }
+
+    /// A line that begins or continues a paragraph, or underlines the one above it.
+    fn text(&mut self, at: usize, line: &str) {
+        let end = at + line.len();
+        match &mut self.open {
+            Open::Text(range) => match underline(line) {
+                Some(level) if may_be_heading(self.content, range) => {
+                    let (start, text) = (range.start, range.clone());
+                    self.open = Open::Nothing;
+                    self.emit(Kind::Heading { level, text }, start..end);
+                }
+                _ => range.end = end,
+            },
+            _ => self.open = Open::Text(at..end),
+        }
+    }
+
+    fn close(&mut self) {
+        match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing => {}
+            Open::Text(range) => self.emit(Kind::Text, range),
+            Open::Fence { range, .. } => self.emit(Kind::Fence, range),
+        }
+    }
+
+    fn emit(&mut self, kind: Kind, range: Range<usize>) {
+        (self.visit)(Block { kind, range });
+    }
+}
+
+impl Mark {
+    /// The fence that this line opens. Any indentation will do: a fence inside a list is indented as its item is.
+    fn opening(line: &str) -> Option<Mark> {
+        let line = line.trim_start_matches([' ', '\t']);
+        let byte = *line.as_bytes().first()?;
+        if byte != b'`' && byte != b'~' {
+            return None;
+        }
+        let count = run(line, byte);
+        let info = line.get(count..)?;
+        let code_span = byte == b'`' && info.contains('`');
+        (count >= 3 && !code_span).then_some(Mark { byte, count })
+    }
+
+    fn closes(self, line: &str) -> bool {
+        let line = line.trim_start_matches([' ', '\t']);
+        let count = run(line, self.byte);
+        count >= self.count && count == line.len()
+    }
+}
+
+/// How many times `byte` stands at the beginning.
+fn run(line: &str, byte: u8) -> usize {
+    line.bytes().take_while(|found| *found == byte).count()
+}
+
+/// The line without the up to three spaces that a heading may be indented by.
+fn outdented(line: &str) -> Option<(usize, &str)> {
+    let indent = run(line, b' ');
+    (indent <= 3).then(|| (indent, line.get(indent..).unwrap_or("")))
+}
+
+/// The level of an ATX heading and where in the line its words are.
+fn atx(line: &str) -> Option<(u8, Range<usize>)> {
+    let (indent, line) = outdented(line)?;
+    let level = run(line, b'#');
+    if !(1..=6).contains(&level) {
+        return None;
+    }
+    let rest = line.get(level..)?;
+    if !rest.is_empty() && !rest.starts_with([' ', '\t']) {
+        return None;
+    }
+    let unclosed = rest.trim_end_matches('#');
+    let words = match unclosed.ends_with([' ', '\t']) || unclosed.is_empty() {
+        true => unclosed.trim_end(),
+        false => rest,
+    };
+    let start = indent + level;
+    Some((u8::try_from(level).ok()?, start..start + words.len()))
+}
+
+/// The level that a setext underline gives to the paragraph above it.
+fn underline(line: &str) -> Option<u8> {
+    let (_, line) = outdented(line)?;
+    let level = match line.as_bytes().first()? {
+        b'=' => 1,
+        b'-' => 2,
+        _ => return None,
+    };
+    line.bytes()
+        .all(|byte| Some(&byte) == line.as_bytes().first())
+        .then_some(level)
+}
+
+/// A list, a quotation or a table with a rule below it is no heading, nor is a long paragraph.
+fn may_be_heading(content: &str, range: &Range<usize>) -> bool {
+    const MOST: usize = 400;
+    // Asked for every line that could underline a paragraph, so a long one must not be looked at.
+    if range.len() > MOST {
+        return false;
+    }
+    let text = content.get(range.clone()).unwrap_or("").trim_start();
+    let first = text.split([' ', '\t']).next().unwrap_or("");
+    let bullet = matches!(first, "-" | "*" | "+");
+    let number = first.strip_suffix(['.', ')']).unwrap_or("");
+    let numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    !bullet && !numbered && !text.starts_with(['>', '|'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(content: &str) -> Vec<String> {
+        let mut shown = Vec::new();
+        blocks(content, |block| {
+            let text = &content[block.range];
+            shown.push(match block.kind {
+                Kind::FrontMatter { title } => format!("front {title:?}: {text:?}"),
+                Kind::Heading { level, text: words } => {
+                    format!("h{level} {:?}: {text:?}", content[words].trim())
+                }
+                Kind::Fence => format!("fence: {text:?}"),
+                Kind::Text => format!("text: {text:?}"),
+            });
+        });
+        shown
+    }
+
+    #[test]
+    fn headings_fences_and_paragraphs_are_told_apart() {
+        let content = "---\ntitle: T\n---\n\n# One #\nword\nword\n```sh\n# no heading\n\n```\nTwo\n===\n\n#none\n   ### ###\n";
+        insta::assert_debug_snapshot!(shown(content), @r##"
+        [
+            "front Some(\"T\"): \"---\\ntitle: T\\n---\"",
+            "h1 \"One\": \"# One #\"",
+            "text: \"word\\nword\"",
+            "fence: \"```sh\\n# no heading\\n\\n```\"",
+            "h1 \"Two\": \"Two\\n===\"",
+            "text: \"#none\"",
+            "h3 \"\": \"   ### ###\"",
+        ]
+        "##);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_heading_is_text() {
+        for content in [
+            "####### seven",
+            "    # indented",
+            "- item\n---",
+            "1. item\n---",
+            "> quoted\n===",
+            "| a |\n---",
+            "\n---\n",
+            "a\n- - -",
+            "#hash",
+        ] {
+            let found = shown(content);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].starts_with("text"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_fence_closes_only_at_its_own_kind_and_length() {
+        assert_eq!(
+            shown("````\n```\n~~~~\n````\nafter"),
+            ["fence: \"````\\n```\\n~~~~\\n````\"", "text: \"after\""]
+        );
+        assert_eq!(shown("~~~\n\n# x\n\n"), ["fence: \"~~~\\n\\n# x\""]);
+        assert_eq!(shown("```a``` b"), ["text: \"```a``` b\""]);
+        assert_eq!(
+            shown("- item\n\n      ```js\n      # x\n      ```"),
+            [
+                "text: \"- item\"",
+                "fence: \"      ```js\\n      # x\\n      ```\""
+            ]
+        );
+    }
+
+    #[test]
+    fn lines_may_end_in_carriage_returns_and_hold_any_white_space() {
+        assert_eq!(
+            shown("# A\r\n\r\nb\r\n\u{85}\n\u{2028}c\r\n"),
+            ["h1 \"A\": \"# A\"", "text: \"b\"", "text: \"\\u{2028}c\""]
+        );
+        assert_eq!(shown("\r\n \u{3000}\n\t\n"), Vec::<String>::new());
+        assert_eq!(shown("\0\n"), ["text: \"\\0\""]);
+    }
+}

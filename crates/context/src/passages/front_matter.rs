@@ -1,0 +1,114 @@
+//! Front matter: what stands between `---` and `---` (or `+++` and `+++`) before a document, and the title in it.
+
+/// Front matter that was found.
+pub(super) struct FrontMatter {
+    /// The last byte of its closing line that is not white space.
+    pub(super) text_end: usize,
+    /// Where the document goes on.
+    pub(super) end: usize,
+    pub(super) title: Option<String>,
+}
+
+/// The front matter at the very start of a document; what is never closed is none.
+pub(super) fn find(content: &str) -> Option<FrontMatter> {
+    let text = content.strip_prefix('\u{feff}').unwrap_or(content);
+    let mut lines = text.split_inclusive('\n');
+    let mut end = content.len() - text.len();
+    let opening = lines.next()?;
+    let fence = opening.trim_end();
+    if fence != "---" && fence != "+++" {
+        return None;
+    }
+    end += opening.len();
+    let inside = end;
+    for line in lines {
+        let trimmed = line.trim_end();
+        // A blank line right behind it: a rule between two parts of the text.
+        if trimmed.is_empty() && end == inside {
+            return None;
+        }
+        if trimmed == fence || (fence == "---" && trimmed == "...") {
+            return Some(FrontMatter {
+                text_end: end + trimmed.len(),
+                end: end + line.len(),
+                title: title(content.get(inside..end)?),
+            });
+        }
+        end += line.len();
+    }
+    None
+}
+
+/// The value of `title:` (YAML) or `title =` (TOML) on the outermost level.
+fn title(text: &str) -> Option<String> {
+    let mut lines = text.lines();
+    let value = lines.find_map(|line| {
+        let rest = line.strip_prefix("title")?.trim_start();
+        rest.strip_prefix([':', '=']).map(str::trim)
+    })?;
+    let folded = matches!(value, ">" | "|" | ">-" | "|-" | ">+" | "|+" | "");
+    let title = match folded {
+        true => lines
+            .take_while(|line| line.starts_with([' ', '\t']))
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join(" "),
+        false => unquoted(value),
+    };
+    (!title.is_empty()).then_some(title)
+}
+
+fn unquoted(value: &str) -> String {
+    for quote in ['"', '\''] {
+        let inner = value
+            .strip_prefix(quote)
+            .and_then(|value| value.strip_suffix(quote));
+        match inner {
+            Some(inner) if quote == '"' => {
+                return inner.replace("\\\"", "\"").replace("\\\\", "\\");
+            }
+            Some(inner) => return inner.replace("''", "'"),
+            None => {}
+        }
+    }
+    value.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_of_every_spelling_are_read() {
+        for (content, wanted) in [
+            ("---\ntitle: A b\n---\n", Some("A b")),
+            ("\u{feff}---\r\ntitle: A\r\n---\r\nx", Some("A")),
+            ("---\ntitle: \"A: \\\"b\\\"\"\n...\n", Some("A: \"b\"")),
+            ("---\ntitle: 'it''s'\n---", Some("it's")),
+            (
+                "---\nslug: x\ntitle: >-\n  A\n  b\nc: d\n---\n",
+                Some("A b"),
+            ),
+            ("+++\ntitle = \"A\"\n+++\n", Some("A")),
+            ("---\nsubtitle: A\nshort-title: b\n---\n", None),
+            ("---\ntitle:\n---\n", None),
+        ] {
+            let found = find(content).unwrap();
+            assert_eq!(found.title.as_deref(), wanted, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_closed_or_not_first_is_none() {
+        for content in [
+            "---\ntitle: A\n",
+            "\n---\n---\n",
+            "----\n---\n",
+            "",
+            "---",
+            "---\n\nA\n\n---\n",
+        ] {
+            assert!(find(content).is_none(), "{content:?}");
+        }
+    }
+}

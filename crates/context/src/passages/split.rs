@@ -1,0 +1,266 @@
+//! Splitting: a document cut into passages, at headings and between paragraphs.
+//!
+//! Every byte of the document that is not white space belongs to exactly one passage. A passage has at most
+//! [`MOST_BYTES`] bytes. Paragraphs of one section are packed together as long as they fit. A section shorter than
+//! [`FEWEST_BYTES`] does not stand alone: it takes the following one in, and its heading path is what they share.
+//! What is longer than a passage may be is cut at a line end, else at white space, else between two characters; a
+//! fenced code block only when it is too long itself.
+
+use super::blocks::{Block, Kind, blocks};
+use std::ops::Range;
+
+/// The most bytes of a passage: 400 tokens of four bytes.
+pub const MOST_BYTES: usize = 1600;
+
+/// A section with fewer bytes than this is packed together with the next.
+const FEWEST_BYTES: usize = 400;
+
+/// The most bytes of white space that a passage may begin with.
+const MOST_INDENTATION: usize = 80;
+
+/// The most characters that are kept of one heading.
+const MOST_HEADING: usize = 200;
+
+/// A part of a document that is found and given as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// The bytes of the content, on character boundaries.
+    pub range: Range<usize>,
+    /// The first and the last line, counted from 1; a line ends at `\n`.
+    pub lines: (u32, u32),
+    /// The title and the headings above, outermost first: at most seven, each of at most 200 characters.
+    pub heading: Vec<String>,
+}
+
+/// Cuts a document into passages, in order and without overlap.
+pub fn split(content: &str) -> Vec<Passage> {
+    let mut packer = Packer::new(content);
+    blocks(content, |block| packer.add(block));
+    packer.finish()
+}
+
+/// What is being packed: finished passages, the open one, and the headings that no text has followed yet.
+struct Packer<'a> {
+    content: &'a str,
+    done: Vec<Passage>,
+    /// The headings in force, each with its level; levels rise strictly.
+    headings: Vec<(u8, String)>,
+    open: Option<Open>,
+    pending: Option<Pending>,
+    /// Up to where lines were counted, and the number of the line there.
+    counted: (usize, u32),
+}
+
+/// The passage that may still grow.
+struct Open {
+    range: Range<usize>,
+    /// The headings that every section in it stands under.
+    headings: Vec<String>,
+}
+
+/// A run of headings or front matter that waits for its text.
+struct Pending {
+    range: Range<usize>,
+    /// The fewest headings that stayed in force since the open passage's last text.
+    kept: usize,
+}
+
+impl<'a> Packer<'a> {
+    fn new(content: &'a str) -> Self {
+        Packer {
+            content,
+            done: Vec::new(),
+            headings: Vec::new(),
+            open: None,
+            pending: None,
+            counted: (0, 1),
+        }
+    }
+
+    fn add(&mut self, block: Block) {
+        match block.kind {
+            Kind::FrontMatter { title } => {
+                self.heading(0, title.as_deref().unwrap_or(""), block.range)
+            }
+            Kind::Heading { level, text } => {
+                let content = self.content;
+                self.heading(level, content.get(text).unwrap_or(""), block.range);
+            }
+            Kind::Fence => self.body(block.range, true),
+            Kind::Text => self.body(block.range, false),
+        }
+    }
+
+    fn heading(&mut self, level: u8, text: &str, range: Range<usize>) {
+        let start = self
+            .pending
+            .as_ref()
+            .map_or(range.start, |run| run.range.start);
+        if range.end - start > MOST_BYTES {
+            self.flush_pending();
+        }
+        let kept = self.headings.partition_point(|(above, _)| *above < level);
+        let pending = self.pending.get_or_insert(Pending {
+            range: range.clone(),
+            kept,
+        });
+        pending.range.end = range.end;
+        pending.kept = pending.kept.min(kept);
+        self.headings.truncate(kept);
+        self.headings.push((level, bounded(text)));
+    }
+
+    fn body(&mut self, range: Range<usize>, fence: bool) {
+        let pending = self.pending.take();
+        if self.grows(&pending, range.end) {
+            return;
+        }
+        self.flush();
+        let mut start = range.start;
+        if let Some(run) = pending {
+            let whole = range.end - run.range.start <= MOST_BYTES;
+            match fence && range.len() <= MOST_BYTES && !whole {
+                true => self.begin(run.range),
+                false => start = run.range.start,
+            }
+            self.flush();
+        }
+        self.begin(start..range.end);
+    }
+
+    /// Extends the open passage to `end` where that is allowed.
+    fn grows(&mut self, pending: &Option<Pending>, end: usize) -> bool {
+        let Some(open) = &mut self.open else {
+            return false;
+        };
+        let same_section = pending.is_none();
+        let fits = end - open.range.start <= MOST_BYTES;
+        if !fits || !(same_section || open.range.len() < FEWEST_BYTES) {
+            return false;
+        }
+        open.range.end = end;
+        if let Some(run) = pending {
+            open.headings.truncate(run.kept);
+        }
+        true
+    }
+
+    /// Opens a passage under the headings in force, after cutting off what is too long.
+    fn begin(&mut self, range: Range<usize>) {
+        let headings: Vec<String> = self.headings.iter().map(|(_, text)| text.clone()).collect();
+        let text = self.content.get(range.clone()).unwrap_or("");
+        let white = text.len() - text.trim_start().len();
+        let mut rest = range;
+        if white > MOST_INDENTATION {
+            rest.start += white;
+        }
+        while rest.len() > MOST_BYTES {
+            let text = self.content.get(rest.clone()).unwrap_or("");
+            let (piece, next) = cut(text);
+            let range = rest.start..rest.start + piece;
+            self.emit(range, headings.clone());
+            rest.start += next;
+        }
+        self.open = Some(Open {
+            range: rest,
+            headings,
+        });
+    }
+
+    fn flush(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.emit(open.range, open.headings);
+        }
+    }
+
+    /// Makes passages of headings that no text follows.
+    fn flush_pending(&mut self) {
+        let Some(run) = self.pending.take() else {
+            return;
+        };
+        let end = run.range.end;
+        let range = run.range.clone();
+        if !self.grows(&Some(run), end) {
+            self.flush();
+            self.begin(range);
+        }
+    }
+
+    fn emit(&mut self, range: Range<usize>, mut heading: Vec<String>) {
+        let first = self.line(range.start);
+        let last = self.line(range.end);
+        heading.retain(|text| !text.is_empty());
+        // The first heading of a document often repeats its title.
+        heading.dedup();
+        self.done.push(Passage {
+            range,
+            lines: (first, last),
+            heading,
+        });
+    }
+
+    /// The number of the line that holds the byte at `at`, or that ends there; never asked backwards.
+    fn line(&mut self, at: usize) -> u32 {
+        let (from, line) = self.counted;
+        let between = self.content.as_bytes().get(from..at).unwrap_or(&[]);
+        let ends = between.iter().filter(|byte| **byte == b'\n').count();
+        let line = line.saturating_add(u32::try_from(ends).unwrap_or(u32::MAX));
+        self.counted = (at, line);
+        line
+    }
+
+    fn finish(mut self) -> Vec<Passage> {
+        self.flush_pending();
+        self.flush();
+        self.done
+    }
+}
+
+/// How long the first piece of a text that is too long is, and where the rest begins.
+fn cut(text: &str) -> (usize, usize) {
+    let window = text.get(..text.floor_char_boundary(MOST_BYTES));
+    let stop = stop(window.unwrap_or(text));
+    let (piece, rest) = text.split_at(stop);
+    (piece.trim_end().len(), stop + skip(rest))
+}
+
+/// Where to cut a full window: behind its last line, else before its last white space, else at its end.
+fn stop(window: &str) -> usize {
+    let behind_text = |at: &usize| !window.get(..*at).unwrap_or("").trim_start().is_empty();
+    let line = window.rfind('\n').filter(behind_text);
+    let space = || window.rfind(char::is_whitespace).filter(behind_text);
+    line.or_else(space).unwrap_or(window.len())
+}
+
+/// How much white space to leave out before the text begins; the indentation of a new line stays.
+fn skip(text: &str) -> usize {
+    let white = text.len() - text.trim_start().len();
+    let line = text.get(..white).and_then(|white| white.rfind('\n'));
+    match line.map(|end| end + 1) {
+        Some(line) if white - line <= MOST_INDENTATION => line,
+        _ => white,
+    }
+}
+
+/// A heading's words with single spaces between them, cut at the bound.
+fn bounded(text: &str) -> String {
+    let mut heading = String::new();
+    let mut room = MOST_HEADING;
+    for word in text.split_whitespace() {
+        let space = usize::from(!heading.is_empty());
+        if room <= space {
+            break;
+        }
+        if space == 1 {
+            heading.push(' ');
+        }
+        room -= space;
+        let kept: String = word.chars().take(room).collect();
+        room -= kept.chars().count();
+        heading.push_str(&kept);
+    }
+    heading
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! What splitting promises: order, coverage, bounds, line numbers, and linear time on hostile input.
+
+use super::*;
+use proptest::prelude::*;
+
+fn shown(content: &str) -> String {
+    split(content)
+        .iter()
+        .map(|passage| {
+            let (from, to) = passage.lines;
+            let heading = passage.heading.join(" > ");
+            let text = &content[passage.range.clone()];
+            format!("{from}-{to} [{heading}] {} {:?}\n", text.len(), head(text))
+        })
+        .collect()
+}
+
+fn head(text: &str) -> String {
+    text.chars().take(24).collect()
+}
+
+fn prose(words: usize) -> String {
+    "word ".repeat(words).trim_end().to_owned()
+}
+
+#[test]
+fn sections_are_cut_at_headings_and_paragraphs_are_packed() {
+    let content = format!(
+        "---\ntitle: Page\n---\n\n{p}\n\n{p}\n\n## One\n\n{p}\n\n### Deep\n\n{p}\n{p}\n\n## Two\n\n{p}\n\n{p}\n",
+        p = prose(90)
+    );
+    insta::assert_snapshot!(shown(&content), @r####"
+    1-7 [Page] 921 "---\ntitle: Page\n---\n\nwor"
+    9-11 [Page > One] 457 "## One\n\nword word word w"
+    13-16 [Page > One > Deep] 909 "### Deep\n\nword word word"
+    18-22 [Page > Two] 908 "## Two\n\nword word word w"
+    "####);
+}
+
+#[test]
+fn a_small_section_takes_the_next_one_in_under_what_they_share() {
+    let content = format!(
+        "# Page\n\n## See\n\nthis\n\n### Deeper\n\nthat\n\n## Also\n\nthose\n\n## Long\n\n{}",
+        prose(310)
+    );
+    insta::assert_snapshot!(shown(&content), @r####"
+    1-13 [Page] 54 "# Page\n\n## See\n\nthis\n\n##"
+    15-17 [Page > Long] 1558 "## Long\n\nword word word "
+    "####);
+}
+
+#[test]
+fn a_heading_without_text_stays_with_what_follows() {
+    insta::assert_snapshot!(shown("# A\n\n## B\n\n### C\n\ntext\n"), @r####"
+    1-7 [A > B > C] 22 "# A\n\n## B\n\n### C\n\ntext"
+    "####);
+    insta::assert_snapshot!(shown("# A\n\n## B\n"), @r####"
+    1-3 [A > B] 9 "# A\n\n## B"
+    "####);
+    insta::assert_snapshot!(shown("---\ntitle: A\n---\n# A\n"), @r####"
+    1-4 [A] 20 "---\ntitle: A\n---\n# A"
+    "####);
+}
+
+#[test]
+fn what_is_too_long_is_cut_at_lines_then_spaces_then_anywhere() {
+    let lines = format!("{}\n", prose(20)).repeat(30);
+    insta::assert_snapshot!(shown(&lines), @r####"
+    1-16 [] 1599 "word word word word word"
+    17-30 [] 1399 "word word word word word"
+    "####);
+    insta::assert_snapshot!(shown(&prose(700)), @r####"
+    1-1 [] 1599 "word word word word word"
+    1-1 [] 1599 "word word word word word"
+    1-1 [] 299 "word word word word word"
+    "####);
+    insta::assert_snapshot!(shown(&"é".repeat(1700)), @r####"
+    1-1 [] 1600 "éééééééééééééééééééééééé"
+    1-1 [] 1600 "éééééééééééééééééééééééé"
+    1-1 [] 200 "éééééééééééééééééééééééé"
+    "####);
+}
+
+#[test]
+fn a_fenced_block_is_cut_only_if_it_is_too_long_itself() {
+    let fits = format!("{}\n\n```\n{}\n```\n", prose(100), "line\n\n".repeat(200));
+    insta::assert_snapshot!(shown(&fits), @r####"
+    1-1 [] 499 "word word word word word"
+    3-405 [] 1208 "```\nline\n\nline\n\nline\n\nli"
+    "####);
+    let heading = format!("# {}\n```\n{}```\n", prose(60), "line\n\n".repeat(250));
+    insta::assert_snapshot!(shown(&heading), @r####"
+    1-1 [word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word] 301 "# word word word word wo"
+    2-503 [word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word] 1507 "```\nline\n\nline\n\nline\n\nli"
+    "####);
+    let too_long = format!("```\n{}```\n", "line\n\n".repeat(400));
+    insta::assert_snapshot!(shown(&too_long), @r####"
+    1-532 [] 1598 "```\nline\n\nline\n\nline\n\nli"
+    534-802 [] 807 "line\n\nline\n\nline\n\nline\n\n"
+    "####);
+}
+
+#[test]
+fn headings_are_bounded() {
+    let content = format!("# {}\n\ntext", "long  heading ".repeat(1000));
+    let passages = split(&content);
+    let heading = &passages.last().unwrap().heading[0];
+    assert!((190..=200).contains(&heading.chars().count()));
+    assert!(heading.starts_with("long heading long"));
+}
+
+#[test]
+fn white_space_makes_no_passage() {
+    for content in ["", "\n", " \t\r\n\u{85}\u{2028}\n", "\u{3000}"] {
+        assert_eq!(split(content), []);
+    }
+    let far = format!("{}a{}b", " ".repeat(5000), "\n \u{85}".repeat(5000));
+    let found: Vec<&str> = split(&far).into_iter().map(|p| &far[p.range]).collect();
+    assert_eq!(found, ["a", " \u{85}b"]);
+}
+
+#[test]
+fn hostile_documents_are_split_in_one_pass() {
+    // Quadratic work would take minutes here; every one of these takes a fraction of a second.
+    const SIZE: usize = 1 << 20;
+    for piece in [
+        "#",
+        "#\n",
+        "# x\n\na\n\n",
+        "\n",
+        "\r\n",
+        " ",
+        "\0",
+        "```\n",
+        "~~~",
+        "`",
+        "a\n=\n",
+        "---\n",
+        "\u{85}",
+        "\u{2028}",
+        "> ",
+        "aB",
+        "'",
+        "- a\n---\n",
+        "\u{feff}",
+    ] {
+        let content = piece.repeat(SIZE / piece.len());
+        check(&content);
+    }
+    check(&format!("```\n{}", "a\n\n".repeat(SIZE / 3)));
+    check(&format!(
+        "{}\n{}",
+        "a".repeat(SIZE / 2),
+        "---\n".repeat(SIZE / 8)
+    ));
+    check(&format!("---\ntitle: a\n{}", "a\n\n".repeat(SIZE / 3)));
+}
+
+/// Everything that holds for every document.
+fn check(content: &str) {
+    let mut at = 0;
+    let mut line = 1;
+    let mut number = |text: &str| {
+        line += text.matches('\n').count() as u32;
+        line
+    };
+    for passage in split(content) {
+        let Range { start, end } = passage.range;
+        assert!(content[at..start].trim().is_empty(), "a gap holds text");
+        let text = &content[start..end];
+        assert!(text.len() <= MOST_BYTES && !text.trim().is_empty());
+        assert_eq!(text.trim_end(), text);
+        let lines = (number(&content[at..start]), number(text));
+        assert_eq!(passage.lines, lines);
+        assert!(passage.heading.len() <= 7);
+        assert!(
+            passage
+                .heading
+                .iter()
+                .all(|text| text.chars().count() <= MOST_HEADING)
+        );
+        at = end;
+    }
+    assert!(content[at..].trim().is_empty(), "the rest holds text");
+}
+
+fn markdown() -> impl Strategy<Value = String> {
+    let pieces = prop_oneof![
+        Just("# "),
+        Just("## "),
+        Just("###### "),
+        Just("\n"),
+        Just("\n\n"),
+        Just("\r\n"),
+        Just("```"),
+        Just("~~~~\n"),
+        Just("---\n"),
+        Just("==="),
+        Just("title: x\n"),
+        Just("word "),
+        Just("é\u{2028}"),
+        Just("    "),
+        Just("\0"),
+        Just("- "),
+        Just("aVeryLongWordWithoutAnyPlaceToCutItAt"),
+    ];
+    let repeated = (pieces, 1usize..60).prop_map(|(piece, times)| piece.repeat(times));
+    proptest::collection::vec(repeated, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn every_document_is_covered_in_order(content in markdown()) {
+        check(&content);
+    }
+
+    #[test]
+    fn any_text_is_covered_in_order(content in "(?s).*") {
+        check(&content);
+    }
+}
