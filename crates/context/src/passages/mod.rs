@@ -4,10 +4,14 @@
 //! what fits a token budget. Nothing here reads a file, a clock or the environment: the same contents and the same
 //! query give the same bytes everywhere.
 
+mod analyse;
 mod blocks;
 mod front_matter;
 mod split;
+mod stop_words;
+mod words;
 
+pub use analyse::Analyser;
 pub use split::{MOST_BYTES, Passage, split};
 
 /// The version of splitting, analysis and scoring together: an index of another version is of no use.

@@ -1,0 +1,30 @@
+//! The stop words: English words that say nothing about what a text is about.
+//!
+//! Articles, conjunctions, a few prepositions, pronouns, auxiliaries and the words that questions begin with. Words
+//! that name things in documentation (`before`, `after`, `while`, `new`) are not among them.
+
+/// Whether a lower-case word is one.
+pub(super) fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// In the order of their bytes.
+const STOP_WORDS: &[&str] = &[
+    "a", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could",
+    "did", "do", "does", "for", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if",
+    "in", "into", "is", "it", "its", "may", "me", "might", "must", "my", "no", "not", "of", "on",
+    "or", "our", "shall", "she", "should", "such", "that", "the", "their", "them", "then", "there",
+    "these", "they", "this", "to", "us", "was", "we", "were", "what", "when", "where", "which",
+    "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted_for_the_search() {
+        assert!(STOP_WORDS.is_sorted_by(|one, next| one < next));
+        assert!(is_stop_word("a") && is_stop_word("your") && !is_stop_word("array"));
+    }
+}
