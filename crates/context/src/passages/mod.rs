@@ -6,16 +6,30 @@
 
 mod analyse;
 mod blocks;
+mod contribution;
 mod front_matter;
+mod logarithm;
+mod memory;
+mod score;
+mod search;
 mod split;
 mod stop_words;
 mod words;
 
 pub use analyse::Analyser;
+pub use contribution::{PassageFacts, document};
+pub use memory::Memory;
+pub use score::SCALE;
+pub use search::{Found, Hit, TermWeight};
 pub use split::{MOST_BYTES, Passage, split};
 
 /// The version of splitting, analysis and scoring together: an index of another version is of no use.
 pub const VERSION: u32 = 1;
+
+/// How many tokens some bytes count as, the estimate that budgets are kept with.
+pub(crate) fn tokens(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX)
+}
 
 /// Where the index of passages is kept in a cache.
 pub(crate) const PASSAGES_FILE: &str = "passages.idx";

@@ -1,0 +1,130 @@
+//! What one document gives to an index: its passages, their terms, and how often each occurs.
+//!
+//! The words of a passage's headings count as if it held them once more. Stop words are left out, except those of
+//! headings: a page may be called `this` or `if...else`, and a query of nothing but stop words looks for them there.
+
+use super::analyse::Analyser;
+use super::split::{Passage, split};
+use super::tokens;
+
+/// What a passage weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassageFacts {
+    /// What it takes of a budget.
+    pub tokens: u32,
+    /// Its length in terms, headings included, stop words not.
+    pub length: u32,
+}
+
+/// Hands every passage's terms to `visit` (ordinal of the passage, term, how often), passages in order and each term
+/// once a passage, and says what the passages weigh.
+pub fn document(
+    content: &str,
+    analyser: &mut Analyser,
+    mut visit: impl FnMut(u32, &str, u32),
+) -> Vec<PassageFacts> {
+    analyser.forget_if_full();
+    let mut counts = Counts::default();
+    let passages = split(content);
+    let mut facts = Vec::with_capacity(passages.len());
+    for (ordinal, passage) in (0..).zip(&passages) {
+        let length = counts.take(content, passage, analyser);
+        counts.give(|number, count| visit(ordinal, analyser.text(number), count));
+        facts.push(PassageFacts {
+            tokens: tokens(passage.range.len()),
+            length,
+        });
+    }
+    facts
+}
+
+/// How often each term occurs in one passage; terms in the order of their first occurrence.
+#[derive(Default)]
+struct Counts {
+    /// By a term's number, 0 for all but those of the passage.
+    counts: Vec<u32>,
+    seen: Vec<u32>,
+}
+
+impl Counts {
+    /// Counts a passage, and says how long it is.
+    fn take(&mut self, content: &str, passage: &Passage, analyser: &mut Analyser) -> u32 {
+        let mut length: u32 = 0;
+        let text = content.get(passage.range.clone()).unwrap_or("");
+        analyser.terms(text, |term| {
+            if !term.stop {
+                self.add(term.number);
+                length += 1;
+            }
+        });
+        for heading in &passage.heading {
+            analyser.terms(heading, |term| {
+                self.add(term.number);
+                length += u32::from(!term.stop);
+            });
+        }
+        length
+    }
+
+    fn add(&mut self, number: u32) {
+        let index = number as usize;
+        if index >= self.counts.len() {
+            self.counts.resize(index + 1, 0);
+        }
+        if let Some(count) = self.counts.get_mut(index) {
+            if *count == 0 {
+                self.seen.push(number);
+            }
+            *count += 1;
+        }
+    }
+
+    fn give(&mut self, mut visit: impl FnMut(u32, u32)) {
+        for number in self.seen.drain(..) {
+            if let Some(count) = self.counts.get_mut(number as usize) {
+                visit(number, std::mem::take(count));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passage_gives_its_terms_and_those_of_its_headings() {
+        let content = "---\ntitle: This array\n---\n\nThe arrays of this page.\n";
+        let mut given = Vec::new();
+        let facts = document(content, &mut Analyser::new(), |ordinal, term, tf| {
+            given.push(format!("{ordinal} {term} {tf}"));
+        });
+        assert_eq!(given, ["0 titl 1", "0 array 3", "0 page 1", "0 this 1"]);
+        assert_eq!(
+            facts,
+            [PassageFacts {
+                tokens: 13,
+                length: 5
+            }]
+        );
+    }
+
+    #[test]
+    fn a_used_analyser_gives_the_same() {
+        let mut analyser = Analyser::new();
+        let given = |analyser: &mut Analyser| {
+            let mut given = Vec::new();
+            let facts = document(
+                "# One\n\ntwo\n\n# Three\n\none",
+                analyser,
+                |ordinal, term, tf| {
+                    given.push((ordinal, term.to_owned(), tf));
+                },
+            );
+            (given, facts)
+        };
+        let first = given(&mut analyser);
+        analyser.analyse("four five three two", |_| {});
+        assert_eq!(given(&mut analyser), first);
+    }
+}

@@ -1,0 +1,118 @@
+//! An index in memory, for a cache that has none on disk, for tests and for the evaluation.
+
+use super::analyse::Analyser;
+use super::contribution::{PassageFacts, document};
+use super::search::{Found, Lists, search};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use std::convert::Infallible;
+
+/// The lists of some documents; it is looked up by term, never iterated.
+#[derive(Default)]
+pub struct Memory {
+    postings: HashMap<Box<str>, Vec<(u32, u32)>, RandomState>,
+    facts: Vec<PassageFacts>,
+    /// Where each document's passages begin.
+    begins: Vec<u32>,
+    total_length: u64,
+}
+
+impl Memory {
+    /// Indexes documents, which must come in the order of their ids.
+    pub fn new<'a>(contents: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut index = Memory::default();
+        let mut analyser = Analyser::new();
+        for content in contents {
+            index.add(content, &mut analyser);
+        }
+        index
+    }
+
+    fn add(&mut self, content: &str, analyser: &mut Analyser) {
+        let begin = self.passages();
+        self.begins.push(begin);
+        let postings = &mut self.postings;
+        let facts = document(content, analyser, |ordinal, term, tf| {
+            let posting = (begin.saturating_add(ordinal), tf);
+            match postings.get_mut(term) {
+                Some(list) => list.push(posting),
+                None => {
+                    postings.insert(term.into(), vec![posting]);
+                }
+            }
+        });
+        let lengths = facts.iter().map(|facts| u64::from(facts.length));
+        self.total_length += lengths.sum::<u64>();
+        self.facts.extend(facts);
+    }
+
+    /// Finds what matches `query` best within `budget` tokens.
+    pub fn search(&self, query: &str, budget: u64) -> Found {
+        let Ok(found) = search(self, query, budget);
+        found
+    }
+
+    /// The document that a passage is of, by its place in the order, and the passage's place in it.
+    pub fn place(&self, passage: u32) -> (usize, usize) {
+        let document = self.begins.partition_point(|begin| *begin <= passage) - 1;
+        let begin = self.begins.get(document).copied().unwrap_or(0);
+        (document, (passage - begin) as usize)
+    }
+}
+
+impl Lists for Memory {
+    type Error = Infallible;
+
+    fn passages(&self) -> u32 {
+        u32::try_from(self.facts.len()).unwrap_or(u32::MAX)
+    }
+
+    fn total_length(&self) -> u64 {
+        self.total_length
+    }
+
+    fn length(&self, passage: u32) -> u32 {
+        self.facts
+            .get(passage as usize)
+            .map_or(0, |facts| facts.length)
+    }
+
+    fn tokens(&self, passage: u32) -> u32 {
+        self.facts
+            .get(passage as usize)
+            .map_or(0, |facts| facts.tokens)
+    }
+
+    fn postings(&self, term: &str, visit: &mut dyn FnMut(u32, u32)) -> Result<u32, Infallible> {
+        let list = self.postings.get(term).map_or(&[][..], Vec::as_slice);
+        for &(passage, tf) in list {
+            visit(passage, tf);
+        }
+        Ok(u32::try_from(list.len()).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passages_are_numbered_through_the_documents() {
+        let long = "paragraph of words\n\n".repeat(200);
+        let index = Memory::new(["", long.as_str(), "", "last"]);
+        let passages = index.passages();
+        assert_eq!(index.place(0), (1, 0));
+        assert_eq!(index.place(passages - 2), (1, passages as usize - 2));
+        assert_eq!(index.place(passages - 1), (3, 0));
+    }
+
+    #[test]
+    fn the_total_is_the_sum_of_the_lengths() {
+        let index = Memory::new(["one two", "# three\n\nfour", "the"]);
+        let lengths: Vec<u32> = (0..index.passages())
+            .map(|passage| index.length(passage))
+            .collect();
+        assert_eq!(lengths, [2, 3, 0]);
+        assert_eq!(index.total_length(), 5);
+    }
+}

@@ -1,0 +1,266 @@
+//! Search: the passages of an index that match a query best and fit a token budget.
+//!
+//! A query's terms are those of its text; a term that is given more than once counts once, and stop words count only
+//! where there is nothing else. A passage is considered if it holds one of the terms. Considered passages are ordered by score, highest first, then by number, and taken greedily:
+//! each that still fits, skipping those that do not.
+
+use super::analyse::Analyser;
+use super::score::{Idf, Norm, weight};
+
+/// The lists that a search goes through: an index, in memory or on disk.
+///
+/// A search holds the lists of all its terms at once: at most eight bytes for every entry of the index.
+pub(crate) trait Lists {
+    /// What reading the lists can fail with.
+    type Error;
+    /// How many passages there are; they are numbered from 0, in the order of document ids and then of position.
+    fn passages(&self) -> u32;
+    /// The lengths of all passages together.
+    fn total_length(&self) -> u64;
+    /// A passage's length in terms.
+    fn length(&self, passage: u32) -> u32;
+    /// What a passage takes of a budget.
+    fn tokens(&self, passage: u32) -> u32;
+    /// Hands every passage that holds the term, ascending and once, to `visit` with how often it does; says how many.
+    fn postings(&self, term: &str, visit: &mut dyn FnMut(u32, u32)) -> Result<u32, Self::Error>;
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The passages that were taken, best first.
+    pub hits: Vec<Hit>,
+    /// How many passages hold at least one of the query's terms.
+    pub considered: u64,
+    /// What the taken ones use of the budget.
+    pub tokens_used: u64,
+}
+
+/// A passage that was taken, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Its number.
+    pub passage: u32,
+    /// The sum of the weights, in millionths.
+    pub score: u64,
+    /// The query's terms that it holds, heaviest first, then in the order of their bytes.
+    pub terms: Vec<TermWeight>,
+}
+
+/// A term's part of a score.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct TermWeight {
+    /// The term, as the analyser made it.
+    pub term: String,
+    /// How often the passage holds it, its headings included.
+    pub tf: u32,
+    /// What it adds to the score, in millionths.
+    pub weight: u64,
+}
+
+/// Finds what matches `query` best within `budget` tokens.
+pub(crate) fn search<L: Lists>(lists: &L, query: &str, budget: u64) -> Result<Found, L::Error> {
+    let terms = terms(lists, query)?;
+    let mut norms = Norms::new(lists);
+    let mut candidates = candidates(lists, &terms, &mut norms);
+    let considered = candidates.len() as u64;
+    let mut hits = Vec::new();
+    let left = take(&mut candidates, budget, |chosen| {
+        hits.push(Hit {
+            passage: chosen.passage,
+            score: chosen.score,
+            terms: Vec::new(),
+        });
+    });
+    explain(&mut hits, &terms, &mut norms);
+    Ok(Found {
+        hits,
+        considered,
+        tokens_used: budget - left,
+    })
+}
+
+/// A term of the query with its list.
+struct Term {
+    text: String,
+    idf: Idf,
+    postings: Vec<(u32, u32)>,
+}
+
+/// The query's terms in the order of their first occurrence, without those that no passage holds.
+fn terms<L: Lists>(lists: &L, query: &str) -> Result<Vec<Term>, L::Error> {
+    let mut terms = Vec::new();
+    for text in query_terms(query) {
+        let mut postings = Vec::new();
+        lists.postings(&text, &mut |passage, tf| postings.push((passage, tf)))?;
+        if !postings.is_empty() {
+            let holding = u32::try_from(postings.len()).unwrap_or(u32::MAX);
+            let idf = Idf::new(lists.passages(), holding);
+            terms.push(Term {
+                text,
+                idf,
+                postings,
+            });
+        }
+    }
+    Ok(terms)
+}
+
+/// The different terms of a query, in the order of their first occurrence; stop words only if there is nothing else.
+fn query_terms(query: &str) -> Vec<String> {
+    let mut analyser = Analyser::new();
+    let mut terms = Vec::new();
+    analyser.terms(query, |term| terms.push(term));
+    if terms.iter().any(|term| !term.stop) {
+        terms.retain(|term| !term.stop);
+    }
+    // A new analyser numbers terms in the order of their first occurrence.
+    let mut numbers: Vec<u32> = terms.iter().map(|term| term.number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let text = |number: u32| analyser.text(number).to_owned();
+    numbers.into_iter().map(text).collect()
+}
+
+/// A passage that holds a term of the query.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    score: u64,
+    passage: u32,
+    tokens: u32,
+}
+
+impl Candidate {
+    /// Ascending in the order in which passages are taken.
+    fn rank(&self) -> (std::cmp::Reverse<u64>, u32) {
+        (std::cmp::Reverse(self.score), self.passage)
+    }
+}
+
+fn candidates<L: Lists>(lists: &L, terms: &[Term], norms: &mut Norms<'_, L>) -> Vec<Candidate> {
+    let mut scores = vec![0u64; lists.passages() as usize];
+    let mut matched = Vec::new();
+    for term in terms {
+        for &(passage, tf) in &term.postings {
+            let Some(score) = scores.get_mut(passage as usize) else {
+                continue;
+            };
+            // A weight is never 0, so a score of 0 is a passage that was not met before.
+            if *score == 0 {
+                matched.push(passage);
+            }
+            *score = score.saturating_add(weight(term.idf, tf, norms.of(passage)));
+        }
+    }
+    let candidate = |passage: u32| Candidate {
+        score: scores.get(passage as usize).copied().unwrap_or(0),
+        passage,
+        tokens: lists.tokens(passage),
+    };
+    matched.into_iter().map(candidate).collect()
+}
+
+/// Takes candidates greedily, best first, and says what is left of the budget.
+///
+/// Only the best are put in order, a few at first and twice as many each time: what cannot fit any more is dropped
+/// unordered, so that many matches cost no more than looking at each a few times.
+fn take(candidates: &mut Vec<Candidate>, budget: u64, mut chosen: impl FnMut(&Candidate)) -> u64 {
+    let mut left = budget;
+    let mut batch = 64;
+    loop {
+        candidates.retain(|candidate| u64::from(candidate.tokens) <= left);
+        if candidates.is_empty() {
+            return left;
+        }
+        let best = batch.min(candidates.len());
+        if best < candidates.len() {
+            candidates.select_nth_unstable_by_key(best - 1, Candidate::rank);
+        }
+        let mut head: Vec<Candidate> = candidates.drain(..best).collect();
+        head.sort_unstable_by_key(Candidate::rank);
+        for candidate in head {
+            if u64::from(candidate.tokens) <= left {
+                left -= u64::from(candidate.tokens);
+                chosen(&candidate);
+            }
+        }
+        batch *= 2;
+    }
+}
+
+/// Gives every hit the terms that it holds, with their part of its score.
+///
+/// Of the hits and a term's list the shorter is walked and searched for in the longer, so that neither a query of many
+/// terms nor a budget for many passages costs more than the lists are long.
+fn explain<L: Lists>(hits: &mut [Hit], terms: &[Term], norms: &mut Norms<'_, L>) {
+    let mut places: Vec<(u32, usize)> = (0..)
+        .zip(&*hits)
+        .map(|(at, hit)| (hit.passage, at))
+        .collect();
+    places.sort_unstable();
+    for term in terms {
+        let mut add = |at: usize, passage: u32, tf: u32| {
+            if let Some(hit) = hits.get_mut(at) {
+                hit.terms.push(TermWeight {
+                    term: term.text.clone(),
+                    tf,
+                    weight: weight(term.idf, tf, norms.of(passage)),
+                });
+            }
+        };
+        if places.len() < term.postings.len() {
+            for (passage, at) in &places {
+                if let Some((passage, tf)) = held(&term.postings, *passage) {
+                    add(*at, passage, tf);
+                }
+            }
+        } else {
+            for (passage, tf) in &term.postings {
+                if let Some((passage, at)) = held(&places, *passage) {
+                    add(at, passage, *tf);
+                }
+            }
+        }
+    }
+    for hit in hits {
+        hit.terms.sort_unstable_by(|one, other| {
+            (other.weight, &one.term).cmp(&(one.weight, &other.term))
+        });
+    }
+}
+
+/// The entry of a passage in a list that is in the order of passages.
+fn held<T: Copy>(list: &[(u32, T)], passage: u32) -> Option<(u32, T)> {
+    let at = list.binary_search_by_key(&passage, |entry| entry.0).ok()?;
+    list.get(at).copied()
+}
+
+/// Norms by length: passages are short, so that few lengths differ and each is worked out once.
+struct Norms<'a, L> {
+    lists: &'a L,
+    known: Vec<Option<Norm>>,
+}
+
+impl<'a, L: Lists> Norms<'a, L> {
+    const KNOWN: usize = 4096;
+
+    fn new(lists: &'a L) -> Self {
+        Norms {
+            lists,
+            known: vec![None; Self::KNOWN],
+        }
+    }
+
+    fn of(&mut self, passage: u32) -> Norm {
+        let length = self.lists.length(passage);
+        let (passages, total) = (self.lists.passages(), self.lists.total_length());
+        let new = || Norm::new(length, passages, total);
+        match self.known.get_mut(length as usize) {
+            Some(known) => *known.get_or_insert_with(new),
+            None => new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

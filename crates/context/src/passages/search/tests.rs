@@ -1,0 +1,175 @@
+//! Search against a plain oracle, and its rules one by one.
+
+use super::super::contribution::document;
+use super::super::memory::Memory;
+use super::*;
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Scores every passage, sorts them all, and walks down.
+fn oracle(contents: &[String], query: &str, budget: u64) -> Found {
+    let mut passages: Vec<(BTreeMap<String, u32>, u32, u32)> = Vec::new();
+    for content in contents {
+        let first = passages.len();
+        let mut terms: BTreeMap<u32, BTreeMap<String, u32>> = BTreeMap::new();
+        let facts = document(content, &mut Analyser::new(), |ordinal, term, tf| {
+            terms
+                .entry(ordinal)
+                .or_default()
+                .insert(term.to_owned(), tf);
+        });
+        for (ordinal, facts) in (0..).zip(facts) {
+            let terms = terms.remove(&ordinal).unwrap_or_default();
+            passages.push((terms, facts.length, facts.tokens));
+        }
+        assert!(passages.len() >= first);
+    }
+    let count = passages.len() as u32;
+    let total = passages.iter().map(|passage| u64::from(passage.1)).sum();
+    let terms = query_terms(query);
+    let mut hits = Vec::new();
+    for (number, (held, length, tokens)) in (0..).zip(&passages) {
+        let mut why = Vec::new();
+        for term in &terms {
+            let Some(tf) = held.get(term) else { continue };
+            let holding = passages
+                .iter()
+                .filter(|passage| passage.0.contains_key(term));
+            let idf = Idf::new(count, holding.count() as u32);
+            why.push(TermWeight {
+                term: term.clone(),
+                tf: *tf,
+                weight: weight(idf, *tf, Norm::new(*length, count, total)),
+            });
+        }
+        if !why.is_empty() {
+            why.sort_by_key(|term| (Reverse(term.weight), term.term.clone()));
+            let score = why.iter().map(|term| term.weight).sum();
+            let hit = Hit {
+                passage: number,
+                score,
+                terms: why,
+            };
+            hits.push((hit, u64::from(*tokens)));
+        }
+    }
+    let considered = hits.len() as u64;
+    hits.sort_by_key(|(hit, _)| (Reverse(hit.score), hit.passage));
+    let mut left = budget;
+    hits.retain(|(_, tokens)| match left.checked_sub(*tokens) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    });
+    Found {
+        hits: hits.into_iter().map(|(hit, _)| hit).collect(),
+        considered,
+        tokens_used: budget - left,
+    }
+}
+
+fn contents() -> impl Strategy<Value = Vec<String>> {
+    let word = prop_oneof![
+        4 => "[a-e]",
+        2 => Just("the".to_owned()),
+        1 => Just("# heading b\n\n".to_owned()),
+        1 => Just("\n\n".to_owned()),
+        1 => Just("filling ".repeat(60)),
+        1 => Just("camelCase".to_owned()),
+    ];
+    let text = proptest::collection::vec(word, 0..40).prop_map(|words| words.join(" "));
+    proptest::collection::vec(text, 0..20)
+}
+
+proptest! {
+    #[test]
+    fn search_is_the_oracle(
+        contents in contents(),
+        query in "([a-e] |the |fill |camel |heading ){0,6}",
+        budget in prop_oneof![0u64..200, 0u64..5000, Just(u64::MAX)],
+    ) {
+        let index = Memory::new(contents.iter().map(String::as_str));
+        prop_assert_eq!(index.search(&query, budget), oracle(&contents, &query, budget));
+    }
+}
+
+#[test]
+fn many_matches_are_taken_in_order() {
+    // More than one batch, with ties and with passages that stop fitting.
+    let contents: Vec<String> = (0..1000)
+        .map(|number| format!("apple {}", "pear ".repeat(number * 7 % 50)))
+        .collect();
+    let index = Memory::new(contents.iter().map(String::as_str));
+    for budget in [0, 1, 2, 99, 1_000, 10_000, u64::MAX] {
+        assert_eq!(
+            index.search("apple", budget),
+            oracle(&contents, "apple", budget)
+        );
+    }
+}
+
+#[test]
+fn ties_go_to_the_earlier_passage() {
+    let index = Memory::new(["same words", "same words", "same words"]);
+    let found = index.search("word", 100);
+    let order: Vec<u32> = found.hits.iter().map(|hit| hit.passage).collect();
+    assert_eq!(order, [0, 1, 2]);
+}
+
+#[test]
+fn what_does_not_fit_is_skipped() {
+    let long = format!("apple apple {}", "pear ".repeat(100));
+    let index = Memory::new([long.as_str(), "apple and more"]);
+    let found = index.search("apple", 10);
+    assert_eq!(found.hits.len(), 1);
+    assert_eq!(found.hits[0].passage, 1);
+    assert_eq!((found.considered, found.tokens_used), (2, 4));
+}
+
+#[test]
+fn without_a_match_there_is_nothing() {
+    let index = Memory::new(["some text", ""]);
+    for query in ["", "the", "?!", "absent"] {
+        let found = index.search(query, 1000);
+        assert_eq!(
+            (found.hits.len(), found.considered, found.tokens_used),
+            (0, 0, 0)
+        );
+    }
+    assert_eq!(Memory::new([]).search("some", 1000).considered, 0);
+}
+
+#[test]
+fn a_term_counts_once_however_often_it_is_given() {
+    assert_eq!(
+        query_terms("Running the runs, running: a walk runs"),
+        ["run", "walk"]
+    );
+    assert_eq!(query_terms("if this, if that"), ["if", "this", "that"]);
+    assert!(query_terms("").is_empty());
+}
+
+#[test]
+fn a_query_of_stop_words_finds_what_is_called_so() {
+    let index = Memory::new(["# this\n\nA keyword.", "# that\n\nIt is this."]);
+    let found = index.search("this", 1000);
+    assert_eq!(found.considered, 1);
+    assert_eq!(found.hits[0].terms[0].term, "this");
+    assert_eq!(index.search("this keyword", 1000).hits[0].terms.len(), 1);
+}
+
+#[test]
+fn a_query_of_many_terms_with_a_large_budget_is_answered() {
+    // Looking for every term in every hit would take minutes here.
+    let contents: Vec<String> = (0..2000).map(|number| format!("every w{number}")).collect();
+    let index = Memory::new(contents.iter().map(String::as_str));
+    let query: String = (0..9000)
+        .map(|number| format!("w{} ", number % 3000))
+        .collect();
+    let found = index.search(&format!("every {query}"), u64::MAX);
+    assert_eq!(found.hits.len(), 2000);
+    assert!(found.hits.iter().all(|hit| hit.terms.len() == 2));
+}
