@@ -5,6 +5,7 @@
 //! query give the same bytes everywhere.
 
 mod analyse;
+mod answer;
 mod blocks;
 mod contribution;
 mod front_matter;
@@ -17,6 +18,7 @@ mod stop_words;
 mod words;
 
 pub use analyse::Analyser;
+pub use answer::{Answer, PassageAnswer, Selection, Why};
 pub use contribution::{PassageFacts, document};
 pub use memory::Memory;
 pub use score::SCALE;

@@ -1,0 +1,144 @@
+//! Passages from the outside: documents go in, a whole answer comes out.
+
+use candor_context::passages::{Answer, Memory, PassageAnswer, split};
+
+const DOCUMENTS: [(&str, &str); 3] = [
+    (
+        "guide/cats.md",
+        "---\ntitle: Cats\n---\n\nCats sleep for most of the day.\n\n## Feeding\n\nFeed a cat twice a day.\n",
+    ),
+    (
+        "guide/dogs.md",
+        "Dogs\n====\n\nA dog wants to be walked, and fed twice daily.\r\n",
+    ),
+    ("readme.md", "# Pets\n\nNothing about food here.\n"),
+];
+
+fn answer(query: &str, budget: u64) -> Answer {
+    let index = Memory::new(DOCUMENTS.iter().map(|document| document.1));
+    let found = index.search(query, budget);
+    let passages = found.hits.into_iter().map(|hit| {
+        let (document, ordinal) = index.place(hit.passage);
+        let (id, content) = DOCUMENTS[document];
+        let passage = split(content).swap_remove(ordinal);
+        PassageAnswer::new(id, "sha256:00", content, passage, hit)
+    });
+    let passages = passages.collect();
+    Answer::new(query, budget, found.considered, passages, "sha256:11")
+}
+
+#[test]
+fn a_whole_answer() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&answer("How to feed cats twice?", 100)).unwrap(), @r##"
+    {
+      "passages": [
+        {
+          "id": "guide/cats.md",
+          "version": "sha256:00",
+          "range": [
+            0,
+            89
+          ],
+          "lines": [
+            1,
+            9
+          ],
+          "heading": [
+            "Cats"
+          ],
+          "content": "---\ntitle: Cats\n---\n\nCats sleep for most of the day.\n\n## Feeding\n\nFeed a cat twice a day.",
+          "score": 1445166,
+          "tokens": 23,
+          "why": {
+            "terms": [
+              {
+                "term": "cat",
+                "tf": 4,
+                "weight": 707394
+              },
+              {
+                "term": "feed",
+                "tf": 2,
+                "weight": 553179
+              },
+              {
+                "term": "twice",
+                "tf": 1,
+                "weight": 184593
+              }
+            ]
+          }
+        },
+        {
+          "id": "guide/dogs.md",
+          "version": "sha256:00",
+          "range": [
+            0,
+            57
+          ],
+          "lines": [
+            1,
+            4
+          ],
+          "heading": [
+            "Dogs"
+          ],
+          "content": "Dogs\n====\n\nA dog wants to be walked, and fed twice daily.",
+          "score": 220579,
+          "tokens": 15,
+          "why": {
+            "terms": [
+              {
+                "term": "twice",
+                "tf": 1,
+                "weight": 220579
+              }
+            ]
+          }
+        }
+      ],
+      "selection": {
+        "query": "How to feed cats twice?",
+        "budget": 100,
+        "tokens_used": 38,
+        "passages_considered": 2,
+        "passages_selected": 2,
+        "index": "sha256:11"
+      }
+    }
+    "##);
+}
+
+#[test]
+fn an_empty_answer_says_so() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&answer("hamster", 100)).unwrap(), @r##"
+    {
+      "passages": [],
+      "selection": {
+        "query": "hamster",
+        "budget": 100,
+        "tokens_used": 0,
+        "passages_considered": 0,
+        "passages_selected": 0,
+        "index": "sha256:11"
+      }
+    }
+    "##);
+}
+
+#[test]
+fn what_matches_but_does_not_fit_is_counted() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&answer("cats", 3)).unwrap(), @r##"
+    {
+      "passages": [],
+      "selection": {
+        "query": "cats",
+        "budget": 3,
+        "tokens_used": 0,
+        "passages_considered": 1,
+        "passages_selected": 0,
+        "index": "sha256:11"
+      }
+    }
+    "##);
+}
