@@ -4,6 +4,7 @@ use crate::test::Step;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -13,6 +14,8 @@ Examples:
   cargo xtask test --from docs         this step and all after it
   cargo xtask codegen                  write what is generated from the registries and constants
   cargo xtask bench --quick            speed against the bare baselines, short rounds
+  cargo xtask eval --cranfield DIR --corpus DIR --write
+                                       measure retrieval, write docs/retrieval.md
   cargo xtask fuzz 600 --target core   ten minutes on one fuzz target
 
 Environment:
@@ -50,6 +53,18 @@ pub(crate) enum Task {
         /// Handed to candor-bench as they are.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
+    },
+    /// Measure retrieval on the Cranfield collection and on a tree of Markdown files.
+    Eval {
+        /// Where cran.all.1400, cran.qry and cranqrel are.
+        #[arg(long, value_name = "DIR")]
+        cranfield: PathBuf,
+        /// A tree of Markdown files.
+        #[arg(long, value_name = "DIR")]
+        corpus: PathBuf,
+        /// Write the figures to docs/retrieval.md too.
+        #[arg(long)]
+        write: bool,
     },
     /// Fuzz with a nightly toolchain and cargo-fuzz, keep the findings, minimise the corpus.
     Fuzz {
@@ -182,6 +197,20 @@ mod tests {
             args: vec!["--json".into()],
         };
         assert_eq!(parsed("bench --json"), Parsed::Task(unknown_here));
+    }
+
+    #[test]
+    fn eval_takes_both_collections() {
+        let wanted = Task::Eval {
+            cranfield: "a".into(),
+            corpus: "b".into(),
+            write: false,
+        };
+        assert_eq!(
+            parsed("eval --cranfield a --corpus b"),
+            Parsed::Task(wanted)
+        );
+        assert!(wrong("eval --cranfield a").contains("--corpus"));
     }
 
     #[test]

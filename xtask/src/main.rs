@@ -1,4 +1,4 @@
-//! What developers and CI run: `cargo xtask test`, `codegen`, `bench` and `fuzz`.
+//! What developers and CI run: `cargo xtask test`, `codegen`, `bench`, `eval` and `fuzz`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -15,6 +15,7 @@ mod clients;
 mod codegen;
 mod conformance;
 mod dependencies;
+mod eval;
 mod fuzz;
 mod ledger;
 mod problem;
@@ -58,6 +59,11 @@ fn perform(task: Task) -> Result<ExitCode, Problem> {
             ExitCode::SUCCESS
         }),
         Task::Bench { quick, args } => bench::run(&repo, quick, &args),
+        Task::Eval {
+            cranfield,
+            corpus,
+            write,
+        } => eval::run(&repo, &cranfield, &corpus, write),
         Task::Fuzz { seconds, target } => fuzz::run(&repo, seconds, target.as_deref()),
     }
 }
