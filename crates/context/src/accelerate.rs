@@ -1,4 +1,4 @@
-//! Making an index of documents as they pass by, into a file of the cache or into memory.
+//! Making indexes of documents as they pass by, into files of the cache or into memory.
 
 use crate::check::Visitor;
 use crate::codec::Broken;
@@ -6,7 +6,9 @@ use crate::digest::Digest;
 use crate::document::Document;
 use crate::failure::Failure;
 use crate::index::{self, DocumentIndex, Facts};
-use crate::inverted::{About, Kind, Shard, Terms, Unwritten, Writer};
+use crate::inverted::{About, Kind, Renumber, Shard, Terms, Unwritten, Writer};
+use crate::passage_index::{self, Numbering, PassageGatherer, PassageIndex};
+use crate::passages;
 use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,15 +16,15 @@ use std::io::{BufWriter, Write};
 /// Where the index of documents is kept in a cache.
 pub(crate) const INDEX_FILE: &str = "accelerator.idx";
 
-/// Gathers what the index needs of each document.
-pub(crate) struct Gatherer {
+/// Gathers what the index of documents needs of each.
+pub(crate) struct WordGatherer {
     shard: Shard,
     facts: Vec<(u32, Facts)>,
 }
 
-impl Gatherer {
-    pub(crate) fn new() -> Gatherer {
-        Gatherer {
+impl WordGatherer {
+    pub(crate) fn new() -> WordGatherer {
+        WordGatherer {
             shard: Shard::new(),
             facts: Vec::new(),
         }
@@ -34,6 +36,47 @@ impl Gatherer {
     }
 }
 
+impl Visitor for WordGatherer {
+    fn document(&mut self, number: u32, document: &Document) {
+        self.add(number, &document.content);
+    }
+}
+
+impl Visitor for PassageGatherer {
+    fn document(&mut self, number: u32, document: &Document) {
+        self.add(number, &document.content);
+    }
+}
+
+/// Gathers for both indexes, or for the first alone.
+pub(crate) struct Gatherer {
+    pub(crate) words: WordGatherer,
+    pub(crate) passages: Option<PassageGatherer>,
+}
+
+impl Gatherer {
+    pub(crate) fn new(passages: bool) -> Gatherer {
+        Gatherer {
+            words: WordGatherer::new(),
+            passages: passages.then(PassageGatherer::new),
+        }
+    }
+
+    pub(crate) fn add(&mut self, number: u32, content: &str) {
+        self.words.add(number, content);
+        if let Some(passages) = &mut self.passages {
+            passages.add(number, content);
+        }
+    }
+
+    /// What several have gathered, sorted by index.
+    pub(crate) fn apart(all: Vec<Gatherer>) -> (Vec<WordGatherer>, Vec<PassageGatherer>) {
+        let (words, passages): (Vec<_>, Vec<_>) =
+            all.into_iter().map(|one| (one.words, one.passages)).unzip();
+        (words, passages.into_iter().flatten().collect())
+    }
+}
+
 impl Visitor for Gatherer {
     fn document(&mut self, number: u32, document: &Document) {
         self.add(number, &document.content);
@@ -41,27 +84,40 @@ impl Visitor for Gatherer {
 }
 
 /// Documents that are taken over from an index that is already there.
-pub(crate) struct Kept<'a> {
-    pub(crate) index: &'a DocumentIndex,
+pub(crate) struct Kept<'a, I> {
+    pub(crate) index: &'a I,
     /// The new number of each document that is kept; the order of the kept ones is the same.
     pub(crate) renumbered: &'a [Option<u32>],
 }
 
-/// Writes the index of `count` documents.
-pub(crate) fn write_index(
+/// What an index is made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Of {
+    pub(crate) cache_version: Digest,
+    pub(crate) documents: usize,
+}
+
+fn same(key: u64) -> Option<u32> {
+    u32::try_from(key).ok()
+}
+
+fn by_table(table: &[Option<u32>]) -> impl Fn(u64) -> Option<u32> + '_ {
+    move |key| table.get(usize::try_from(key).ok()?).copied().flatten()
+}
+
+/// Writes the index of documents.
+pub(crate) fn write_words(
     out: impl Write,
-    cache_version: Digest,
-    count: u32,
-    gathered: Vec<Gatherer>,
-    kept: Option<Kept<'_>>,
+    of: Of,
+    gathered: Vec<WordGatherer>,
+    kept: Option<Kept<'_, DocumentIndex>>,
 ) -> Result<(), Unwritten> {
-    let mut facts = vec![Facts::default(); count as usize];
-    let mut sources: Vec<(Box<dyn Terms + '_>, Box<dyn Fn(u64) -> Option<u32> + '_>)> = Vec::new();
+    let mut facts = vec![Facts::default(); of.documents];
+    let mut sources: Vec<(Box<dyn Terms + '_>, Renumber<'_>)> = Vec::new();
     for gatherer in gathered {
         for (number, one) in gatherer.facts {
             facts[number as usize] = one;
         }
-        let same = |key| u32::try_from(key).ok();
         sources.push((Box::new(gatherer.shard.sorted()), Box::new(same)));
     }
     if let Some(Kept { index, renumbered }) = &kept {
@@ -71,38 +127,98 @@ pub(crate) fn write_index(
                 facts[*number as usize] = one;
             }
         }
-        let renumber = |key: u64| {
-            renumbered
-                .get(usize::try_from(key).ok()?)
-                .copied()
-                .flatten()
-        };
-        sources.push((Box::new(index.terms().stream()?), Box::new(renumber)));
+        let stream = index.terms().stream()?;
+        sources.push((Box::new(stream), Box::new(by_table(renumbered))));
     }
-    let mut writer = Writer::new(out, cache_version);
+    let mut writer = Writer::new(out, of.cache_version);
     writer.merge(&mut sources)?;
     writer.finish(&About {
         kind: Kind::Documents,
         maker: index::MAKER,
-        cache_version,
-        units: count,
+        cache_version: of.cache_version,
+        units: of.documents as u32,
         facts: &index::write_facts(&facts),
     })?;
     Ok(())
 }
 
-/// An index that lives in memory only.
-pub(crate) fn in_memory(
-    cache_version: Digest,
-    count: u32,
-    gathered: Vec<Gatherer>,
-) -> Result<DocumentIndex, Failure> {
+/// Writes the index of passages.
+pub(crate) fn write_passages(
+    out: impl Write,
+    of: Of,
+    gathered: Vec<PassageGatherer>,
+    kept: Option<Kept<'_, PassageIndex>>,
+) -> Result<(), Unwritten> {
+    let mut facts = vec![Vec::new(); of.documents];
+    let mut shards = Vec::new();
+    for gatherer in gathered {
+        for (number, passages) in gatherer.facts {
+            facts[number as usize] = passages;
+        }
+        shards.push(gatherer.shard);
+    }
+    if let Some(Kept { index, renumbered }) = &kept {
+        let old = passage_index::read_facts(index.terms().facts())?;
+        for (passages, number) in old.into_iter().zip(*renumbered) {
+            if let Some(number) = number {
+                facts[*number as usize] = passages;
+            }
+        }
+    }
+    let numbering = Numbering::new(facts.iter().map(Vec::len))?;
+    let table;
+    let mut sources: Vec<(Box<dyn Terms + '_>, Renumber<'_>)> = Vec::new();
+    for shard in shards {
+        let number = |key| numbering.of_key(key);
+        sources.push((Box::new(shard.sorted()), Box::new(number)));
+    }
+    if let Some(Kept { index, renumbered }) = &kept {
+        table = index.numbering().renumbered(renumbered, &numbering);
+        let stream = index.terms().stream()?;
+        sources.push((Box::new(stream), Box::new(by_table(&table))));
+    }
+    let mut writer = Writer::new(out, of.cache_version);
+    writer.merge(&mut sources)?;
+    writer.finish(&About {
+        kind: Kind::Passages,
+        maker: passages::VERSION,
+        cache_version: of.cache_version,
+        units: numbering.passages(),
+        facts: &passage_index::write_facts(&facts),
+    })?;
+    Ok(())
+}
+
+/// A file in memory that `write` fills.
+fn in_memory(
+    write: impl FnOnce(BufWriter<&File>) -> Result<(), Unwritten>,
+) -> Result<File, Failure> {
     let made = rustix::fs::memfd_create("context-index", MemfdFlags::CLOEXEC);
     let file = File::from(made.map_err(Failure::system("make an index in memory"))?);
-    let out = BufWriter::with_capacity(1 << 20, &file);
-    write_index(out, cache_version, count, gathered, None).map_err(unwritten)?;
-    DocumentIndex::open(file, cache_version)
-        .map_err(|Broken| Failure::Bug("an index just made cannot be read"))
+    write(BufWriter::with_capacity(1 << 20, &file)).map_err(unwritten)?;
+    Ok(file)
+}
+
+fn unreadable(Broken: Broken) -> Failure {
+    Failure::Bug("an index just made cannot be read")
+}
+
+/// An index of documents that lives in memory only.
+pub(crate) fn words_in_memory(
+    of: Of,
+    gathered: Vec<WordGatherer>,
+) -> Result<DocumentIndex, Failure> {
+    let file = in_memory(|out| write_words(out, of, gathered, None))?;
+    DocumentIndex::open(file, of.cache_version).map_err(unreadable)
+}
+
+/// An index of passages that lives in memory only.
+pub(crate) fn passages_in_memory(
+    of: Of,
+    gathered: Vec<PassageGatherer>,
+) -> Result<PassageIndex, Failure> {
+    let file = in_memory(|out| write_passages(out, of, gathered, None))?;
+    PassageIndex::open(file, of.cache_version, of.documents).map_err(unreadable)
 }
 
 pub(crate) fn unwritten(why: Unwritten) -> Failure {

@@ -77,20 +77,20 @@ impl<'q> Answer<'q> {
     pub fn compact(&self) -> Result<Vec<u8>, Failure> {
         one_line(self)
     }
+}
 
-    /// The same with white space for people.
-    pub fn pretty(&self) -> Result<Vec<u8>, Failure> {
-        // What is too large is so in both forms.
-        self.compact()?;
-        let mut bytes = serde_json::to_vec_pretty(self)
-            .map_err(|_| Failure::Bug("an answer cannot be written"))?;
-        bytes.push(b'\n');
-        Ok(bytes)
-    }
+/// An answer with white space for people.
+pub fn pretty(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    // What is too large is so in both forms.
+    one_line(answer)?;
+    let mut bytes = serde_json::to_vec_pretty(answer)
+        .map_err(|_| Failure::Bug("an answer cannot be written"))?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 /// A value as one line of JSON, if it is not too large for an answer.
-pub(crate) fn one_line(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+pub fn one_line(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     let mut out = Bounded(Vec::new());
     let too_large = || Failure::Budget(BudgetFlaw::Answer);
     serde_json::to_writer(&mut out, value).map_err(|_| too_large())?;

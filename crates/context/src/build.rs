@@ -1,6 +1,6 @@
 //! Building a cache from sources: whole, or reading only what changed since the last build.
 
-use crate::accelerate::{Gatherer, INDEX_FILE, Kept, unwritten, write_index};
+use crate::accelerate::{Gatherer, INDEX_FILE, Kept, Of, unwritten, write_passages, write_words};
 use crate::cache::{Cache, Known};
 use crate::check::Now;
 use crate::digest::Digest;
@@ -11,6 +11,7 @@ use crate::location::Location;
 use crate::manifest::{INDEX, Listed, MANIFEST, Manifest};
 use crate::origins::{self, ORIGINS_FILE, Origin};
 use crate::parallel;
+use crate::passage_index::{PASSAGES_FILE, PassageIndex};
 use crate::proof::{Mark, PROOF_FILE, Proof};
 use crate::signature::Signature;
 use crate::sources::{Source, Sources, Wanted, unreadable};
@@ -48,6 +49,8 @@ pub struct Build<'a> {
     pub cache: &'a Path,
     /// Which files are sources.
     pub wanted: &'a Wanted,
+    /// Whether passages are indexed too; an update keeps them where they are.
+    pub passages: bool,
     /// Whether a cache that is there is replaced.
     pub force: bool,
     /// What is written as `created_at`.
@@ -91,6 +94,7 @@ struct Worker {
 /// What can be taken over from the cache that is there.
 struct Before {
     cache: Cache,
+    passages: Option<PassageIndex>,
     /// Documents whose source has this path.
     origins: BTreeMap<String, (u32, Digest, Signature)>,
 }
@@ -113,10 +117,15 @@ impl Build<'_> {
             let signature = origin.signature?;
             Some((origin.path, (number, origin.version, signature)))
         });
-        let before = Before {
+        let mut before = Before {
+            passages: cache.own_passage_index(),
             origins: origins.collect(),
             cache,
         };
+        if self.passages && before.passages.is_none() {
+            // Every document has to be looked at for its passages.
+            before.origins.clear();
+        }
         self.write(&target, Some(before), true)
     }
 
@@ -190,8 +199,9 @@ impl Build<'_> {
         // Work beyond the first failure is wasted; before it, an earlier one may still be found.
         let limit = AtomicUsize::new(usize::MAX);
         let taken = Mutex::new(BTreeSet::new());
+        let passages = self.with_passages(before);
         let make = || Worker {
-            gatherer: Gatherer::new(),
+            gatherer: Gatherer::new(passages),
             content: Vec::new(),
             file: Vec::new(),
             placed: Vec::new(),
@@ -279,6 +289,10 @@ impl Build<'_> {
         })
     }
 
+    fn with_passages(&self, before: Option<&Before>) -> bool {
+        self.passages || before.is_some_and(|before| before.passages.is_some())
+    }
+
     fn accelerate(
         &self,
         draft: &Draft<'_>,
@@ -287,22 +301,28 @@ impl Build<'_> {
         before: Option<&Before>,
         kept: &[(usize, u32)],
     ) -> Result<(), Failure> {
-        self.progress.begin("index", 1);
-        let out = BufWriter::with_capacity(1 << 20, draft.create(INDEX_FILE)?);
-        let count = manifest.documents.len() as u32;
-        let mut renumbered = Vec::new();
-        let kept = before.map(|before| {
-            renumbered.resize(before.cache.index().sizes().documents(), None);
-            for (new, old) in kept {
-                renumbered[*old as usize] = Some(*new as u32);
-            }
-            Kept {
-                index: before.cache.index(),
-                renumbered: &renumbered,
-            }
+        let with_passages = self.with_passages(before);
+        self.progress.begin("index", 1 + u64::from(with_passages));
+        let create = |name| Ok(BufWriter::with_capacity(1 << 20, draft.create(name)?));
+        let of = Of {
+            cache_version: manifest.cache_version,
+            documents: manifest.documents.len(),
+        };
+        let renumbered = before.map(|before| renumber(before, kept));
+        let renumbered = renumbered.as_deref().unwrap_or_default();
+        let (words, passages) = Gatherer::apart(gathered);
+        let from = before.map(|before| Kept {
+            index: before.cache.index(),
+            renumbered,
         });
-        write_index(out, manifest.cache_version, count, gathered, kept).map_err(unwritten)?;
+        write_words(create(INDEX_FILE)?, of, words, from).map_err(unwritten)?;
         self.progress.step();
+        if with_passages {
+            let index = before.and_then(|before| before.passages.as_ref());
+            let from = index.map(|index| Kept { index, renumbered });
+            write_passages(create(PASSAGES_FILE)?, of, passages, from).map_err(unwritten)?;
+            self.progress.step();
+        }
         Ok(())
     }
 
@@ -318,6 +338,15 @@ impl Build<'_> {
         }
         None
     }
+}
+
+/// The new number of every document that was there, where it is kept.
+fn renumber(before: &Before, kept: &[(usize, u32)]) -> Vec<Option<u32>> {
+    let mut renumbered = vec![None; before.cache.index().sizes().documents()];
+    for (new, old) in kept {
+        renumbered[*old as usize] = Some(*new as u32);
+    }
+    renumbered
 }
 
 /// The signatures of a cache that was just written.

@@ -1,6 +1,6 @@
 //! A cache that is open: proved to be what its manifest says, with an index to answer from.
 
-use crate::accelerate::{self, Gatherer, INDEX_FILE};
+use crate::accelerate::{INDEX_FILE, Of, WordGatherer, passages_in_memory, words_in_memory};
 use crate::answer::{Answer, Selected, Why, score};
 use crate::check::{self, Now};
 use crate::codec::Broken;
@@ -9,11 +9,14 @@ use crate::failure::{BudgetFlaw, Failure};
 use crate::folder::{Folder, read_into};
 use crate::index::DocumentIndex;
 use crate::manifest::{self, Manifest};
+use crate::passage_index::{PASSAGES_FILE, PassageGatherer, PassageIndex};
+use crate::passages::{self, Hit, PassageAnswer, split};
 use crate::proof::{Proof, Standing};
 use crate::request::{Budget, Query};
 use crate::select::Pick;
 use crate::{Digest, MAX_ANSWER};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 /// A cache that was proved to be right when it was opened.
 #[derive(Debug)]
@@ -22,7 +25,11 @@ pub(crate) struct Cache {
     documents: Folder,
     proof: Proof,
     index: Arc<DocumentIndex>,
+    /// Opened or made when it is first asked for.
+    passages: OnceLock<Arc<PassageIndex>>,
     by_hashing: bool,
+    /// Whether our own files in it may be used.
+    trusted: bool,
 }
 
 /// Why an open cache gives no answer.
@@ -73,13 +80,9 @@ impl Cache {
             (Standing::Whole, Some(proof)) => {
                 if let Some(index) = find_index(&folder, known, proof.cache_version) {
                     let by_hashing = known.by_hashing();
-                    return Ok(Cache {
-                        folder,
-                        documents,
-                        proof,
-                        index,
-                        by_hashing,
-                    });
+                    return Ok(Cache::of(
+                        folder, documents, proof, index, known, by_hashing,
+                    ));
                 }
                 Cache::check(folder, documents, None, known, now)
             }
@@ -106,20 +109,38 @@ impl Cache {
                 (checked.sound()?.1, index)
             }
             None => {
-                let checked = check::check(lists, &documents, None, now, Gatherer::new);
+                let checked = check::check(lists, &documents, None, now, WordGatherer::new);
                 let (manifest, proof, gathered) = checked.sound()?;
-                let count = manifest.documents.len() as u32;
-                let index = accelerate::in_memory(manifest.cache_version, count, gathered)?;
+                let index = words_in_memory(of(&manifest), gathered)?;
                 (proof, Arc::new(index))
             }
         };
-        Ok(Cache {
+        Ok(Cache::of(folder, documents, proof, index, known, true))
+    }
+
+    fn of(
+        folder: Folder,
+        documents: Folder,
+        proof: Proof,
+        index: Arc<DocumentIndex>,
+        known: Known<'_>,
+        by_hashing: bool,
+    ) -> Cache {
+        let passages = match known {
+            Known::Before(cache) if cache.version() == proof.cache_version => {
+                cache.passages.clone()
+            }
+            _ => OnceLock::new(),
+        };
+        Cache {
             folder,
             documents,
             proof,
             index,
-            by_hashing: true,
-        })
+            passages,
+            by_hashing,
+            trusted: known.trusted(),
+        }
     }
 
     /// The same cache, opened again after a setback.
@@ -217,6 +238,91 @@ impl Cache {
         })
     }
 
+    /// The passages for a query.
+    pub(crate) fn passages(
+        &self,
+        query: &Query,
+        budget: Budget,
+        now: Now<'_>,
+    ) -> Result<passages::Answer, Setback> {
+        let index = self.passage_index(now).map_err(Setback::Failed)?;
+        let found = index.search(query.raw(), budget.tokens())?;
+        if found.tokens_used.saturating_mul(4) > MAX_ANSWER as u64 {
+            return Err(Setback::Failed(Failure::Budget(BudgetFlaw::Answer)));
+        }
+        let passages = self.taken(&index, found.hits)?;
+        let digest = index.terms().digest().to_string();
+        let (raw, tokens) = (query.raw(), budget.tokens());
+        Ok(passages::Answer::new(
+            raw,
+            tokens,
+            found.considered,
+            passages,
+            &digest,
+        ))
+    }
+
+    /// Hits with their texts; each document is read once.
+    fn taken(&self, index: &PassageIndex, hits: Vec<Hit>) -> Result<Vec<PassageAnswer>, Setback> {
+        let mut by_document: BTreeMap<u32, Vec<(usize, u32, Hit)>> = BTreeMap::new();
+        let mut answers = Vec::new();
+        answers.resize_with(hits.len(), || None);
+        for (place, hit) in hits.into_iter().enumerate() {
+            let (document, ordinal) = index.numbering().place(hit.passage);
+            by_document
+                .entry(document)
+                .or_default()
+                .push((place, ordinal, hit));
+        }
+        let mut buffer = Vec::new();
+        for (number, hits) in by_document {
+            let document = self.read(number, &mut buffer)?;
+            let passages = split(&document.content);
+            let version = document.version.to_string();
+            for (place, ordinal, hit) in hits {
+                let passage = passages
+                    .get(ordinal as usize)
+                    .ok_or(Setback::Index)?
+                    .clone();
+                let answer =
+                    PassageAnswer::new(&document.id, &version, &document.content, passage, hit);
+                answers[place] = Some(answer);
+            }
+        }
+        answers
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or(Setback::Index)
+    }
+
+    /// The index of passages: the cache's own, or one in memory.
+    pub(crate) fn passage_index(&self, now: Now<'_>) -> Result<Arc<PassageIndex>, Failure> {
+        if let Some(index) = self.passages.get() {
+            return Ok(Arc::clone(index));
+        }
+        let index = match self.own_passage_index() {
+            Some(index) => index,
+            None => {
+                let lists = manifest::read(&self.folder);
+                let documents = &self.documents;
+                let checked = check::check(lists, documents, None, now, PassageGatherer::new);
+                let (manifest, _, gathered) = checked.sound()?;
+                passages_in_memory(of(&manifest), gathered)?
+            }
+        };
+        Ok(Arc::clone(self.passages.get_or_init(|| Arc::new(index))))
+    }
+
+    /// The index of passages that is in the cache, if it can be used.
+    pub(crate) fn own_passage_index(&self) -> Option<PassageIndex> {
+        let file = self
+            .folder
+            .open(PASSAGES_FILE)
+            .ok()
+            .filter(|_| self.trusted)?;
+        PassageIndex::open(file, self.version(), self.proof.documents.len()).ok()
+    }
+
     /// A document, if it is still the one that was proved.
     pub(crate) fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, Setback> {
         let number = number as usize;
@@ -233,6 +339,14 @@ impl Cache {
 }
 
 impl Known<'_> {
+    fn trusted(self) -> bool {
+        match self {
+            Known::Sealed => true,
+            Known::Before(cache) => cache.trusted,
+            Known::Nothing => false,
+        }
+    }
+
     fn by_hashing(self) -> bool {
         match self {
             Known::Before(cache) => cache.by_hashing,
@@ -247,11 +361,18 @@ fn find_index(folder: &Folder, known: Known<'_>, version: Digest) -> Option<Arc<
         Known::Before(cache) if cache.proof.cache_version == version => {
             Some(Arc::clone(&cache.index))
         }
-        Known::Before(_) | Known::Sealed => {
+        _ if !known.trusted() => None,
+        _ => {
             let file = folder.open(INDEX_FILE).ok()?;
             DocumentIndex::open(file, version).ok().map(Arc::new)
         }
-        Known::Nothing => None,
+    }
+}
+
+fn of(manifest: &Manifest) -> Of {
+    Of {
+        cache_version: manifest.cache_version,
+        documents: manifest.documents.len(),
     }
 }
 

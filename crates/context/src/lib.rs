@@ -20,6 +20,7 @@ mod manifest;
 mod oracle;
 mod origins;
 mod parallel;
+mod passage_index;
 pub mod passages;
 mod problem;
 mod proof;
@@ -36,7 +37,7 @@ mod target;
 mod watch;
 mod words;
 
-pub use answer::Answer;
+pub use answer::{Answer, one_line, pretty};
 pub use build::{Build, Built, Progress};
 pub use digest::Digest;
 pub use document::{Document, MAX_CONTENT};

@@ -5,6 +5,7 @@ use crate::cache::{Cache, Known, Setback};
 use crate::check::Now;
 use crate::failure::Failure;
 use crate::location::Location;
+use crate::passages;
 use crate::request::{Budget, Query};
 use std::path::Path;
 
@@ -34,10 +35,13 @@ impl<'n> Reader<'n> {
         self.ask(|cache| cache.resolve(query, budget))
     }
 
-    pub(crate) fn ask<T>(
-        &mut self,
-        ask: impl Fn(&Cache) -> Result<T, Setback>,
-    ) -> Result<T, Failure> {
+    /// The passages for a query, within a budget.
+    pub fn passages(&mut self, query: &Query, budget: Budget) -> Result<passages::Answer, Failure> {
+        let now = self.now;
+        self.ask(|cache| cache.passages(query, budget, now))
+    }
+
+    fn ask<T>(&mut self, ask: impl Fn(&Cache) -> Result<T, Setback>) -> Result<T, Failure> {
         for _ in 0..TRIES {
             match ask(&self.cache) {
                 Ok(answer) => return Ok(answer),

@@ -1,11 +1,12 @@
 //! Sealing a cache: it is checked completely, and gets a fresh index and proof where it is.
 
-use crate::accelerate::{Gatherer, INDEX_FILE, unwritten, write_index};
+use crate::accelerate::{Gatherer, INDEX_FILE, Of, unwritten, write_passages, write_words};
 use crate::build::Built;
 use crate::check::{self, Now};
 use crate::failure::Failure;
 use crate::location::Location;
 use crate::manifest;
+use crate::passage_index::PASSAGES_FILE;
 use crate::proof::PROOF_FILE;
 use crate::target::replace_file;
 use std::io::{BufWriter, Write};
@@ -15,21 +16,38 @@ use std::time::Duration;
 /// How often the times of files are looked at again until they are old enough.
 const TRIES: usize = 8;
 
-/// Checks the whole cache and writes what makes it fast.
-pub fn seal(location: &Location, path: &Path, now: Now<'_>) -> Result<Built, Failure> {
+/// Checks the whole cache and writes what makes it fast; passages too where they are asked for, or
+/// were there.
+pub fn seal(
+    location: &Location,
+    path: &Path,
+    passages: bool,
+    now: Now<'_>,
+) -> Result<Built, Failure> {
     let folder = location.find(path)?;
+    let passages = passages || folder.stat(PASSAGES_FILE).is_ok();
     let documents = match check::documents(&folder) {
         Ok(documents) => documents,
         Err(problem) => return Err(check::without_documents(&folder, problem)),
     };
     let lists = manifest::read(&folder);
-    let checked = check::check(lists, &documents, None, now, Gatherer::new);
+    let checked = check::check(lists, &documents, None, now, || Gatherer::new(passages));
     let (manifest, mut proof, gathered) = checked.sound()?;
-    let (version, count) = (manifest.cache_version, manifest.documents.len() as u32);
+    let of = Of {
+        cache_version: manifest.cache_version,
+        documents: manifest.documents.len(),
+    };
+    let (in_words, in_passages) = Gatherer::apart(gathered);
     replace_file(&folder, INDEX_FILE, |file| {
         let out = BufWriter::with_capacity(1 << 20, file);
-        write_index(out, version, count, gathered, None).map_err(unwritten)
+        write_words(out, of, in_words, None).map_err(unwritten)
     })?;
+    if passages {
+        replace_file(&folder, PASSAGES_FILE, |file| {
+            let out = BufWriter::with_capacity(1 << 20, file);
+            write_passages(out, of, in_passages, None).map_err(unwritten)
+        })?;
+    }
     for _ in 0..TRIES {
         if let Some(bytes) = proof.write() {
             replace_file(&folder, PROOF_FILE, |file| {
@@ -39,9 +57,9 @@ pub fn seal(location: &Location, path: &Path, now: Now<'_>) -> Result<Built, Fai
                 })
             })?;
             return Ok(Built {
-                cache_version: version,
-                document_count: count.into(),
-                read: count.into(),
+                cache_version: of.cache_version,
+                document_count: of.documents as u64,
+                read: of.documents as u64,
             });
         }
         // Something was written a moment ago: it is read again when its times can prove it.

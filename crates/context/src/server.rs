@@ -1,6 +1,7 @@
 //! The MCP server: three tools, read-only, whose text is what the command line prints.
 
 use crate::answer::one_line;
+use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::faults;
 use crate::listing::list_caches;
@@ -37,6 +38,12 @@ impl ContextServer {
             shelf: Shelf::new(location, clock, noticing),
             work: Arc::new(Semaphore::new(MAX_AT_WORK)),
         }
+    }
+
+    /// With the tool for passages too.
+    pub fn with_passages(mut self) -> ContextServer {
+        self.tools = self.tools.with(passages());
+        self
     }
 
     /// Does blocking work on a thread for it, and answers with its text.
@@ -84,7 +91,7 @@ impl Server for ContextServer {
 }
 
 #[derive(Deserialize)]
-struct Resolve {
+struct Asked {
     cache: String,
     query: String,
     budget: serde_json::Number,
@@ -106,17 +113,27 @@ fn budget() -> Value {
 const CACHE: &str = "Path or identifier of a built context cache";
 const QUERY: &str = "Natural-language query";
 
-fn resolve() -> Tool<ContextServer> {
-    let schema = json!({
+fn asking() -> Value {
+    json!({
         "type": "object",
         "properties": { "cache": text(CACHE), "query": text(QUERY), "budget": budget() },
         "required": ["cache", "query", "budget"],
         "additionalProperties": false
-    });
-    let run = |server: Arc<ContextServer>, asked: Resolve, _| async move {
-        let query = Query::new(&asked.query).map_err(|failure| failure.fault())?;
-        let budget = Budget::from_number(&asked.budget)
+    })
+}
+
+impl Asked {
+    fn read(&self) -> Result<(Query, Budget), Fault<Context>> {
+        let query = Query::new(&self.query).map_err(|failure| failure.fault())?;
+        let budget = Budget::from_number(&self.budget)
             .ok_or_else(|| Failure::Bug("a budget that the schema admits").fault())?;
+        Ok((query, budget))
+    }
+}
+
+fn resolve() -> Tool<ContextServer> {
+    let run = |server: Arc<ContextServer>, asked: Asked, _| async move {
+        let (query, budget) = asked.read()?;
         let work = move |shelf: &Arc<Shelf>| {
             let answer = shelf.ask(&asked.cache, |cache| cache.resolve(&query, budget))?;
             answer.compact()
@@ -126,7 +143,25 @@ fn resolve() -> Tool<ContextServer> {
     Tool::reading(
         "context.resolve",
         "Resolve a natural-language query against a pre-built context cache and return a deterministic, explainable set of documents within a token budget.",
-        schema,
+        asking(),
+        run,
+    )
+}
+
+fn passages() -> Tool<ContextServer> {
+    let run = |server: Arc<ContextServer>, asked: Asked, _| async move {
+        let (query, budget) = asked.read()?;
+        let work = move |shelf: &Arc<Shelf>| {
+            let clock = shelf.clock();
+            let ask = |cache: &Cache| cache.passages(&query, budget, clock);
+            one_line(&shelf.ask(&asked.cache, ask)?)
+        };
+        server.blocking(work).await
+    };
+    Tool::reading(
+        "context.passages",
+        "Find the passages of a context cache that answer a query best (BM25), within a token budget. Not for whole documents: use context.resolve.",
+        asking(),
         run,
     )
 }

@@ -83,6 +83,10 @@ impl Shelf {
         &self.location
     }
 
+    pub(crate) fn clock(&self) -> &Clock {
+        &*self.clock
+    }
+
     /// Asks a cache; where it changed meanwhile, opens it again and asks again.
     pub(crate) fn ask<T>(
         self: &Arc<Self>,

@@ -6,7 +6,7 @@ use crate::folder::Folder;
 use crate::location::Location;
 use crate::manifest::{DOCUMENTS, INDEX, MANIFEST};
 use crate::origins::ORIGINS_FILE;
-use crate::passages::PASSAGES_FILE;
+use crate::passage_index::PASSAGES_FILE;
 use crate::proof::PROOF_FILE;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;

@@ -1,7 +1,8 @@
 //! The examples of the documentation are true: each one is run, and its answers are compared.
 //!
 //! A fenced block `stdio` is one run of the playground: `> ` is sent, `< ` is the whole answer, and
-//! `~ ` is a part of it.
+//! `~ ` is a part of it. A block `console` is a session in a new directory: `$ ` is typed, and what
+//! follows is everything that is printed.
 
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
@@ -88,6 +89,39 @@ fn every_example_is_true() {
         }
     }
     assert!(examples >= 2, "the examples were not found");
+}
+
+/// Runs a line in a directory; what it prints on both ways out, in order.
+fn typed(line: &str, directory: &Path) -> String {
+    let programs = Path::new(env!("CARGO_BIN_EXE_context")).parent().unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let run = Command::new("sh")
+        .args(["-c", &format!("exec 2>&1; {line}")])
+        .current_dir(directory)
+        .env("PATH", path)
+        .env_remove("SOURCE_DATE_EPOCH")
+        .output()
+        .unwrap();
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn every_session_is_true() {
+    let mut sessions = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for (line, block) in blocks(&text, "console") {
+            let directory = tempfile::tempdir().unwrap();
+            let mut got = String::new();
+            for typed_line in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                got += &format!("$ {typed_line}\n{}", typed(typed_line, directory.path()));
+            }
+            let wanted = block.join("\n") + "\n";
+            assert_eq!(got, wanted, "{}:{line}", page.display());
+            sessions += 1;
+        }
+    }
+    assert!(sessions >= 1, "the sessions were not found");
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod write;
 
 pub(crate) use gather::Shard;
 pub(crate) use read::Inverted;
-pub(crate) use write::{About, Unwritten, Writer};
+pub(crate) use write::{About, Renumber, Unwritten, Writer};
 
 use crate::codec::{Broken, Reading, checked, put_varint, seal};
 use crate::digest::Digest;

@@ -40,6 +40,9 @@ impl From<Broken> for Unwritten {
     }
 }
 
+/// Makes units of keys; a key without one is dropped.
+pub(crate) type Renumber<'a> = Box<dyn Fn(u64) -> Option<u32> + 'a>;
+
 /// What an index is about, beside its terms.
 pub(crate) struct About<'a> {
     pub(crate) kind: Kind,
@@ -75,7 +78,7 @@ impl<W: Write> Writer<W> {
     /// the order of units within each source.
     pub(crate) fn merge(
         &mut self,
-        sources: &mut [(Box<dyn Terms + '_>, Box<dyn Fn(u64) -> Option<u32> + '_>)],
+        sources: &mut [(Box<dyn Terms + '_>, Renumber<'_>)],
     ) -> Result<(), Unwritten> {
         let mut postings: Vec<(u32, u32)> = Vec::new();
         let mut term = Vec::new();

@@ -23,6 +23,7 @@ pub use contribution::{PassageFacts, document};
 pub use memory::Memory;
 pub use score::SCALE;
 pub use search::{Found, Hit, TermWeight};
+pub(crate) use search::{Lists, search};
 pub use split::{MOST_BYTES, Passage, split};
 
 /// The version of splitting, analysis and scoring together: an index of another version is of no use.
@@ -32,6 +33,3 @@ pub const VERSION: u32 = 1;
 pub(crate) fn tokens(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX)
 }
-
-/// Where the index of passages is kept in a cache.
-pub(crate) const PASSAGES_FILE: &str = "passages.idx";

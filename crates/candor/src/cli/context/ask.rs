@@ -2,21 +2,21 @@
 
 use super::{Common, now, print_pretty};
 use crate::cli::{Trouble, print};
-use candor_context::{Budget, Failure, Query, QueryFlaw, Reader, inspect, verify};
+use candor_context::{
+    Budget, Failure, Query, QueryFlaw, Reader, inspect, one_line, pretty, verify,
+};
 use clap::Args;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Select documents for a query within a token budget
-///
-/// Prints one JSON object: the documents, each with its score and why, and the selection. The same
-/// cache, query and budget give the same bytes everywhere.
+/// What both ways of asking take.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ResolveArgs {
+struct Question {
     /// The cache
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
-    /// What is looked for; words are compared as they are, in lower case
+    /// What is looked for
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     query: OsString,
     /// How many tokens may be used; a token is four bytes
@@ -37,33 +37,72 @@ enum Format {
     Pretty,
 }
 
-pub(super) fn query(text: &OsString) -> Result<Query, Failure> {
-    let text = text.to_str().ok_or(Failure::Query(QueryFlaw::NotUtf8))?;
-    Query::new(text)
+impl Format {
+    fn write(self, answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
+        match self {
+            Format::Json => one_line(answer),
+            Format::Pretty => pretty(answer),
+        }
+    }
 }
 
-pub(super) fn budget(text: &OsString) -> Result<Budget, Failure> {
-    Budget::parse(&text.to_string_lossy())
-}
-
-impl ResolveArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+impl Question {
+    /// Judges query and budget, opens the cache, asks it, prints the answer.
+    fn ask(
+        &self,
+        ask: impl FnOnce(&mut Reader<'_>, &Query, Budget, Format) -> Result<Vec<u8>, Failure>,
+    ) -> Result<(), Trouble> {
         let bytes = self.common.run(|location| {
-            let (query, budget) = (query(&self.query)?, budget(&self.budget)?);
+            let text = self.query.to_str();
+            let query = Query::new(text.ok_or(Failure::Query(QueryFlaw::NotUtf8))?)?;
+            let budget = Budget::parse(&self.budget.to_string_lossy())?;
             let mut reader = Reader::open(location, &self.cache, &now)?;
-            let answer = reader.resolve(&query, budget)?;
+            let bytes = ask(&mut reader, &query, budget, self.format)?;
             if reader.by_hashing() {
                 self.common.note(&format!(
                     "the cache is not sealed where it is, so every document was hashed; `context seal --cache {}` makes this fast",
                     self.cache.display()
                 ));
             }
-            match self.format {
-                Format::Json => answer.compact(),
-                Format::Pretty => answer.pretty(),
-            }
+            Ok(bytes)
         })?;
         print(&bytes)
+    }
+}
+
+/// Select documents for a query within a token budget
+///
+/// Prints one JSON object: the documents, each with its score and why, and the selection. The same
+/// cache, query and budget give the same bytes everywhere. Words are compared as they are, in lower
+/// case, and documents are taken whole; `context passages` searches better.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ResolveArgs {
+    #[command(flatten)]
+    question: Question,
+}
+
+impl ResolveArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        self.question
+            .ask(|reader, query, budget, format| format.write(&reader.resolve(query, budget)?))
+    }
+}
+
+/// Select passages of documents for a query within a token budget
+///
+/// Prints one JSON object: the passages, best first, each with its place, its headings and the terms
+/// that made its score (BM25, in millionths), and the selection. A cache that was built without
+/// --passages answers too, only slower.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PassagesArgs {
+    #[command(flatten)]
+    question: Question,
+}
+
+impl PassagesArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        self.question
+            .ask(|reader, query, budget, format| format.write(&reader.passages(query, budget)?))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::Trouble;
 use candor_context::{Build, Built, Failure, Location, Wanted, seal, status};
 use candor_fault::Timestamp;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which files are sources.
 #[derive(Debug, Args)]
@@ -50,6 +50,9 @@ pub(in crate::cli) struct BuildArgs {
     /// Where the cache goes
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
+    /// Index passages too, for `context passages`
+    #[arg(long)]
+    passages: bool,
     /// Replace a cache that is there
     #[arg(long)]
     force: bool,
@@ -59,7 +62,8 @@ pub(in crate::cli) struct BuildArgs {
 
 /// Build a cache anew, reading only the sources that changed
 ///
-/// The result is the one of a full build. A cache that is not valid is not updated.
+/// The result is the one of a full build with the same flags; passages stay where they are. A cache
+/// that is not valid is not updated.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct UpdateArgs {
     #[command(flatten)]
@@ -67,6 +71,9 @@ pub(in crate::cli) struct UpdateArgs {
     /// The cache
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
+    /// Index passages too, for `context passages`
+    #[arg(long)]
+    passages: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -92,6 +99,9 @@ pub(in crate::cli) struct SealArgs {
     /// The cache
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
+    /// Index passages too, for `context passages`
+    #[arg(long)]
+    passages: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -115,54 +125,66 @@ fn created_at() -> Result<Timestamp, Trouble> {
 
 type Run = fn(&Build<'_>) -> Result<Built, Failure>;
 
-fn build(
-    source: &SourceArgs,
-    cache: &PathBuf,
+/// A build or an update, as it was typed.
+struct Making<'a> {
+    source: &'a SourceArgs,
+    cache: &'a Path,
+    passages: bool,
     force: bool,
-    common: &Common,
-    run: Run,
-) -> Result<(), Trouble> {
-    let wanted = source.wanted()?;
-    let created_at = created_at()?;
-    let bar = Bar::default();
-    let built = common.run(|location| {
-        run(&Build {
-            location,
-            sources: &source.sources,
-            cache,
-            wanted: &wanted,
-            force,
-            created_at,
-            now: &now,
-            random: fastrand::u64(..),
-            progress: &bar,
-        })
-    });
-    bar.end();
-    let built = built?;
-    if built.document_count == 0 {
-        common.note("there is no source: the cache is empty");
+    common: &'a Common,
+}
+
+impl Making<'_> {
+    fn run(&self, run: Run) -> Result<(), Trouble> {
+        let wanted = self.source.wanted()?;
+        let created_at = created_at()?;
+        let bar = Bar::default();
+        let built = self.common.run(|location| {
+            run(&Build {
+                location,
+                sources: &self.source.sources,
+                cache: self.cache,
+                wanted: &wanted,
+                passages: self.passages,
+                force: self.force,
+                created_at,
+                now: &now,
+                random: fastrand::u64(..),
+                progress: &bar,
+            })
+        });
+        bar.end();
+        let built = built?;
+        if built.document_count == 0 {
+            self.common.note("there is no source: the cache is empty");
+        }
+        print_pretty(&built)
     }
-    print_pretty(&built)
 }
 
 impl BuildArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        build(
-            &self.source,
-            &self.cache,
-            self.force,
-            &self.common,
-            |build| build.run(),
-        )
+        let making = Making {
+            source: &self.source,
+            cache: &self.cache,
+            passages: self.passages,
+            force: self.force,
+            common: &self.common,
+        };
+        making.run(|build| build.run())
     }
 }
 
 impl UpdateArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        build(&self.source, &self.cache, true, &self.common, |build| {
-            build.update()
-        })
+        let making = Making {
+            source: &self.source,
+            cache: &self.cache,
+            passages: self.passages,
+            force: true,
+            common: &self.common,
+        };
+        making.run(|build| build.update())
     }
 }
 
@@ -186,7 +208,7 @@ impl SealArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let sealed = self
             .common
-            .run(|location| seal(location, &self.cache, &now));
+            .run(|location| seal(location, &self.cache, self.passages, &now));
         print_pretty(&sealed?)
     }
 }

@@ -17,6 +17,9 @@ pub(in crate::cli) struct ServeArgs {
     /// The directory that caches are below; nothing outside it is reachable
     #[arg(long, value_name = "DIR")]
     root: PathBuf,
+    /// Offer the tool context.passages too
+    #[arg(long)]
+    passages: bool,
     /// Look at every file before every answer instead of watching the directories
     #[arg(long)]
     no_watch: bool,
@@ -31,6 +34,9 @@ impl ServeArgs {
             false => Noticing::Watching,
         };
         let server = ContextServer::new(location, Arc::new(now), noticing);
-        Ok(stdio_server(server)?)
+        Ok(stdio_server(match self.passages {
+            true => server.with_passages(),
+            false => server,
+        })?)
     }
 }
