@@ -187,6 +187,75 @@ fn schema_limits() -> Vec<Limit> {
     ]
 }
 
+fn context_limits() -> Vec<Limit> {
+    use candor_context::{
+        MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_LIST_FILE, MAX_OPEN,
+        MAX_PROBLEMS, MAX_QUERY, passages,
+    };
+    vec![
+        limit(
+            "bytes of a query",
+            MAX_QUERY,
+            "`invalid_query`",
+            "a_query_has_bounds",
+        ),
+        limit(
+            "a budget",
+            MAX_BUDGET,
+            "`invalid_budget`",
+            "budgets_are_whole_in_value",
+        ),
+        limit(
+            "an answer",
+            mib(MAX_ANSWER),
+            "`invalid_budget`",
+            "an_answer_has_a_largest_size",
+        ),
+        limit(
+            "a document's content",
+            mib(MAX_CONTENT as usize),
+            "the build fails, `cache_invalid`",
+            "a_source_has_a_largest_size",
+        ),
+        limit(
+            "documents of a cache",
+            MAX_DOCUMENTS,
+            "the build fails, `cache_invalid`",
+            "a_list_cannot_grow_without_end",
+        ),
+        limit(
+            "a manifest or an index",
+            mib(MAX_LIST_FILE as usize),
+            "`cache_invalid`",
+            "a_list_has_a_largest_size",
+        ),
+        limit(
+            "problems that `verify` tells",
+            MAX_PROBLEMS,
+            "the rest is left out",
+            "the_first_hundred_problems_are_told",
+        ),
+        limit(
+            "bytes of a passage",
+            passages::MOST_BYTES,
+            "it is cut",
+            "what_is_too_long_is_cut_at_lines_then_spaces_then_anywhere",
+        ),
+        limit(
+            "caches that a server keeps open",
+            MAX_OPEN,
+            "the one unused for longest is closed",
+            "a_shelf_keeps_so_many_caches",
+        ),
+        limit(
+            "calls that a server works on at once",
+            MAX_AT_WORK,
+            "the others wait",
+            "calls_take_turns",
+        ),
+    ]
+}
+
 fn limits_page() -> String {
     let mut page = String::from(
         "# Limits\n\nEvery bound of the program, made from its constants by `cargo xtask codegen`. Each has a test.\n",
@@ -196,6 +265,7 @@ fn limits_page() -> String {
         ("Connections and calls", transport_limits()),
         ("Arguments", schema_limits()),
         ("Answers", answer_limits()),
+        ("Context", context_limits()),
     ];
     for (title, limits) in parts {
         page +=
@@ -210,19 +280,24 @@ fn limits_page() -> String {
     page
 }
 
+/// A command and everything below it, in the order of the help.
+fn with_subcommands(command: &clap::Command, all: &mut Vec<clap::Command>) {
+    all.push(command.clone());
+    for below in command.get_subcommands() {
+        if below.get_name() != "help" {
+            with_subcommands(below, all);
+        }
+    }
+}
+
 fn cli_page() -> String {
     let mut page = String::from(
-        "# The command line\n\nMade from the program's own help by `cargo xtask codegen`. Answers go to stdout, talk to stderr; a wrong command line exits with 1 and leaves stdout empty.\n",
+        "# The command line\n\nMade from the program's own help by `cargo xtask codegen`. Answers go to stdout, talk to stderr; a wrong command line exits with 1 and leaves stdout empty. The program `context` is `candor context`.\n",
     );
     let mut grammar = candor::cli::grammar().term_width(100);
     grammar.build();
-    let mut commands: Vec<clap::Command> = vec![grammar.clone()];
-    commands.extend(
-        grammar
-            .get_subcommands()
-            .filter(|one| one.get_name() != "help")
-            .cloned(),
-    );
+    let mut commands = Vec::new();
+    with_subcommands(&grammar, &mut commands);
     for command in commands {
         let name = match command.get_bin_name() {
             Some(name) => name.to_owned(),

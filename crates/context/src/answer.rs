@@ -91,21 +91,31 @@ pub fn pretty(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
 
 /// A value as one line of JSON, if it is not too large for an answer.
 pub fn one_line(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
-    let mut out = Bounded(Vec::new());
+    line_of(value, MAX_ANSWER)
+}
+
+fn line_of(value: &impl Serialize, most: usize) -> Result<Vec<u8>, Failure> {
+    let mut out = Bounded {
+        bytes: Vec::new(),
+        most,
+    };
     let too_large = || Failure::Budget(BudgetFlaw::Answer);
     serde_json::to_writer(&mut out, value).map_err(|_| too_large())?;
     out.write_all(b"\n").map_err(|_| too_large())?;
-    Ok(out.0)
+    Ok(out.bytes)
 }
 
 /// Memory that takes an answer's bytes and no more.
-struct Bounded(Vec<u8>);
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
 
 impl Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.0.len() + bytes.len() <= MAX_ANSWER {
+        match self.bytes.len() + bytes.len() <= self.most {
             true => {
-                self.0.extend_from_slice(bytes);
+                self.bytes.extend_from_slice(bytes);
                 Ok(bytes.len())
             }
             false => Err(io::ErrorKind::FileTooLarge.into()),
@@ -114,5 +124,32 @@ impl Write for Bounded {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_a_largest_size() {
+        assert_eq!(line_of(&["12345"], 10).unwrap(), b"[\"12345\"]\n");
+        for value in [&["123456"][..], &["12345", ""]] {
+            let refused = line_of(&value, 10).unwrap_err();
+            assert!(matches!(refused, Failure::Budget(BudgetFlaw::Answer)));
+        }
+    }
+
+    #[test]
+    fn scores_are_divided_in_single_precision() {
+        assert_eq!(score(1, 0), 0.0);
+        assert_eq!(score(1, 3), 0.333_333_34);
+        // Both sides are rounded before they are divided.
+        assert_eq!(score(16_777_217, 16_777_219), 16_777_216.0 / 16_777_220.0);
+        assert_eq!(serde_json::to_string(&score(3, 4)).unwrap(), "0.75");
+        assert_eq!(
+            serde_json::to_string(&score(1, 33_554_432)).unwrap(),
+            "2.9802322e-8"
+        );
     }
 }

@@ -480,3 +480,35 @@ fn of_sources(list: &[Source], placed: &[Placed]) -> Vec<Origin> {
     });
     origins.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_has_a_largest_size() {
+        let root = tempfile::tempdir().unwrap();
+        let sources = root.path().join("sources");
+        std::fs::create_dir(&sources).unwrap();
+        let file = std::fs::File::create(sources.join("large.md")).unwrap();
+        file.set_len(MAX_CONTENT + 1).unwrap();
+        let build = Build {
+            location: &Location::Anywhere,
+            sources: &sources,
+            cache: &root.path().join("cache"),
+            wanted: &Wanted::default(),
+            passages: false,
+            force: false,
+            created_at: Timestamp::UNIX_EPOCH,
+            now: &|| Timestamp::MAX,
+            random: 7,
+            progress: &(),
+        };
+        let Err(Failure::Sources(flaw)) = build.run() else {
+            panic!("it was built");
+        };
+        let expected = SourceFlaw::Large(String::from("large.md"), MAX_CONTENT + 1);
+        assert_eq!(flaw, expected);
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+}

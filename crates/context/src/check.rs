@@ -208,3 +208,31 @@ fn check_document<V: Visitor>(
     seen.visitor.document(number as u32, &document);
     Ok(signature)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Listed;
+
+    #[test]
+    fn the_first_hundred_problems_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let documents = Folder::new(std::fs::File::open(folder.path()).unwrap().into());
+        let listed = |number: u32| Listed {
+            id: format!("{number:03}.md"),
+            version: crate::Digest::of(&number.to_le_bytes()),
+            name: format!("{number:03}.json"),
+        };
+        let lists = Lists {
+            said: None,
+            manifest: Some(Manifest::of((0..500).map(listed).collect())),
+            problems: Vec::new(),
+            signatures: None,
+        };
+        let checked = check(lists, &documents, None, &|| Timestamp::MAX, || ());
+        let missing = |number| Problem::new(format!("documents/{number:03}.json"), Wrong::Missing);
+        let expected: Vec<_> = (0..MAX_PROBLEMS).map(missing).collect();
+        assert_eq!(checked.problems, expected);
+        assert!(checked.proof.is_none());
+    }
+}

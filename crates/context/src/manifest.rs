@@ -212,26 +212,32 @@ struct ReadEntry {
 
 /// A list that cannot grow without end.
 fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ReadEntry>, D::Error> {
-    struct Entries;
-    impl<'de> Visitor<'de> for Entries {
-        type Value = Vec<ReadEntry>;
+    deserializer.deserialize_seq(Entries {
+        most: MAX_DOCUMENTS,
+    })
+}
 
-        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(out, "at most {MAX_DOCUMENTS} documents")
-        }
+struct Entries {
+    most: usize,
+}
 
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            let mut entries = Vec::new();
-            while let Some(entry) = list.next_element()? {
-                if entries.len() == MAX_DOCUMENTS {
-                    return Err(serde::de::Error::invalid_length(entries.len() + 1, &self));
-                }
-                entries.push(entry);
-            }
-            Ok(entries)
-        }
+impl<'de> Visitor<'de> for Entries {
+    type Value = Vec<ReadEntry>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "at most {} documents", self.most)
     }
-    deserializer.deserialize_seq(Entries)
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = list.next_element()? {
+            if entries.len() == self.most {
+                return Err(serde::de::Error::invalid_length(entries.len() + 1, &self));
+            }
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
 }
 
 impl ReadManifest {
@@ -300,26 +306,32 @@ struct ReadIndex(Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for ReadIndex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = ReadIndex;
+        deserializer.deserialize_map(Pairs {
+            most: MAX_DOCUMENTS,
+        })
+    }
+}
 
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(out, "an object of ids and files, at most {MAX_DOCUMENTS}")
-            }
+struct Pairs {
+    most: usize,
+}
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReadIndex, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    if pairs.len() == MAX_DOCUMENTS {
-                        return Err(serde::de::Error::invalid_length(pairs.len() + 1, &self));
-                    }
-                    pairs.push(pair);
-                }
-                Ok(ReadIndex(pairs))
+impl<'de> Visitor<'de> for Pairs {
+    type Value = ReadIndex;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "an object of ids and files, at most {}", self.most)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReadIndex, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            if pairs.len() == self.most {
+                return Err(serde::de::Error::invalid_length(pairs.len() + 1, &self));
             }
+            pairs.push(pair);
         }
-        deserializer.deserialize_map(Pairs)
+        Ok(ReadIndex(pairs))
     }
 }
 
@@ -416,5 +428,33 @@ mod tests {
         ] {
             assert_eq!(name_in_documents(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_list_cannot_grow_without_end() {
+        let read = |text: &str| {
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            (&mut deserializer).deserialize_seq(Entries { most: 2 })
+        };
+        let entry = r#"{"id":"a","version":"b","file":"c"}"#;
+        assert_eq!(read(&format!("[{entry},{entry}]")).unwrap().len(), 2);
+        assert!(read(&format!("[{entry},{entry},{entry}]")).is_err());
+        let read = |text: &str| {
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            (&mut deserializer).deserialize_map(Pairs { most: 1 })
+        };
+        assert_eq!(read(r#"{"a":"b"}"#).unwrap().0.len(), 1);
+        assert!(read(r#"{"a":"b","a":"b"}"#).is_err());
+    }
+
+    #[test]
+    fn a_list_has_a_largest_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = std::fs::File::create(folder.path().join(MANIFEST)).unwrap();
+        // Without a block on the disk: nothing of it must be read.
+        file.set_len(MAX_LIST_FILE + 1).unwrap();
+        let handle = std::fs::File::open(folder.path()).unwrap();
+        let lists = read(&Folder::new(handle.into()));
+        assert_eq!(lists.problems[0], Problem::new(MANIFEST, Wrong::Large));
     }
 }

@@ -206,3 +206,25 @@ fn inspect() -> Tool<ContextServer> {
         run,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use tokio::time::{Duration, timeout};
+
+    #[tokio::test]
+    async fn calls_take_turns() {
+        let root = tempfile::tempdir().unwrap();
+        let location = Location::below(root.path()).unwrap();
+        let clock = Arc::new(|| candor_fault::Timestamp::MAX);
+        let server = ContextServer::new(location, clock, Noticing::Watching);
+        let all = Arc::clone(&server.work).acquire_many_owned(MAX_AT_WORK as u32);
+        let all = all.await.unwrap();
+        let mut call = pin!(server.blocking(|_| Ok(b"done".to_vec())));
+        let early = timeout(Duration::from_millis(20), &mut call).await;
+        assert!(early.is_err(), "a call went ahead of its turn");
+        drop(all);
+        assert!(call.await.is_ok());
+    }
+}

@@ -248,3 +248,96 @@ fn sweep_on(shelf: &Weak<Shelf>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Budget, Build, Query, Wanted};
+
+    fn now() -> Timestamp {
+        // Later than anything that is written here: all signatures are settled.
+        Timestamp::MAX
+    }
+
+    fn build(root: &Path, name: &str) {
+        std::fs::create_dir_all(root.join("sources")).unwrap();
+        std::fs::write(root.join("sources/a.md"), "one two").unwrap();
+        let build = Build {
+            location: &Location::Anywhere,
+            sources: &root.join("sources"),
+            cache: &root.join(name),
+            wanted: &Wanted::default(),
+            passages: false,
+            force: false,
+            created_at: Timestamp::UNIX_EPOCH,
+            now: &now,
+            random: 7,
+            progress: &(),
+        };
+        build.run().unwrap();
+    }
+
+    fn shelf(root: &Path) -> Arc<Shelf> {
+        let location = Location::below(root).unwrap();
+        Shelf::new(location, Arc::new(now), Noticing::Watching)
+    }
+
+    fn ask(shelf: &Arc<Shelf>, cache: &str) -> Result<usize, Failure> {
+        let (query, budget) = (Query::new("one").unwrap(), Budget::new(10).unwrap());
+        let answer = shelf.ask(cache, |cache| cache.resolve(&query, budget))?;
+        answer.compact().map(|bytes| bytes.len())
+    }
+
+    #[test]
+    fn a_shelf_keeps_so_many_caches() {
+        let root = tempfile::tempdir().unwrap();
+        let shelf = shelf(root.path());
+        for number in 0..=MAX_OPEN {
+            let name = format!("cache-{number}");
+            build(root.path(), &name);
+            ask(&shelf, &name).unwrap();
+            shelf.sweeps.fetch_add(1, Ordering::Relaxed);
+        }
+        assert_eq!(lock(&shelf.slots).len(), MAX_OPEN);
+        // The first is gone, and is opened again.
+        ask(&shelf, "cache-0").unwrap();
+        assert_eq!(lock(&shelf.slots).len(), MAX_OPEN);
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_closed() {
+        let root = tempfile::tempdir().unwrap();
+        build(root.path(), "cache");
+        let shelf = shelf(root.path());
+        ask(&shelf, "cache").unwrap();
+        (0..IDLE).for_each(|_| shelf.sweep());
+        assert_eq!(lock(&shelf.slots).len(), 1);
+        shelf.sweep();
+        assert_eq!(lock(&shelf.slots).len(), 0);
+        ask(&shelf, "cache").unwrap();
+    }
+
+    #[test]
+    fn a_sweep_finds_what_watching_does_not_show() {
+        let root = tempfile::tempdir().unwrap();
+        build(root.path(), "cache");
+        let documents = root.path().join("cache/documents");
+        let document = std::fs::read_dir(&documents)
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap();
+        let outside = root.path().join("outside");
+        std::fs::hard_link(document.path(), &outside).unwrap();
+        let shelf = shelf(root.path());
+        ask(&shelf, "cache").unwrap();
+        let good = std::fs::read(&outside).unwrap();
+        let mut bad = good.clone();
+        *bad.iter_mut().find(|byte| **byte == b'w').unwrap() = b'W';
+        std::fs::write(&outside, bad).unwrap();
+        shelf.sweep();
+        assert!(matches!(ask(&shelf, "cache"), Err(Failure::Invalid { .. })));
+        std::fs::write(&outside, good).unwrap();
+        ask(&shelf, "cache").unwrap();
+    }
+}

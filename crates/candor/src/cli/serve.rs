@@ -49,7 +49,10 @@ fn announce(address: &str, bearer: bool) {
   health       http://{address}/health
   metrics      http://{address}/metrics
 
-The servers context, github, workspace and orders are not built yet.
+On stdio:
+  context      context serve --root DIR   documents within a token budget; `context build` makes caches
+
+The servers github, workspace and orders are not built yet.
 
 Try:
   curl -s http://{address}{PLAYGROUND}{token} \
