@@ -22,6 +22,7 @@ mod origins;
 mod parallel;
 mod passage_index;
 pub mod passages;
+mod placing;
 mod problem;
 mod proof;
 mod reader;

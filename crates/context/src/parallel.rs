@@ -10,6 +10,13 @@ const MOST: usize = 16;
 /// How many numbers a worker takes at a time.
 const STEP: usize = 16;
 
+/// How many workers are worth having.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(MOST)
+}
+
 /// Calls `work` for every number below `count`. Each worker has a value of its own, made by `make`,
 /// and sees its numbers in ascending order; the values come back.
 pub(crate) fn over<V: Send>(
@@ -30,8 +37,7 @@ pub(crate) fn over<V: Send>(
             }
         }
     };
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let workers = cores.min(MOST).min(count.div_ceil(4 * STEP)).max(1);
+    let workers = cores().min(count.div_ceil(4 * STEP)).max(1);
     thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
         // Where no further thread can be had, this one does the rest.
@@ -44,6 +50,21 @@ pub(crate) fn over<V: Send>(
             }
         }
         values
+    })
+}
+
+/// Does two things at once.
+pub(crate) fn both<A, B: Send>(
+    one: impl FnOnce() -> A,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        match other.join() {
+            Ok(other) => (one, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     })
 }
 

@@ -5,12 +5,14 @@ use crate::document::id_of;
 use crate::failure::{Failure, SourceFlaw, shown};
 use crate::folder::Folder;
 use crate::location::Location;
+use crate::parallel;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Which files are sources.
 #[derive(Debug, Clone, Default)]
@@ -121,35 +123,53 @@ impl Sources {
             "/proc/self/fd/{}/",
             self.folder.as_fd().as_raw_fd()
         ));
-        let mut found = Vec::new();
-        for entry in walk(&root, wanted) {
-            let entry = entry.map_err(|error| self.lost(&root, error))?;
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                continue;
-            }
-            let Ok(inside) = entry.path().strip_prefix(&root) else {
-                return Err(Failure::Bug("a walk left its root"));
+        let found = Mutex::new(Found::default());
+        walk(&root, wanted).run(|| {
+            let mut own = Handing {
+                to: &found,
+                found: Found::default(),
             };
-            match inside.to_str() {
-                Some(path) if wanted.wants(path) => found.push(Source {
-                    id: id_of(path),
-                    path: path.to_owned(),
-                }),
-                Some(_) => {}
-                None => check_name(inside, wanted)?,
-            }
-            if found.len() > MAX_DOCUMENTS {
-                return Err(Failure::Sources(SourceFlaw::Many));
-            }
+            let (root, wanted) = (&root, wanted);
+            Box::new(move |entry| {
+                own.found.take(self.look(root, wanted, entry));
+                match own.found.sources.len() > MAX_DOCUMENTS {
+                    true => WalkState::Quit,
+                    false => WalkState::Continue,
+                }
+            })
+        });
+        found
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .sorted()
+    }
+
+    /// What one entry of the walk is: a source, or nothing.
+    fn look(
+        &self,
+        root: &Path,
+        wanted: &Wanted,
+        entry: Result<DirEntry, ignore::Error>,
+    ) -> Result<Option<Source>, (PathBuf, Failure)> {
+        let entry = entry.map_err(|error| {
+            let at = path_of(&error).unwrap_or(root).to_owned();
+            (at, self.lost(root, error))
+        })?;
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            return Ok(None);
         }
-        found.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
-        let twins = found.windows(2).find(|pair| pair[0].id == pair[1].id);
-        match twins {
-            Some([one, other]) => Err(Failure::Sources(SourceFlaw::Twins(
-                one.path.clone(),
-                other.path.clone(),
-            ))),
-            _ => Ok(found),
+        let at = || entry.path().to_owned();
+        let inside = entry.path().strip_prefix(root);
+        let inside = inside.map_err(|_| (at(), Failure::Bug("a walk left its root")))?;
+        match inside.to_str() {
+            Some(path) if wanted.wants(path) => Ok(Some(Source {
+                id: id_of(path),
+                path: path.to_owned(),
+            })),
+            Some(_) => Ok(None),
+            None => check_name(inside, wanted)
+                .map(|()| None)
+                .map_err(|failure| (at(), failure)),
         }
     }
 
@@ -167,6 +187,61 @@ impl Sources {
     }
 }
 
+/// What a walk has found.
+#[derive(Default)]
+struct Found {
+    sources: Vec<Source>,
+    failed: Option<(PathBuf, Failure)>,
+}
+
+impl Found {
+    fn take(&mut self, seen: Result<Option<Source>, (PathBuf, Failure)>) {
+        match seen {
+            Ok(source) => self.sources.extend(source),
+            // Of several failures the one with the smallest path is told, whoever met it.
+            Err(new) => match &self.failed {
+                Some(old) if old.0 <= new.0 => {}
+                _ => self.failed = Some(new),
+            },
+        }
+    }
+
+    fn sorted(self) -> Result<Vec<Source>, Failure> {
+        if let Some((_, failure)) = self.failed {
+            return Err(failure);
+        }
+        let mut found = self.sources;
+        if found.len() > MAX_DOCUMENTS {
+            return Err(Failure::Sources(SourceFlaw::Many));
+        }
+        found.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
+        let twins = found.windows(2).find(|pair| pair[0].id == pair[1].id);
+        match twins {
+            Some([one, other]) => Err(Failure::Sources(SourceFlaw::Twins(
+                one.path.clone(),
+                other.path.clone(),
+            ))),
+            _ => Ok(found),
+        }
+    }
+}
+
+/// What one worker of a walk has found; handed over when the worker ends.
+struct Handing<'a> {
+    to: &'a Mutex<Found>,
+    found: Found,
+}
+
+impl Drop for Handing<'_> {
+    fn drop(&mut self) {
+        let mut all = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+        all.sources.append(&mut self.found.sources);
+        if let Some(failed) = self.found.failed.take() {
+            all.take(Err(failed));
+        }
+    }
+}
+
 /// A name that is not UTF-8 matters only where it would be a source.
 fn check_name(inside: &Path, wanted: &Wanted) -> Result<(), Failure> {
     let shown = inside.to_string_lossy();
@@ -176,7 +251,7 @@ fn check_name(inside: &Path, wanted: &Wanted) -> Result<(), Failure> {
     }
 }
 
-fn walk(root: &Path, wanted: &Wanted) -> ignore::Walk {
+fn walk(root: &Path, wanted: &Wanted) -> ignore::WalkParallel {
     let mut walk = WalkBuilder::new(root);
     walk.standard_filters(false).follow_links(false);
     if wanted.respect_gitignore {
@@ -189,7 +264,8 @@ fn walk(root: &Path, wanted: &Wanted) -> ignore::Walk {
         let directory = entry.file_type().is_some_and(|kind| kind.is_dir());
         !(directory && inside.to_str().is_some_and(|path| wanted.excludes(path)))
     });
-    walk.build()
+    walk.threads(parallel::cores());
+    walk.build_parallel()
 }
 
 fn path_of(error: &ignore::Error) -> Option<&Path> {

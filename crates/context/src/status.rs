@@ -5,7 +5,6 @@ use crate::cache::{Cache, Known};
 use crate::check::Now;
 use crate::digest::Digest;
 use crate::failure::Failure;
-use crate::folder::signature_of;
 use crate::location::Location;
 use crate::manifest;
 use crate::origins;
@@ -131,11 +130,11 @@ fn known(cache: &Cache) -> Result<BTreeMap<String, Remembered>, Failure> {
 fn differs(sources: &Sources, source: &Source, before: &Remembered) -> Result<bool, Failure> {
     let same_path = before.path.as_ref().is_none_or(|path| *path == source.path);
     let failed = |error: rustix::io::Errno| unreadable(&source.path, error.into());
-    let file = sources.folder.open(&source.path).map_err(failed)?;
-    let signature = signature_of(&file).map_err(failed)?;
+    let signature = sources.folder.signature(&source.path).map_err(failed)?;
     if same_path && before.signature == Some(signature) {
         return Ok(false);
     }
+    let file = sources.folder.open(&source.path).map_err(failed)?;
     let mut content = Vec::new();
     let mut file = file.take(MAX_CONTENT + 1);
     file.read_to_end(&mut content)

@@ -1,0 +1,259 @@
+//! Putting documents into a draft: read from their sources, or taken over from the cache that is
+//! replaced.
+
+use crate::MAX_CONTENT;
+use crate::accelerate::Gatherer;
+use crate::cache::Cache;
+use crate::check::Now;
+use crate::digest::Digest;
+use crate::document;
+use crate::failure::{Failure, SourceFlaw, shown};
+use crate::folder::{Folder, signature_of};
+use crate::origins::Origin;
+use crate::parallel;
+use crate::passage_index::PassageIndex;
+use crate::signature::Signature;
+use crate::sources::{Source, Sources, unreadable};
+use crate::target::write_new;
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What can be taken over from the cache that is there.
+pub(crate) struct Before {
+    pub(crate) cache: Cache,
+    pub(crate) passages: Option<PassageIndex>,
+    /// Documents whose source has this path.
+    origins: BTreeMap<String, (u32, Digest, Signature)>,
+}
+
+impl Before {
+    /// Everything whose origin is known well enough.
+    pub(crate) fn new(cache: Cache, origins: Vec<Origin>) -> Before {
+        let known = origins.into_iter().zip(0..).filter_map(|(origin, number)| {
+            let signature = origin.signature?;
+            Some((origin.path, (number, origin.version, signature)))
+        });
+        Before {
+            passages: cache.own_passage_index(),
+            origins: known.collect(),
+            cache,
+        }
+    }
+
+    /// Every document is to be read again.
+    pub(crate) fn forget_origins(&mut self) {
+        self.origins.clear();
+    }
+
+    /// The document of an unchanged source.
+    fn find(&self, path: &str, sources: &Sources) -> Option<(u32, Digest, Signature)> {
+        let known = self.origins.get(path).copied()?;
+        (sources.folder.signature(path) == Ok(known.2)).then_some(known)
+    }
+}
+
+/// One document of the new cache.
+pub(crate) struct Placed {
+    pub(crate) version: Digest,
+    pub(crate) name: String,
+    pub(crate) origin: Option<Signature>,
+    /// Its number in the cache that is replaced, where it is taken over.
+    pub(crate) kept: Option<u32>,
+}
+
+/// Puts documents into the folder of a draft.
+pub(crate) struct Placing<'a> {
+    pub(crate) sources: &'a Sources,
+    pub(crate) list: &'a [Source],
+    pub(crate) into: &'a Folder,
+    pub(crate) before: Option<&'a Before>,
+    pub(crate) passages: bool,
+    pub(crate) now: Now<'a>,
+    /// Called for every document.
+    pub(crate) step: &'a (dyn Fn() + Sync),
+}
+
+/// What one worker has done.
+struct Worker {
+    gatherer: Gatherer,
+    content: Vec<u8>,
+    file: Vec<u8>,
+    placed: Vec<(usize, Placed)>,
+    failed: Option<(usize, Failure)>,
+}
+
+/// Names that are in use.
+type Taken = Mutex<BTreeSet<String>>;
+
+impl Placing<'_> {
+    /// Writes every document whose source is new or changed; the others are only found. In the order
+    /// of ids, with what was gathered of the written ones.
+    pub(crate) fn run(&self) -> Result<(Vec<Placed>, Vec<Gatherer>), Failure> {
+        // Work beyond the first failure is wasted; before it, an earlier one may still be found.
+        let limit = AtomicUsize::new(usize::MAX);
+        let taken = Taken::default();
+        let make = || Worker {
+            gatherer: Gatherer::new(self.passages),
+            content: Vec::new(),
+            file: Vec::new(),
+            placed: Vec::new(),
+            failed: None,
+        };
+        let workers = parallel::over(self.list.len(), make, |worker, number| {
+            if number >= limit.load(Ordering::Relaxed) {
+                return;
+            }
+            match self.place(worker, number, &taken) {
+                Ok(placed) => worker.placed.push((number, placed)),
+                Err(failure) => {
+                    limit.fetch_min(number, Ordering::Relaxed);
+                    worker.failed.get_or_insert((number, failure));
+                }
+            }
+            (self.step)();
+        });
+        let (mut placed, mut gathered, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        for worker in workers {
+            placed.extend(worker.placed);
+            gathered.push(worker.gatherer);
+            failed.extend(worker.failed);
+        }
+        if let Some((_, failure)) = failed.into_iter().min_by_key(|(number, _)| *number) {
+            return Err(failure);
+        }
+        placed.sort_unstable_by_key(|(number, _)| *number);
+        let placed = placed.into_iter().map(|(_, placed)| placed).collect();
+        Ok((placed, gathered))
+    }
+
+    fn place(&self, worker: &mut Worker, number: usize, taken: &Taken) -> Result<Placed, Failure> {
+        let source = &self.list[number];
+        let found = self
+            .before
+            .and_then(|before| before.find(&source.path, self.sources));
+        if let Some((old, version, origin)) = found {
+            return Ok(Placed {
+                version,
+                name: String::new(),
+                origin: Some(origin),
+                kept: Some(old),
+            });
+        }
+        let origin = self.read(&source.path, &mut worker.content)?;
+        let content = std::str::from_utf8(&worker.content).map_err(|error| {
+            let path = source.path.clone();
+            Failure::Sources(SourceFlaw::Content(path, error.valid_up_to()))
+        })?;
+        let version = Digest::of(content.as_bytes());
+        worker.file.clear();
+        document::write(&mut worker.file, &source.id, version, &source.path, content);
+        let name = name_for_now(version, number, taken);
+        write_new(self.into, &name, &worker.file).map_err(|error| Failure::System {
+            doing: format!("write the document of `{}`", shown(&source.path)),
+            error,
+        })?;
+        worker.gatherer.add(number as u32, content);
+        Ok(Placed {
+            version,
+            name,
+            origin,
+            kept: None,
+        })
+    }
+
+    /// Reads a source; its signature, where that proves anything later.
+    fn read(&self, path: &str, content: &mut Vec<u8>) -> Result<Option<Signature>, Failure> {
+        let failed = |error: Errno| unreadable(path, error.into());
+        let file = self.sources.folder.open(path).map_err(failed)?;
+        let before = signature_of(&file).map_err(failed)?;
+        content.clear();
+        let read = (&file).take(MAX_CONTENT + 1).read_to_end(content);
+        read.map_err(|error| unreadable(path, error))?;
+        if content.len() as u64 > MAX_CONTENT {
+            let large = SourceFlaw::Large(path.to_owned(), before.size());
+            return Err(Failure::Sources(large));
+        }
+        let unchanged = signature_of(&file).map_err(failed)? == before;
+        Ok(Some(before).filter(|origin| unchanged && origin.settled((self.now)())))
+    }
+}
+
+/// The name of the version, or another one for now where that is taken.
+fn name_for_now(version: Digest, number: usize, taken: &Taken) -> String {
+    let short = version.short();
+    let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+    match taken.insert(short.clone()) {
+        true => format!("{short}.json"),
+        false => format!("{short}~{number}.json"),
+    }
+}
+
+/// Gives every document its final name: the first of several with equal beginnings, in the order of
+/// ids, has the plain one.
+pub(crate) fn name_finally(documents: &Folder, placed: &mut [Placed]) -> Result<(), Failure> {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut moves = Vec::new();
+    for (number, one) in placed.iter_mut().enumerate() {
+        let short = one.version.short();
+        let times = seen.entry(short.clone()).or_default();
+        *times += 1;
+        let name = match times {
+            1 => format!("{short}.json"),
+            times => format!("{short}-{times}.json"),
+        };
+        let for_now = std::mem::replace(&mut one.name, name.clone());
+        if one.kept.is_none() && name != for_now {
+            moves.push((for_now, format!("~{number}"), name));
+        }
+    }
+    let rename = |from: &str, to: &str| {
+        let renamed = rustix::fs::renameat(documents, from, documents, to);
+        renamed.map_err(Failure::system("rename a document"))
+    };
+    // Names may be taken by one another: all of them step aside first.
+    for (from, aside, _) in &moves {
+        rename(from, aside)?;
+    }
+    for (_, aside, to) in &moves {
+        rename(aside, to)?;
+    }
+    Ok(())
+}
+
+/// Takes over the files of the documents that are kept.
+pub(crate) fn take_over(before: &Before, into: &Folder, placed: &[Placed]) -> Result<(), Failure> {
+    let (proof, documents) = (before.cache.proof(), before.cache.documents());
+    for one in placed {
+        let Some(old) = one.kept.map(|old| old as usize) else {
+            continue;
+        };
+        let Some(mark) = proof.documents.get(old) else {
+            return Err(Failure::Bug("a document was kept that was not there"));
+        };
+        let name = proof.names.get(old);
+        if documents.signature(name) != Ok(mark.signature) {
+            return Err(Failure::Restless);
+        }
+        if rustix::fs::linkat(documents, name, into, &one.name, AtFlags::empty()).is_err() {
+            copy(documents, name, into, &one.name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where there are no links, or too many to this file already: its bytes are as good.
+fn copy(from: &Folder, name: &str, into: &Folder, new_name: &str) -> Result<(), Failure> {
+    let doing = || format!("copy {}", shown(name));
+    let failed = |error| Failure::System {
+        doing: doing(),
+        error,
+    };
+    let mut bytes = Vec::new();
+    let mut file = from.open(name).map_err(Failure::system(doing()))?;
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    write_new(into, new_name, &bytes).map_err(failed)
+}
