@@ -119,18 +119,21 @@ impl Build<'_> {
         );
         listed?;
         indexed?;
-        // Documents may be shared with the cache that is replaced: only when that is gone do their
-        // signatures stay.
-        let shared = before.is_some();
-        drop(before);
-        if shared {
-            let folder = draft.publish(force)?;
-            self.prove_published(&folder, &manifest)?;
-        } else {
-            if let Some(proof) = self.prove(&draft.folder, &draft.documents, &manifest) {
-                draft.write(PROOF_FILE, &proof)?;
+        match before {
+            // Documents are shared with the cache that is replaced: only when that is gone do their
+            // signatures stay.
+            Some(before) => {
+                let old = before.cache.into_proof();
+                let folder = draft.publish(force)?;
+                self.prove_published(&folder, &manifest, &placed, &old)?;
             }
-            draft.publish(force)?;
+            None => {
+                let sign = || sign(&draft.folder, &draft.documents, &manifest, self.now);
+                if let Some(bytes) = prove(sign).and_then(|proof| proof.write()) {
+                    draft.write(PROOF_FILE, &bytes)?;
+                }
+                draft.publish(force)?;
+            }
         }
         let kept = placed.iter().filter(|one| one.kept.is_some()).count();
         Ok(Built {
@@ -203,33 +206,52 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Puts the proof into a cache that is already in its place.
-    fn prove_published(&self, cache: &Folder, manifest: &Manifest) -> Result<(), Failure> {
+    /// Puts the proof into a cache that is already in its place, if the documents that were taken
+    /// over are still the ones that were proved.
+    fn prove_published(
+        &self,
+        cache: &Folder,
+        manifest: &Manifest,
+        placed: &[Placed],
+        old: &Proof,
+    ) -> Result<(), Failure> {
         let documents = check::documents(cache)
             .map_err(|_| Failure::Bug("a cache just built has no documents"))?;
-        let Some(proof) = self.prove(cache, &documents, manifest) else {
+        let Some(proof) = prove(|| sign(cache, &documents, manifest, self.now)) else {
+            return Ok(());
+        };
+        let same = |(one, mark): (&Placed, &Mark)| match one.shared() {
+            Some(kept) => {
+                let before = &old.documents[kept as usize].signature;
+                mark.signature.same_but_for_links(before)
+            }
+            None => true,
+        };
+        if !placed.iter().zip(&proof.documents).all(same) {
+            return Ok(());
+        }
+        let Some(bytes) = proof.write() else {
             return Ok(());
         };
         replace_file(cache, PROOF_FILE, |file| {
-            file.write_all(&proof).map_err(|error| Failure::System {
+            file.write_all(&bytes).map_err(|error| Failure::System {
                 doing: format!("write {PROOF_FILE}"),
                 error,
             })
         })
     }
+}
 
-    /// The file of the proof, once enough time has passed since the last change. Without it a cache
-    /// is slower to open, and not wrong.
-    fn prove(&self, cache: &Folder, documents: &Folder, manifest: &Manifest) -> Option<Vec<u8>> {
-        for _ in 0..8 {
-            let proof = sign(cache, documents, manifest, self.now);
-            if let Some(bytes) = proof.and_then(|proof| proof.write()) {
-                return Some(bytes);
-            }
-            std::thread::sleep(Duration::from_millis(21));
+/// The proof, once enough time has passed since the last change. Without it a cache is slower to
+/// open, and not wrong.
+fn prove(sign: impl Fn() -> Option<Proof>) -> Option<Proof> {
+    for _ in 0..8 {
+        if let Some(proof) = sign() {
+            return Some(proof);
         }
-        None
+        std::thread::sleep(Duration::from_millis(21));
     }
+    None
 }
 
 /// The new number of every document that was there, where it is kept.

@@ -171,6 +171,11 @@ impl Cache {
         &self.proof
     }
 
+    /// What was proved, when the cache itself is not needed any more.
+    pub(crate) fn into_proof(self) -> Proof {
+        self.proof
+    }
+
     pub(crate) fn index(&self) -> &DocumentIndex {
         &self.index
     }

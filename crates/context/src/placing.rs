@@ -6,9 +6,9 @@ use crate::accelerate::Gatherer;
 use crate::cache::Cache;
 use crate::check::Now;
 use crate::digest::Digest;
-use crate::document;
+use crate::document::{self, MAX_DOCUMENT_FILE};
 use crate::failure::{Failure, SourceFlaw, shown};
-use crate::folder::{Folder, signature_of};
+use crate::folder::{Folder, read_file, signature_of};
 use crate::origins::Origin;
 use crate::parallel;
 use crate::passage_index::PassageIndex;
@@ -19,7 +19,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What can be taken over from the cache that is there.
@@ -63,6 +63,15 @@ pub(crate) struct Placed {
     pub(crate) origin: Option<Signature>,
     /// Its number in the cache that is replaced, where it is taken over.
     pub(crate) kept: Option<u32>,
+    /// Whether it was taken over by copying.
+    copied: AtomicBool,
+}
+
+impl Placed {
+    /// Its number in the cache that is replaced, where both have the same file.
+    pub(crate) fn shared(&self) -> Option<u32> {
+        self.kept.filter(|_| !self.copied.load(Ordering::Relaxed))
+    }
 }
 
 /// Puts documents into the folder of a draft.
@@ -141,6 +150,7 @@ impl Placing<'_> {
                 name: String::new(),
                 origin: Some(origin),
                 kept: Some(old),
+                copied: AtomicBool::new(false),
             });
         }
         let origin = self.read(&source.path, &mut worker.content)?;
@@ -162,6 +172,7 @@ impl Placing<'_> {
             name,
             origin,
             kept: None,
+            copied: AtomicBool::new(false),
         })
     }
 
@@ -227,33 +238,31 @@ pub(crate) fn name_finally(documents: &Folder, placed: &mut [Placed]) -> Result<
 /// Takes over the files of the documents that are kept.
 pub(crate) fn take_over(before: &Before, into: &Folder, placed: &[Placed]) -> Result<(), Failure> {
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
+    // Whether a file was still the proved one is judged once more when the new cache is signed.
     for one in placed {
         let Some(old) = one.kept.map(|old| old as usize) else {
             continue;
         };
-        let Some(mark) = proof.documents.get(old) else {
-            return Err(Failure::Bug("a document was kept that was not there"));
-        };
         let name = proof.names.get(old);
-        if documents.signature(name) != Ok(mark.signature) {
-            return Err(Failure::Restless);
-        }
         if rustix::fs::linkat(documents, name, into, &one.name, AtFlags::empty()).is_err() {
-            copy(documents, name, into, &one.name)?;
+            copy(documents, name, into, one)?;
         }
     }
     Ok(())
 }
 
 /// Where there are no links, or too many to this file already: its bytes are as good.
-fn copy(from: &Folder, name: &str, into: &Folder, new_name: &str) -> Result<(), Failure> {
-    let doing = || format!("copy {}", shown(name));
-    let failed = |error| Failure::System {
-        doing: doing(),
-        error,
-    };
-    let mut bytes = Vec::new();
-    let mut file = from.open(name).map_err(Failure::system(doing()))?;
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    write_new(into, new_name, &bytes).map_err(failed)
+fn copy(from: &Folder, name: &str, into: &Folder, one: &Placed) -> Result<(), Failure> {
+    let read = read_file(from, name, MAX_DOCUMENT_FILE);
+    let read = read.and_then(|(bytes, _)| Ok((document::read(&bytes)?.version, bytes)));
+    match read {
+        Ok((version, bytes)) if version == one.version => {
+            one.copied.store(true, Ordering::Relaxed);
+            write_new(into, &one.name, &bytes).map_err(|error| Failure::System {
+                doing: format!("copy {}", shown(name)),
+                error,
+            })
+        }
+        _ => Err(Failure::Restless),
+    }
 }

@@ -34,6 +34,12 @@ impl Signature {
         self.size
     }
 
+    /// Whether it is the same file with the same content, though names of it may have come and gone
+    /// (which changes ctime).
+    pub(crate) fn same_but_for_links(&self, before: &Signature) -> bool {
+        (self.size, self.mtime, self.inode) == (before.size, before.mtime, before.inode)
+    }
+
     /// Whether a change after `now` must show in the times.
     pub(crate) fn settled(&self, now: Timestamp) -> bool {
         let now = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
