@@ -10,6 +10,6 @@ mod stdio;
 
 pub use http::{Connection, Http};
 pub use http_message::Response;
-pub use process::{Exit, Process};
+pub use process::{Ended, Exit, Process};
 pub use reached::{Reached, failing_codes};
 pub use stdio::Stdio;

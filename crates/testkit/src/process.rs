@@ -33,6 +33,17 @@ impl From<ExitStatus> for Exit {
     }
 }
 
+/// A process that has ended, with everything it said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How it ended.
+    pub exit: Exit,
+    /// Everything on stdout.
+    pub stdout: Vec<u8>,
+    /// Everything on stderr.
+    pub stderr: String,
+}
+
 /// A running process with both ends of its stdin and stdout, and everything it says on stderr.
 #[derive(Debug)]
 pub struct Process {
@@ -130,6 +141,30 @@ impl Process {
             .env_remove("CANDOR_LOG")
             .env_remove("RUST_LOG");
         command
+    }
+
+    /// Runs `command` with nothing on stdin to its end, which must come within `limit`.
+    pub fn run(command: Command, limit: Duration) -> Ended {
+        let shown = format!("{command:?}");
+        let (mut process, stdin, mut stdout) = Process::start(command);
+        drop(stdin);
+        let (sender, whole) = sync_channel(1);
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What was read before an error is still what the process said.
+            let _ = stdout.read_to_end(&mut bytes);
+            let _ = sender.send(bytes);
+        });
+        let stdout = whole.recv_timeout(limit);
+        let stdout = stdout.unwrap_or_else(|_| panic!("no end within {limit:?}: {shown}"));
+        let exit = process.exit_within(limit);
+        let exit = exit.unwrap_or_else(|| panic!("no end within {limit:?}: {shown}"));
+        let stderr = process.whole_stderr(limit);
+        Ended {
+            exit,
+            stdout,
+            stderr,
+        }
     }
 
     /// The process's id.

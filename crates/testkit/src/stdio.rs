@@ -6,7 +6,7 @@
 use crate::{Exit, Process, Reached};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
-use std::process::ChildStdout;
+use std::process::{ChildStdout, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -36,7 +36,11 @@ enum Output {
 impl Stdio {
     /// Starts a program with arguments.
     pub fn spawn(program: impl AsRef<OsStr>, arguments: &[&str]) -> Self {
-        let command = Process::command(program, arguments);
+        Self::start(Process::command(program, arguments))
+    }
+
+    /// Starts a command that a test has prepared: with limits, as another user, elsewhere.
+    pub fn start(command: Command) -> Self {
         let (process, mut stdin, stdout) = Process::start(command);
         let (input, pieces) = channel::<Vec<u8>>();
         thread::spawn(move || {
