@@ -1,0 +1,12 @@
+//! Context caches as people and clients meet them: the program `context` and its server on stdio, byte
+//! for byte.
+
+// Helpers of tests fail like tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod arguments;
+mod commands;
+mod place;
+mod repeatable;
+mod server;
+mod usage;
