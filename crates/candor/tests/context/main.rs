@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod output;
 mod place;
 mod repeatable;
 mod server;

@@ -1,7 +1,7 @@
 //! `context resolve`, `inspect` and `verify`: asking a cache.
 
-use super::{Common, now, print_pretty};
-use crate::cli::{Trouble, print};
+use super::{Common, now};
+use crate::cli::Trouble;
 use candor_context::{
     Budget, Failure, Query, QueryFlaw, Reader, inspect, one_line, pretty, verify,
 };
@@ -66,7 +66,7 @@ impl Question {
             }
             Ok(bytes)
         })?;
-        print(&bytes)
+        self.common.print(&bytes)
     }
 }
 
@@ -122,7 +122,7 @@ pub(in crate::cli) struct InspectArgs {
 impl InspectArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let look = |location: &_| inspect(location, &self.cache, &now);
-        print_pretty(&self.common.run(look)?)
+        self.common.print_pretty(&self.common.run(look)?)
     }
 }
 
@@ -143,7 +143,7 @@ impl VerifyArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let check = |location: &_| verify(location, &self.cache, &now);
         let report = self.common.run(check)?;
-        print_pretty(&report)?;
+        self.common.print_pretty(&report)?;
         match report.failure() {
             Some(failure) => Err(self.common.trouble(failure)),
             None => Ok(()),

@@ -1,7 +1,7 @@
 //! `context build`, `update`, `status` and `seal`: making caches and keeping them.
 
 use super::progress::Bar;
-use super::{Common, now, print_pretty};
+use super::{Common, now};
 use crate::cli::Trouble;
 use candor_context::{Build, Built, Failure, Location, Wanted, seal, status};
 use candor_fault::Timestamp;
@@ -158,7 +158,7 @@ impl Making<'_> {
         if built.document_count == 0 {
             self.common.note("there is no source: the cache is empty");
         }
-        print_pretty(&built)
+        self.common.print_pretty(&built)
     }
 }
 
@@ -195,7 +195,7 @@ impl StatusArgs {
             status(location, &self.source.sources, &self.cache, &wanted, &now)
         };
         let status = self.common.run(compare)?;
-        print_pretty(&status)?;
+        self.common.print_pretty(&status)?;
         if !status.fresh() {
             self.common
                 .note("`context update` brings the cache up to date");
@@ -209,6 +209,6 @@ impl SealArgs {
         let sealed = self
             .common
             .run(|location| seal(location, &self.cache, self.passages, &now));
-        print_pretty(&sealed?)
+        self.common.print_pretty(&sealed?)
     }
 }

@@ -5,13 +5,14 @@ mod make;
 mod progress;
 mod serve;
 
-use super::{Trouble, print};
+use super::Trouble;
 use crate::host::system_clock;
 use candor_context::{Failure, Location};
 use candor_fault::Timestamp;
 use candor_fault::dialects::Context;
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
@@ -104,6 +105,28 @@ impl Common {
         }
     }
 
+    /// Writes an answer to stdout, every byte of it: what looks like a style to a terminal may be a
+    /// document's own. A reader that went away early is no failure.
+    fn print(&self, bytes: &[u8]) -> Result<(), Trouble> {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(bytes).and_then(|()| out.flush());
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                let doing = String::from("write the answer");
+                Err(self.trouble(&Failure::System { doing, error }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints an answer as JSON for people.
+    fn print_pretty(&self, value: &impl Serialize) -> Result<(), Trouble> {
+        let unwritten = |_| self.trouble(&Failure::Bug("an answer cannot be written"));
+        let mut text = serde_json::to_string_pretty(value).map_err(unwritten)?;
+        text.push('\n');
+        self.print(text.as_bytes())
+    }
+
     /// Tells something that is neither answer nor error.
     fn note(&self, message: &str) {
         if self.error_format == ErrorFormat::Text {
@@ -137,11 +160,4 @@ fn hint(failure: &Failure) -> Option<String> {
 /// The real time.
 fn now() -> Timestamp {
     system_clock().now()
-}
-
-/// Prints an answer as JSON for people.
-fn print_pretty(value: &impl Serialize) -> Result<(), Trouble> {
-    let mut text = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
-    text.push('\n');
-    print(text.as_bytes())
 }
