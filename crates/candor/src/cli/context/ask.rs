@@ -1,6 +1,6 @@
 //! `context resolve`, `inspect` and `verify`: asking a cache.
 
-use super::{Common, now};
+use super::{Common, any_path, now};
 use crate::cli::Trouble;
 use candor_context::{
     Budget, Failure, Query, QueryFlaw, Reader, inspect, one_line, pretty, verify,
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 struct Question {
     /// The cache
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     /// What is looked for
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -113,7 +113,7 @@ impl PassagesArgs {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InspectArgs {
     /// The cache
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     #[command(flatten)]
     common: Common,
@@ -133,7 +133,7 @@ impl InspectArgs {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct VerifyArgs {
     /// The cache
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     #[command(flatten)]
     common: Common,

@@ -1,7 +1,7 @@
 //! `context build`, `update`, `status` and `seal`: making caches and keeping them.
 
 use super::progress::Bar;
-use super::{Common, now};
+use super::{Common, any_path, now};
 use crate::cli::Trouble;
 use candor_context::{Build, Built, Failure, Location, Wanted, seal, status};
 use candor_fault::Timestamp;
@@ -48,7 +48,7 @@ pub(in crate::cli) struct BuildArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// Where the cache goes
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     /// Index passages too, for `context passages`
     #[arg(long)]
@@ -69,7 +69,7 @@ pub(in crate::cli) struct UpdateArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// The cache
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     /// Index passages too, for `context passages`
     #[arg(long)]
@@ -84,7 +84,7 @@ pub(in crate::cli) struct StatusArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// The cache
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     #[command(flatten)]
     common: Common,
@@ -97,7 +97,7 @@ pub(in crate::cli) struct StatusArgs {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SealArgs {
     /// The cache
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     /// Index passages too, for `context passages`
     #[arg(long)]

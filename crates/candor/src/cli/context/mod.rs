@@ -10,6 +10,7 @@ use crate::host::system_clock;
 use candor_context::{Failure, Location};
 use candor_fault::Timestamp;
 use candor_fault::dialects::Context;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -155,6 +156,11 @@ fn hint(failure: &Failure) -> Option<String> {
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+/// A path as it is typed. The empty one is no mistake of usage: it leads to no cache.
+fn any_path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// The real time.
