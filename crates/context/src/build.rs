@@ -79,8 +79,10 @@ impl Build<'_> {
 
     /// Builds the cache anew, reading only the sources that changed.
     pub fn update(&self) -> Result<Built, Failure> {
+        // A cache that is not there is missing, wherever on the way to it that shows.
+        let found = self.location.find(self.cache)?;
         let target = Target::find(self.location, self.cache)?;
-        let cache = Cache::open(self.location.find(self.cache)?, Known::Sealed, self.now)?;
+        let cache = Cache::open(found, Known::Sealed, self.now)?;
         target.check(true)?;
         let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();
         let mut before = Before::new(cache, origins);
