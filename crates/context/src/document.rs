@@ -1,6 +1,7 @@
 //! A document, as it is written into a cache and read from one.
 
 use crate::digest::Digest;
+use crate::object::Object;
 use crate::problem::Wrong;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -69,7 +70,7 @@ pub(crate) fn write(out: &mut Vec<u8>, id: &str, version: Digest, source: &str, 
 
 /// Reads the file of a document and checks that the content is what the version says.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, Wrong> {
-    let read: Read =
+    let Object(read): Object<Read> =
         serde_json::from_slice(bytes).map_err(|error| Wrong::Malformed(error.to_string()))?;
     let version = Digest::of(read.content.as_bytes());
     if Digest::parse(&read.version) != Some(version) {

@@ -17,6 +17,7 @@ mod inverted;
 mod listing;
 mod location;
 mod manifest;
+mod object;
 mod oracle;
 mod origins;
 mod parallel;

@@ -3,6 +3,7 @@
 
 use crate::digest::{Digest, Digester};
 use crate::folder::{Folder, signature_of};
+use crate::object::Object;
 use crate::problem::{Problem, Wrong};
 use crate::signature::Signature;
 use crate::{MAX_DOCUMENTS, faults};
@@ -145,7 +146,7 @@ pub(crate) struct Lists {
 /// Reads and compares both files.
 pub(crate) fn read(cache: &Folder) -> Lists {
     let mut problems = Vec::new();
-    let manifest = read_json::<ReadManifest>(cache, MANIFEST)
+    let manifest = read_json::<Object<ReadManifest>>(cache, MANIFEST)
         .map_err(|wrong| problems.push(Problem::new(MANIFEST, wrong)));
     let index = read_json::<ReadIndex>(cache, INDEX)
         .map_err(|wrong| problems.push(Problem::new(INDEX, wrong)));
@@ -155,7 +156,7 @@ pub(crate) fn read(cache: &Folder) -> Lists {
     };
     let mut said = None;
     let manifest = match manifest {
-        Ok((read, _)) => {
+        Ok((Object(read), _)) => {
             said = Some((read.cache_version.clone(), read.document_count));
             read.check(&mut problems)
         }
@@ -195,7 +196,7 @@ fn read_json<T: DeserializeOwned>(cache: &Folder, name: &str) -> Result<(T, Sign
 #[derive(Deserialize)]
 struct ReadManifest {
     cache_version: String,
-    build_config: BuildConfig,
+    build_config: Object<BuildConfig>,
     #[serde(rename = "created_at")]
     _created_at: String,
     document_count: u64,
@@ -230,7 +231,7 @@ impl<'de> Visitor<'de> for Entries {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut entries = Vec::new();
-        while let Some(entry) = list.next_element()? {
+        while let Some(Object(entry)) = list.next_element()? {
             if entries.len() == self.most {
                 return Err(serde::de::Error::invalid_length(entries.len() + 1, &self));
             }
@@ -243,7 +244,7 @@ impl<'de> Visitor<'de> for Entries {
 impl ReadManifest {
     fn check(self, problems: &mut Vec<Problem>) -> Option<Manifest> {
         let mut wrong = |what| problems.push(Problem::new(MANIFEST, what));
-        if self.build_config != BuildConfig::ours() {
+        if self.build_config.0 != BuildConfig::ours() {
             wrong(Wrong::Unsupported);
             return None;
         }
