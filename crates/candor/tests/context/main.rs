@@ -6,8 +6,12 @@
 
 mod arguments;
 mod commands;
+mod errors;
+mod making;
 mod output;
 mod place;
 mod repeatable;
+mod reports;
+mod root;
 mod server;
 mod usage;
