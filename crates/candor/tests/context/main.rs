@@ -5,13 +5,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod arguments;
+mod at_once;
 mod commands;
 mod errors;
 mod making;
+mod official;
 mod output;
 mod place;
 mod repeatable;
 mod reports;
 mod root;
+mod sameness;
 mod server;
+mod tools;
 mod usage;
+mod wrong_arguments;
