@@ -1,6 +1,7 @@
 //! What can go wrong with caches and sources, typed, and how it is told to a person. Which code that
 //! is, `faults.rs` decides.
 
+use crate::faults::broken_rule;
 use crate::problem::Problem;
 use rustix::io::Errno;
 use std::fmt;
@@ -132,7 +133,12 @@ fn invalid(problems: &[Problem], out: &mut fmt::Formatter<'_>) -> fmt::Result {
     match problems {
         [] => out.write_str("the cache is invalid"),
         [first, rest @ ..] => {
-            write!(out, "the cache is invalid: {first}")?;
+            // A file that cannot be read says nothing about the cache.
+            let about = match broken_rule(problems) {
+                true => "the cache is invalid",
+                false => "in the cache",
+            };
+            write!(out, "{about}: {first}")?;
             match rest.len() {
                 0 => Ok(()),
                 1 => out.write_str(" (and one more problem)"),
