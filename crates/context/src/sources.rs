@@ -180,10 +180,9 @@ impl Sources {
         });
         let path = path.filter(|path| !path.is_empty());
         let name = path.unwrap_or_else(|| self.shown.clone());
-        match error.into_io_error() {
-            Some(error) => unreadable(&name, error),
-            None => unreadable(&name, io::ErrorKind::InvalidInput.into()),
-        }
+        // Its words name the handle that the walk goes through; the kind is what a person needs.
+        let kind = error.io_error().map(io::Error::kind);
+        unreadable(&name, kind.unwrap_or(io::ErrorKind::InvalidInput).into())
     }
 }
 
