@@ -13,13 +13,12 @@ use crate::parallel;
 use crate::passage_index::PASSAGES_FILE;
 use crate::placing::{Before, Placed, Placing, name_finally, take_over};
 use crate::proof::{Mark, PROOF_FILE, Proof};
-use crate::signature::Signature;
+use crate::signature::{SETTLING, Signature};
 use crate::sources::{Source, Sources, Wanted};
 use crate::target::{Draft, Target, replace_file};
 use candor_fault::Timestamp;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::time::Duration;
 
 /// Hears how far a build is.
 pub trait Progress: Sync {
@@ -248,10 +247,11 @@ impl Build<'_> {
 /// open, and not wrong.
 fn prove(sign: impl Fn() -> Option<Proof>) -> Option<Proof> {
     for _ in 0..8 {
+        // Something was written a moment ago, whatever it was.
+        std::thread::sleep(SETTLING);
         if let Some(proof) = sign() {
             return Some(proof);
         }
-        std::thread::sleep(Duration::from_millis(21));
     }
     None
 }
@@ -274,12 +274,19 @@ fn sign(cache: &Folder, documents: &Folder, manifest: &Manifest, now: Now<'_>) -
     let manifest_file = cache.signature(MANIFEST).ok().filter(settled)?;
     let index = cache.signature(INDEX).ok().filter(settled)?;
     let folder = documents.own_signature().ok().filter(settled)?;
-    let mut marks = Vec::with_capacity(manifest.documents.len());
-    for one in &manifest.documents {
-        let signature = documents.signature(&one.name).ok().filter(settled)?;
-        let settled = true;
-        marks.push(Mark { signature, settled });
-    }
+    let count = manifest.documents.len();
+    let parts = parallel::over(count, Vec::new, |marks: &mut Vec<_>, number| {
+        let signature = documents.signature(&manifest.documents[number].name);
+        marks.push((number, signature.ok().filter(settled)));
+    });
+    let mut marks = parts.concat();
+    marks.sort_unstable_by_key(|(number, _)| *number);
+    let settled = true;
+    let marks: Option<Vec<_>> = marks
+        .into_iter()
+        .map(|(_, signature)| signature.map(|signature| Mark { signature, settled }))
+        .collect();
+    let marks = marks?;
     Some(Proof {
         cache_version: manifest.cache_version,
         manifest: Some(manifest_file),

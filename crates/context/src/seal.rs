@@ -8,10 +8,10 @@ use crate::location::Location;
 use crate::manifest;
 use crate::passage_index::PASSAGES_FILE;
 use crate::proof::PROOF_FILE;
+use crate::signature::SETTLING;
 use crate::target::replace_file;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::time::Duration;
 
 /// How often the times of files are looked at again until they are old enough.
 const TRIES: usize = 8;
@@ -63,7 +63,7 @@ pub fn seal(
             });
         }
         // Something was written a moment ago: it is read again when its times can prove it.
-        std::thread::sleep(Duration::from_millis(21));
+        std::thread::sleep(SETTLING);
         let lists = manifest::read(&folder);
         let checked = check::check(lists, &documents, Some(&proof), now, || ());
         proof = checked.sound()?.1;

@@ -3,6 +3,7 @@
 use crate::codec::{Broken, Reading};
 use candor_fault::Timestamp;
 use rustix::fs::Stat;
+use std::time::Duration;
 
 /// Size, times and inode of a file. Two equal ones of one name mean an unchanged file, provided that
 /// the first was taken at least two clock ticks after the last change before it.
@@ -19,6 +20,9 @@ pub(crate) const SIGNATURE_BYTES: usize = 32;
 
 /// Two ticks of the slowest clock that Linux stamps files with (100 Hz), in nanoseconds.
 const TWO_TICKS: i64 = 20_000_000;
+
+/// How long to wait until what was just written is settled.
+pub(crate) const SETTLING: Duration = Duration::from_millis(21);
 
 impl Signature {
     pub(crate) fn of(stat: &Stat) -> Signature {
