@@ -155,11 +155,12 @@ impl Target {
 
     /// Removes the drafts of builds that live no more. What cannot be removed harms nobody.
     fn sweep(&self) {
-        let beginnings = [self.beside("tmp-"), self.beside("old-")];
+        let (draft, aside) = (self.beside("tmp-"), self.beside("old-"));
+        let (draft, aside) = (draft.as_encoded_bytes(), aside.as_encoded_bytes());
         let left = |name: &OsStr| {
-            let begins =
-                |with: &OsString| name.as_encoded_bytes().starts_with(with.as_encoded_bytes());
-            beginnings.iter().any(begins)
+            let name = name.as_encoded_bytes();
+            let name = name.strip_prefix(aside).unwrap_or(name);
+            name.strip_prefix(draft).is_some_and(is_numbered)
         };
         for (name, kind) in self.parent.list().unwrap_or_default() {
             if kind == FileType::Directory
@@ -288,6 +289,18 @@ fn create(folder: &Folder, name: &str) -> Result<File, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | PRIVATE;
     let mode = Mode::from_raw_mode(0o644);
     rustix::fs::openat(folder.as_fd(), name, flags, mode).map(File::from)
+}
+
+/// Whether this is the end of a draft's name: a process and sixteen digits. Whatever else begins like a
+/// draft is somebody's own.
+fn is_numbered(ending: &[u8]) -> bool {
+    let mut parts = ending.splitn(2, |byte| *byte == b'-');
+    let process = parts.next().unwrap_or_default();
+    let random = parts.next().unwrap_or_default();
+    !process.is_empty()
+        && process.iter().all(u8::is_ascii_digit)
+        && random.len() == 16
+        && random.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Writes a file that was not there.
