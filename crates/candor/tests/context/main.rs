@@ -6,6 +6,7 @@
 
 mod arguments;
 mod at_once;
+mod changes;
 mod commands;
 mod errors;
 mod few_files;
