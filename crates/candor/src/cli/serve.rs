@@ -51,6 +51,7 @@ fn announce(address: &str, bearer: bool) {
 
 On stdio:
   context      context serve --root DIR   documents within a token budget; `context build` makes caches
+               {{"mcpServers":{{"context":{{"command":"context","args":["serve","--root","DIR"]}}}}}}
 
 The servers github, workspace and orders are not built yet.
 
