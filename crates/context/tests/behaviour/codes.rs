@@ -1,0 +1,293 @@
+//! Which failure has which code and which exit, for every failure there is.
+
+use candor_context::{BudgetFlaw, Failure, Problem, QueryFlaw, SourceFlaw, TargetFlaw, Wrong};
+use rustix::io::Errno;
+use std::io;
+
+fn text(text: &str) -> String {
+    text.to_owned()
+}
+
+fn problem(what: Wrong) -> Failure {
+    let file = text("index.json");
+    let problems = vec![Problem { file, what }];
+    Failure::Invalid { problems }
+}
+
+/// Every failure: its code, its exit, its words.
+fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
+    let id = || text("x.md");
+    vec![
+        (
+            Failure::Lookup {
+                path: text("nowhere"),
+                error: Errno::NOENT,
+            },
+            "cache_missing",
+            4,
+            "there is no cache at `nowhere`: No such file or directory (os error 2)",
+        ),
+        (
+            Failure::Outside {
+                path: text("../x\u{1b}[2J"),
+            },
+            "cache_missing",
+            4,
+            "`../x\\u{1b}[2J` leads out of the root",
+        ),
+        (
+            Failure::Invalid {
+                problems: Vec::new(),
+            },
+            "cache_invalid",
+            5,
+            "the cache is invalid",
+        ),
+        (
+            problem(Wrong::Missing),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: missing",
+        ),
+        (
+            problem(Wrong::NotRegular),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: not of the right kind",
+        ),
+        (
+            problem(Wrong::Large),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: too large",
+        ),
+        (
+            problem(Wrong::Malformed(text("EOF"))),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: malformed: EOF",
+        ),
+        (
+            problem(Wrong::Unsupported),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: build_config is not one that can be read here",
+        ),
+        (
+            problem(Wrong::Count { said: 1, listed: 2 }),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: document_count is 1, but 2 are listed",
+        ),
+        (
+            problem(Wrong::CacheVersion),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: cache_version does not match what is listed",
+        ),
+        (
+            problem(Wrong::NoVersion(id())),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: the version of `x.md` is no digest",
+        ),
+        (
+            problem(Wrong::Twice(id())),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: the id `x.md` is listed twice",
+        ),
+        (
+            problem(Wrong::Order(id())),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: the id `x.md` is out of order",
+        ),
+        (
+            problem(Wrong::Pointer(text("../x"))),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: `../x` is not a name in documents/",
+        ),
+        (
+            problem(Wrong::IndexDiffers(id())),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: the manifest says something else about `x.md`",
+        ),
+        (
+            problem(Wrong::IndexSurplus(id())),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: the manifest has no `x.md`",
+        ),
+        (
+            problem(Wrong::OtherId),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: it holds a document with another id",
+        ),
+        (
+            problem(Wrong::OtherVersion),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: it holds another version of the document",
+        ),
+        (
+            problem(Wrong::Content),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: the content does not hash to its version",
+        ),
+        (
+            problem(Wrong::Unlisted),
+            "cache_invalid",
+            5,
+            "the cache is invalid: index.json: no entry of the manifest lists it",
+        ),
+        (
+            problem(Wrong::Unreadable(text("no"))),
+            "io_error",
+            6,
+            "in the cache: index.json: cannot be read: no",
+        ),
+        (
+            Failure::System {
+                doing: text("write"),
+                error: io::Error::from_raw_os_error(28),
+            },
+            "io_error",
+            6,
+            "cannot write: No space left on device (os error 28)",
+        ),
+        (
+            Failure::Restless,
+            "io_error",
+            6,
+            "the cache kept changing while it was read",
+        ),
+        (
+            Failure::Query(QueryFlaw::Long(65_537)),
+            "invalid_query",
+            2,
+            "the query has 65537 bytes; at most 65536 are allowed",
+        ),
+        (
+            Failure::Query(QueryFlaw::Nul),
+            "invalid_query",
+            2,
+            "the query holds a NUL",
+        ),
+        (
+            Failure::Query(QueryFlaw::NotUtf8),
+            "invalid_query",
+            2,
+            "the query is not UTF-8",
+        ),
+        (
+            Failure::Budget(BudgetFlaw::NoCount(text("-1"))),
+            "invalid_budget",
+            3,
+            "the budget `-1` is no whole number from 0 to 9007199254740991",
+        ),
+        (
+            Failure::Budget(BudgetFlaw::Answer),
+            "invalid_budget",
+            3,
+            "the answer to this query with this budget would be larger than 256 MiB",
+        ),
+        (
+            Failure::Sources(SourceFlaw::Name(text("\u{fffd}.md"))),
+            "cache_invalid",
+            5,
+            "the name `\u{fffd}.md` is not UTF-8",
+        ),
+        (
+            Failure::Sources(SourceFlaw::Content(id(), 7)),
+            "cache_invalid",
+            5,
+            "`x.md` is not UTF-8 from byte 7 on",
+        ),
+        (
+            Failure::Sources(SourceFlaw::Twins(text("X.md"), id())),
+            "cache_invalid",
+            5,
+            "`X.md` and `x.md` would be one document: their names differ in case only",
+        ),
+        (
+            Failure::Sources(SourceFlaw::Large(id(), 67_108_865)),
+            "cache_invalid",
+            5,
+            "`x.md` has 67108865 bytes; a document has at most 67108864",
+        ),
+        (
+            Failure::Sources(SourceFlaw::Many),
+            "cache_invalid",
+            5,
+            "there are more than 4000000 sources",
+        ),
+        (
+            Failure::Target(TargetFlaw::Exists(text("c"))),
+            "io_error",
+            6,
+            "`c` exists already",
+        ),
+        (
+            Failure::Target(TargetFlaw::Foreign(text("c"), text("notes"))),
+            "io_error",
+            6,
+            "`c` is not replaced: it holds `notes`, which is no file of a cache",
+        ),
+        (
+            Failure::Target(TargetFlaw::NoDirectory(text("c"))),
+            "io_error",
+            6,
+            "`c` exists and is no directory",
+        ),
+        (
+            Failure::Target(TargetFlaw::NoName(text(".."))),
+            "io_error",
+            6,
+            "`..` names no directory to create",
+        ),
+        (Failure::Bug("none"), "internal_error", 7, "a bug: none"),
+    ]
+}
+
+#[test]
+fn every_failure_has_its_code_its_exit_and_its_words() {
+    for (failure, code, exit, words) in table() {
+        let fault = failure.fault();
+        assert_eq!(fault.row().code.to_string(), code, "{failure:?}");
+        assert_eq!(fault.row().exit, Some(exit), "{failure:?}");
+        assert_eq!(failure.to_string(), words);
+    }
+}
+
+#[test]
+fn a_broken_rule_outweighs_what_cannot_be_read() {
+    let unreadable = Problem {
+        file: text("a"),
+        what: Wrong::Unreadable(text("no")),
+    };
+    let missing = Problem {
+        file: text("b"),
+        what: Wrong::Missing,
+    };
+    for (problems, code, words) in [
+        (
+            vec![unreadable.clone(); 2],
+            "io_error",
+            "in the cache: a: cannot be read: no (and one more problem)",
+        ),
+        (
+            vec![unreadable.clone(), missing.clone(), missing],
+            "cache_invalid",
+            "the cache is invalid: a: cannot be read: no (and 2 more problems)",
+        ),
+    ] {
+        let failure = Failure::Invalid { problems };
+        assert_eq!(crate::ground::code(&failure), code);
+        assert_eq!(failure.to_string(), words);
+    }
+}

@@ -1,0 +1,164 @@
+//! What helps to answer fast is never trusted: missing, cut, changed or foreign, it changes no byte
+//! of an answer and is no failure.
+
+use crate::ground::{Ground, ask_at, bytes_of, copy, documents, plainly, real};
+use candor_context::{Budget, Location, Query, one_line, seal};
+use std::fs;
+use std::path::Path;
+
+const INDEX: &str = "accelerator.idx";
+const PROOF: &str = "accelerator.sig";
+const ORIGINS: &str = "accelerator.src";
+const PASSAGES: &str = "passages.idx";
+
+/// Sources whose index has lists inside and outside the dictionary.
+fn sources() -> Vec<(String, String)> {
+    (0..30)
+        .map(|number| {
+            let content = format!("all w{} {}", number % 4, "x ".repeat(number));
+            (format!("{number:02}.md"), content)
+        })
+        .collect()
+}
+
+/// A query, a budget, and the bytes of their answer.
+type Asked = (&'static str, u64, Vec<u8>);
+
+fn sealed() -> (Ground, Vec<Asked>) {
+    let sources = sources();
+    let sources: Vec<_> = sources
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    let ground = Ground::sealed(&sources);
+    let documents = documents(&sources);
+    let asked = [("all x w1", 60), ("w3 X", 9), ("", 200)];
+    let plain = |(query, budget)| (query, budget, plainly(&documents, query, budget));
+    (ground, asked.map(plain).to_vec())
+}
+
+fn same(cache: &Path, expected: &[Asked], what: &str) {
+    for (query, budget, bytes) in expected {
+        let answer =
+            ask_at(cache, query, *budget).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(&answer == bytes, "{what}: {query:?} with {budget}");
+    }
+}
+
+/// Damages one file in every way, and looks each time.
+fn damage(name: &str, mut look: impl FnMut(&Ground, &str)) {
+    let (ground, _) = sealed();
+    let path = ground.cache().join(name);
+    let bytes = fs::read(&path).unwrap();
+    let step = (bytes.len() / 150).max(1);
+    for place in (0..bytes.len()).step_by(step) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1 << (place % 8);
+        fs::write(&path, &changed).unwrap();
+        look(&ground, &format!("{name} with byte {place} changed"));
+    }
+    for length in (0..bytes.len()).step_by(step * 4) {
+        fs::write(&path, &bytes[..length]).unwrap();
+        look(&ground, &format!("{name} cut to {length}"));
+    }
+    for (what, wrong) in [
+        ("longer", [&bytes[..], b"\0"].concat()),
+        ("twice", [&bytes[..], &bytes[..]].concat()),
+        ("shifted", [b"\0", &bytes[..]].concat()),
+        ("zeros", vec![0; bytes.len()]),
+        ("ones", vec![0xff; bytes.len()]),
+    ] {
+        fs::write(&path, wrong).unwrap();
+        look(&ground, &format!("{name}: {what}"));
+    }
+    fs::remove_file(&path).unwrap();
+    look(&ground, &format!("{name} missing"));
+    fs::create_dir(&path).unwrap();
+    look(&ground, &format!("{name} a directory"));
+}
+
+#[test]
+fn a_damaged_index_changes_no_answer() {
+    let (_, expected) = sealed();
+    damage(INDEX, |ground, what| same(&ground.cache(), &expected, what));
+}
+
+#[test]
+fn a_damaged_proof_changes_no_answer() {
+    let (_, expected) = sealed();
+    damage(PROOF, |ground, what| same(&ground.cache(), &expected, what));
+}
+
+/// The bytes of the passages for a query.
+fn passages(ground: &Ground) -> Vec<u8> {
+    let query = Query::new("w3 x all").unwrap();
+    let mut reader = ground.reader().unwrap();
+    let answer = reader.passages(&query, Budget::new(50).unwrap()).unwrap();
+    one_line(&answer).unwrap()
+}
+
+#[test]
+fn a_damaged_index_of_passages_changes_no_answer() {
+    let (mut ground, _) = sealed();
+    let in_memory = passages(&ground);
+    ground.passages = true;
+    ground.build_at("cache", true).unwrap();
+    assert_eq!(passages(&ground), in_memory);
+    let path = ground.cache().join(PASSAGES);
+    let bytes = fs::read(&path).unwrap();
+    for place in (0..bytes.len()).step_by((bytes.len() / 100).max(1)) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0x04;
+        fs::write(&path, &changed).unwrap();
+        assert!(passages(&ground) == in_memory, "byte {place}");
+    }
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(passages(&ground) == in_memory, "cut");
+}
+
+#[test]
+fn what_belongs_to_another_cache_is_not_used() {
+    let (ground, expected) = sealed();
+    let other = Ground::sealed(&[("00.md", "all all all"), ("01.md", "w3")]);
+    for name in [INDEX, PROOF, ORIGINS] {
+        fs::copy(other.cache().join(name), ground.cache().join(name)).unwrap();
+        same(&ground.cache(), &expected, name);
+    }
+}
+
+#[test]
+fn a_copy_is_hashed_until_it_is_sealed() {
+    let (ground, expected) = sealed();
+    let copied = ground.path("copied");
+    copy(&ground.cache(), &copied);
+    let by_hashing = || {
+        let reader = candor_context::Reader::open(&Location::Anywhere, &copied, &real);
+        reader.unwrap().by_hashing()
+    };
+    assert!(by_hashing());
+    same(&copied, &expected, "a copy");
+    let built = seal(&Location::Anywhere, &copied, false, &real).unwrap();
+    assert_eq!(
+        serde_json::to_string(&built).unwrap(),
+        format!(
+            r#"{{"cache_version":"{}","document_count":30,"read":30}}"#,
+            built.cache_version
+        )
+    );
+    assert!(!by_hashing());
+    same(&copied, &expected, "a sealed copy");
+    assert!(
+        bytes_of(&copied) == bytes_of(&ground.cache()),
+        "its index is the built one"
+    );
+}
+
+#[test]
+fn a_cache_of_the_format_alone_is_complete() {
+    let (ground, expected) = sealed();
+    for name in [INDEX, PROOF, ORIGINS] {
+        fs::remove_file(ground.cache().join(name)).unwrap();
+    }
+    assert!(ground.reader().unwrap().by_hashing());
+    same(&ground.cache(), &expected, "without an accelerator");
+}

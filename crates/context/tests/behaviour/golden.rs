@@ -1,0 +1,80 @@
+//! A small cache and its answers, made by an independent script from the same sources.
+
+use crate::ground::{Ground, ask_at, bytes_of, copy, real};
+use candor_context::{Location, MAX_BUDGET, Reader, verify};
+use std::fs;
+use std::path::PathBuf;
+
+fn golden(inside: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(inside)
+}
+
+/// Name, query and budget, as in `make.py`.
+const ASKED: [(&str, &str, u64); 7] = [
+    ("everything", "contract", MAX_BUDGET),
+    ("nothing-fits-but-empty", "contract", 0),
+    ("tight", "CONTRACT the", 13),
+    ("folded", "ΟΔΟΣ straße. same", 30),
+    ("twice", "the the words contract", 40),
+    ("no-words", " \t", 9),
+    ("absent", "nowhere to be found", 20),
+];
+
+fn answers(cache: &std::path::Path) {
+    for (name, query, budget) in ASKED {
+        let expected = fs::read_to_string(golden(&format!("answers/{name}.json"))).unwrap();
+        let answer = ask_at(cache, query, budget).unwrap();
+        assert_eq!(String::from_utf8(answer).unwrap(), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_build_gives_the_golden_bytes() {
+    let ground = Ground::new();
+    copy(&golden("sources"), &ground.sources());
+    ground.build().unwrap();
+    let mut built = bytes_of(&ground.cache());
+    built.retain(|name, _| !name.starts_with("accelerator."));
+    let expected = bytes_of(&golden("cache"));
+    let names = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
+        files.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(names(&built), names(&expected));
+    for (name, bytes) in expected {
+        let (built, expected) = (&built[&name], &bytes);
+        assert_eq!(
+            String::from_utf8_lossy(built),
+            String::from_utf8_lossy(expected),
+            "{name}"
+        );
+    }
+    answers(&ground.cache());
+}
+
+#[test]
+fn a_cache_that_somebody_else_made_gives_the_golden_answers() {
+    let ground = Ground::new();
+    copy(&golden("cache"), &ground.cache());
+    let reader = Reader::open(&Location::Anywhere, &ground.cache(), &real).unwrap();
+    assert!(reader.by_hashing());
+    answers(&ground.cache());
+    let report = verify(&Location::Anywhere, &ground.cache(), &real).unwrap();
+    assert!(report.failure().is_none());
+}
+
+#[test]
+fn every_golden_answer_is_asked_for() {
+    let mut names: Vec<_> = ASKED
+        .iter()
+        .map(|(name, ..)| format!("{name}.json"))
+        .collect();
+    names.sort();
+    let mut files: Vec<_> = fs::read_dir(golden("answers"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(names, files);
+}

@@ -1,0 +1,230 @@
+//! A place for one test: sources, a cache, and the ways to build and to ask.
+
+use candor_context::{
+    Budget, Build, Built, Digest, Document, Failure, Location, Query, Reader, Wanted, oracle,
+};
+use candor_fault::Timestamp;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// The `created_at` of every build here.
+pub(crate) const CREATED: i64 = 1_700_000_000;
+
+/// A folder with `sources` and, once it is built, `cache`.
+pub(crate) struct Ground {
+    folder: TempDir,
+    pub(crate) wanted: Wanted,
+    pub(crate) force: bool,
+    pub(crate) passages: bool,
+    pub(crate) clock: fn() -> Timestamp,
+}
+
+/// The real time: what was written a moment ago proves nothing yet.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "signatures are compared with the file system's own times"
+)]
+pub(crate) fn real() -> Timestamp {
+    Timestamp::try_from(std::time::SystemTime::now()).unwrap()
+}
+
+/// A time at which everything was written long ago, so that nothing waits. For tests that change no
+/// file in place.
+pub(crate) fn ahead() -> Timestamp {
+    Timestamp::from_second(real().as_second() + 3600).unwrap()
+}
+
+/// A folder that vanishes; in memory where that can be had, because builds are made durable.
+pub(crate) fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = match memory.is_dir() {
+        true => tempfile::tempdir_in(memory),
+        false => tempfile::tempdir(),
+    };
+    made.unwrap()
+}
+
+impl Ground {
+    /// Without sources, with a clock that is ahead.
+    pub(crate) fn new() -> Ground {
+        let folder = folder();
+        fs::create_dir(folder.path().join("sources")).unwrap();
+        Ground {
+            folder,
+            wanted: Wanted::default(),
+            force: false,
+            passages: false,
+            clock: ahead,
+        }
+    }
+
+    /// With these sources.
+    pub(crate) fn with(sources: &[(&str, &str)]) -> Ground {
+        let ground = Ground::new();
+        for (path, content) in sources {
+            ground.put(path, content);
+        }
+        ground
+    }
+
+    /// With these sources and their cache, sealed by the real time.
+    pub(crate) fn sealed(sources: &[(&str, &str)]) -> Ground {
+        let mut ground = Ground::with(sources);
+        ground.clock = real;
+        ground.build().unwrap();
+        assert!(!ground.reader().unwrap().by_hashing(), "it is sealed");
+        ground
+    }
+
+    pub(crate) fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(inside)
+    }
+
+    pub(crate) fn sources(&self) -> PathBuf {
+        self.path("sources")
+    }
+
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.path("cache")
+    }
+
+    /// Writes a source, always into a new file: its inode differs from the one before it.
+    pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.sources().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let draft = self.path("draft");
+        fs::write(&draft, content).unwrap();
+        fs::rename(draft, path).unwrap();
+    }
+
+    pub(crate) fn build(&self) -> Result<Built, Failure> {
+        self.build_at("cache", self.force)
+    }
+
+    pub(crate) fn build_at(&self, cache: &str, force: bool) -> Result<Built, Failure> {
+        self.built(cache, force, |build| build.run())
+    }
+
+    pub(crate) fn update(&self) -> Result<Built, Failure> {
+        self.built("cache", true, |build| build.update())
+    }
+
+    fn built(
+        &self,
+        cache: &str,
+        force: bool,
+        how: impl FnOnce(&Build<'_>) -> Result<Built, Failure>,
+    ) -> Result<Built, Failure> {
+        how(&Build {
+            location: &Location::Anywhere,
+            sources: &self.sources(),
+            cache: &self.path(cache),
+            wanted: &self.wanted,
+            passages: self.passages,
+            force,
+            created_at: Timestamp::from_second(CREATED).unwrap(),
+            now: &self.clock,
+            random: 0x5eed,
+            progress: &(),
+        })
+    }
+
+    pub(crate) fn reader(&self) -> Result<Reader<'_>, Failure> {
+        Reader::open(&Location::Anywhere, &self.cache(), &self.clock)
+    }
+
+    /// The bytes of an answer from the cache.
+    pub(crate) fn ask(&self, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
+        ask_at(&self.cache(), query, budget)
+    }
+
+    /// Every name below the folder, for seeing that nothing is left behind.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// The bytes of an answer from the cache at a path, in the real time.
+pub(crate) fn ask_at(cache: &Path, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
+    let query = Query::new(query)?;
+    let mut reader = Reader::open(&Location::Anywhere, cache, &real)?;
+    reader.resolve(&query, Budget::new(budget)?)?.compact()
+}
+
+/// What the plain rules answer.
+pub(crate) fn plainly(documents: &[Document], query: &str, budget: u64) -> Vec<u8> {
+    let query = Query::new(query).unwrap();
+    let answer = oracle(documents, &query, Budget::new(budget).unwrap());
+    answer.compact().unwrap()
+}
+
+/// A document as a build makes it from a source.
+pub(crate) fn document(path: &str, content: &str) -> Document {
+    Document {
+        id: path.to_lowercase(),
+        version: Digest::of(content.as_bytes()),
+        content: content.to_owned(),
+    }
+}
+
+/// The documents of sources.
+pub(crate) fn documents(sources: &[(&str, &str)]) -> Vec<Document> {
+    let one = |(path, content): &(&str, &str)| document(path, content);
+    sources.iter().map(one).collect()
+}
+
+/// The name that a document's file has where no other content begins with the same digits.
+pub(crate) fn file_of(content: &str) -> String {
+    let digest = Digest::of(content.as_bytes()).to_string();
+    format!("documents/{}.json", &digest[7..19])
+}
+
+/// Every file of a cache that follows from the sources alone: all but the signatures.
+pub(crate) fn bytes_of(cache: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for folder in ["", "documents/"] {
+        for entry in fs::read_dir(cache.join(folder)).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            let signatures = ["accelerator.sig", "accelerator.src"].contains(&name.as_str());
+            if entry.file_type().unwrap().is_file() && !signatures {
+                let bytes = fs::read(entry.path()).unwrap();
+                files.insert(format!("{folder}{name}"), bytes);
+            }
+        }
+    }
+    files
+}
+
+/// Copies the files of a cache, as `cp -r` does.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let place = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &place),
+            false => drop(fs::copy(entry.path(), place).unwrap()),
+        }
+    }
+}
+
+/// The code that a failure has on the wire.
+pub(crate) fn code(failure: &Failure) -> String {
+    failure.fault().row().code.to_string()
+}
+
+/// The code and the words of what was refused.
+pub(crate) fn refusal<T>(result: Result<T, Failure>) -> String {
+    match result {
+        Ok(_) => String::from("done"),
+        Err(failure) => format!("{}: {failure}", code(&failure)),
+    }
+}

@@ -1,0 +1,76 @@
+//! Files that were made to hurt: they are refused by their size or their shape, without following
+//! them to the end.
+
+use crate::ground::Ground;
+use crate::tampered::{SOURCES, Tampered, tampered};
+use candor_context::{Budget, BudgetFlaw, Failure, MAX_LIST_FILE, Query};
+use std::fs::{self, File};
+use std::io::Write;
+
+#[test]
+fn a_hundred_megabytes_of_brackets_are_refused_at_the_first() {
+    let brackets = vec![b'['; 1 << 20];
+    let fill = |cache: &Tampered, name: &str| {
+        let mut file = File::create(cache.path(name)).unwrap();
+        (0..100).for_each(|_| file.write_all(&brackets).unwrap());
+    };
+    let problems = tampered(|cache| fill(cache, "manifest.json"));
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].ends_with(" at line 1 column 1"), "{problems:?}");
+    let problems = tampered(|cache| fill(cache, "index.json"));
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].ends_with(" at line 1 column 1"), "{problems:?}");
+}
+
+#[test]
+fn lists_and_documents_have_a_largest_size() {
+    for name in ["manifest.json", "index.json"] {
+        let problems = tampered(|cache| {
+            let file = fs::OpenOptions::new()
+                .write(true)
+                .open(cache.path(name))
+                .unwrap();
+            file.set_len(MAX_LIST_FILE + 1).unwrap();
+        });
+        assert_eq!(problems, [format!("{name}: too large")]);
+    }
+    let name = crate::ground::file_of(SOURCES[3].1);
+    let problems = tampered(|cache| {
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open(cache.path(&name))
+            .unwrap();
+        file.set_len(8 * candor_context::MAX_CONTENT + 1).unwrap();
+    });
+    assert_eq!(problems, [format!("{name}: too large")]);
+}
+
+#[test]
+fn accelerators_that_claim_to_be_huge_are_passed_over() {
+    let cache = Tampered::new();
+    for name in ["accelerator.idx", "accelerator.sig"] {
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open(cache.path(name))
+            .unwrap();
+        file.set_len(1 << 40).unwrap();
+    }
+    cache.still_answers();
+}
+
+#[test]
+fn an_answer_that_would_be_too_large_is_refused_before_anything_is_read() {
+    let ground = Ground::new();
+    for number in 0..2100 {
+        ground.put(&format!("{number}.md"), "");
+    }
+    ground.build().unwrap();
+    // Every document tells all of these terms again.
+    let query = Query::new(&"a ".repeat(32_768)).unwrap();
+    let mut reader = ground.reader().unwrap();
+    let refused = reader.resolve(&query, Budget::new(0).unwrap()).unwrap_err();
+    assert!(
+        matches!(refused, Failure::Budget(BudgetFlaw::Answer)),
+        "{refused}"
+    );
+}

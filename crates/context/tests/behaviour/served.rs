@@ -1,0 +1,55 @@
+//! A server in this process, called as a transport would call it.
+
+use crate::ground::{Ground, real};
+use candor_context::{ContextServer, Location, Noticing};
+use candor_fault::Answer;
+use candor_street::{Call, CancellationToken, Client, Desk, Era, MetricsHub, Peer, Progress};
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// A server whose root is the ground.
+pub(crate) struct Served {
+    desk: Arc<Desk<ContextServer>>,
+    runtime: Runtime,
+}
+
+impl Served {
+    pub(crate) fn new(ground: &Ground, noticing: Noticing) -> Served {
+        let location = Location::below(&ground.path("")).unwrap();
+        let server = ContextServer::new(location, Arc::new(real), noticing);
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        Served {
+            desk: Desk::new(server, Arc::new(real), &MetricsHub::default()).unwrap(),
+            runtime: runtime.worker_threads(2).enable_all().build().unwrap(),
+        }
+    }
+
+    /// The text of a tool's answer.
+    pub(crate) fn call(&self, tool: &str, arguments: &Value) -> String {
+        let call = Call {
+            name: tool.to_owned(),
+            arguments: Some(arguments.to_string()),
+            era: Era::Handshake,
+            id: String::from("1"),
+            peer: Peer::default(),
+            client: Client::default(),
+            progress: Progress::default(),
+        };
+        let answer = self.runtime.block_on(async {
+            match self.desk.begin(call, CancellationToken::new()) {
+                Ok(answer) => answer,
+                Err(waiting) => {
+                    let (send, receive) = tokio::sync::oneshot::channel();
+                    waiting.deliver(|answer| async move { drop(send.send(answer)) });
+                    receive.await.unwrap()
+                }
+            }
+        });
+        let Answer::Result(answer) = answer else {
+            panic!("{answer:?}");
+        };
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        answer["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+}

@@ -1,0 +1,131 @@
+//! A sealed cache that somebody changes: `resolve`, `verify` and `inspect` must all see it.
+
+use crate::ground::{Ground, code, real};
+use candor_context::{Digest, Failure, Location, Problem, inspect, verify};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+
+/// The sources of every tampered cache; the first two are selected by the query, the last is not.
+pub(crate) const SOURCES: [(&str, &str); 4] = [
+    ("A.md", "alpha beta"),
+    ("b.md", "beta"),
+    ("c.md", ""),
+    ("d/e.md", "a document that is too large for the budget"),
+];
+
+const QUERY: &str = "beta";
+const BUDGET: u64 = 5;
+
+/// A change of a file as JSON.
+pub(crate) type Edit = fn(&mut Value);
+
+/// A sealed cache, to be tampered with.
+pub(crate) struct Tampered(Ground);
+
+impl Tampered {
+    pub(crate) fn new() -> Tampered {
+        Tampered(Ground::sealed(&SOURCES))
+    }
+
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.0.cache().join(file)
+    }
+
+    pub(crate) fn outside(&self, file: &str) -> PathBuf {
+        self.0.path(file)
+    }
+
+    pub(crate) fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap()
+    }
+
+    pub(crate) fn write(&self, file: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(file), bytes).unwrap();
+    }
+
+    /// Replaces the one place where a text stands.
+    pub(crate) fn replace(&self, file: &str, from: &str, to: &str) {
+        let text = self.text(file);
+        assert_eq!(text.matches(from).count(), 1, "{from} in {text}");
+        self.write(file, text.replace(from, to));
+    }
+
+    /// Changes a file as JSON.
+    pub(crate) fn edit(&self, file: &str, edit: impl FnOnce(&mut Value)) {
+        let mut value = serde_json::from_str(&self.text(file)).unwrap();
+        edit(&mut value);
+        self.write(file, serde_json::to_vec_pretty(&value).unwrap());
+    }
+
+    /// Changes the manifest, and makes its count and version right again: a careful liar.
+    pub(crate) fn edit_carefully(&self, edit: impl FnOnce(&mut Value)) {
+        self.edit("manifest.json", |manifest| {
+            edit(manifest);
+            let documents = manifest["documents"].as_array().unwrap();
+            let mut all = String::from(r#"{"version":"1","hash_algorithm":"sha256"}"#);
+            for one in documents {
+                let text = |name: &str| one[name].as_str().unwrap();
+                all += &format!("{}:{}", text("id"), text("version"));
+            }
+            manifest["document_count"] = json!(documents.len());
+            manifest["cache_version"] = json!(Digest::of(all.as_bytes()).to_string());
+        });
+    }
+
+    /// The same answer as before, from the cache as it is now.
+    pub(crate) fn still_answers(&self) {
+        let before = crate::ground::plainly(&crate::ground::documents(&SOURCES), QUERY, BUDGET);
+        assert_eq!(self.0.ask(QUERY, BUDGET).unwrap(), before);
+        assert!(self.verified()["valid"].as_bool().unwrap());
+        assert!(self.inspected()["valid"].as_bool().unwrap());
+    }
+
+    /// What is wrong now. All three commands must agree that it is `cache_invalid`.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let failure = self.0.ask(QUERY, BUDGET).expect_err("it is seen");
+        assert_eq!(code(&failure), "cache_invalid", "{failure}");
+        let Failure::Invalid { problems } = failure else {
+            panic!("{failure:?}");
+        };
+        let problems: Vec<_> = problems.iter().map(Problem::to_string).collect();
+        let verified = self.verified();
+        assert_eq!(verified["valid"], false);
+        let told = verified["problems"].as_array().unwrap().iter();
+        let told: Vec<_> = told
+            .map(|one| {
+                format!(
+                    "{}: {}",
+                    one["file"].as_str().unwrap(),
+                    one["problem"].as_str().unwrap()
+                )
+            })
+            .collect();
+        assert_eq!(told, problems, "verify and resolve agree");
+        assert_eq!(self.inspected()["valid"], false);
+        problems
+    }
+
+    pub(crate) fn verified(&self) -> Value {
+        let report = verify(&Location::Anywhere, &self.0.cache(), &real).unwrap();
+        let is_invalid = report.failure().map(code);
+        let report = serde_json::to_value(&report).unwrap();
+        match report["valid"].as_bool().unwrap() {
+            true => assert_eq!(is_invalid, None),
+            false => assert_eq!(is_invalid.as_deref(), Some("cache_invalid")),
+        }
+        report
+    }
+
+    pub(crate) fn inspected(&self) -> Value {
+        let inspection = inspect(&Location::Anywhere, &self.0.cache(), &real).unwrap();
+        serde_json::to_value(inspection).unwrap()
+    }
+}
+
+/// Tampers with a fresh cache, and gives what is wrong with it then.
+pub(crate) fn tampered(tamper: impl FnOnce(&Tampered)) -> Vec<String> {
+    let cache = Tampered::new();
+    tamper(&cache);
+    cache.problems()
+}
