@@ -56,10 +56,14 @@ pub(crate) fn documents(cache: &Folder) -> Result<Folder, Problem> {
 
 /// Why a cache without a usable `documents` is no cache, with what else is wrong.
 pub(crate) fn without_documents(cache: &Folder, problem: Problem) -> Failure {
-    let mut problems = manifest::read(cache).problems;
-    problems.push(problem);
-    problems.truncate(MAX_PROBLEMS);
+    let problems = and_no_documents(manifest::read(cache), problem);
     Failure::Invalid { problems }
+}
+
+/// What is wrong with the lists of a cache, and then with its `documents`.
+pub(crate) fn and_no_documents(lists: Lists, problem: Problem) -> Vec<Problem> {
+    let problems = lists.problems.into_iter().chain([problem]);
+    problems.take(MAX_PROBLEMS).collect()
 }
 
 /// Checks everything that the lists name. Documents that `trusted` still proves are not read, unless

@@ -105,7 +105,7 @@ pub fn verify(location: &Location, path: &Path, now: Now<'_>) -> Result<Report, 
     let said = lists.said.clone().unwrap_or_default();
     let problems = match check::documents(&folder) {
         Ok(documents) => check::check(lists, &documents, None, now, || ()).problems,
-        Err(problem) => lists.problems.into_iter().chain([problem]).collect(),
+        Err(problem) => check::and_no_documents(lists, problem),
     };
     let tell = |one: &Problem| Told {
         file: one.file.clone(),

@@ -406,4 +406,9 @@ fn at_most_a_hundred_problems_are_told() {
     };
     let problems = tampered(many);
     assert_eq!(problems.len(), 100);
+    let problems = tampered(|cache| {
+        many(cache);
+        fs::remove_dir_all(cache.path("documents")).unwrap();
+    });
+    assert_eq!(problems.len(), 100, "also where there are no documents");
 }
