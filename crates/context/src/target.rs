@@ -155,20 +155,35 @@ impl Target {
 
     /// Removes the drafts of builds that live no more. What cannot be removed harms nobody.
     fn sweep(&self) {
-        let (draft, aside) = (self.beside("tmp-"), self.beside("old-"));
-        let (draft, aside) = (draft.as_encoded_bytes(), aside.as_encoded_bytes());
-        let left = |name: &OsStr| {
-            let name = name.as_encoded_bytes();
-            let name = name.strip_prefix(aside).unwrap_or(name);
-            name.strip_prefix(draft).is_some_and(is_numbered)
-        };
         for (name, kind) in self.parent.list().unwrap_or_default() {
             if kind == FileType::Directory
-                && left(&name)
+                && self.is_left(&name)
                 && let Ok(_lock) = self.lock(&name)
             {
                 let _ = self.remove(&name);
             }
+        }
+    }
+
+    /// Whether a build has given this name: to its draft, or to the cache that it moved aside.
+    fn is_left(&self, name: &OsStr) -> bool {
+        let beside = self.beside("");
+        let ending = |name: &[u8]| {
+            let ending = name.strip_prefix(beside.as_encoded_bytes())?;
+            str::from_utf8(ending).ok().map(str::to_owned)
+        };
+        let draft = |ending: &str| {
+            let numbers = ending.strip_prefix("tmp-")?.split_once('-')?;
+            let (process, random) = numbers;
+            let hex = random.len() == 16 && random.bytes().all(|one| one.is_ascii_hexdigit());
+            (process.parse::<u32>().is_ok() && hex).then_some(())
+        };
+        let Some(ending) = ending(name.as_encoded_bytes()) else {
+            return false;
+        };
+        match ending.strip_prefix("old-") {
+            Some(moved) => self.is_left(OsStr::new(moved)),
+            None => draft(&ending).is_some(),
         }
     }
 
@@ -269,7 +284,8 @@ impl Draft<'_> {
         let target = self.target;
         let parent = &target.parent;
         let failed = |error| target.system("replace", error);
-        let old = target.beside(&format!("old-{}", name.to_string_lossy()));
+        let mut old = target.beside("old-");
+        old.push(name);
         rustix::fs::renameat(parent, &target.name, parent, &old).map_err(failed)?;
         rustix::fs::renameat(parent, name, parent, &target.name).map_err(failed)?;
         self.name = Some(old);
@@ -289,18 +305,6 @@ fn create(folder: &Folder, name: &str) -> Result<File, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | PRIVATE;
     let mode = Mode::from_raw_mode(0o644);
     rustix::fs::openat(folder.as_fd(), name, flags, mode).map(File::from)
-}
-
-/// Whether this is the end of a draft's name: a process and sixteen digits. Whatever else begins like a
-/// draft is somebody's own.
-fn is_numbered(ending: &[u8]) -> bool {
-    let mut parts = ending.splitn(2, |byte| *byte == b'-');
-    let process = parts.next().unwrap_or_default();
-    let random = parts.next().unwrap_or_default();
-    !process.is_empty()
-        && process.iter().all(u8::is_ascii_digit)
-        && random.len() == 16
-        && random.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Writes a file that was not there.

@@ -39,6 +39,27 @@ fn a_draft_that_somebody_still_writes_stays() {
 }
 
 #[test]
+fn what_only_looks_like_a_draft_stays() {
+    let ground = Ground::with(&[("a.md", "one")]);
+    let others = [
+        ".cache.tmp-backup",
+        ".cache.tmp-4242",
+        ".cache.tmp-4242-short",
+        ".cache.tmp-x-00000000deadbeef",
+        ".cache.old-mine",
+        ".other.tmp-4242-00000000deadbeef",
+        "cache.tmp-4242-00000000deadbeef",
+    ];
+    for name in others {
+        leave(&ground, name);
+    }
+    assert_eq!(refusal(ground.build()), "done");
+    for name in others {
+        assert!(ground.path(name).join("manifest.json").exists(), "{name}");
+    }
+}
+
+#[test]
 fn a_draft_with_something_of_somebodys_in_it_stays_in_part() {
     let ground = Ground::with(&[("a.md", "one")]);
     leave(&ground, DRAFT);
