@@ -6,6 +6,7 @@ use crate::check::{self, Now};
 use crate::digest::Digest;
 use crate::failure::Failure;
 use crate::folder::Folder;
+use crate::inverted::Unwritten;
 use crate::location::Location;
 use crate::manifest::{INDEX, Listed, MANIFEST, Manifest};
 use crate::origins::{self, ORIGINS_FILE, Origin};
@@ -85,7 +86,7 @@ impl Build<'_> {
         target.check(true)?;
         let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();
         let mut before = Before::new(cache, origins);
-        if self.passages && before.passages.is_none() {
+        if self.with_passages(Some(&before)) && before.passages.is_none() {
             // Every document has to be looked at for its passages.
             before.forget_origins();
         }
@@ -119,7 +120,15 @@ impl Build<'_> {
             || self.accelerate(&draft, &manifest, gathered, &placed, before.as_ref()),
         );
         listed?;
-        indexed?;
+        match indexed {
+            // An index that is there breaks off: nothing is taken over.
+            Err(Unwritten::Broken) if before.is_some() => {
+                let passages = self.with_passages(before.as_ref());
+                drop((before, draft));
+                return Build { passages, ..*self }.write(target, None, force);
+            }
+            indexed => indexed.map_err(unwritten)?,
+        }
         match before {
             // Documents are shared with the cache that is replaced: only when that is gone do their
             // signatures stay.
@@ -163,7 +172,7 @@ impl Build<'_> {
     }
 
     fn with_passages(&self, before: Option<&Before>) -> bool {
-        self.passages || before.is_some_and(|before| before.passages.is_some())
+        self.passages || before.is_some_and(|before| before.with_passages)
     }
 
     /// Writes the indexes.
@@ -174,9 +183,13 @@ impl Build<'_> {
         gathered: Vec<Gatherer>,
         placed: &[Placed],
         before: Option<&Before>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Unwritten> {
         self.progress.begin("index", 1);
-        let create = |name| Ok(BufWriter::with_capacity(1 << 20, draft.create(name)?));
+        let create = |name| {
+            draft
+                .create(name)
+                .map(|file| BufWriter::with_capacity(1 << 20, file))
+        };
         let of = Of {
             cache_version: manifest.cache_version,
             documents: manifest.documents.len(),
@@ -189,7 +202,7 @@ impl Build<'_> {
                 index: before.cache.index(),
                 renumbered,
             });
-            write_words(create(INDEX_FILE)?, of, words, from).map_err(unwritten)
+            write_words(create(INDEX_FILE)?, of, words, from)
         };
         if !self.with_passages(before) {
             write_words()?;
@@ -197,7 +210,7 @@ impl Build<'_> {
             let write_passages = || {
                 let index = before.and_then(|before| before.passages.as_ref());
                 let from = index.map(|index| Kept { index, renumbered });
-                write_passages(create(PASSAGES_FILE)?, of, passages, from).map_err(unwritten)
+                write_passages(create(PASSAGES_FILE)?, of, passages, from)
             };
             let (words, passages) = parallel::both(write_words, write_passages);
             words?;

@@ -11,7 +11,7 @@ use crate::failure::{Failure, SourceFlaw, shown};
 use crate::folder::{Folder, read_file, signature_of};
 use crate::origins::Origin;
 use crate::parallel;
-use crate::passage_index::PassageIndex;
+use crate::passage_index::{PASSAGES_FILE, PassageIndex};
 use crate::signature::Signature;
 use crate::sources::{Source, Sources, unreadable};
 use crate::target::write_new;
@@ -25,6 +25,8 @@ use std::sync::{Mutex, PoisonError};
 /// What can be taken over from the cache that is there.
 pub(crate) struct Before {
     pub(crate) cache: Cache,
+    /// Whether it has an index of passages, which may be a broken one.
+    pub(crate) with_passages: bool,
     pub(crate) passages: Option<PassageIndex>,
     /// Documents whose source has this path.
     origins: BTreeMap<String, (u32, Digest, Signature)>,
@@ -38,6 +40,7 @@ impl Before {
             Some((origin.path, (number, origin.version, signature)))
         });
         Before {
+            with_passages: cache.folder().stat(PASSAGES_FILE).is_ok(),
             passages: cache.own_passage_index(),
             origins: known.collect(),
             cache,

@@ -230,8 +230,8 @@ impl Draft<'_> {
     }
 
     /// Begins one file of the cache.
-    pub(crate) fn create(&self, name: &str) -> Result<File, Failure> {
-        create(&self.folder, name).map_err(Failure::system(format!("write {name}")))
+    pub(crate) fn create(&self, name: &str) -> std::io::Result<File> {
+        create(&self.folder, name).map_err(Into::into)
     }
 
     /// Makes everything durable and puts it into its place, whole.

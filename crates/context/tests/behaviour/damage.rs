@@ -116,6 +116,48 @@ fn a_damaged_index_of_passages_changes_no_answer() {
     assert!(passages(&ground) == in_memory, "cut");
 }
 
+/// Damages a file before each of several updates: each is as good as a build.
+fn update_over(name: &str) {
+    let (mut ground, _) = sealed();
+    ground.passages = true;
+    ground.build_at("cache", true).unwrap();
+    // From now on nobody asks for passages: they are kept because they are there.
+    ground.passages = false;
+    let whole = bytes_of(&ground.cache());
+    assert!(whole.contains_key(PASSAGES));
+    let path = ground.cache().join(name);
+    let length = fs::metadata(&path).unwrap().len() as usize;
+    for place in (0..length).step_by((length / 12).max(1)) {
+        let mut changed = fs::read(&path).unwrap();
+        changed[place] ^= 0x10;
+        fs::write(&path, &changed).unwrap();
+        if let Err(failure) = ground.update() {
+            panic!("{name}, byte {place}: {failure}");
+        }
+        let updated = bytes_of(&ground.cache());
+        let names = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
+            files.keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(names(&updated), names(&whole), "{name}, byte {place}");
+        assert!(updated == whole, "{name}, byte {place}");
+    }
+}
+
+#[test]
+fn an_update_over_a_damaged_index_is_a_build() {
+    update_over(INDEX);
+}
+
+#[test]
+fn an_update_over_a_damaged_index_of_passages_is_a_build() {
+    update_over(PASSAGES);
+}
+
+#[test]
+fn an_update_over_damaged_origins_is_a_build() {
+    update_over(ORIGINS);
+}
+
 #[test]
 fn what_belongs_to_another_cache_is_not_used() {
     let (ground, expected) = sealed();
