@@ -88,6 +88,7 @@ pub(crate) fn check<V: Visitor>(
         // Before the listing: a name that comes during it must show.
         let folder = documents.own_signature().ok();
         problems.extend(unlisted(manifest, documents));
+        let trusted = trusted.filter(|proof| proof.is_of(manifest));
         let (seen, found) = check_documents(manifest, documents, trusted, visit, &mut problems);
         visitors = found;
         let settled = |signature: &Signature| signature.settled(began);

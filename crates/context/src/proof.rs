@@ -4,7 +4,7 @@
 use crate::codec::{Broken, Reading, checked, seal};
 use crate::digest::Digest;
 use crate::folder::Folder;
-use crate::manifest::{INDEX, MANIFEST};
+use crate::manifest::{INDEX, Listed, MANIFEST, Manifest};
 use crate::parallel;
 use crate::signature::{SIGNATURE_BYTES, Signature};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,6 +113,15 @@ impl Proof {
             true => Standing::Whole,
             false => Standing::Lists,
         }
+    }
+
+    /// Whether it is about these documents, in these files.
+    pub(crate) fn is_of(&self, manifest: &Manifest) -> bool {
+        let listed = &manifest.documents;
+        let named = |(number, one): (usize, &Listed)| self.names.get(number) == one.name;
+        self.cache_version == manifest.cache_version
+            && self.documents.len() == listed.len()
+            && listed.iter().enumerate().all(named)
     }
 
     /// Whether a document is still the one that was proved.

@@ -66,7 +66,11 @@ pub fn seal(
         std::thread::sleep(SETTLING);
         let lists = manifest::read(&folder);
         let checked = check::check(lists, &documents, Some(&proof), now, || ());
-        proof = checked.sound()?.1;
+        let (again, sound, _) = checked.sound()?;
+        if again.cache_version != of.cache_version {
+            return Err(Failure::Restless);
+        }
+        proof = sound;
     }
     Err(Failure::Restless)
 }

@@ -19,6 +19,7 @@ mod hostile;
 mod leftovers;
 mod locations;
 mod repeatable;
+mod replaced;
 mod served;
 mod sources;
 mod status;
