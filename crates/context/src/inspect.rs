@@ -46,10 +46,14 @@ impl Report {
 
 /// Looks at a cache; one that is invalid is an answer too.
 pub fn inspect(location: &Location, path: &Path, now: Now<'_>) -> Result<Inspection, Failure> {
-    let folder = location.find(path)?;
-    inspect_folder(&folder, || {
-        let folder = location.find(path)?;
-        Cache::open(folder, Known::Sealed, now).map(|cache| of_cache(&cache))
+    let good = |inspection: &Inspection| inspection.valid;
+    location.with(path, good, |folder| {
+        let opened = folder
+            .folder(".")
+            .map_err(Failure::system("open the cache"))?;
+        inspect_folder(&folder, || {
+            Cache::open(opened, Known::Sealed, now).map(|cache| of_cache(&cache))
+        })
     })
 }
 
@@ -100,10 +104,14 @@ fn invalid(folder: &Folder) -> Inspection {
 
 /// Checks everything, whatever was proved before.
 pub fn verify(location: &Location, path: &Path, now: Now<'_>) -> Result<Report, Failure> {
-    let folder = location.find(path)?;
-    let lists = manifest::read(&folder);
+    let good = |report: &Report| report.valid;
+    location.with(path, good, |folder| Ok(report(&folder, now)))
+}
+
+fn report(folder: &Folder, now: Now<'_>) -> Report {
+    let lists = manifest::read(folder);
     let said = lists.said.clone().unwrap_or_default();
-    let problems = match check::documents(&folder) {
+    let problems = match check::documents(folder) {
         Ok(documents) => check::check(lists, &documents, None, now, || ()).problems,
         Err(problem) => check::and_no_documents(lists, problem),
     };
@@ -111,11 +119,11 @@ pub fn verify(location: &Location, path: &Path, now: Now<'_>) -> Result<Report, 
         file: one.file.clone(),
         problem: one.what.to_string(),
     };
-    Ok(Report {
+    Report {
         cache_version: said.0,
         document_count: said.1,
         valid: problems.is_empty(),
         problems: problems.iter().map(tell).collect(),
         failure: (!problems.is_empty()).then_some(Failure::Invalid { problems }),
-    })
+    }
 }

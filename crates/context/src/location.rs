@@ -55,6 +55,37 @@ impl Location {
     }
 }
 
+impl Location {
+    /// Works with the directory at a path. Where the result is not `good` and another directory has
+    /// taken the place meanwhile, works with that one: what was replaced says nothing.
+    pub(crate) fn with<T>(
+        &self,
+        path: &Path,
+        good: impl Fn(&T) -> bool,
+        work: impl Fn(Folder) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut tries = 0;
+        loop {
+            let folder = self.find(path)?;
+            let identity = folder.identity();
+            let done = work(folder);
+            tries += 1;
+            let is_good = done.as_ref().is_ok_and(&good);
+            if is_good || tries == TRIES || !self.leads_elsewhere(path, identity) {
+                return done;
+            }
+        }
+    }
+
+    /// Whether the path leads to another directory than the one of this identity.
+    pub(crate) fn leads_elsewhere(&self, path: &Path, than: Result<(u64, u64), Errno>) -> bool {
+        match self.find(path) {
+            Ok(folder) => folder.identity() != than,
+            Err(_) => false,
+        }
+    }
+}
+
 impl Root {
     /// The handle of the root itself.
     pub(crate) fn folder(&self) -> Result<Folder, Errno> {

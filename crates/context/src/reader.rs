@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::location::Location;
 use crate::passages;
 use crate::request::{Budget, Query};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How often an answer is tried again when the cache changes under it.
 pub(crate) const TRIES: usize = 3;
@@ -15,14 +15,20 @@ pub(crate) const TRIES: usize = 3;
 /// A cache for a few questions.
 pub struct Reader<'n> {
     cache: Cache,
+    location: &'n Location,
+    path: PathBuf,
     now: Now<'n>,
 }
 
 impl<'n> Reader<'n> {
     /// Opens the cache at this path, proving that it is what its manifest says.
-    pub fn open(location: &Location, path: &Path, now: Now<'n>) -> Result<Reader<'n>, Failure> {
-        let cache = Cache::open(location.find(path)?, Known::Sealed, now)?;
-        Ok(Reader { cache, now })
+    pub fn open(location: &'n Location, path: &Path, now: Now<'n>) -> Result<Reader<'n>, Failure> {
+        Ok(Reader {
+            cache: open(location, path, now)?,
+            location,
+            path: path.to_owned(),
+            now,
+        })
     }
 
     /// Whether documents had to be hashed, because the cache was not sealed where it is.
@@ -46,9 +52,23 @@ impl<'n> Reader<'n> {
             match ask(&self.cache) {
                 Ok(answer) => return Ok(answer),
                 Err(Setback::Failed(failure)) => return Err(failure),
-                Err(setback) => self.cache = self.cache.again(&setback, self.now)?,
+                Err(setback) => self.cache = self.again(&setback)?,
             }
         }
         Err(Failure::Restless)
     }
+
+    fn again(&self, setback: &Setback) -> Result<Cache, Failure> {
+        let again = self.cache.again(setback, self.now);
+        let identity = self.cache.folder().identity();
+        match again.is_err() && self.location.leads_elsewhere(&self.path, identity) {
+            true => open(self.location, &self.path, self.now),
+            false => again,
+        }
+    }
+}
+
+fn open(location: &Location, path: &Path, now: Now<'_>) -> Result<Cache, Failure> {
+    let open = |folder| Cache::open(folder, Known::Sealed, now);
+    location.with(path, |_| true, open)
 }

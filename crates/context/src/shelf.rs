@@ -93,7 +93,15 @@ impl Shelf {
         path: &str,
         ask: impl Fn(&Cache) -> Result<T, Setback>,
     ) -> Result<T, Failure> {
-        let folder = self.location.find(Path::new(path))?;
+        let ask = |folder| self.ask_there(folder, &ask);
+        self.location.with(Path::new(path), |_| true, ask)
+    }
+
+    fn ask_there<T>(
+        self: &Arc<Self>,
+        folder: Folder,
+        ask: impl Fn(&Cache) -> Result<T, Setback>,
+    ) -> Result<T, Failure> {
         let slot = self.slot(&folder)?;
         let mut cache = self.current(&slot, folder)?;
         for _ in 0..TRIES {
