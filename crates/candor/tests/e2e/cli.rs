@@ -230,7 +230,7 @@ fn completions_are_printed() {
 /// The command that `serve` prints, as a person would copy it.
 fn printed_command(server: &mut Http) -> String {
     let process = server.process();
-    process.stderr_line("mcpServers", SOON).expect("a banner");
+    process.stderr_line("\"candor-playground\"", SOON).expect("a banner");
     let banner = process.stderr();
     let start = banner.find("curl -s").expect("a command to try");
     let command = &banner[start..];
@@ -257,7 +257,7 @@ fn what_serve_prints_works() {
     // The configuration that it prints names the same place.
     let config = banner
         .lines()
-        .find(|line| line.contains("mcpServers"))
+        .find(|line| line.contains("\"candor-playground\""))
         .unwrap();
     let url = &parsed(config)["mcpServers"]["candor-playground"]["url"];
     assert_eq!(url, "http://ADDRESS/playground/mcp");
