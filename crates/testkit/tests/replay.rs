@@ -46,3 +46,23 @@ fn the_scan_agrees_with_the_oracle_on_every_collected_text() {
 fn the_validator_keeps_its_bounds_on_every_collected_schema() {
     replay("validator", properties::validator);
 }
+
+#[test]
+fn a_cache_is_right_only_with_the_manifest_it_was_built_with() {
+    replay("cache_manifest", properties::cache_manifest);
+}
+
+#[test]
+fn a_cache_is_right_only_with_the_index_it_was_built_with() {
+    replay("cache_index", properties::cache_index);
+}
+
+#[test]
+fn a_cache_is_right_only_with_the_documents_it_was_built_with() {
+    replay("cache_document", properties::cache_document);
+}
+
+#[test]
+fn no_accelerator_changes_an_answer() {
+    replay("cache_accelerator", properties::cache_accelerator);
+}

@@ -1,0 +1,31 @@
+//! Whatever stands in the file of a document: the cache is right only where it is that document.
+
+use super::cache::{Cache, said, two};
+
+thread_local! {
+    static CACHE: Cache = Cache::new(&two(), &[FILE]).without_proof();
+}
+
+/// The file of the first source: its name is the beginning of the content's digest.
+const FILE: &str = "documents/ba9dff486a9e.json";
+
+/// Checks a cache with `bytes` as one of its documents.
+///
+/// # Panics
+/// Panics where the cache is taken for right, and the document is another one.
+pub fn cache_document(bytes: &[u8]) {
+    CACHE.with(|cache| {
+        cache.put(FILE, bytes);
+        if cache.is_right()
+            && let Some(value) = said(bytes)
+        {
+            let built = said(cache.built(FILE)).expect("a built file is JSON");
+            for member in ["id", "version", "content"] {
+                assert_eq!(value[member], built[member]);
+            }
+            assert!(value["source"].is_string() && value["metadata"].is_object());
+        } else {
+            assert!(bytes != cache.built(FILE), "the built document is right");
+        }
+    });
+}
