@@ -78,7 +78,9 @@ impl Cache {
         };
         match (standing, proof) {
             (Standing::Whole, Some(proof)) => {
-                if let Some(index) = find_index(&folder, known, proof.cache_version) {
+                let index = find_index(&folder, known, proof.cache_version);
+                let count = proof.documents.len();
+                if let Some(index) = index.filter(|index| fits(index, count)) {
                     let by_hashing = known.by_hashing();
                     return Ok(Cache::of(
                         folder, documents, proof, index, known, by_hashing,
@@ -103,7 +105,8 @@ impl Cache {
         let listed = lists.manifest.as_ref();
         let version = listed.map(|manifest| manifest.cache_version);
         let index = version.and_then(|version| find_index(&folder, known, version));
-        let (proof, index) = match index.filter(|index| fits(index, listed)) {
+        let count = listed.map_or(0, |manifest| manifest.documents.len());
+        let (proof, index) = match index.filter(|index| fits(index, count)) {
             Some(index) => {
                 let checked = check::check(lists, &documents, trusted, now, || ());
                 (checked.sound()?.1, index)
@@ -381,6 +384,6 @@ fn of(manifest: &Manifest) -> Of {
     }
 }
 
-fn fits(index: &DocumentIndex, manifest: Option<&Manifest>) -> bool {
-    manifest.is_some_and(|manifest| manifest.documents.len() == index.sizes().documents())
+fn fits(index: &DocumentIndex, documents: usize) -> bool {
+    index.sizes().documents() == documents
 }

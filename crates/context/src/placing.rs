@@ -35,7 +35,9 @@ pub(crate) struct Before {
 impl Before {
     /// Everything whose origin is known well enough.
     pub(crate) fn new(cache: Cache, origins: Vec<Origin>) -> Before {
-        let known = origins.into_iter().zip(0..).filter_map(|(origin, number)| {
+        let fits = origins.len() == cache.proof().documents.len();
+        let origins = origins.into_iter().filter(|_| fits);
+        let known = origins.zip(0..).filter_map(|(origin, number)| {
             let signature = origin.signature?;
             Some((origin.path, (number, origin.version, signature)))
         });

@@ -1,7 +1,7 @@
 //! What helps to answer fast is never trusted: missing, cut, changed or foreign, it changes no byte
 //! of an answer and is no failure.
 
-use crate::ground::{Ground, ask_at, bytes_of, copy, documents, plainly, real};
+use crate::ground::{Ground, ahead, ask_at, bytes_of, copy, documents, plainly, real};
 use candor_context::{Budget, Location, Query, one_line, seal};
 use std::fs;
 use std::path::Path;
@@ -119,6 +119,7 @@ fn a_damaged_index_of_passages_changes_no_answer() {
 /// Damages a file before each of several updates: each is as good as a build.
 fn update_over(name: &str) {
     let (mut ground, _) = sealed();
+    ground.clock = ahead;
     ground.passages = true;
     ground.build_at("cache", true).unwrap();
     // From now on nobody asks for passages: they are kept because they are there.
@@ -156,6 +157,27 @@ fn an_update_over_a_damaged_index_of_passages_is_a_build() {
 #[test]
 fn an_update_over_damaged_origins_is_a_build() {
     update_over(ORIGINS);
+}
+
+#[test]
+fn origins_of_more_documents_than_there_are_count_for_nothing() {
+    let (mut ground, _) = sealed();
+    ground.clock = ahead;
+    ground.update().unwrap();
+    assert_eq!(ground.update().unwrap().read, 0, "all origins are known");
+    let whole = bytes_of(&ground.cache());
+    let path = ground.cache().join(ORIGINS);
+    let mut bytes = fs::read(&path).unwrap();
+    // Before the first: a path of one byte, a version, no signature. The others move up by one.
+    bytes.splice(48..48, [&[1, b'0'][..], &[0; 32], &[0]].concat());
+    bytes[44] += 1;
+    let seed = u64::from_le_bytes(*bytes[12..].first_chunk().unwrap());
+    let (body, sum) = bytes.split_last_chunk_mut::<8>().unwrap();
+    *sum = xxhash_rust::xxh3::xxh3_64_with_seed(body, seed).to_le_bytes();
+    fs::write(&path, bytes).unwrap();
+    let built = ground.update().unwrap();
+    assert_eq!(built.read, 30, "everything is read again");
+    assert!(bytes_of(&ground.cache()) == whole);
 }
 
 #[test]
