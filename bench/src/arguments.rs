@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 }
 
 /// The programs that are measured against; started by the benchmark itself.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Bare {
     /// Read lines, parse, echo
     #[command(name = "bare-stdio", hide = true)]
@@ -26,6 +26,16 @@ pub(crate) enum Bare {
     /// Serve HTTP, parse, echo
     #[command(name = "bare-http", hide = true)]
     Http,
+    /// Look at listed files, print some of them
+    #[command(name = "bare-stat", hide = true)]
+    Stat {
+        /// The directory of the files
+        folder: PathBuf,
+        /// A file with the names to look at, one a line
+        looked_at: PathBuf,
+        /// A file with the names to print, one a line
+        printed: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -39,9 +49,13 @@ pub(crate) struct Options {
     /// Measure only this
     #[arg(long, value_enum, value_name = "PART")]
     only: Option<Part>,
+    /// A tree of Markdown for the bars on context caches, which are stated for that of MDN; it is
+    /// copied first, and the temporary directory needs fifty times its size
+    #[arg(long, value_name = "DIR")]
+    pub(crate) corpus: Option<PathBuf>,
     /// Few and short rounds: shows that everything works, says little about speed
     #[arg(long)]
-    quick: bool,
+    pub(crate) quick: bool,
     /// How many rounds [default: 7, quick 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
@@ -65,6 +79,7 @@ pub(crate) enum Part {
     Stdio,
     Http,
     Start,
+    Context,
 }
 
 impl Options {

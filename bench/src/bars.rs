@@ -10,21 +10,67 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Bar {
     pub(crate) what: String,
+    pub(crate) sense: Sense,
     pub(crate) limit: f64,
     pub(crate) unit: &'static str,
-    pub(crate) measured: Spread,
-    pub(crate) met: bool,
+    /// Nothing where it could not be measured.
+    pub(crate) measured: Option<Spread>,
+    pub(crate) met: Option<bool>,
+    /// Why it could not be measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) not_measured: Option<String>,
+}
+
+/// On which side of the limit the figure must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Sense {
+    AtMost,
+    AtLeast,
 }
 
 impl Bar {
     fn new(what: String, limit: f64, unit: &'static str, measured: Spread) -> Self {
+        Bar::open(what, Sense::AtMost, limit, unit).judged(measured)
+    }
+
+    /// A bar that nothing was measured for yet.
+    pub(crate) fn open(what: String, sense: Sense, limit: f64, unit: &'static str) -> Self {
         Bar {
             what,
+            sense,
             limit,
             unit,
-            measured,
-            met: measured.median <= limit,
+            measured: None,
+            met: None,
+            not_measured: None,
         }
+    }
+
+    /// The bar with its figure: the median is what counts.
+    pub(crate) fn judged(self, measured: Spread) -> Self {
+        let met = match self.sense {
+            Sense::AtMost => measured.median <= self.limit,
+            Sense::AtLeast => measured.median >= self.limit,
+        };
+        Bar {
+            measured: Some(measured),
+            met: Some(met),
+            ..self
+        }
+    }
+
+    /// The bar with the reason why it has no figure.
+    pub(crate) fn without(self, reason: &str) -> Self {
+        Bar {
+            not_measured: Some(reason.to_owned()),
+            ..self
+        }
+    }
+
+    /// Whether a figure stands on the wrong side.
+    pub(crate) fn missed(&self) -> bool {
+        self.met == Some(false)
     }
 }
 
@@ -154,9 +200,9 @@ mod tests {
         let bars = ratios(&all);
         let seen: Vec<_> = bars
             .iter()
-            .map(|bar| (bar.measured.median, bar.met))
+            .map(|bar| (bar.measured.unwrap().median, bar.missed()))
             .collect();
-        assert_eq!(seen, [(1.7, true), (1.25, false)]);
+        assert_eq!(seen, [(1.7, false), (1.25, true)]);
     }
 
     #[test]
@@ -181,6 +227,15 @@ mod tests {
                 peak_mb: 31.0,
             },
         );
-        assert!(!bar.met);
+        assert!(bar.missed());
+    }
+
+    #[test]
+    fn a_bar_without_a_figure_is_neither_met_nor_missed() {
+        let open = Bar::open("speed".into(), Sense::AtLeast, 500.0, "×");
+        let judged = |figure| open.clone().judged(Spread::of([figure]).unwrap()).met;
+        assert_eq!((judged(499.0), judged(500.0)), (Some(false), Some(true)));
+        let without = open.clone().without("no corpus");
+        assert!(!without.missed() && without.met.is_none());
     }
 }

@@ -1,11 +1,12 @@
-//! The benchmark: load on a server and, in the same rounds, on the barest program that could do its
-//! work. Every bar is a ratio of the two, so that it means the same on every machine.
+//! The benchmark: servers, context caches and, in the same rounds, the barest programs that could do
+//! their work. Every bar is a ratio of the two, so that it means the same on every machine.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people: tables and progress.
 
 mod arguments;
 mod bare;
 mod bars;
+mod context;
 mod load;
 mod machine;
 mod process;
@@ -22,10 +23,15 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let done = match arguments.bare {
+    let done = match &arguments.bare {
         Some(Bare::Stdio) => bare::stdio::run().map(|()| true),
         Some(Bare::Pipes) => bare::stdio::run_on_pipes().map(|()| true),
         Some(Bare::Http) => bare::http::run().map(|()| true),
+        Some(Bare::Stat {
+            folder,
+            looked_at,
+            printed,
+        }) => bare::files::stat(folder, looked_at, printed).map(|()| true),
         None => run::run(&arguments.options),
     };
     match done {

@@ -16,7 +16,7 @@ pub(crate) struct Program {
     /// Its name in the tables.
     pub(crate) name: &'static str,
     pub(crate) file: PathBuf,
-    pub(crate) arguments: Vec<&'static str>,
+    pub(crate) arguments: Vec<OsString>,
     /// Whether it only echoes.
     pub(crate) bare: bool,
 }
@@ -109,6 +109,12 @@ impl Process {
             resident_mb: megabytes(&status, "VmRSS:"),
             peak_mb: megabytes(&status, "VmHWM:"),
         })
+    }
+
+    /// Whether it succeeded, once it has ended.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<bool>> {
+        let status = self.child.try_wait()?;
+        Ok(status.map(|status| status.success()))
     }
 
     /// The processor time it has used so far.

@@ -1,7 +1,8 @@
 //! The whole benchmark: starts the programs, runs the rounds, reports.
 
 use crate::arguments::{Options, Part};
-use crate::bars::{BARE, BARE_PIPES, BESIDE, CANDOR, HTTP, STDIO};
+use crate::bars::{BARE, BARE_PIPES, BESIDE, Bar, CANDOR, HTTP, STDIO};
+use crate::context;
 use crate::load::Load;
 use crate::load::http::HttpLoad;
 use crate::load::stdio::StdioLoad;
@@ -11,6 +12,7 @@ use crate::report::terminal::Progress;
 use crate::report::{self, Report};
 use crate::rounds::{Contender, Plan, alternate};
 use crate::startup::startup;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -45,6 +47,10 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
         })?;
         measure(&mut report, HTTP, loads, plan, &mut progress)?;
     }
+    if options.wants(Part::Context) {
+        let context = files.candor.with_file_name("context");
+        report.context = context::measure(&context, &files.bench, options, &mut progress)?;
+    }
     drop(progress);
     report.judge();
     report::terminal::print(&report);
@@ -54,7 +60,7 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
     if let Some(file) = &options.write {
         report::page::write(&report, file)?;
     }
-    Ok(!options.enforce || report.bars.iter().all(|bar| bar.met))
+    Ok(!options.enforce || !report.bars.iter().any(Bar::missed))
 }
 
 fn measure(
@@ -96,7 +102,7 @@ impl Files {
         Program {
             name: CANDOR,
             file: self.candor.clone(),
-            arguments: arguments.to_vec(),
+            arguments: arguments.iter().map(OsString::from).collect(),
             bare: false,
         }
     }
@@ -111,7 +117,7 @@ impl Files {
         let bare = bare.iter().map(|(name, command)| Program {
             name,
             file: self.bench.clone(),
-            arguments: vec![command],
+            arguments: vec![OsString::from(command)],
             bare: true,
         });
         let own = self.candor(arguments);

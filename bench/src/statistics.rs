@@ -54,12 +54,24 @@ impl Latencies {
         if self.0.is_empty() {
             return 0.0;
         }
-        let rank = (self.0.len() * percent)
-            .div_ceil(100)
-            .clamp(1, self.0.len());
-        let (_, nanos, _) = self.0.select_nth_unstable(rank - 1);
+        let place = place(self.0.len(), percent);
+        let (_, nanos, _) = self.0.select_nth_unstable(place);
         f64::from(*nanos) / 1000.0
     }
+}
+
+/// The figure that so many of a hundred do not exceed.
+pub(crate) fn percentile(figures: &mut [f64], percent: usize) -> f64 {
+    if figures.is_empty() {
+        return 0.0;
+    }
+    let place = place(figures.len(), percent);
+    *figures.select_nth_unstable_by(place, f64::total_cmp).1
+}
+
+/// The place of a percentile among so many that are sorted: the nearest rank.
+fn place(many: usize, percent: usize) -> usize {
+    (many * percent).div_ceil(100).clamp(1, many) - 1
 }
 
 #[cfg(test)]
@@ -86,6 +98,9 @@ mod tests {
         assert_eq!(all.percentile(99), 198.0);
         assert_eq!(all.percentile(100), 200.0);
         assert_eq!(all.percentile(0), 1.0);
+        let mut figures: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(percentile(&mut figures, 99), 198.0);
+        assert_eq!(percentile(&mut [], 99), 0.0);
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! The baselines: what any server has to do at least. They read a message, parse it into raw values
-//! and echo its parameters. They check nothing, so no server can be as fast as they are.
+//! The baselines: what any program with the same task has to do at least. The servers read a message,
+//! parse it into raw values and echo its parameters; the others look at files, print or write them.
+//! They check nothing, so nothing can be as fast as they are.
 
+pub(crate) mod files;
 pub(crate) mod http;
 pub(crate) mod stdio;
 

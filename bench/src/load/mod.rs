@@ -76,7 +76,7 @@ fn check(answer: &[u8], mark: &str) -> io::Result<()> {
     }
 }
 
-fn unexpected(answer: &[u8]) -> io::Error {
+pub(crate) fn unexpected(answer: &[u8]) -> io::Error {
     let answer = String::from_utf8_lossy(answer);
     let start: String = answer.chars().take(300).collect();
     io::Error::other(format!("an answer that was not expected: {start}"))

@@ -4,7 +4,8 @@ pub(crate) mod json;
 pub(crate) mod page;
 pub(crate) mod terminal;
 
-use crate::bars::{self, Bar};
+use crate::bars::{self, Bar, Sense};
+use crate::context::{Figure, Findings};
 use crate::machine::Machine;
 use crate::process::Memory;
 use crate::rounds::{Plan, Series};
@@ -21,6 +22,7 @@ pub(crate) struct Report {
     pub(crate) memory: Vec<(&'static str, Memory)>,
     pub(crate) bars: Vec<Bar>,
     pub(crate) series: Vec<Series>,
+    pub(crate) context: Findings,
 }
 
 impl Report {
@@ -34,6 +36,7 @@ impl Report {
             memory: Vec::new(),
             bars: Vec::new(),
             series: Vec::new(),
+            context: Findings::default(),
         }
     }
 
@@ -44,11 +47,17 @@ impl Report {
         let memory = self.memory.iter();
         self.bars
             .extend(memory.map(|(transport, memory)| bars::memory(transport, *memory)));
+        self.bars.extend(self.context.bars.iter().cloned());
     }
 
     /// The rows of the table of figures.
     fn figures(&self) -> Vec<[String; 7]> {
         self.series.iter().filter_map(figures).collect()
+    }
+
+    /// The rows of the table about context caches.
+    fn of_context(&self) -> Vec<[String; 3]> {
+        self.context.figures.iter().map(of_context).collect()
     }
 
     /// The rows of the table that compares two builds.
@@ -79,6 +88,8 @@ const FIGURES: [&str; 7] = [
 
 const VERDICTS: [&str; 5] = ["bar", "limit", "median", "spread", "met"];
 
+const OF_CONTEXT: [&str; 3] = ["context", "median", "spread"];
+
 const GAINS: [&str; 3] = ["call", "faster than the build beside", "spread"];
 
 fn figures(series: &Series) -> Option<[String; 7]> {
@@ -100,24 +111,58 @@ fn figures(series: &Series) -> Option<[String; 7]> {
     ])
 }
 
-fn verdict(bar: &Bar) -> [String; 5] {
-    let (unit, spread) = (bar.unit, bar.measured);
-    let figure = |value: f64| match unit {
-        "×" => format!("{value:.2}"),
-        _ => format!("{value:.1}"),
-    };
-    let gap = if unit == "×" { "" } else { " " };
+fn of_context(figure: &Figure) -> [String; 3] {
+    let (measured, unit) = (figure.measured, figure.unit);
+    let digits = digits(measured.median);
+    let shown = |value: f64| format!("{value:.digits$}");
     [
-        bar.what.clone(),
-        format!("{}{gap}{unit}", bar.limit),
-        format!("{}{gap}{unit}", figure(spread.median)),
-        format!("{}–{}", figure(spread.low), figure(spread.high)),
-        if bar.met { "yes" } else { "NO" }.to_owned(),
+        figure.what.clone(),
+        format!("{} {unit}", shown(measured.median)),
+        format!("{}–{}", shown(measured.low), shown(measured.high)),
     ]
 }
 
+fn verdict(bar: &Bar) -> [String; 5] {
+    let (unit, digits) = (bar.unit, digits(bar.limit));
+    let figure = |value: f64| format!("{value:.digits$}");
+    let gap = if unit == "×" { "" } else { " " };
+    let sense = match bar.sense {
+        Sense::AtMost => "",
+        Sense::AtLeast => "at least ",
+    };
+    let (median, spread) = match (bar.measured, &bar.not_measured) {
+        (Some(measured), _) => (
+            format!("{}{gap}{unit}", figure(measured.median)),
+            format!("{}–{}", figure(measured.low), figure(measured.high)),
+        ),
+        (None, Some(reason)) => (format!("not measured ({reason})"), String::new()),
+        (None, None) => (String::from("not measured"), String::new()),
+    };
+    let met = match bar.met {
+        Some(true) => "yes",
+        Some(false) => "NO",
+        None => "–",
+    };
+    [
+        bar.what.clone(),
+        format!("{sense}{}{gap}{unit}", bar.limit),
+        median,
+        spread,
+        met.to_owned(),
+    ]
+}
+
+/// How many decimals a figure of this size deserves.
+fn digits(size: f64) -> usize {
+    match size {
+        size if size < 10.0 => 2,
+        size if size < 100.0 => 1,
+        _ => 0,
+    }
+}
+
 /// A number with thin groups of three digits.
-fn thousands(number: f64) -> String {
+pub(crate) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -138,5 +183,24 @@ mod tests {
         assert_eq!(thousands(7.4), "7");
         assert_eq!(thousands(999.6), "1,000");
         assert_eq!(thousands(1_234_567.0), "1,234,567");
+    }
+
+    #[test]
+    fn a_bar_without_a_figure_says_why() {
+        let bar = Bar::open("speed".into(), Sense::AtLeast, 500.0, "×");
+        let row = verdict(&bar.clone().without("no --corpus"));
+        assert_eq!(
+            row,
+            [
+                "speed",
+                "at least 500×",
+                "not measured (no --corpus)",
+                "",
+                "–"
+            ]
+        );
+        let measured = Spread::of([499.6, 800.0, 900.25]).unwrap();
+        let row = verdict(&bar.judged(measured));
+        assert_eq!(row[2..], ["800×", "500–900", "yes"]);
     }
 }

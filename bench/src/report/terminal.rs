@@ -1,6 +1,6 @@
 //! The report on the terminal, and what is going on until there is one.
 
-use super::{FIGURES, GAINS, Report, VERDICTS};
+use super::{FIGURES, GAINS, OF_CONTEXT, Report, VERDICTS};
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 
@@ -25,6 +25,13 @@ pub(crate) fn print(report: &Report) {
     let gains = report.gains();
     if !gains.is_empty() {
         table(&GAINS, &gains);
+    }
+    let of_context = report.of_context();
+    if !of_context.is_empty() {
+        table(&OF_CONTEXT, &of_context);
+    }
+    if let Some(corpus) = &report.context.corpus {
+        anstream::println!("corpus: {corpus}\n");
     }
     table(&VERDICTS, &report.verdicts());
 }

@@ -1,0 +1,113 @@
+//! The command line of context caches, run as anybody would: a new process each time.
+
+use super::cache::Cache;
+use crate::process::Program;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How much is asked for, always.
+pub(crate) const BUDGET: u64 = 4000;
+
+/// The program `context`.
+#[derive(Debug, Clone)]
+pub(crate) struct Context {
+    pub(crate) file: PathBuf,
+}
+
+impl Context {
+    /// Builds a cache; says how long it took.
+    pub(crate) fn build(&self, sources: &Path, cache: &Path) -> io::Result<Duration> {
+        self.build_with(sources, cache, &[])
+    }
+
+    pub(crate) fn build_with(
+        &self,
+        sources: &Path,
+        cache: &Path,
+        more: &[&str],
+    ) -> io::Result<Duration> {
+        let arguments = building("build", sources, cache);
+        let more = more.iter().map(OsString::from);
+        let arguments: Vec<_> = arguments.into_iter().chain(more).collect();
+        Ok(timed(&self.file, &arguments)?.0)
+    }
+
+    pub(crate) fn built(&self, sources: &Path, cache: &Path) -> io::Result<Cache> {
+        self.build(sources, cache)?;
+        Cache::read(cache)
+    }
+
+    pub(crate) fn update(&self, sources: &Path, cache: &Path) -> io::Result<Duration> {
+        Ok(timed(&self.file, &building("update", sources, cache))?.0)
+    }
+
+    /// The highest memory of a build, in megabytes. It is not timed: looking costs a little.
+    pub(crate) fn peak_of_build(&self, sources: &Path, cache: &Path) -> io::Result<f64> {
+        let program = Program {
+            name: "context",
+            file: self.file.clone(),
+            arguments: building("build", sources, cache).into(),
+            bare: false,
+        };
+        let mut process = program.start()?;
+        let mut peak = f64::NAN;
+        loop {
+            // Once it has ended there is nothing to see, and a maximum ignores that.
+            peak = peak.max(process.memory()?.peak_mb);
+            match process.ended()? {
+                Some(true) => return Ok(peak),
+                Some(false) => return Err(io::Error::other("a build failed")),
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
+    }
+
+    /// Answers one query; how long that took, and the answer.
+    pub(crate) fn resolve(&self, cache: &Path, query: &str) -> io::Result<(Duration, Vec<u8>)> {
+        let budget = BUDGET.to_string();
+        let (cache, query) = (cache.as_os_str(), OsStr::new(query));
+        let arguments = ["resolve", "--budget", &budget, "--cache"].map(OsStr::new);
+        let arguments = [&arguments[..], &[cache, OsStr::new("--query"), query]].concat();
+        timed(&self.file, &arguments)
+    }
+
+    /// Whether `build` has an option.
+    pub(crate) fn builds_with(&self, option: &str) -> io::Result<bool> {
+        let (_, help) = timed(&self.file, &["build", "--help"])?;
+        Ok(memchr::memmem::find(&help, option.as_bytes()).is_some())
+    }
+}
+
+fn building(command: &str, sources: &Path, cache: &Path) -> [OsString; 5] {
+    [
+        command.into(),
+        "--sources".into(),
+        sources.into(),
+        "--cache".into(),
+        cache.into(),
+    ]
+}
+
+/// Runs a program to its end; how long that took, and what it printed.
+pub(crate) fn timed(
+    file: &Path,
+    arguments: &[impl AsRef<OsStr>],
+) -> io::Result<(Duration, Vec<u8>)> {
+    let mut command = Command::new(file);
+    command.args(arguments);
+    let started = Instant::now();
+    let output = command.output()?;
+    let took = started.elapsed();
+    match output.status.success() {
+        true => Ok((took, output.stdout)),
+        false => {
+            let first = arguments.first().map(AsRef::as_ref).unwrap_or_default();
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let message = format!("`{}` failed: {said}", first.to_string_lossy());
+            Err(io::Error::other(message))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What came out: the bars, and the figures beside them that have none.
+
+use crate::bars::{Bar, Sense};
+use crate::statistics::Spread;
+use serde::Serialize;
+
+/// A figure without a bar.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Figure {
+    pub(crate) what: String,
+    pub(crate) unit: &'static str,
+    pub(crate) measured: Spread,
+}
+
+/// Everything that was found out about context caches.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Findings {
+    /// What was given as the corpus.
+    pub(crate) corpus: Option<String>,
+    /// Judged together with all others.
+    #[serde(skip)]
+    pub(crate) bars: Vec<Bar>,
+    pub(crate) figures: Vec<Figure>,
+}
+
+impl Findings {
+    pub(crate) fn at_most(&mut self, what: &str, limit: f64, unit: &'static str, found: Found<'_>) {
+        self.bar(what, Sense::AtMost, limit, unit, found);
+    }
+
+    pub(crate) fn at_least(
+        &mut self,
+        what: &str,
+        limit: f64,
+        unit: &'static str,
+        found: Found<'_>,
+    ) {
+        self.bar(what, Sense::AtLeast, limit, unit, found);
+    }
+
+    fn bar(&mut self, what: &str, sense: Sense, limit: f64, unit: &'static str, found: Found<'_>) {
+        let bar = Bar::open(format!("context, {what}"), sense, limit, unit);
+        self.bars.push(match found {
+            Ok(figures) => match Spread::of(figures.iter().copied()) {
+                Some(measured) => bar.judged(measured),
+                None => bar.without("no rounds"),
+            },
+            Err(reason) => bar.without(reason),
+        });
+    }
+
+    /// Notes a figure of all rounds.
+    pub(crate) fn note(&mut self, what: impl Into<String>, unit: &'static str, all: &[f64]) {
+        let measured = Spread::of(all.iter().copied());
+        self.figures.extend(measured.map(|measured| Figure {
+            what: what.into(),
+            unit,
+            measured,
+        }));
+    }
+}
+
+/// The figure of each round, or why there is none.
+pub(crate) type Found<'a> = Result<&'a [f64], &'a str>;
+
+/// Two figures of each round, one divided by the other.
+pub(crate) fn ratios(above: &[f64], below: &[f64]) -> Vec<f64> {
+    let pairs = above.iter().zip(below);
+    pairs.map(|(above, below)| above / below).collect()
+}
+
+pub(crate) fn mean(all: &[f64]) -> f64 {
+    all.iter().sum::<f64>() / all.len() as f64
+}

@@ -1,0 +1,132 @@
+//! The server's `resolve`: one client, the cache open and watched, the same mix of queries in every
+//! round; and the oracle in memory on some of these queries, whose bytes must be the same.
+
+use super::client::{Client, Request, millis};
+use super::findings::{Findings, mean};
+use super::resolving::checked;
+use super::vocabulary::Vocabulary;
+use super::{Bench, CORPUS};
+use crate::statistics::percentile;
+use candor_context::{Document, oracle};
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+const SLOWEST: (&str, f64) = ("resolve on the server: p99", 2.0);
+const FASTER: (&str, f64) = (
+    "resolve on the server: times faster than the oracle in memory",
+    500.0,
+);
+
+/// How many calls are under way at once in the second pass.
+const PIPELINED: usize = 4;
+
+/// How often the server answers a query that the oracle answers once.
+const REPEATED: usize = 20;
+
+/// The bars without figures.
+pub(crate) fn unmeasured(findings: &mut Findings, reason: &str) {
+    findings.at_most(SLOWEST.0, SLOWEST.1, "ms", Err(reason));
+    findings.at_least(FASTER.0, FASTER.1, "×", Err(reason));
+}
+
+/// What each round came to.
+#[derive(Default)]
+struct Figures {
+    half: Vec<f64>,
+    slowest: Vec<f64>,
+    pipelined_half: Vec<f64>,
+    pipelined: Vec<f64>,
+    looking_half: Vec<f64>,
+    looking: Vec<f64>,
+    server: Vec<f64>,
+    oracle: Vec<f64>,
+    faster: Vec<f64>,
+}
+
+/// Measures the mix, round by round.
+pub(crate) fn measure(
+    bench: &mut Bench<'_>,
+    root: &Path,
+    documents: &[Document],
+    vocabulary: &Vocabulary,
+) -> io::Result<()> {
+    let (calls, looked, sampled) = match bench.quick {
+        true => (400, 20, 2),
+        false => (3000, 100, 5),
+    };
+    let queries = vocabulary.mix(calls);
+    let requests: Vec<_> = queries.iter().map(|query| asking(query)).collect();
+    let mut watched = Client::start(&bench.context, root, &[])?;
+    let mut looking = Client::start(&bench.context, root, &["--no-watch"])?;
+    watched.ask(&requests[..calls.min(200)], 1)?;
+    looking.ask(&requests[..5], 1)?;
+    let mut figures = Figures::default();
+    for round in 0..bench.rounds as usize {
+        let rounds = bench.rounds;
+        bench
+            .progress
+            .say(&format!("context: server, round {} of {rounds}", round + 1));
+        let mut all = watched.ask(&requests, 1)?;
+        figures.half.push(percentile(&mut all, 50));
+        figures.slowest.push(percentile(&mut all, 99));
+        let mut all = watched.ask(&requests, PIPELINED)?;
+        figures.pipelined_half.push(percentile(&mut all, 50));
+        figures.pipelined.push(percentile(&mut all, 99));
+        let mut all = looking.ask(&requests[..looked], 1)?;
+        figures.looking_half.push(percentile(&mut all, 50));
+        figures.looking.push(percentile(&mut all, 99));
+        let sample = queries.iter().skip(round * sampled).take(sampled);
+        beside_oracle(&mut figures, &mut watched, documents, sample)?;
+    }
+    report(&mut bench.findings, &figures);
+    Ok(())
+}
+
+fn asking(query: &str) -> Request {
+    Request::new(CORPUS, query)
+}
+
+/// Some queries by the oracle, and in turn by the server.
+fn beside_oracle<'q>(
+    figures: &mut Figures,
+    server: &mut Client,
+    documents: &[Document],
+    queries: impl Iterator<Item = &'q String>,
+) -> io::Result<()> {
+    let (mut by_oracle, mut by_server) = (Vec::new(), Vec::new());
+    for query in queries {
+        let request = asking(query);
+        let text = server.text(&request)?;
+        let (query, budget) = checked(query)?;
+        let started = Instant::now();
+        let answer = oracle(documents, &query, budget);
+        by_oracle.push(millis(started.elapsed()));
+        let same = answer.compact().is_ok_and(|bytes| bytes == text.as_bytes());
+        if !same {
+            let query = query.raw();
+            let message = format!("server and oracle differ about `{query}`");
+            return Err(io::Error::other(message));
+        }
+        drop(answer);
+        by_server.push(mean(&server.ask(&vec![request; REPEATED], 1)?));
+    }
+    figures.faster.push(mean(&by_oracle) / mean(&by_server));
+    figures.oracle.push(mean(&by_oracle));
+    figures.server.push(mean(&by_server));
+    Ok(())
+}
+
+fn report(findings: &mut Findings, figures: &Figures) {
+    findings.at_most(SLOWEST.0, SLOWEST.1, "ms", Ok(&figures.slowest));
+    findings.at_least(FASTER.0, FASTER.1, "×", Ok(&figures.faster));
+    let mut note = |what: &str, all: &[f64]| findings.note(format!("server, {what}"), "ms", all);
+    note("one call at a time: p50", &figures.half);
+    note("one call at a time: p99", &figures.slowest);
+    note("four calls at once: p50", &figures.pipelined_half);
+    note("four calls at once: p99", &figures.pipelined);
+    note("--no-watch: p50", &figures.looking_half);
+    note("--no-watch: p99", &figures.looking);
+    note("mean of what the oracle answers too", &figures.server);
+    note("the oracle in memory, mean of the same", &figures.oracle);
+}
