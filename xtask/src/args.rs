@@ -14,6 +14,7 @@ Examples:
   cargo xtask test --from docs         this step and all after it
   cargo xtask codegen                  write what is generated from the registries and constants
   cargo xtask bench --quick            speed against the bare baselines, short rounds
+  cargo xtask bench --corpus DIR       the bars on context caches too, on a tree of Markdown
   cargo xtask eval --cranfield DIR --corpus DIR --write
                                        measure retrieval, write docs/retrieval.md
   cargo xtask fuzz 600 --target core   ten minutes on one fuzz target
