@@ -130,5 +130,6 @@ fn spread_over(sources: &Path, many: usize) -> io::Result<Vec<PathBuf>> {
     }
     all.sort();
     let step = (all.len() / many).max(1);
-    Ok(all.into_iter().step_by(step).take(many).collect())
+    let spread: Vec<_> = all.into_iter().step_by(step).collect();
+    Ok(spread.into_iter().cycle().take(many).collect())
 }

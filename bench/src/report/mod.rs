@@ -156,7 +156,7 @@ fn verdict(bar: &Bar) -> [String; 5] {
 fn digits(size: f64) -> usize {
     match size {
         size if size < 10.0 => 2,
-        size if size < 100.0 => 1,
+        size if size <= 100.0 => 1,
         _ => 0,
     }
 }

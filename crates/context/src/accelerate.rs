@@ -1,14 +1,16 @@
 //! Making indexes of documents as they pass by, into files of the cache or into memory.
 
+use crate::cache::Cache;
 use crate::check::Visitor;
 use crate::codec::Broken;
-use crate::digest::Digest;
+use crate::digest::{Digest, Digester};
 use crate::document::Document;
 use crate::failure::Failure;
 use crate::index::{self, DocumentIndex, Facts};
-use crate::inverted::{About, Kind, Renumber, Shard, Terms, Unwritten, Writer};
+use crate::inverted::{About, Kind, Renumber, Shard, Terms, Touched, Unwritten, Writer};
 use crate::passage_index::{self, Numbering, PassageGatherer, PassageIndex};
 use crate::passages;
+use crate::words::each_word;
 use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -105,12 +107,40 @@ fn by_table(table: &[Option<u32>]) -> impl Fn(u64) -> Option<u32> + '_ {
     move |key| table.get(usize::try_from(key).ok()?).copied().flatten()
 }
 
+/// The words of the documents that are not kept, where the kept ones keep their numbers and the
+/// others are few: the lists of all other words stay as they are.
+pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<Touched> {
+    let mut words = Touched::default();
+    let mut buffer = Vec::new();
+    let mut left = MOST_TOUCHED;
+    for (number, new) in (0..).zip(renumbered) {
+        match new {
+            Some(new) if *new == number => {}
+            Some(_) => return None,
+            None => {
+                left = left.checked_sub(1)?;
+                let document = cache.read_linked(number, &mut buffer)?;
+                each_word(&document.content, |word| {
+                    if !words.contains(word.as_bytes()) {
+                        words.insert(word.as_bytes().to_vec());
+                    }
+                });
+            }
+        }
+    }
+    Some(words)
+}
+
+/// With more documents than this, looking at every list is no slower.
+const MOST_TOUCHED: u32 = 256;
+
 /// Writes the index of documents.
 pub(crate) fn write_words(
     out: impl Write,
     of: Of,
     gathered: Vec<WordGatherer>,
     kept: Option<Kept<'_, DocumentIndex>>,
+    touched: Option<&Touched>,
 ) -> Result<(), Unwritten> {
     let mut facts = vec![Facts::default(); of.documents];
     let mut sources: Vec<(Box<dyn Terms + '_>, Renumber<'_>)> = Vec::new();
@@ -127,10 +157,10 @@ pub(crate) fn write_words(
                 facts[*number as usize] = one;
             }
         }
-        let stream = index.terms().stream()?;
+        let stream = index.terms().stream(touched)?;
         sources.push((Box::new(stream), Box::new(by_table(renumbered))));
     }
-    let mut writer = Writer::new(out, of.cache_version);
+    let mut writer = Writer::new(out, of.cache_version, None);
     writer.merge(&mut sources)?;
     writer.finish(&About {
         kind: Kind::Documents,
@@ -174,10 +204,11 @@ pub(crate) fn write_passages(
     }
     if let Some(Kept { index, renumbered }) = &kept {
         table = index.numbering().renumbered(renumbered, &numbering);
-        let stream = index.terms().stream()?;
+        let stream = index.terms().stream(None)?;
         sources.push((Box::new(stream), Box::new(by_table(&table))));
     }
-    let mut writer = Writer::new(out, of.cache_version);
+    // Answers name the digest of this index.
+    let mut writer = Writer::new(out, of.cache_version, Some(Digester::default()));
     writer.merge(&mut sources)?;
     writer.finish(&About {
         kind: Kind::Passages,
@@ -208,7 +239,7 @@ pub(crate) fn words_in_memory(
     of: Of,
     gathered: Vec<WordGatherer>,
 ) -> Result<DocumentIndex, Failure> {
-    let file = in_memory(|out| write_words(out, of, gathered, None))?;
+    let file = in_memory(|out| write_words(out, of, gathered, None, None))?;
     DocumentIndex::open(file, of.cache_version).map_err(unreadable)
 }
 

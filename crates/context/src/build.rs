@@ -1,6 +1,8 @@
 //! Building a cache from sources: whole, or reading only what changed since the last build.
 
-use crate::accelerate::{Gatherer, INDEX_FILE, Kept, Of, unwritten, write_passages, write_words};
+use crate::accelerate::{
+    Gatherer, INDEX_FILE, Kept, Of, touched, unwritten, write_passages, write_words,
+};
 use crate::cache::{Cache, Known};
 use crate::check::{self, Now};
 use crate::digest::Digest;
@@ -12,11 +14,11 @@ use crate::manifest::{INDEX, Listed, MANIFEST, Manifest};
 use crate::origins::{self, ORIGINS_FILE, Origin};
 use crate::parallel;
 use crate::passage_index::PASSAGES_FILE;
-use crate::placing::{Before, Placed, Placing, name_finally, take_over};
-use crate::proof::{Mark, PROOF_FILE, Proof};
-use crate::signature::{SETTLING, Signature};
+use crate::placing::{Before, Moves, Placed, Placing, link_all, name_finally, take_over};
+use crate::proof::{Mark, Names, PROOF_FILE, Proof};
+use crate::signature::{SETTLING, SETTLING_TRIES, Signature};
 use crate::sources::{Source, Sources, Wanted};
-use crate::target::{Draft, Target, replace_file};
+use crate::target::{Draft, Replaced, Target, replace_file};
 use candor_fault::Timestamp;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -69,6 +71,35 @@ pub struct Built {
     pub read: u64,
 }
 
+/// What was written into a draft.
+struct Made {
+    placed: Vec<Placed>,
+    moves: Moves,
+    manifest: Manifest,
+}
+
+/// Why a draft is not whole.
+enum Unmade {
+    /// The index that is updated is broken.
+    Index,
+    Failed(Failure),
+}
+
+impl From<Failure> for Unmade {
+    fn from(failure: Failure) -> Self {
+        Unmade::Failed(failure)
+    }
+}
+
+impl From<Unmade> for Failure {
+    fn from(unmade: Unmade) -> Self {
+        match unmade {
+            Unmade::Index => unwritten(Unwritten::Broken),
+            Unmade::Failed(failure) => failure,
+        }
+    }
+}
+
 impl Build<'_> {
     /// Builds the whole cache.
     pub fn run(&self) -> Result<Built, Failure> {
@@ -85,12 +116,22 @@ impl Build<'_> {
         let cache = Cache::open(found, Known::Sealed, self.now)?;
         target.check(true)?;
         let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();
+        let sealed = (!cache.by_hashing()).then(|| cache.proof().clone());
         let mut before = Before::new(cache, origins);
         if self.with_passages(Some(&before)) && before.passages.is_none() {
             // Every document has to be looked at for its passages.
             before.forget_origins();
         }
-        self.write(&target, Some(before), true)
+        let built = self.write(&target, Some(before), true);
+        if built.is_err()
+            && let Some(old) = sealed
+        {
+            // Links that were made to its documents have changed their times: it is signed again.
+            let cache = self.location.find(self.cache)?;
+            let before = |number: usize| Some(old.documents.get(number)?.signature);
+            let _ = self.prove_in_place(&cache, &old.names, old.cache_version, before);
+        }
+        built
     }
 
     fn write(
@@ -100,71 +141,106 @@ impl Build<'_> {
         force: bool,
     ) -> Result<Built, Failure> {
         let sources = Sources::open(self.location, self.sources)?;
-        let list = sources.list(self.wanted)?;
-        let draft = target.draft(self.random)?;
-        self.progress.begin("documents", list.len() as u64);
-        let placing = Placing {
-            sources: &sources,
-            list: &list,
-            into: &draft.documents,
-            before: before.as_ref(),
-            passages: self.with_passages(before.as_ref()),
-            now: self.now,
-            step: &|| self.progress.step(),
+        let draft = match &before {
+            Some(_) => target.draft_of_update(self.random)?,
+            None => target.draft(self.random)?,
         };
-        let (mut placed, gathered) = placing.run()?;
-        name_finally(&draft.documents, &mut placed)?;
-        let manifest = lists(&list, &placed);
-        let (listed, indexed) = parallel::both(
-            || self.list(&draft, &manifest, &list, &placed, before.as_ref()),
-            || self.accelerate(&draft, &manifest, gathered, &placed, before.as_ref()),
-        );
-        listed?;
-        match indexed {
+        let made = std::thread::scope(|scope| {
+            if let Some(before) = before.as_ref().filter(|_| !draft.filled) {
+                let into = &draft.documents;
+                scope.spawn(move || link_all(before, into));
+            }
+            self.make(&draft, &sources, before.as_ref())
+        });
+        let made = match made {
             // An index that is there breaks off: nothing is taken over.
-            Err(Unwritten::Broken) if before.is_some() => {
+            Err(Unmade::Index) if before.is_some() => {
                 let passages = self.with_passages(before.as_ref());
                 drop((before, draft));
                 return Build { passages, ..*self }.write(target, None, force);
             }
-            indexed => indexed.map_err(unwritten)?,
+            made => made?,
+        };
+        if let Some(before) = &before {
+            take_over(before, &draft.documents, &made.placed)?;
         }
+        made.moves.run(&draft.documents)?;
+        let Made {
+            manifest, placed, ..
+        } = made;
         match before {
-            // Documents are shared with the cache that is replaced: only when that is gone do their
-            // signatures stay.
             Some(before) => {
                 let old = before.cache.into_proof();
-                let folder = draft.publish(force)?;
-                self.prove_published(&folder, &manifest, &placed, &old)?;
+                let folder = draft.publish(force, Replaced::Spared)?;
+                let before = |number: usize| {
+                    let old = old.documents.get(placed[number].shared()? as usize)?;
+                    Some(old.signature)
+                };
+                let (names, version) = (names_of(&manifest), manifest.cache_version);
+                self.prove_in_place(&folder, &names, version, before)?;
             }
             None => {
-                let sign = || sign(&draft.folder, &draft.documents, &manifest, self.now);
+                let (names, version) = (names_of(&manifest), manifest.cache_version);
+                let sign = || sign(&draft.folder, &draft.documents, &names, version, self.now);
                 if let Some(bytes) = prove(sign).and_then(|proof| proof.write()) {
                     draft.write(PROOF_FILE, &bytes)?;
                 }
-                draft.publish(force)?;
+                draft.publish(force, Replaced::Removed)?;
             }
         }
         let kept = placed.iter().filter(|one| one.kept.is_some()).count();
         Ok(Built {
             cache_version: manifest.cache_version,
-            document_count: list.len() as u64,
-            read: (list.len() - kept) as u64,
+            document_count: placed.len() as u64,
+            read: (placed.len() - kept) as u64,
         })
     }
 
-    /// Takes over what is kept, and writes the lists.
+    /// Writes everything into the draft that the cache that is replaced does not have.
+    fn make(
+        &self,
+        draft: &Draft<'_>,
+        sources: &Sources,
+        before: Option<&Before>,
+    ) -> Result<Made, Unmade> {
+        let list = sources.list(self.wanted, before.is_some())?;
+        self.progress.begin("documents", list.len() as u64);
+        let placing = Placing {
+            sources,
+            list: &list,
+            into: &draft.documents,
+            before,
+            passages: self.with_passages(before),
+            now: self.now,
+            step: &|| self.progress.step(),
+        };
+        let (mut placed, gathered) = placing.run()?;
+        let moves = name_finally(&mut placed);
+        let manifest = lists(&list, &placed);
+        let (listed, indexed) = parallel::both(
+            || self.list(draft, &manifest, &list, &placed),
+            || self.accelerate(draft, &manifest, gathered, &placed, before),
+        );
+        listed?;
+        match indexed {
+            Err(Unwritten::Broken) => return Err(Unmade::Index),
+            indexed => indexed.map_err(unwritten)?,
+        }
+        Ok(Made {
+            placed,
+            moves,
+            manifest,
+        })
+    }
+
+    /// Writes the lists.
     fn list(
         &self,
         draft: &Draft<'_>,
         manifest: &Manifest,
         list: &[Source],
         placed: &[Placed],
-        before: Option<&Before>,
     ) -> Result<(), Failure> {
-        if let Some(before) = before {
-            take_over(before, &draft.documents, placed)?;
-        }
         draft.write(MANIFEST, &manifest.manifest_bytes(self.created_at))?;
         draft.write(INDEX, &manifest.index_bytes())?;
         let origins = origins::write(manifest.cache_version, &of_sources(list, placed));
@@ -202,7 +278,10 @@ impl Build<'_> {
                 index: before.cache.index(),
                 renumbered,
             });
-            write_words(create(INDEX_FILE)?, of, words, from)
+            {
+                let touched = before.and_then(|before| touched(&before.cache, renumbered));
+                write_words(create(INDEX_FILE)?, of, words, from, touched.as_ref())
+            }
         };
         if !self.with_passages(before) {
             write_words()?;
@@ -220,28 +299,25 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Puts the proof into a cache that is already in its place, if the documents that were taken
-    /// over are still the ones that were proved.
-    fn prove_published(
+    /// Puts the proof into a cache that is already in its place, unless one of the documents that it
+    /// shares with an earlier one is not what was proved there.
+    fn prove_in_place(
         &self,
         cache: &Folder,
-        manifest: &Manifest,
-        placed: &[Placed],
-        old: &Proof,
+        names: &Names,
+        cache_version: Digest,
+        before: impl Fn(usize) -> Option<Signature>,
     ) -> Result<(), Failure> {
         let documents = check::documents(cache)
             .map_err(|_| Failure::Bug("a cache just built has no documents"))?;
-        let Some(proof) = prove(|| sign(cache, &documents, manifest, self.now)) else {
+        let Some(proof) = prove(|| sign(cache, &documents, names, cache_version, self.now)) else {
             return Ok(());
         };
-        let same = |(one, mark): (&Placed, &Mark)| match one.shared() {
-            Some(kept) => {
-                let before = &old.documents[kept as usize].signature;
-                mark.signature.same_but_for_links(before)
-            }
+        let same = |(number, mark): (usize, &Mark)| match before(number) {
+            Some(before) => mark.signature.same_but_for_links(&before),
             None => true,
         };
-        if !placed.iter().zip(&proof.documents).all(same) {
+        if !proof.documents.iter().enumerate().all(same) {
             return Ok(());
         }
         let Some(bytes) = proof.write() else {
@@ -256,15 +332,19 @@ impl Build<'_> {
     }
 }
 
+fn names_of(manifest: &Manifest) -> Names {
+    let names = manifest.documents.iter().map(|one| one.name.as_str());
+    names.collect()
+}
+
 /// The proof, once enough time has passed since the last change. Without it a cache is slower to
 /// open, and not wrong.
 fn prove(sign: impl Fn() -> Option<Proof>) -> Option<Proof> {
-    for _ in 0..8 {
-        // Something was written a moment ago, whatever it was.
-        std::thread::sleep(SETTLING);
+    for _ in 0..SETTLING_TRIES {
         if let Some(proof) = sign() {
             return Some(proof);
         }
+        std::thread::sleep(SETTLING);
     }
     None
 }
@@ -280,37 +360,37 @@ fn renumber(before: &Before, placed: &[Placed]) -> Vec<Option<u32>> {
     renumbered
 }
 
-/// The signatures of a cache that was just written; none where one is too fresh to prove anything.
-fn sign(cache: &Folder, documents: &Folder, manifest: &Manifest, now: Now<'_>) -> Option<Proof> {
+/// The signatures of a cache whose documents have these names; none where one is too fresh to prove
+/// anything.
+fn sign(
+    cache: &Folder,
+    documents: &Folder,
+    names: &Names,
+    cache_version: Digest,
+    now: Now<'_>,
+) -> Option<Proof> {
     let at = now();
     let settled = |signature: &Signature| signature.settled(at);
-    let manifest_file = cache.signature(MANIFEST).ok().filter(settled)?;
+    let manifest = cache.signature(MANIFEST).ok().filter(settled)?;
     let index = cache.signature(INDEX).ok().filter(settled)?;
     let folder = documents.own_signature().ok().filter(settled)?;
-    let count = manifest.documents.len();
-    let parts = parallel::over(count, Vec::new, |marks: &mut Vec<_>, number| {
-        let signature = documents.signature(&manifest.documents[number].name);
+    let parts = parallel::over(names.len(), Vec::new, |marks: &mut Vec<_>, number| {
+        let signature = documents.signature(names.get(number));
         marks.push((number, signature.ok().filter(settled)));
     });
     let mut marks = parts.concat();
     marks.sort_unstable_by_key(|(number, _)| *number);
     let settled = true;
-    let marks: Option<Vec<_>> = marks
-        .into_iter()
-        .map(|(_, signature)| signature.map(|signature| Mark { signature, settled }))
-        .collect();
-    let marks = marks?;
+    let mark = |(_, signature): (usize, Option<Signature>)| {
+        signature.map(|signature| Mark { signature, settled })
+    };
     Some(Proof {
-        cache_version: manifest.cache_version,
-        manifest: Some(manifest_file),
+        cache_version,
+        manifest: Some(manifest),
         index: Some(index),
         folder: Some(folder),
-        names: manifest
-            .documents
-            .iter()
-            .map(|one| one.name.as_str())
-            .collect(),
-        documents: marks,
+        names: names.clone(),
+        documents: marks.into_iter().map(mark).collect::<Option<_>>()?,
     })
 }
 

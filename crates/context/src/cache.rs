@@ -331,6 +331,15 @@ impl Cache {
         PassageIndex::open(file, self.version(), self.proof.documents.len()).ok()
     }
 
+    /// A document, if it is still the one that was proved, though links to it may be made meanwhile.
+    pub(crate) fn read_linked(&self, number: u32, buffer: &mut Vec<u8>) -> Option<Document> {
+        let mark = self.proof.documents.get(number as usize)?;
+        let name = self.proof.names.get(number as usize);
+        let signature = read_into(&self.documents, name, MAX_DOCUMENT_FILE, buffer).ok()?;
+        let same = signature.same_but_for_links(&mark.signature);
+        document::read(buffer).ok().filter(|_| same)
+    }
+
     /// A document, if it is still the one that was proved.
     pub(crate) fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, Setback> {
         let number = number as usize;

@@ -4,7 +4,7 @@
 use crate::faults;
 use crate::problem::Wrong;
 use crate::signature::Signature;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::OsString;
 use std::fs::File;
@@ -55,9 +55,30 @@ impl Folder {
         }
     }
 
+    /// The directory of this name in it, opened for reading.
+    pub(crate) fn readable(&self, name: impl AsRef<Path>) -> Result<Folder, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        self.resolve(name.as_ref(), flags).map(Folder)
+    }
+
+    /// Every name in a directory that was opened for reading, with what it is, in no order.
+    pub(crate) fn names(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
+        let mut room = Vec::with_capacity(32 * 1024);
+        let mut entries = RawDir::new(&self.0, room.spare_capacity_mut());
+        let mut names = Vec::new();
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") {
+                names.push((OsString::from_vec(name.to_vec()), entry.file_type()));
+            }
+        }
+        Ok(names)
+    }
+
     /// What the system says about a name, a link not followed.
-    pub(crate) fn stat(&self, name: &str) -> Result<Stat, Errno> {
-        rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)
+    pub(crate) fn stat(&self, name: impl AsRef<Path>) -> Result<Stat, Errno> {
+        rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// The signature of what has this name.
@@ -77,19 +98,32 @@ impl Folder {
 
     /// Every name in the directory, sorted by bytes, with what it is.
     pub(crate) fn list(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let handle = self.resolve(Path::new("."), flags)?;
-        let mut names = Vec::new();
-        for entry in Dir::new(handle)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push((OsString::from_vec(name.to_vec()), entry.file_type()));
-            }
-        }
+        let mut names = self.entries(|entry| (name(entry), entry.file_type()))?;
         names.sort_by(|one, other| one.0.cmp(&other.0));
         Ok(names)
     }
+
+    /// Every name in the directory with the inode that it stands for, in no order.
+    pub(crate) fn inodes(&self) -> Result<Vec<(OsString, u64)>, Errno> {
+        self.entries(|entry| (name(entry), entry.ino()))
+    }
+
+    fn entries<T>(&self, take: impl Fn(&DirEntry) -> T) -> Result<Vec<T>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let handle = self.resolve(Path::new("."), flags)?;
+        let mut taken = Vec::new();
+        for entry in Dir::new(handle)? {
+            let entry = entry?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                taken.push(take(&entry));
+            }
+        }
+        Ok(taken)
+    }
+}
+
+fn name(entry: &DirEntry) -> OsString {
+    OsString::from_vec(entry.file_name().to_bytes().to_vec())
 }
 
 /// What a name stands for.

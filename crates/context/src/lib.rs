@@ -36,6 +36,7 @@ mod signature;
 mod sources;
 mod status;
 mod target;
+mod walk;
 mod watch;
 mod words;
 

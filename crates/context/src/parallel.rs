@@ -38,6 +38,16 @@ pub(crate) fn over<V: Send>(
         }
     };
     let workers = cores().min(count.div_ceil(4 * STEP)).max(1);
+    spread(workers, run)
+}
+
+/// Calls `run` once for every core, at the same time.
+pub(crate) fn each<V: Send>(run: impl Fn() -> V + Sync) -> Vec<V> {
+    spread(cores(), run)
+}
+
+fn spread<V: Send>(workers: usize, run: impl Fn() -> V + Sync) -> Vec<V> {
+    let run = &run;
     thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
         // Where no further thread can be had, this one does the rest.

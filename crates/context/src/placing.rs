@@ -15,9 +15,12 @@ use crate::passage_index::{PASSAGES_FILE, PassageIndex};
 use crate::signature::Signature;
 use crate::sources::{Source, Sources, unreadable};
 use crate::target::write_new;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +32,7 @@ pub(crate) struct Before {
     pub(crate) with_passages: bool,
     pub(crate) passages: Option<PassageIndex>,
     /// Documents whose source has this path.
-    origins: BTreeMap<String, (u32, Digest, Signature)>,
+    origins: HashMap<String, (u32, Digest, Signature), FixedState>,
 }
 
 impl Before {
@@ -55,9 +58,9 @@ impl Before {
     }
 
     /// The document of an unchanged source.
-    fn find(&self, path: &str, sources: &Sources) -> Option<(u32, Digest, Signature)> {
-        let known = self.origins.get(path).copied()?;
-        (sources.folder.signature(path) == Ok(known.2)).then_some(known)
+    fn find(&self, source: &Source) -> Option<(u32, Digest, Signature)> {
+        let known = self.origins.get(&source.path).copied()?;
+        (source.signature == Some(known.2)).then_some(known)
     }
 }
 
@@ -146,9 +149,7 @@ impl Placing<'_> {
 
     fn place(&self, worker: &mut Worker, number: usize, taken: &Taken) -> Result<Placed, Failure> {
         let source = &self.list[number];
-        let found = self
-            .before
-            .and_then(|before| before.find(&source.path, self.sources));
+        let found = self.before.and_then(|before| before.find(source));
         if let Some((old, version, origin)) = found {
             return Ok(Placed {
                 version,
@@ -166,7 +167,11 @@ impl Placing<'_> {
         let version = Digest::of(content.as_bytes());
         worker.file.clear();
         document::write(&mut worker.file, &source.id, version, &source.path, content);
-        let name = name_for_now(version, number, taken);
+        let name = match self.before {
+            // Plain names may belong to documents that are taken over.
+            Some(_) => aside(number),
+            None => name_for_now(version, number, taken),
+        };
         write_new(self.into, &name, &worker.file).map_err(|error| Failure::System {
             doing: format!("write the document of `{}`", shown(&source.path)),
             error,
@@ -208,10 +213,18 @@ fn name_for_now(version: Digest, number: usize, taken: &Taken) -> String {
     }
 }
 
+/// What a written document is called before its final name is free.
+fn aside(number: usize) -> String {
+    format!("~{number}")
+}
+
+/// Written documents that have another name for now: that one, one aside, and the final one.
+pub(crate) struct Moves(Vec<(String, String, String)>);
+
 /// Gives every document its final name: the first of several with equal beginnings, in the order of
 /// ids, has the plain one.
-pub(crate) fn name_finally(documents: &Folder, placed: &mut [Placed]) -> Result<(), Failure> {
-    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+pub(crate) fn name_finally(placed: &mut [Placed]) -> Moves {
+    let mut seen: HashMap<String, u32, FixedState> = HashMap::default();
     let mut moves = Vec::new();
     for (number, one) in placed.iter_mut().enumerate() {
         let short = one.version.short();
@@ -223,32 +236,70 @@ pub(crate) fn name_finally(documents: &Folder, placed: &mut [Placed]) -> Result<
         };
         let for_now = std::mem::replace(&mut one.name, name.clone());
         if one.kept.is_none() && name != for_now {
-            moves.push((for_now, format!("~{number}"), name));
+            moves.push((for_now, aside(number), name));
         }
     }
-    let rename = |from: &str, to: &str| {
-        let renamed = rustix::fs::renameat(documents, from, documents, to);
-        renamed.map_err(Failure::system("rename a document"))
-    };
-    // Names may be taken by one another: all of them step aside first.
-    for (from, aside, _) in &moves {
-        rename(from, aside)?;
-    }
-    for (_, aside, to) in &moves {
-        rename(aside, to)?;
-    }
-    Ok(())
+    Moves(moves)
 }
 
-/// Takes over the files of the documents that are kept.
+impl Moves {
+    /// Renames them. Names may be taken by one another: all of them step aside first.
+    pub(crate) fn run(&self, documents: &Folder) -> Result<(), Failure> {
+        let rename = |from: &str, to: &str| {
+            let renamed = rustix::fs::renameat(documents, from, documents, to);
+            renamed.map_err(Failure::system("rename a document"))
+        };
+        for (from, aside, _) in &self.0 {
+            if from != aside {
+                rename(from, aside)?;
+            }
+        }
+        for (_, aside, to) in &self.0 {
+            rename(aside, to)?;
+        }
+        Ok(())
+    }
+}
+
+/// Links every document of the cache that is replaced into the draft, under its old name: most of
+/// them stay, and which do not is not known yet. What cannot be linked is dealt with later.
+pub(crate) fn link_all(before: &Before, into: &Folder) {
+    let (proof, documents) = (before.cache.proof(), before.cache.documents());
+    for number in 0..proof.documents.len() {
+        let name = proof.names.get(number);
+        let _ = rustix::fs::linkat(documents, name, into, name, AtFlags::empty());
+    }
+}
+
+/// Makes the draft hold exactly the documents that are kept, under their final names, beside those
+/// that were written. Whether each is still the proved one is judged when the new cache is signed.
 pub(crate) fn take_over(before: &Before, into: &Folder, placed: &[Placed]) -> Result<(), Failure> {
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
-    // Whether a file was still the proved one is judged once more when the new cache is signed.
+    let inode = |old: u32| Some(proof.documents.get(old as usize)?.signature.inode());
+    let mut wanted: HashMap<&OsStr, (&Placed, u32), FixedState> = HashMap::default();
     for one in placed {
-        let Some(old) = one.kept.map(|old| old as usize) else {
-            continue;
-        };
-        let name = proof.names.get(old);
+        if let Some(old) = one.kept {
+            wanted.insert(OsStr::new(&one.name), (one, old));
+        }
+    }
+    let here = into.inodes().map_err(Failure::system("list the draft"))?;
+    for (name, found) in here {
+        match wanted.get(name.as_os_str()) {
+            Some((_, old)) if inode(*old) == Some(found) => {
+                wanted.remove(name.as_os_str());
+            }
+            _ if name.as_encoded_bytes().starts_with(b"~") => {}
+            _ => {
+                let removed = rustix::fs::unlinkat(into, &name, AtFlags::empty());
+                removed.map_err(Failure::system("tidy the draft"))?;
+            }
+        }
+    }
+    // In the order of ids, not of the table.
+    let missing = |one: &&Placed| wanted.contains_key(OsStr::new(&one.name));
+    for one in placed.iter().filter(missing) {
+        let Some(old) = one.kept else { continue };
+        let name = proof.names.get(old as usize);
         if rustix::fs::linkat(documents, name, into, &one.name, AtFlags::empty()).is_err() {
             copy(documents, name, into, one)?;
         }

@@ -52,6 +52,10 @@ impl Names {
         self.ends.push(self.text.len());
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     pub(crate) fn get(&self, number: usize) -> &str {
         let start = match number.checked_sub(1) {
             Some(before) => self.ends[before],

@@ -8,13 +8,10 @@ use crate::location::Location;
 use crate::manifest;
 use crate::passage_index::PASSAGES_FILE;
 use crate::proof::PROOF_FILE;
-use crate::signature::SETTLING;
+use crate::signature::{SETTLING, SETTLING_TRIES};
 use crate::target::replace_file;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-
-/// How often the times of files are looked at again until they are old enough.
-const TRIES: usize = 8;
 
 /// Checks the whole cache and writes what makes it fast; passages too where they are asked for, or
 /// were there.
@@ -40,7 +37,7 @@ pub fn seal(
     let (in_words, in_passages) = Gatherer::apart(gathered);
     replace_file(&folder, INDEX_FILE, |file| {
         let out = BufWriter::with_capacity(1 << 20, file);
-        write_words(out, of, in_words, None).map_err(unwritten)
+        write_words(out, of, in_words, None, None).map_err(unwritten)
     })?;
     if passages {
         replace_file(&folder, PASSAGES_FILE, |file| {
@@ -48,7 +45,7 @@ pub fn seal(
             write_passages(out, of, in_passages, None).map_err(unwritten)
         })?;
     }
-    for _ in 0..TRIES {
+    for _ in 0..SETTLING_TRIES {
         if let Some(bytes) = proof.write() {
             replace_file(&folder, PROOF_FILE, |file| {
                 file.write_all(&bytes).map_err(|error| Failure::System {

@@ -21,8 +21,11 @@ pub(crate) const SIGNATURE_BYTES: usize = 32;
 /// Two ticks of the slowest clock that Linux stamps files with (100 Hz), in nanoseconds.
 const TWO_TICKS: i64 = 20_000_000;
 
-/// How long to wait until what was just written is settled.
-pub(crate) const SETTLING: Duration = Duration::from_millis(21);
+/// How long to wait before looking again whether what was just written is settled.
+pub(crate) const SETTLING: Duration = Duration::from_millis(3);
+
+/// How often to look.
+pub(crate) const SETTLING_TRIES: usize = 60;
 
 impl Signature {
     pub(crate) fn of(stat: &Stat) -> Signature {
@@ -36,6 +39,10 @@ impl Signature {
 
     pub(crate) fn size(&self) -> u64 {
         self.size
+    }
+
+    pub(crate) fn inode(&self) -> u64 {
+        self.inode
     }
 
     /// Whether it is the same file with the same content, though names of it may have come and gone

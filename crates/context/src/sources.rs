@@ -1,18 +1,14 @@
 //! Finding sources: regular files below one directory, links not followed, in the order of their ids.
 
-use crate::MAX_DOCUMENTS;
-use crate::document::id_of;
 use crate::failure::{Failure, SourceFlaw, shown};
 use crate::folder::Folder;
 use crate::location::Location;
-use crate::parallel;
+use crate::signature::Signature;
+use crate::walk::Walk;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use ignore::{DirEntry, WalkBuilder, WalkState};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
 /// Which files are sources.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +43,7 @@ impl Wanted {
         })
     }
 
-    fn wants(&self, source: &str) -> bool {
+    pub(crate) fn wants(&self, source: &str) -> bool {
         let included = match &self.include {
             Some(include) => include.is_match(source),
             None => {
@@ -58,7 +54,11 @@ impl Wanted {
         included && !self.excludes(source)
     }
 
-    fn excludes(&self, source: &str) -> bool {
+    pub(crate) fn respects_gitignore(&self) -> bool {
+        self.respect_gitignore
+    }
+
+    pub(crate) fn excludes(&self, source: &str) -> bool {
         let exclude = self.exclude.as_ref();
         exclude.is_some_and(|exclude| exclude.is_match(source))
     }
@@ -94,6 +94,7 @@ pub(crate) struct Source {
     pub(crate) id: String,
     /// The path below the sources, case kept.
     pub(crate) path: String,
+    pub(crate) signature: Option<Signature>,
 }
 
 /// The directory that sources are in.
@@ -116,103 +117,14 @@ impl Sources {
         Ok(Sources { folder, shown })
     }
 
-    /// Every wanted file, in the order of ids.
-    pub(crate) fn list(&self, wanted: &Wanted) -> Result<Vec<Source>, Failure> {
-        // The walk goes by names; through the handle it begins at the directory that was found.
-        let root = PathBuf::from(format!(
-            "/proc/self/fd/{}/",
-            self.folder.as_fd().as_raw_fd()
-        ));
-        let found = Mutex::new(Found::default());
-        walk(&root, wanted).run(|| {
-            let mut own = Handing {
-                to: &found,
-                found: Found::default(),
-            };
-            let (root, wanted) = (&root, wanted);
-            Box::new(move |entry| {
-                own.found.take(self.look(root, wanted, entry));
-                match own.found.sources.len() > MAX_DOCUMENTS {
-                    true => WalkState::Quit,
-                    false => WalkState::Continue,
-                }
-            })
-        });
-        found
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .sorted()
-    }
-
-    /// What one entry of the walk is: a source, or nothing.
-    fn look(
-        &self,
-        root: &Path,
-        wanted: &Wanted,
-        entry: Result<DirEntry, ignore::Error>,
-    ) -> Result<Option<Source>, (PathBuf, Failure)> {
-        let entry = entry.map_err(|error| {
-            let at = path_of(&error).unwrap_or(root).to_owned();
-            (at, self.lost(root, error))
-        })?;
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-            return Ok(None);
-        }
-        let at = || entry.path().to_owned();
-        let inside = entry.path().strip_prefix(root);
-        let inside = inside.map_err(|_| (at(), Failure::Bug("a walk left its root")))?;
-        match inside.to_str() {
-            Some(path) if wanted.wants(path) => Ok(Some(Source {
-                id: id_of(path),
-                path: path.to_owned(),
-            })),
-            Some(_) => Ok(None),
-            None => check_name(inside, wanted)
-                .map(|()| None)
-                .map_err(|failure| (at(), failure)),
-        }
-    }
-
-    fn lost(&self, root: &Path, error: ignore::Error) -> Failure {
-        let path = path_of(&error).map(|path| match path.strip_prefix(root) {
-            Ok(inside) => inside.to_string_lossy().into_owned(),
-            Err(_) => self.shown.clone(),
-        });
-        let path = path.filter(|path| !path.is_empty());
-        let name = path.unwrap_or_else(|| self.shown.clone());
-        // Its words name the handle that the walk goes through; the kind is what a person needs.
-        let kind = error.io_error().map(io::Error::kind);
-        unreadable(&name, kind.unwrap_or(io::ErrorKind::InvalidInput).into())
-    }
-}
-
-/// What a walk has found.
-#[derive(Default)]
-struct Found {
-    sources: Vec<Source>,
-    failed: Option<(PathBuf, Failure)>,
-}
-
-impl Found {
-    fn take(&mut self, seen: Result<Option<Source>, (PathBuf, Failure)>) {
-        match seen {
-            Ok(source) => self.sources.extend(source),
-            // Of several failures the one with the smallest path is told, whoever met it.
-            Err(new) => match &self.failed {
-                Some(old) if old.0 <= new.0 => {}
-                _ => self.failed = Some(new),
-            },
-        }
-    }
-
-    fn sorted(self) -> Result<Vec<Source>, Failure> {
-        if let Some((_, failure)) = self.failed {
-            return Err(failure);
-        }
-        let mut found = self.sources;
-        if found.len() > MAX_DOCUMENTS {
-            return Err(Failure::Sources(SourceFlaw::Many));
-        }
+    /// Every wanted file, in the order of ids; with its signature where that is asked for.
+    pub(crate) fn list(&self, wanted: &Wanted, sign: bool) -> Result<Vec<Source>, Failure> {
+        let walk = Walk {
+            wanted,
+            sign,
+            shown: &self.shown,
+        };
+        let mut found = walk.run(&self.folder)?;
         found.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
         let twins = found.windows(2).find(|pair| pair[0].id == pair[1].id);
         match twins {
@@ -222,58 +134,6 @@ impl Found {
             ))),
             _ => Ok(found),
         }
-    }
-}
-
-/// What one worker of a walk has found; handed over when the worker ends.
-struct Handing<'a> {
-    to: &'a Mutex<Found>,
-    found: Found,
-}
-
-impl Drop for Handing<'_> {
-    fn drop(&mut self) {
-        let mut all = self.to.lock().unwrap_or_else(PoisonError::into_inner);
-        all.sources.append(&mut self.found.sources);
-        if let Some(failed) = self.found.failed.take() {
-            all.take(Err(failed));
-        }
-    }
-}
-
-/// A name that is not UTF-8 matters only where it would be a source.
-fn check_name(inside: &Path, wanted: &Wanted) -> Result<(), Failure> {
-    let shown = inside.to_string_lossy();
-    match wanted.wants(&shown) {
-        true => Err(Failure::Sources(SourceFlaw::Name(shown.into_owned()))),
-        false => Ok(()),
-    }
-}
-
-fn walk(root: &Path, wanted: &Wanted) -> ignore::WalkParallel {
-    let mut walk = WalkBuilder::new(root);
-    walk.standard_filters(false).follow_links(false);
-    if wanted.respect_gitignore {
-        walk.git_ignore(true).require_git(false).parents(false);
-    }
-    let (root, wanted) = (root.to_owned(), wanted.clone());
-    walk.filter_entry(move |entry: &DirEntry| {
-        // A directory that is excluded is not entered: `--exclude node_modules`.
-        let inside = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-        let directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-        !(directory && inside.to_str().is_some_and(|path| wanted.excludes(path)))
-    });
-    walk.threads(parallel::cores());
-    walk.build_parallel()
-}
-
-fn path_of(error: &ignore::Error) -> Option<&Path> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            path_of(err)
-        }
-        _ => None,
     }
 }
 

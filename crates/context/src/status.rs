@@ -42,7 +42,7 @@ pub fn status(
 ) -> Result<Status, Failure> {
     let cache = Cache::open(location.find(cache)?, Known::Sealed, now)?;
     let sources = Sources::open(location, sources)?;
-    let list = sources.list(wanted)?;
+    let list = sources.list(wanted, true)?;
     let known = known(&cache)?;
     let make = || (Vec::new(), None);
     let workers = parallel::over(list.len(), make, |(changed, failed), number| {
@@ -130,8 +130,7 @@ fn known(cache: &Cache) -> Result<BTreeMap<String, Remembered>, Failure> {
 fn differs(sources: &Sources, source: &Source, before: &Remembered) -> Result<bool, Failure> {
     let same_path = before.path.as_ref().is_none_or(|path| *path == source.path);
     let failed = |error: rustix::io::Errno| unreadable(&source.path, error.into());
-    let signature = sources.folder.signature(&source.path).map_err(failed)?;
-    if same_path && before.signature == Some(signature) {
+    if same_path && before.signature.is_some() && before.signature == source.signature {
         return Ok(false);
     }
     let file = sources.folder.open(&source.path).map_err(failed)?;

@@ -106,6 +106,38 @@ impl Target {
         Ok(foreign.map(|(name, _)| format!("{DOCUMENTS}/{}", name.to_string_lossy())))
     }
 
+    /// The draft of an update: what the last update has left, with most of its documents already in
+    /// place, or a new one.
+    pub(crate) fn draft_of_update(&self, random: u64) -> Result<Draft<'_>, Failure> {
+        match self.draft_from_spare(random) {
+            Some(draft) => Ok(draft),
+            None => self.draft(random),
+        }
+    }
+
+    fn draft_from_spare(&self, random: u64) -> Option<Draft<'_>> {
+        let spare = self.spare();
+        let lock = self.lock(&spare).ok()?;
+        let name = self.beside(&format!("tmp-{}-{random:016x}", std::process::id()));
+        let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
+        rustix::fs::renameat_with(parent, &spare, parent, &name, flags).ok()?;
+        let folder = parent.folder(&name).ok()?;
+        let documents = folder.folder(DOCUMENTS).ok()?;
+        Some(Draft {
+            target: self,
+            name: Some(name),
+            folder,
+            documents,
+            filled: true,
+            _lock: lock,
+        })
+    }
+
+    /// What an update calls the documents of the cache that it replaced.
+    fn spare(&self) -> OsString {
+        self.beside("spare")
+    }
+
     /// A new draft; what killed builds have left is removed.
     pub(crate) fn draft(&self, random: u64) -> Result<Draft<'_>, Failure> {
         self.sweep();
@@ -131,6 +163,7 @@ impl Target {
                 name: Some(name),
                 folder,
                 documents,
+                filled: false,
                 _lock: lock,
             });
         }
@@ -187,6 +220,22 @@ impl Target {
         }
     }
 
+    /// Makes a cache that was replaced the spare: its documents alone.
+    fn spare_of(&self, name: &OsStr) -> Result<(), Errno> {
+        let folder = self.parent.folder(name)?;
+        for (file, kind) in folder.list()? {
+            if kind != FileType::Directory {
+                rustix::fs::unlinkat(&folder, &file, AtFlags::empty())?;
+            }
+        }
+        let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
+        match rustix::fs::renameat_with(parent, name, parent, self.spare(), flags) {
+            Ok(()) => Ok(()),
+            // There is one already: another update was quicker.
+            Err(_) => self.remove(name),
+        }
+    }
+
     /// Removes a directory of the shape of a cache.
     fn remove(&self, name: &OsStr) -> Result<(), Errno> {
         let folder = self.parent.folder(name)?;
@@ -217,7 +266,19 @@ pub(crate) struct Draft<'t> {
     name: Option<OsString>,
     pub(crate) folder: Folder,
     pub(crate) documents: Folder,
+    /// Whether documents of an earlier cache are in it already.
+    pub(crate) filled: bool,
     _lock: OwnedFd,
+}
+
+/// What becomes of a cache that is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replaced {
+    /// It is removed.
+    Removed,
+    /// Its documents are kept beside the new one, which shares most of them: the next update begins
+    /// with them, and nothing has to be unlinked now.
+    Spared,
 }
 
 impl Draft<'_> {
@@ -235,7 +296,7 @@ impl Draft<'_> {
     }
 
     /// Makes everything durable and puts it into its place, whole.
-    pub(crate) fn publish(mut self, force: bool) -> Result<Folder, Failure> {
+    pub(crate) fn publish(mut self, force: bool, replaced: Replaced) -> Result<Folder, Failure> {
         let target = self.target;
         let failed = |error| target.system("write", error);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -273,11 +334,27 @@ impl Draft<'_> {
             Err(error) => return Err(failed(error)),
         }
         rustix::fs::fsync(open(&target.parent).map_err(failed)?).map_err(failed)?;
+        // The next build removes what cannot be removed now.
+        if replaced == Replaced::Removed {
+            let _ = target.remove(&target.spare());
+        }
         if let Some(old) = self.name.take() {
-            // The next build removes what cannot be removed now.
-            let _ = target.remove(&old);
+            let _ = match replaced {
+                Replaced::Removed => target.remove(&old),
+                Replaced::Spared => target.spare_of(&old),
+            };
         }
         self.folder.folder(".").map_err(failed)
+    }
+
+    /// Removes the documents that were written, which have no final names yet.
+    fn forget_written(&self) -> Result<(), Errno> {
+        for (name, _) in self.documents.list()? {
+            if name.as_encoded_bytes().starts_with(b"~") {
+                rustix::fs::unlinkat(&self.documents, &name, AtFlags::empty())?;
+            }
+        }
+        Ok(())
     }
 
     fn move_aside(&mut self, name: &OsStr) -> Result<(), Failure> {
@@ -295,9 +372,16 @@ impl Draft<'_> {
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        if let Some(name) = self.name.take() {
-            let _ = self.target.remove(&name);
-        }
+        let Some(name) = self.name.take() else {
+            return;
+        };
+        // Unlinking documents that a cache shares would change their times there.
+        let _ = match self.filled {
+            true => self
+                .forget_written()
+                .and_then(|()| self.target.spare_of(&name)),
+            false => self.target.remove(&name),
+        };
     }
 }
 

@@ -230,7 +230,9 @@ fn completions_are_printed() {
 /// The command that `serve` prints, as a person would copy it.
 fn printed_command(server: &mut Http) -> String {
     let process = server.process();
-    process.stderr_line("\"candor-playground\"", SOON).expect("a banner");
+    process
+        .stderr_line("\"candor-playground\"", SOON)
+        .expect("a banner");
     let banner = process.stderr();
     let start = banner.find("curl -s").expect("a command to try");
     let command = &banner[start..];

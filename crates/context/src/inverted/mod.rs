@@ -40,10 +40,18 @@ pub(crate) enum Kind {
     Passages = 2,
 }
 
+/// Terms whose lists change.
+pub(crate) type Touched = hashbrown::HashSet<Vec<u8>, foldhash::fast::FixedState>;
+
 /// Terms in the order of their bytes, each with its list: what can be merged into a new index.
 pub(crate) trait Terms {
     /// The term that is looked at; none after the last.
     fn term(&self) -> Option<&[u8]>;
+    /// The list of that term as it is written, and how many units it has, where all of them keep
+    /// their numbers.
+    fn written(&self) -> Option<(&[u8], u64)> {
+        None
+    }
     /// Visits the list of that term, keys ascending.
     fn visit(&mut self, visit: &mut dyn FnMut(u64, u32)) -> Result<(), Broken>;
     /// Goes to the next term.
@@ -58,6 +66,7 @@ struct Footer {
     maker: u32,
     units: u32,
     cache_version: Digest,
+    /// Of everything before the footer, where somebody is told; of nothing otherwise.
     body: Digest,
     /// Where dictionary, blocks, facts and footer begin, and how many terms there are.
     dictionary: u64,

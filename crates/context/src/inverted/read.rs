@@ -1,7 +1,7 @@
 //! Reading an index by offset. Nothing in the file is trusted: what does not fit makes it broken,
 //! never a panic and never more memory than the file has bytes.
 
-use super::{FOOTER, Footer, Kind, Terms, each_posting};
+use super::{FOOTER, Footer, Kind, Terms, Touched, each_posting};
 use crate::codec::{Broken, Reading, checked};
 use crate::digest::Digest;
 use std::fs::File;
@@ -30,6 +30,11 @@ struct Block {
 }
 
 /// One entry of the dictionary, its list not read yet.
+struct Entry<'b> {
+    units: u64,
+    list: List<'b>,
+}
+
 enum List<'b> {
     Inline(&'b [u8]),
     At { offset: u64, length: u64 },
@@ -127,25 +132,36 @@ impl Inverted {
     }
 
     fn list(&self, offset: u64, length: u64) -> Result<Vec<u8>, Broken> {
-        let end = offset
-            .checked_add(length)
-            .and_then(|end| end.checked_add(8));
-        let end = end.filter(|end| *end <= self.footer.dictionary);
-        let mut bytes = read_at(&self.file, offset, end.ok_or(Broken)?)?;
+        let mut bytes = read_at(&self.file, offset, self.list_end(offset, length)?)?;
         let body = checked(&bytes, self.seed, offset)?.len();
         bytes.truncate(body);
         Ok(bytes)
     }
 
+    /// Where a list and its checksum end.
+    fn list_end(&self, offset: u64, length: u64) -> Result<u64, Broken> {
+        let end = offset
+            .checked_add(length)
+            .and_then(|end| end.checked_add(8));
+        end.filter(|end| *end <= self.footer.dictionary)
+            .ok_or(Broken)
+    }
+
     /// All terms in order.
-    pub(crate) fn stream(&self) -> Result<Stream<'_>, Broken> {
+    ///
+    /// Where every unit that is taken over keeps its number, `touched` has all terms of those that
+    /// are not: the lists of the others are written as they are.
+    pub(crate) fn stream<'i>(&'i self, touched: Option<&'i Touched>) -> Result<Stream<'i>, Broken> {
         let mut stream = Stream {
+            touched,
+            units: 0,
             index: self,
             block: 0,
             bytes: Vec::new(),
             at: 0,
             term: None,
             list: Vec::new(),
+            window: Window::default(),
         };
         stream.advance()?;
         Ok(stream)
@@ -183,32 +199,31 @@ fn blocks(text: &[u8], length: u64) -> Result<Vec<Block>, Broken> {
 }
 
 /// Reads one entry: the term grows in `term`.
-fn entry<'b>(reading: &mut Reading<'b>, term: &mut Vec<u8>) -> Result<List<'b>, Broken> {
+fn entry<'b>(reading: &mut Reading<'b>, term: &mut Vec<u8>) -> Result<Entry<'b>, Broken> {
     let shared = usize::try_from(reading.varint()?).map_err(|_| Broken)?;
     if shared > term.len() {
         return Err(Broken);
     }
     term.truncate(shared);
     term.extend_from_slice(reading.bytes()?);
-    let _units = reading.varint()?;
+    let units = reading.varint()?;
     let head = reading.varint()?;
     let length = head >> 1;
-    match head & 1 {
-        1 => Ok(List::Inline(
-            reading.take(usize::try_from(length).map_err(|_| Broken)?)?,
-        )),
-        _ => Ok(List::At {
+    let list = match head & 1 {
+        1 => List::Inline(reading.take(usize::try_from(length).map_err(|_| Broken)?)?),
+        _ => List::At {
             offset: reading.varint()?,
             length,
-        }),
-    }
+        },
+    };
+    Ok(Entry { units, list })
 }
 
 fn find<'b>(block: &'b [u8], wanted: &[u8]) -> Result<Option<List<'b>>, Broken> {
     let mut reading = Reading(block);
     let mut term = Vec::new();
     while !reading.is_empty() {
-        let list = entry(&mut reading, &mut term)?;
+        let list = entry(&mut reading, &mut term)?.list;
         match term.as_slice().cmp(wanted) {
             std::cmp::Ordering::Less => {}
             std::cmp::Ordering::Equal => return Ok(Some(list)),
@@ -221,16 +236,57 @@ fn find<'b>(block: &'b [u8], wanted: &[u8]) -> Result<Option<List<'b>>, Broken> 
 /// All terms of an open index in order.
 pub(crate) struct Stream<'i> {
     index: &'i Inverted,
+    touched: Option<&'i Touched>,
+    units: u64,
     block: usize,
     bytes: Vec<u8>,
     at: usize,
     term: Option<Vec<u8>>,
     list: Vec<u8>,
+    window: Window,
+}
+
+/// How many bytes of posting lists are read at once when all of them are.
+const WINDOW: u64 = 1 << 20;
+
+/// A part of the posting lists: they are asked for in the order in which they are written.
+#[derive(Default)]
+struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    fn list(
+        &mut self,
+        index: &Inverted,
+        offset: u64,
+        length: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
+        let end = index.list_end(offset, length)?;
+        if offset < self.start || end > self.start + self.bytes.len() as u64 {
+            let to = end
+                .max(offset.saturating_add(WINDOW))
+                .min(index.footer.dictionary);
+            self.bytes = read_at(&index.file, offset, to)?;
+            self.start = offset;
+        }
+        let from = (offset - self.start) as usize;
+        let part = self.bytes.get(from..from + (end - offset) as usize);
+        out.extend_from_slice(checked(part.ok_or(Broken)?, index.seed, offset)?);
+        Ok(())
+    }
 }
 
 impl Terms for Stream<'_> {
     fn term(&self) -> Option<&[u8]> {
         self.term.as_deref()
+    }
+
+    fn written(&self) -> Option<(&[u8], u64)> {
+        let (touched, term) = (self.touched?, self.term.as_ref()?);
+        (!touched.contains(term)).then_some((&self.list, self.units))
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(u64, u32)) -> Result<(), Broken> {
@@ -251,13 +307,19 @@ impl Terms for Stream<'_> {
             term.clear();
         }
         let mut reading = Reading(&self.bytes[self.at..]);
-        let list = entry(&mut reading, &mut term)?;
+        let entry = entry(&mut reading, &mut term)?;
+        self.units = entry.units;
+        let mut at = None;
         self.list.clear();
-        match list {
+        match entry.list {
             List::Inline(list) => self.list.extend_from_slice(list),
-            List::At { offset, length } => self.list = self.index.list(offset, length)?,
+            List::At { offset, length } => at = Some((offset, length)),
         }
         self.at = self.bytes.len() - reading.0.len();
+        if let Some((offset, length)) = at {
+            self.window
+                .list(self.index, offset, length, &mut self.list)?;
+        }
         self.term = Some(term);
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 pub(crate) struct Writer<W> {
     out: W,
     written: u64,
-    digest: Digester,
+    digest: Option<Digester>,
     seed: u64,
     dictionary: Vec<u8>,
     blocks: Vec<u8>,
@@ -53,11 +53,11 @@ pub(crate) struct About<'a> {
 }
 
 impl<W: Write> Writer<W> {
-    pub(crate) fn new(out: W, cache_version: Digest) -> Writer<W> {
+    pub(crate) fn new(out: W, cache_version: Digest, digest: Option<Digester>) -> Writer<W> {
         Writer {
             out,
             written: 0,
-            digest: Digester::default(),
+            digest,
             seed: cache_version.seed(),
             dictionary: Vec::new(),
             blocks: Vec::new(),
@@ -69,7 +69,9 @@ impl<W: Write> Writer<W> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.digest.feed(bytes);
+        if let Some(digest) = &mut self.digest {
+            digest.feed(bytes);
+        }
         self.written += bytes.len() as u64;
         self.out.write_all(bytes)
     }
@@ -91,13 +93,20 @@ impl<W: Write> Writer<W> {
                 }
                 None => return Ok(()),
             }
+            let holds = |one: &(Box<dyn Terms + '_>, _)| one.0.term() == Some(&term);
+            let several = sources.iter().filter(|one| holds(one)).count();
+            if several == 1
+                && let Some((source, _)) = sources.iter_mut().find(|one| holds(one))
+                && let Some((list, units)) = source.written()
+            {
+                self.list.clear();
+                self.list.extend_from_slice(list);
+                self.term(&term, units)?;
+                source.advance()?;
+                continue;
+            }
             postings.clear();
-            let mut several = 0;
-            for (source, unit) in sources.iter_mut() {
-                if source.term() != Some(&term) {
-                    continue;
-                }
-                several += 1;
+            for (source, unit) in sources.iter_mut().filter(|one| one.0.term() == Some(&term)) {
                 source.visit(&mut |key, count| {
                     if let Some(unit) = unit(key) {
                         postings.push((unit, count));
@@ -110,19 +119,24 @@ impl<W: Write> Writer<W> {
                 postings.sort_by_key(|(unit, _)| *unit);
             }
             if !postings.is_empty() {
-                self.term(&term, &postings)?;
+                self.encode(&postings);
+                self.term(&term, postings.len() as u64)?;
             }
         }
     }
 
-    fn term(&mut self, term: &[u8], postings: &[(u32, u32)]) -> io::Result<()> {
-        let mut list = std::mem::take(&mut self.list);
-        list.clear();
+    fn encode(&mut self, postings: &[(u32, u32)]) {
+        self.list.clear();
         let mut next = 0;
         for &(unit, count) in postings {
-            put_posting(&mut list, unit - next, count);
+            put_posting(&mut self.list, unit - next, count);
             next = unit + 1;
         }
+    }
+
+    /// Writes a term with the list that is at hand.
+    fn term(&mut self, term: &[u8], units: u64) -> io::Result<()> {
+        let mut list = std::mem::take(&mut self.list);
         let first = self.dictionary.len() == self.block_start;
         let shared = match first {
             true => 0,
@@ -134,7 +148,7 @@ impl<W: Write> Writer<W> {
         }
         put_varint(&mut self.dictionary, shared as u64);
         put_bytes(&mut self.dictionary, &term[shared..]);
-        put_varint(&mut self.dictionary, postings.len() as u64);
+        put_varint(&mut self.dictionary, units);
         if list.len() <= INLINE {
             put_varint(&mut self.dictionary, (list.len() as u64) << 1 | 1);
             self.dictionary.extend_from_slice(&list);
@@ -162,8 +176,8 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes the rest; the digest is that of everything but the footer.
-    pub(crate) fn finish(mut self, about: &About<'_>) -> io::Result<Digest> {
+    /// Writes the rest.
+    pub(crate) fn finish(mut self, about: &About<'_>) -> io::Result<()> {
         self.close_block();
         let dictionary = self.written;
         let bytes = std::mem::take(&mut self.dictionary);
@@ -176,7 +190,7 @@ impl<W: Write> Writer<W> {
         let mut bytes = about.facts.to_vec();
         seal(&mut bytes, 0, self.seed, facts);
         self.put(&bytes)?;
-        let body = std::mem::take(&mut self.digest).finish();
+        let body = self.digest.take().unwrap_or_default().finish();
         let footer = Footer {
             kind: about.kind as u32,
             maker: about.maker,
@@ -192,8 +206,7 @@ impl<W: Write> Writer<W> {
         let mut bytes = Vec::new();
         footer.write(&mut bytes);
         self.out.write_all(&bytes)?;
-        self.out.flush()?;
-        Ok(body)
+        self.out.flush()
     }
 }
 
