@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What can be taken over from the cache that is there.
 pub(crate) struct Before {
@@ -98,56 +98,127 @@ pub(crate) struct Placing<'a> {
 struct Worker {
     gatherer: Gatherer,
     content: Vec<u8>,
-    file: Vec<u8>,
     placed: Vec<(usize, Placed)>,
-    failed: Option<(usize, Failure)>,
 }
 
-/// Names that are in use.
-type Taken = Mutex<BTreeSet<String>>;
+/// What all workers share.
+struct Shared<'a> {
+    /// Names that are in use.
+    taken: Mutex<BTreeSet<String>>,
+    /// Documents that wait to be written.
+    waiting: Mutex<Vec<File>>,
+    /// Held by the one worker that writes: the directory takes one new name at a time, and whoever
+    /// waited for it would do no other work.
+    writing: Mutex<()>,
+    into: &'a Folder,
+    /// The first failure.
+    failed: Mutex<Option<(usize, Failure)>>,
+    /// Work beyond the first failure is wasted; before it, an earlier one may still be found.
+    limit: AtomicUsize,
+}
+
+/// A document's file before it is written.
+struct File {
+    number: usize,
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// How many documents may wait to be written before a worker waits for its turn.
+const MOST_WAITING: usize = 64;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared<'_> {
+    fn fail(&self, number: usize, failure: Failure) {
+        self.limit.fetch_min(number, Ordering::Relaxed);
+        let mut failed = lock(&self.failed);
+        match failed.as_ref() {
+            Some((before, _)) if *before <= number => {}
+            _ => *failed = Some((number, failure)),
+        }
+    }
+
+    /// Hands a document over; writes what waits, unless another worker does.
+    fn hand_over(&self, file: File) {
+        let waiting = {
+            let mut waiting = lock(&self.waiting);
+            waiting.push(file);
+            waiting.len()
+        };
+        if waiting > MOST_WAITING {
+            let _turn = lock(&self.writing);
+            self.write_waiting();
+        } else if let Ok(_turn) = self.writing.try_lock() {
+            self.write_waiting();
+        }
+    }
+
+    fn write_waiting(&self) {
+        loop {
+            let files = std::mem::take(&mut *lock(&self.waiting));
+            if files.is_empty() {
+                return;
+            }
+            for file in files {
+                if let Err(error) = write_new(self.into, &file.name, &file.bytes) {
+                    let doing = format!("write the document {}", file.name);
+                    self.fail(file.number, Failure::System { doing, error });
+                }
+            }
+        }
+    }
+}
 
 impl Placing<'_> {
     /// Writes every document whose source is new or changed; the others are only found. In the order
     /// of ids, with what was gathered of the written ones.
     pub(crate) fn run(&self) -> Result<(Vec<Placed>, Vec<Gatherer>), Failure> {
-        // Work beyond the first failure is wasted; before it, an earlier one may still be found.
-        let limit = AtomicUsize::new(usize::MAX);
-        let taken = Taken::default();
+        let shared = Shared {
+            taken: Mutex::default(),
+            waiting: Mutex::default(),
+            writing: Mutex::default(),
+            into: self.into,
+            failed: Mutex::default(),
+            limit: AtomicUsize::new(usize::MAX),
+        };
         let make = || Worker {
             gatherer: Gatherer::new(self.passages),
             content: Vec::new(),
-            file: Vec::new(),
             placed: Vec::new(),
-            failed: None,
         };
         let workers = parallel::over(self.list.len(), make, |worker, number| {
-            if number >= limit.load(Ordering::Relaxed) {
+            if number >= shared.limit.load(Ordering::Relaxed) {
                 return;
             }
-            match self.place(worker, number, &taken) {
+            match self.place(worker, number, &shared) {
                 Ok(placed) => worker.placed.push((number, placed)),
-                Err(failure) => {
-                    limit.fetch_min(number, Ordering::Relaxed);
-                    worker.failed.get_or_insert((number, failure));
-                }
+                Err(failure) => shared.fail(number, failure),
             }
             (self.step)();
         });
-        let (mut placed, mut gathered, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        shared.write_waiting();
+        if let Some((_, failure)) = lock(&shared.failed).take() {
+            return Err(failure);
+        }
+        let (mut placed, mut gathered) = (Vec::new(), Vec::new());
         for worker in workers {
             placed.extend(worker.placed);
             gathered.push(worker.gatherer);
-            failed.extend(worker.failed);
-        }
-        if let Some((_, failure)) = failed.into_iter().min_by_key(|(number, _)| *number) {
-            return Err(failure);
         }
         placed.sort_unstable_by_key(|(number, _)| *number);
         let placed = placed.into_iter().map(|(_, placed)| placed).collect();
         Ok((placed, gathered))
     }
 
-    fn place(&self, worker: &mut Worker, number: usize, taken: &Taken) -> Result<Placed, Failure> {
+    fn place(
+        &self,
+        worker: &mut Worker,
+        number: usize,
+        shared: &Shared<'_>,
+    ) -> Result<Placed, Failure> {
         let source = &self.list[number];
         let found = self.before.and_then(|before| before.find(source));
         if let Some((old, version, origin)) = found {
@@ -165,17 +236,18 @@ impl Placing<'_> {
             Failure::Sources(SourceFlaw::Content(path, error.valid_up_to()))
         })?;
         let version = Digest::of(content.as_bytes());
-        worker.file.clear();
-        document::write(&mut worker.file, &source.id, version, &source.path, content);
         let name = match self.before {
             // Plain names may belong to documents that are taken over.
             Some(_) => aside(number),
-            None => name_for_now(version, number, taken),
+            None => name_for_now(version, number, &shared.taken),
         };
-        write_new(self.into, &name, &worker.file).map_err(|error| Failure::System {
-            doing: format!("write the document of `{}`", shown(&source.path)),
-            error,
-        })?;
+        let mut bytes = Vec::with_capacity(content.len() + content.len() / 16 + 256);
+        document::write(&mut bytes, &source.id, version, &source.path, content);
+        shared.hand_over(File {
+            number,
+            name: name.clone(),
+            bytes,
+        });
         worker.gatherer.add(number as u32, content);
         Ok(Placed {
             version,
@@ -204,10 +276,9 @@ impl Placing<'_> {
 }
 
 /// The name of the version, or another one for now where that is taken.
-fn name_for_now(version: Digest, number: usize, taken: &Taken) -> String {
+fn name_for_now(version: Digest, number: usize, taken: &Mutex<BTreeSet<String>>) -> String {
     let short = version.short();
-    let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-    match taken.insert(short.clone()) {
+    match lock(taken).insert(short.clone()) {
         true => format!("{short}.json"),
         false => format!("{short}~{number}.json"),
     }
