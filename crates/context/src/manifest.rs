@@ -295,11 +295,14 @@ impl ReadEntry {
     }
 }
 
+/// The most bytes of a name that a file system takes.
+const MAX_NAME: usize = 255;
+
 /// The name after `documents/`, if it is exactly one name.
 fn name_in_documents(file: &str) -> Option<&str> {
     let name = file.strip_prefix(DOCUMENTS)?.strip_prefix('/')?;
     let one = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
-    one.then_some(name)
+    (one && name.len() <= MAX_NAME).then_some(name)
 }
 
 /// The pairs of `index.json`.

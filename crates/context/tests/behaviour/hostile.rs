@@ -46,6 +46,22 @@ fn lists_and_documents_have_a_largest_size() {
 }
 
 #[test]
+fn a_name_that_no_file_can_have_is_told_in_part() {
+    let (long, file) = ("x".repeat(1 << 20), crate::ground::file_of(SOURCES[1].1));
+    let problems = tampered(|cache| {
+        for name in ["manifest.json", "index.json"] {
+            cache.replace(name, &file, &format!("documents/{long}"));
+        }
+    });
+    let shown = format!("documents/{}…", &long[..290]);
+    assert_eq!(
+        problems[0],
+        format!("manifest.json: `{shown}` is not a name in documents/")
+    );
+    assert_eq!(problems.len(), 3);
+}
+
+#[test]
 fn accelerators_that_claim_to_be_huge_are_passed_over() {
     let cache = Tampered::new();
     for name in ["accelerator.idx", "accelerator.sig"] {
