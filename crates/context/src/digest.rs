@@ -10,6 +10,9 @@ const PREFIX: &str = "sha256:";
 pub struct Digest([u8; 32]);
 
 impl Digest {
+    /// How many bytes the text form has.
+    pub(crate) const TEXT: usize = PREFIX.len() + 64;
+
     /// The digest of these bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(Sha256::digest(bytes).into())

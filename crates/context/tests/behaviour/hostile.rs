@@ -62,6 +62,19 @@ fn a_name_that_no_file_can_have_is_told_in_part() {
 }
 
 #[test]
+fn a_version_as_long_as_a_file_is_not_told() {
+    let cache = Tampered::new();
+    cache.edit("manifest.json", |all| {
+        all["cache_version"] = serde_json::json!("x".repeat(1 << 20));
+    });
+    let off = "manifest.json: cache_version does not match what is listed";
+    assert_eq!(cache.problems(), [off]);
+    assert_eq!(cache.inspected()["cache_version"], "");
+    assert_eq!(cache.inspected()["document_count"], 4);
+    assert_eq!(cache.verified()["cache_version"], "");
+}
+
+#[test]
 fn accelerators_that_claim_to_be_huge_are_passed_over() {
     let cache = Tampered::new();
     for name in ["accelerator.idx", "accelerator.sig"] {
