@@ -3,6 +3,7 @@
 use crate::ground::{Ground, refusal};
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::thread;
 
 fn ground() -> Ground {
     Ground::with(&[("a.md", "one")])
@@ -114,4 +115,38 @@ fn a_parent_that_is_missing_is_a_matter_of_the_system() {
         format!("io_error: cannot write to `{parent}`: No such file or directory (os error 2)")
     );
     assert_eq!(ground.names(), ["sources"]);
+}
+
+/// What several builds say that run at once, sorted. They draw the same random number.
+fn at_once(ground: &Ground, force: bool) -> Vec<String> {
+    let build = || refusal(ground.build_at("cache", force));
+    let mut told: Vec<_> = thread::scope(|scope| {
+        let builds: Vec<_> = (0..4).map(|_| scope.spawn(build)).collect();
+        builds.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    told.sort();
+    told
+}
+
+#[test]
+fn of_several_builds_at_once_one_makes_the_cache() {
+    let ground = ground();
+    let exists = format!("io_error: `{}` exists already", ground.cache().display());
+    for _ in 0..10 {
+        let told = at_once(&ground, false);
+        assert_eq!(told, ["done", &exists, &exists, &exists]);
+        assert_eq!(ground.names(), ["cache", "sources"]);
+        fs::remove_dir_all(ground.cache()).unwrap();
+    }
+}
+
+#[test]
+fn several_forced_builds_at_once_leave_one_whole_cache() {
+    let ground = ground();
+    for _ in 0..10 {
+        assert_eq!(at_once(&ground, true), ["done"; 4]);
+        assert!(!ground.reader().unwrap().by_hashing());
+    }
+    ground.build_at("cache", true).unwrap();
+    assert_eq!(ground.names(), ["cache", "sources"]);
 }
