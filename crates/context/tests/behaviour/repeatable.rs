@@ -16,11 +16,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn two_builds_of_equal_sources_are_equal(sources in corpora::sources(200)) {
-        let one = ground(&sources);
+    fn two_builds_of_equal_sources_are_equal(
+        sources in corpora::sources(200), passages in any::<bool>(),
+    ) {
+        let mut one = ground(&sources);
         // The other is written in another order: no order of the file system may show.
         let backwards: Vec<_> = sources.iter().rev().cloned().collect();
-        let other = ground(&backwards);
+        let mut other = ground(&backwards);
+        (one.passages, other.passages) = (passages, passages);
         prop_assert_eq!(one.build().unwrap(), other.build().unwrap());
         prop_assert_eq!(bytes_of(&one.cache()), bytes_of(&other.cache()));
     }

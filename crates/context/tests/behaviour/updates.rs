@@ -104,8 +104,10 @@ proptest! {
     fn rounds_of_updates_give_the_bytes_of_builds(
         sources in corpora::sources(30),
         rounds in proptest::collection::vec(proptest::collection::vec(edit(), 0..6), 1..5),
+        passages in any::<bool>(),
     ) {
-        let ground = Ground::new();
+        let mut ground = Ground::new();
+        ground.passages = passages;
         let mut model = Model::new();
         for (path, content) in sources {
             put(&ground, &mut model, path, content);
