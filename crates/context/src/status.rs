@@ -47,15 +47,14 @@ pub fn status(
     let make = || (Vec::new(), None);
     let workers = parallel::over(list.len(), make, |(changed, failed), number| {
         let source = &list[number];
-        match known.get(&source.id) {
-            Some(before) => match differs(&sources, source, before) {
+        if let Some(before) = known.get(&source.id) {
+            match differs(&sources, source, before) {
                 Ok(true) => changed.push(source.path.clone()),
                 Ok(false) => {}
                 Err(failure) => {
                     failed.get_or_insert((number, failure));
                 }
-            },
-            None => {}
+            }
         }
     });
     let mut changed = Vec::new();
