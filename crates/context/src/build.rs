@@ -118,8 +118,12 @@ impl Build<'_> {
         let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();
         let sealed = (!cache.by_hashing()).then(|| cache.proof().clone());
         let mut before = Before::new(cache, origins);
-        if self.with_passages(Some(&before)) && before.passages.is_none() {
-            // Every document has to be looked at for its passages.
+        // A document that was changed is right as long as what the format protects is the same, but
+        // it is not what a build would write.
+        let edited = before.cache.by_hashing();
+        // Without an index of them every document has to be looked at for its passages.
+        let unseen = self.with_passages(Some(&before)) && before.passages.is_none();
+        if edited || unseen {
             before.forget_origins();
         }
         let built = self.write(&target, Some(before), true);

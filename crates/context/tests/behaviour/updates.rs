@@ -170,3 +170,21 @@ fn an_update_needs_a_cache_that_is_right() {
     );
     assert_eq!(ground.names(), ["cache", "sources"]);
 }
+
+#[test]
+fn what_a_build_would_not_have_written_is_not_taken_over() {
+    let mut ground = Ground::with(&[("a.md", "one"), ("b.md", "two")]);
+    ground.build().unwrap();
+    let whole = bytes_of(&ground.cache());
+    ground.clock = crate::ground::real;
+    let file = ground.cache().join(crate::ground::file_of("one"));
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(
+        &file,
+        text.replace(r#""metadata":{}"#, r#""metadata":{"n":1}"#),
+    )
+    .unwrap();
+    assert!(ground.reader().is_ok(), "the format does not protect it");
+    assert_eq!(ground.update().unwrap().read, 2);
+    assert!(bytes_of(&ground.cache()) == whole);
+}
