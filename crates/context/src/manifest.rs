@@ -4,7 +4,7 @@
 use crate::digest::{Digest, Digester};
 use crate::folder::{Folder, signature_of};
 use crate::object::Object;
-use crate::problem::{Problem, Wrong};
+use crate::problem::{MAX_PROBLEMS, Problem, Wrong};
 use crate::signature::Signature;
 use crate::{MAX_DOCUMENTS, faults};
 use candor_fault::Timestamp;
@@ -203,8 +203,7 @@ struct ReadManifest {
     #[serde(rename = "created_at")]
     _created_at: String,
     document_count: u64,
-    #[serde(deserialize_with = "bounded")]
-    documents: Vec<ReadEntry>,
+    documents: Entries,
 }
 
 #[derive(Deserialize)]
@@ -214,29 +213,50 @@ struct ReadEntry {
     file: String,
 }
 
-/// A list that cannot grow without end.
-fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ReadEntry>, D::Error> {
-    deserializer.deserialize_seq(Entries {
-        most: MAX_DOCUMENTS,
-    })
+/// The documents of a manifest, each judged as it is read: of what is wrong, only that is kept.
+#[derive(Default)]
+struct Entries {
+    count: u64,
+    listed: Vec<Listed>,
+    wrong: Vec<Wrong>,
 }
 
-struct Entries {
+impl Entries {
+    fn push(&mut self, entry: ReadEntry) {
+        self.count += 1;
+        match entry.check(self.listed.last()) {
+            Ok(one) => self.listed.push(one),
+            Err(what) if self.wrong.len() < MAX_PROBLEMS => self.wrong.push(what),
+            Err(_) => {}
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(EntryList {
+            most: MAX_DOCUMENTS,
+        })
+    }
+}
+
+/// Reads the documents of a manifest: a list that cannot grow without end.
+struct EntryList {
     most: usize,
 }
 
-impl<'de> Visitor<'de> for Entries {
-    type Value = Vec<ReadEntry>;
+impl<'de> Visitor<'de> for EntryList {
+    type Value = Entries;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "at most {} documents", self.most)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut entries = Vec::new();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entries, A::Error> {
+        let mut entries = Entries::default();
         while let Some(Object(entry)) = list.next_element()? {
-            if entries.len() == self.most {
-                return Err(serde::de::Error::invalid_length(entries.len() + 1, &self));
+            if entries.count == self.most as u64 {
+                return Err(serde::de::Error::invalid_length(self.most + 1, &self));
             }
             entries.push(entry);
         }
@@ -251,22 +271,17 @@ impl ReadManifest {
             wrong(Wrong::Unsupported);
             return None;
         }
-        let listed = self.documents.len() as u64;
+        let Entries {
+            count: listed,
+            listed: documents,
+            wrong: of_entries,
+        } = self.documents;
         if self.document_count != listed {
             let said = self.document_count;
             wrong(Wrong::Count { said, listed });
         }
-        let mut documents: Vec<Listed> = Vec::with_capacity(self.documents.len());
-        let mut whole = true;
-        for entry in self.documents {
-            match entry.check(documents.last()) {
-                Ok(one) => documents.push(one),
-                Err(what) => {
-                    whole = false;
-                    wrong(what);
-                }
-            }
-        }
+        let whole = of_entries.is_empty();
+        of_entries.into_iter().for_each(&mut wrong);
         let manifest = Manifest::of(documents);
         if whole && Digest::parse(&self.cache_version) != Some(manifest.cache_version) {
             wrong(Wrong::CacheVersion);
@@ -345,7 +360,12 @@ impl<'de> Visitor<'de> for Pairs {
 impl ReadIndex {
     /// Both lists in the order of ids, side by side. The order of an object's members is no rule.
     fn compare(mut self, manifest: &Manifest, problems: &mut Vec<Problem>) {
-        let mut wrong = |what| problems.push(Problem::new(INDEX, what));
+        let mut wrong = |what| {
+            // There may be millions: memory is for what will be told.
+            if problems.len() < MAX_PROBLEMS {
+                problems.push(Problem::new(INDEX, what));
+            }
+        };
         self.0.sort();
         let mut pairs = self.0.into_iter().peekable();
         for one in &manifest.documents {
@@ -441,10 +461,11 @@ mod tests {
     fn a_list_cannot_grow_without_end() {
         let read = |text: &str| {
             let mut deserializer = serde_json::Deserializer::from_str(text);
-            (&mut deserializer).deserialize_seq(Entries { most: 2 })
+            (&mut deserializer).deserialize_seq(EntryList { most: 2 })
         };
         let entry = r#"{"id":"a","version":"b","file":"c"}"#;
-        assert_eq!(read(&format!("[{entry},{entry}]")).unwrap().len(), 2);
+        let entries = read(&format!("[{entry},{entry}]"));
+        assert_eq!(entries.unwrap_or_default().count, 2);
         assert!(read(&format!("[{entry},{entry},{entry}]")).is_err());
         let read = |text: &str| {
             let mut deserializer = serde_json::Deserializer::from_str(text);
