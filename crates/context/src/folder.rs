@@ -155,8 +155,12 @@ pub(crate) fn read_into(
         return Err(Wrong::Large);
     }
     bytes.clear();
-    // One byte more than the size: the end is seen without another call.
-    bytes.reserve(usize::try_from(before.size()).unwrap_or(0) + 1);
+    // One byte more than the size: the end is seen without another call. A size is somebody else's
+    // word: where there is no room for it, that is said and not died of.
+    let room = usize::try_from(before.size()).unwrap_or(usize::MAX);
+    bytes
+        .try_reserve_exact(room.saturating_add(1))
+        .map_err(|error| Wrong::Unreadable(error.to_string()))?;
     (&file)
         .take(limit + 1)
         .read_to_end(bytes)
