@@ -138,8 +138,9 @@ impl Common {
 
 /// What to do next, where the failure knows better than its code.
 fn hint(failure: &Failure) -> Option<String> {
-    use candor_context::{SourceFlaw, TargetFlaw};
+    use candor_context::{BudgetFlaw, SourceFlaw, TargetFlaw};
     let hint = match failure {
+        Failure::Budget(BudgetFlaw::Answer) => "give a smaller --budget, or a shorter --query",
         Failure::Target(TargetFlaw::Exists(_)) => {
             "give --force to replace it, or use `context update`"
         }
