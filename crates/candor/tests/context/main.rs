@@ -10,6 +10,7 @@ mod changes;
 mod commands;
 mod errors;
 mod few_files;
+mod hostile;
 mod killed;
 mod making;
 mod official;

@@ -305,6 +305,8 @@ pub(crate) fn within_memory(command: &Command, bytes: u64) -> Command {
     let script = format!("ulimit -v {} && exec \"$0\" \"$@\"", bytes / 1024);
     limited.args(["-c", &script]).arg(command.get_program());
     limited.args(command.get_args());
+    // The C library reserves room for each thread; how many there are is the machine's affair.
+    limited.env("MALLOC_ARENA_MAX", "1");
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => limited.env(name, value),
