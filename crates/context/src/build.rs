@@ -113,6 +113,9 @@ impl Build<'_> {
         // A cache that is not there is missing, wherever on the way to it that shows.
         let found = self.location.find(self.cache)?;
         let target = Target::find(self.location, self.cache)?;
+        // A killed update has left links to the documents; without them their times are others, so
+        // they go before anything is proved.
+        target.sweep();
         let cache = Cache::open(found, Known::Sealed, self.now)?;
         target.check(true)?;
         let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();

@@ -187,7 +187,7 @@ impl Target {
     }
 
     /// Removes the drafts of builds that live no more. What cannot be removed harms nobody.
-    fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         for (name, kind) in self.parent.list().unwrap_or_default() {
             if kind == FileType::Directory
                 && self.is_left(&name)

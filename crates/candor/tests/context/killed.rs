@@ -154,6 +154,26 @@ fn an_update_leaves_the_old_or_the_new() {
     replaced(3, UPDATE);
 }
 
+/// The draft of an update shares its documents with the cache.
+#[test]
+fn what_a_killed_update_has_left_does_not_keep_the_next_from_working() {
+    let workshop = Workshop::new(5);
+    workshop.run(BUILD);
+    let old = workshop.version();
+    let draft = workshop
+        .place
+        .path(".cache.tmp-1-0000000000000000/documents");
+    fs::create_dir_all(&draft).unwrap();
+    for entry in fs::read_dir(workshop.place.path("cache/documents")).unwrap() {
+        let entry = entry.unwrap();
+        fs::hard_link(entry.path(), draft.join(entry.file_name())).unwrap();
+    }
+    workshop.turn("new");
+    workshop.run(UPDATE);
+    assert_ne!(workshop.version(), old);
+    assert_eq!(workshop.left(), ["cache"]);
+}
+
 #[test]
 fn a_sealing_leaves_the_cache_as_it_was() {
     let mut workshop = Workshop::new(4);
