@@ -3,7 +3,6 @@
 use crate::accelerate::{
     Gatherer, INDEX_FILE, Kept, Of, touched, unwritten, write_passages, write_words,
 };
-use crate::cache::{Cache, Known};
 use crate::check::{self, Now};
 use crate::digest::Digest;
 use crate::failure::Failure;
@@ -16,6 +15,7 @@ use crate::parallel;
 use crate::passage_index::PASSAGES_FILE;
 use crate::placing::{Before, Moves, Placed, Placing, link_all, name_finally, take_over};
 use crate::proof::{Mark, Names, PROOF_FILE, Proof};
+use crate::reader;
 use crate::signature::{SETTLING, SETTLING_TRIES, Signature};
 use crate::sources::{Source, Sources, Wanted};
 use crate::target::{Draft, Replaced, Target, replace_file};
@@ -111,12 +111,12 @@ impl Build<'_> {
     /// Builds the cache anew, reading only the sources that changed.
     pub fn update(&self) -> Result<Built, Failure> {
         // A cache that is not there is missing, wherever on the way to it that shows.
-        let found = self.location.find(self.cache)?;
+        self.location.find(self.cache)?;
         let target = Target::find(self.location, self.cache)?;
         // A killed update has left links to the documents; without them their times are others, so
         // they go before anything is proved.
         target.sweep();
-        let cache = Cache::open(found, Known::Sealed, self.now)?;
+        let cache = reader::open(self.location, self.cache, self.now)?;
         target.check(true)?;
         let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();
         let sealed = (!cache.by_hashing()).then(|| cache.proof().clone());
@@ -136,7 +136,7 @@ impl Build<'_> {
             // Links that were made to its documents have changed their times: it is signed again.
             let cache = self.location.find(self.cache)?;
             let before = |number: usize| Some(old.documents.get(number)?.signature);
-            let _ = self.prove_in_place(&cache, &old.names, old.cache_version, before);
+            self.prove_in_place(&cache, &old.names, old.cache_version, before);
         }
         built
     }
@@ -184,7 +184,7 @@ impl Build<'_> {
                     Some(old.signature)
                 };
                 let (names, version) = (names_of(&manifest), manifest.cache_version);
-                self.prove_in_place(&folder, &names, version, before)?;
+                self.prove_in_place(&folder, &names, version, before);
             }
             None => {
                 let (names, version) = (names_of(&manifest), manifest.cache_version);
@@ -307,35 +307,35 @@ impl Build<'_> {
     }
 
     /// Puts the proof into a cache that is already in its place, unless one of the documents that it
-    /// shares with an earlier one is not what was proved there.
+    /// shares with an earlier one is not what was proved there. Another build may have replaced the
+    /// cache already, and without a proof it is slower and not wrong: nothing here is a failure.
     fn prove_in_place(
         &self,
         cache: &Folder,
         names: &Names,
         cache_version: Digest,
         before: impl Fn(usize) -> Option<Signature>,
-    ) -> Result<(), Failure> {
-        let documents = check::documents(cache)
-            .map_err(|_| Failure::Bug("a cache just built has no documents"))?;
+    ) {
+        let Ok(documents) = check::documents(cache) else {
+            return;
+        };
         let Some(proof) = prove(|| sign(cache, &documents, names, cache_version, self.now)) else {
-            return Ok(());
+            return;
         };
         let same = |(number, mark): (usize, &Mark)| match before(number) {
             Some(before) => mark.signature.same_but_for_links(&before),
             None => true,
         };
-        if !proof.documents.iter().enumerate().all(same) {
-            return Ok(());
+        if proof.documents.iter().enumerate().all(same)
+            && let Some(bytes) = proof.write()
+        {
+            let _ = replace_file(cache, PROOF_FILE, |file| {
+                file.write_all(&bytes).map_err(|error| Failure::System {
+                    doing: format!("write {PROOF_FILE}"),
+                    error,
+                })
+            });
         }
-        let Some(bytes) = proof.write() else {
-            return Ok(());
-        };
-        replace_file(cache, PROOF_FILE, |file| {
-            file.write_all(&bytes).map_err(|error| Failure::System {
-                doing: format!("write {PROOF_FILE}"),
-                error,
-            })
-        })
     }
 }
 

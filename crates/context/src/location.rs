@@ -57,7 +57,8 @@ impl Location {
 
 impl Location {
     /// Works with the directory at a path. Where the result is not `good` and another directory has
-    /// taken the place meanwhile, works with that one: what was replaced says nothing.
+    /// taken the place meanwhile, or the same one has come back, works with that: what was replaced
+    /// says nothing.
     pub(crate) fn with<T>(
         &self,
         path: &Path,
@@ -67,21 +68,18 @@ impl Location {
         let mut tries = 0;
         loop {
             let folder = self.find(path)?;
-            let identity = folder.identity();
+            let found = folder.own_signature();
             let done = work(folder);
             tries += 1;
             let is_good = done.as_ref().is_ok_and(&good);
-            if is_good || tries == TRIES || !self.leads_elsewhere(path, identity) {
+            // A directory that is renamed, or gets another file, has other times.
+            let same = || {
+                self.find(path)
+                    .map(|folder| folder.own_signature() == found)
+            };
+            if is_good || tries == TRIES || same().unwrap_or(true) {
                 return done;
             }
-        }
-    }
-
-    /// Whether the path leads to another directory than the one of this identity.
-    pub(crate) fn leads_elsewhere(&self, path: &Path, than: Result<(u64, u64), Errno>) -> bool {
-        match self.find(path) {
-            Ok(folder) => folder.identity() != than,
-            Err(_) => false,
         }
     }
 }

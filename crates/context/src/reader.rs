@@ -58,17 +58,15 @@ impl<'n> Reader<'n> {
         Err(Failure::Restless)
     }
 
+    /// Opens the cache again. Where that fails it may have been replaced: the path is gone once more.
     fn again(&self, setback: &Setback) -> Result<Cache, Failure> {
         let again = self.cache.again(setback, self.now);
-        let identity = self.cache.folder().identity();
-        match again.is_err() && self.location.leads_elsewhere(&self.path, identity) {
-            true => open(self.location, &self.path, self.now),
-            false => again,
-        }
+        again.or_else(|_| open(self.location, &self.path, self.now))
     }
 }
 
-fn open(location: &Location, path: &Path, now: Now<'_>) -> Result<Cache, Failure> {
+/// Opens the cache at a path.
+pub(crate) fn open(location: &Location, path: &Path, now: Now<'_>) -> Result<Cache, Failure> {
     let open = |folder| Cache::open(folder, Known::Sealed, now);
     location.with(path, |_| true, open)
 }

@@ -1,7 +1,7 @@
 //! Whether a cache is still what its sources are.
 
 use crate::MAX_CONTENT;
-use crate::cache::{Cache, Known};
+use crate::cache::Cache;
 use crate::check::Now;
 use crate::digest::Digest;
 use crate::failure::Failure;
@@ -9,6 +9,7 @@ use crate::location::Location;
 use crate::manifest;
 use crate::origins;
 use crate::parallel;
+use crate::reader;
 use crate::signature::Signature;
 use crate::sources::{Source, Sources, Wanted, unreadable};
 use serde::Serialize;
@@ -40,7 +41,7 @@ pub fn status(
     wanted: &Wanted,
     now: Now<'_>,
 ) -> Result<Status, Failure> {
-    let cache = Cache::open(location.find(cache)?, Known::Sealed, now)?;
+    let cache = reader::open(location, cache, now)?;
     let sources = Sources::open(location, sources)?;
     let list = sources.list(wanted, true)?;
     let known = known(&cache)?;

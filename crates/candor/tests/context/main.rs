@@ -6,6 +6,7 @@
 
 mod arguments;
 mod at_once;
+mod builders;
 mod changes;
 mod commands;
 mod errors;
