@@ -20,29 +20,33 @@ enum Accelerator {
     Broken,
 }
 
-fn accelerate(place: &Place, how: Accelerator) {
-    for file in ["accelerator.idx", "accelerator.sig", "accelerator.src"] {
-        let file = format!("cache/{file}");
-        match how {
-            Accelerator::Whole => {}
-            Accelerator::None => place.remove(file),
-            Accelerator::Broken => {
-                let mut bytes = place.read(&file);
-                let middle = bytes.len() / 2;
-                bytes[middle] ^= 1;
-                place.write(file, bytes);
-            }
+const ACCELERATOR: [&str; 3] = ["accelerator.idx", "accelerator.sig", "accelerator.src"];
+
+/// A place with documents and a cache of them. Only a whole accelerator needs a build of its own.
+fn place_with(how: Accelerator, base: &Place) -> Place {
+    if let Accelerator::Whole = how {
+        return Place::with_cache();
+    }
+    let place = Place::with_docs();
+    base.copy_unsealed("cache", place.path("cache"));
+    if let Accelerator::Broken = how {
+        for file in ACCELERATOR {
+            let mut bytes = base.read(format!("cache/{file}"));
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            place.write(format!("cache/{file}"), bytes);
         }
     }
+    place
 }
 
 /// Runs every case both ways; what people are told comes back.
 fn told(code: &str, cases: &[Case]) -> String {
+    let base = Place::with_cache();
     let mut lines = Vec::new();
     for (name, cache, break_it) in cases {
         for how in [Accelerator::Whole, Accelerator::None, Accelerator::Broken] {
-            let place = Place::with_cache();
-            accelerate(&place, how);
+            let place = place_with(how, &base);
             break_it(&place);
             let said = place.resolve(cache, "fox", "1000");
             let context = format!("{name}, {how:?}");
@@ -559,7 +563,8 @@ fn documents_that_are_not_what_is_listed_are_invalid() {
 /// What the format does not protect may change.
 #[test]
 fn other_changes_are_none() {
-    let whole = Place::with_cache().resolve("cache", "fox", "1000").stdout;
+    let base = Place::with_cache();
+    let whole = base.resolve("cache", "fox", "1000").stdout;
     let cases: &[Case] = &[
         ("a surplus file beside", "cache", |place| {
             place.write("cache/README", "mine")
@@ -597,8 +602,7 @@ fn other_changes_are_none() {
     ];
     for (name, cache, change) in cases {
         for how in [Accelerator::Whole, Accelerator::None, Accelerator::Broken] {
-            let place = Place::with_cache();
-            accelerate(&place, how);
+            let place = place_with(how, &base);
             change(&place);
             let said = place.resolve(cache, "fox", "1000");
             assert_eq!(

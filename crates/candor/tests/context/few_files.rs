@@ -1,22 +1,13 @@
 //! A process that may open only few files: the system's trouble, whatever was being opened.
 
-use crate::place::{Place, object, said};
+use crate::place::{Place, limited, object, said};
 use crate::server::{Outcome, Server, arguments, call, outcome};
 use std::process::Command;
 
 #[test]
 fn too_many_open_files_are_an_io_error() {
     let place = Place::with_cache();
-    let limited = |count: usize, command: &Command| {
-        let mut limited = Command::new("sh");
-        let script = format!("ulimit -n {count} && exec \"$0\" \"$@\"");
-        limited
-            .args(["-c", &script])
-            .arg(command.get_program())
-            .args(command.get_args());
-        limited.current_dir(place.root());
-        limited
-    };
+    let limited = |count: usize, command: &Command| limited(command, &format!("-n {count}"));
     let whole = place.resolve("cache", "fox", "1000").stdout;
     let mut codes = Vec::new();
     for count in 3..14 {

@@ -1,21 +1,22 @@
 //! What may not be searched, opened or read, for somebody whom permissions hold for.
 
-use crate::place::{Place, Said, by_another, exit_of, is_root, object, said};
+use crate::place::{Place, Said, Somebody, exit_of, is_root, object, said};
 use crate::server::Server;
 use insta::assert_snapshot;
 use std::os::unix::fs::PermissionsExt;
 
 type Case = (&'static str, &'static str, fn(&Place));
 
-fn resolve(place: &Place, cache: &str) -> Said {
-    said(by_another(&place.resolve_command(cache, "fox", "1000")))
+fn resolve(somebody: &Somebody, place: &Place, cache: &str) -> Said {
+    said(somebody.runs(&place.resolve_command(cache, "fox", "1000")))
 }
 
-fn serve(place: &Place) -> Server {
-    Server::start(by_another(&place.serve_command(&[])))
+fn serve(somebody: &Somebody, place: &Place) -> Server {
+    Server::start(somebody.runs(&place.serve_command(&[])))
 }
 
 fn fails(code: &str, cases: &[Case]) {
+    let somebody = Somebody::new();
     for (name, cache, forbid) in cases {
         for sealed in [true, false] {
             let place = Place::with_cache();
@@ -24,11 +25,11 @@ fn fails(code: &str, cases: &[Case]) {
                 std::fs::remove_dir_all(place.path("cache")).unwrap();
                 std::fs::rename(place.path("copy"), place.path("cache")).unwrap();
             }
-            assert_eq!(resolve(&place, "cache").code, 0, "{name}");
-            let mut server = serve(&place);
+            assert_eq!(resolve(&somebody, &place, "cache").code, 0, "{name}");
+            let mut server = serve(&somebody, &place);
             server.resolve("cache", "fox", "1000").good();
             forbid(&place);
-            let said = resolve(&place, cache);
+            let said = resolve(&somebody, &place, cache);
             assert_eq!(
                 (said.code, said.stdout.as_str()),
                 (exit_of(code), ""),
@@ -36,7 +37,7 @@ fn fails(code: &str, cases: &[Case]) {
             );
             assert_eq!(said.stderr, object(code), "{name} {sealed}");
             // One that had it open, and one that opens it now.
-            for server in [&mut server, &mut serve(&place)] {
+            for server in [&mut server, &mut serve(&somebody, &place)] {
                 assert_eq!(
                     server.resolve(cache, "fox", "1000").text(),
                     object(code),
@@ -119,12 +120,15 @@ fn a_broken_rule_outweighs_what_cannot_be_read() {
 /// A cache that may only be searched needs nothing more: readers never list it.
 #[test]
 fn a_cache_need_not_be_listed() {
+    let somebody = Somebody::new();
     let place = Place::with_cache();
-    let whole = resolve(&place, "cache");
+    let whole = resolve(&somebody, &place, "cache");
     place.mode("cache", 0o111);
-    assert_eq!(resolve(&place, "cache"), whole);
+    assert_eq!(resolve(&somebody, &place, "cache"), whole);
     assert_eq!(
-        serve(&place).resolve("cache", "fox", "1000").good(),
+        serve(&somebody, &place)
+            .resolve("cache", "fox", "1000")
+            .good(),
         whole.stdout
     );
     place.mode("cache", 0o755);
@@ -132,13 +136,16 @@ fn a_cache_need_not_be_listed() {
 
 #[test]
 fn an_accelerator_that_may_not_be_read_is_none() {
+    let somebody = Somebody::new();
     let place = Place::with_cache();
-    let whole = resolve(&place, "cache").stdout;
+    let whole = resolve(&somebody, &place, "cache").stdout;
     for file in ["accelerator.idx", "accelerator.sig", "accelerator.src"] {
         place.mode(format!("cache/{file}"), 0o000);
-        assert_eq!(resolve(&place, "cache").stdout, whole, "{file}");
+        assert_eq!(resolve(&somebody, &place, "cache").stdout, whole, "{file}");
         assert_eq!(
-            serve(&place).resolve("cache", "fox", "1000").good(),
+            serve(&somebody, &place)
+                .resolve("cache", "fox", "1000")
+                .good(),
             whole,
             "{file}"
         );
@@ -147,9 +154,10 @@ fn an_accelerator_that_may_not_be_read_is_none() {
 
 #[test]
 fn people_are_told_what_may_not_be_read() {
+    let somebody = Somebody::new();
     let place = Place::with_cache();
     let told = |arguments: &[&str], code: i32| {
-        let said = said(by_another(&place.command(arguments)));
+        let said = said(somebody.runs(&place.command(arguments)));
         assert_eq!(said.code, code, "{}", said.stderr);
         said.stdout + &said.stderr
     };

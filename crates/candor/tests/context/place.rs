@@ -5,9 +5,9 @@ use candor_testkit::{Ended, Exit, Process, Reached};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -110,15 +110,16 @@ impl Place {
     }
 
     /// A copy of a cache as another program would make it: without what makes it fast.
-    pub(crate) fn copy_unsealed(&self, from: &str, to: &str) {
+    pub(crate) fn copy_unsealed(&self, from: &str, to: impl AsRef<Path>) {
+        let (from, to) = (self.path(from), self.path(to));
+        fs::create_dir_all(to.join("documents")).unwrap();
         for file in ["manifest.json", "index.json"] {
-            self.write(format!("{to}/{file}"), self.read(format!("{from}/{file}")));
+            fs::copy(from.join(file), to.join(file)).unwrap();
         }
-        fs::create_dir_all(self.path(format!("{to}/documents"))).unwrap();
-        for entry in fs::read_dir(self.path(format!("{from}/documents"))).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            let bytes = self.read(format!("{from}/documents/{name}"));
-            self.write(format!("{to}/documents/{name}"), bytes);
+        for entry in fs::read_dir(from.join("documents")).unwrap() {
+            let name = entry.unwrap().file_name();
+            let (from, to) = (from.join("documents"), to.join("documents"));
+            fs::copy(from.join(&name), to.join(&name)).unwrap();
         }
     }
 
@@ -256,12 +257,39 @@ pub(crate) fn exit_of(code: &str) -> i32 {
     2 + codes.iter().position(|one| *one == code).unwrap() as i32
 }
 
-/// The same command by somebody whom permissions hold for: root may read everything.
-pub(crate) fn by_another(command: &Command) -> Command {
-    let mut other = match is_root() {
-        true => Command::new(for_everybody()),
-        false => Command::new(command.get_program()),
-    };
+/// Somebody whom permissions hold for: root may read everything.
+pub(crate) struct Somebody(Option<TempDir>);
+
+impl Somebody {
+    pub(crate) fn new() -> Somebody {
+        if !is_root() {
+            return Somebody(None);
+        }
+        // The program may lie where only root can go.
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let program = folder.path().join("context");
+        if fs::hard_link(CONTEXT, &program).is_err() {
+            // By another process: a file that this one has open for writing cannot be executed.
+            let copied = Command::new("cp").arg(CONTEXT).arg(&program).status();
+            assert!(copied.unwrap().success());
+        }
+        Somebody(Some(folder))
+    }
+
+    /// The same command, run by them.
+    pub(crate) fn runs(&self, command: &Command) -> Command {
+        let Some(folder) = &self.0 else {
+            return like(command, Command::new(command.get_program()));
+        };
+        let mut other = like(command, Command::new(folder.path().join("context")));
+        other.uid(NOBODY).gid(NOBODY);
+        other
+    }
+}
+
+/// Arguments, variables and directory of a command for another program.
+fn like(command: &Command, mut other: Command) -> Command {
     other.args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
@@ -272,10 +300,6 @@ pub(crate) fn by_another(command: &Command) -> Command {
     if let Some(folder) = command.get_current_dir() {
         other.current_dir(folder);
     }
-    if is_root() {
-        use std::os::unix::process::CommandExt;
-        other.uid(NOBODY).gid(NOBODY);
-    }
     other
 }
 
@@ -284,37 +308,18 @@ pub(crate) fn is_root() -> bool {
     file.as_file().metadata().unwrap().uid() == 0
 }
 
-/// A copy of the program where everybody may run it, made by another process: a file that this one has
-/// open for writing could not be executed.
-fn for_everybody() -> &'static Path {
-    static COPY: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    let (_, program) = COPY.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let program = folder.path().join("context");
-        let copied = Command::new("cp").arg(CONTEXT).arg(&program).status();
-        assert!(copied.unwrap().success());
-        (folder, program)
-    });
-    program
+/// The same command by way of a shell that sets a limit first.
+pub(crate) fn limited(command: &Command, limit: &str) -> Command {
+    let mut shell = Command::new("sh");
+    let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
+    shell.args(["-c", &script]).arg(command.get_program());
+    like(command, shell)
 }
 
 /// The same command with at most this much memory.
 pub(crate) fn within_memory(command: &Command, bytes: u64) -> Command {
-    let mut limited = Command::new("sh");
-    let script = format!("ulimit -v {} && exec \"$0\" \"$@\"", bytes / 1024);
-    limited.args(["-c", &script]).arg(command.get_program());
-    limited.args(command.get_args());
+    let mut limited = limited(command, &format!("-v {}", bytes / 1024));
     // The C library reserves room for each thread; how many there are is the machine's affair.
     limited.env("MALLOC_ARENA_MAX", "1");
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => limited.env(name, value),
-            None => limited.env_remove(name),
-        };
-    }
-    if let Some(folder) = command.get_current_dir() {
-        limited.current_dir(folder);
-    }
     limited
 }
