@@ -118,6 +118,9 @@ impl Target {
     fn draft_from_spare(&self, random: u64) -> Option<Draft<'_>> {
         let spare = self.spare();
         let lock = self.lock(&spare).ok()?;
+        if !self.is_spare(&spare) {
+            return None;
+        }
         let name = self.beside(&format!("tmp-{}-{random:016x}", std::process::id()));
         let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
         rustix::fs::renameat_with(parent, &spare, parent, &name, flags).ok()?;
@@ -136,6 +139,33 @@ impl Target {
     /// What an update calls the documents of the cache that it replaced.
     fn spare(&self) -> OsString {
         self.beside("spare")
+    }
+
+    /// Whether an update has left this: nothing but documents. Anything else is somebody's own.
+    fn is_spare(&self, name: &OsStr) -> bool {
+        let looks = || -> Result<bool, Errno> {
+            let folder = self.parent.readable(name)?;
+            let only = folder.names()?;
+            if only != [(OsString::from(DOCUMENTS), FileType::Directory)] {
+                return Ok(false);
+            }
+            let names = folder.readable(DOCUMENTS)?.names()?;
+            Ok(names.iter().all(|(name, kind)| {
+                *kind == FileType::RegularFile && is_document(name.as_encoded_bytes())
+            }))
+        };
+        looks().unwrap_or(false)
+    }
+
+    /// Removes what an update has left for the next one.
+    fn remove_spare(&self) {
+        let spare = self.spare();
+        if let Ok(_lock) = self.lock(&spare)
+            && self.is_spare(&spare)
+        {
+            // What cannot be removed harms nobody.
+            let _ = self.remove(&spare);
+        }
     }
 
     /// A new draft; what killed builds have left is removed.
@@ -336,7 +366,7 @@ impl Draft<'_> {
         rustix::fs::fsync(open(&target.parent).map_err(failed)?).map_err(failed)?;
         // The next build removes what cannot be removed now.
         if replaced == Replaced::Removed {
-            let _ = target.remove(&target.spare());
+            target.remove_spare();
         }
         if let Some(old) = self.name.take() {
             let _ = match replaced {
@@ -383,6 +413,18 @@ impl Drop for Draft<'_> {
             false => self.target.remove(&name),
         };
     }
+}
+
+/// Whether this is how the file of a document is called: twelve digits, and a number where others
+/// begin with the same.
+fn is_document(name: &[u8]) -> bool {
+    let Some((digits, rest)) = name.split_at_checked(12) else {
+        return false;
+    };
+    let number = rest.strip_suffix(b".json");
+    let number = number.map(|number| number.strip_prefix(b"-").unwrap_or(number));
+    digits.iter().all(u8::is_ascii_hexdigit)
+        && number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
 fn create(folder: &Folder, name: &str) -> Result<File, Errno> {

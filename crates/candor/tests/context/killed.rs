@@ -73,7 +73,8 @@ impl Workshop {
         let names = fs::read_dir(self.place.root()).unwrap();
         let mut names: Vec<_> = names
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name != "docs")
+            // What an update keeps for the next one is no rest of a build.
+            .filter(|name| name != "docs" && name != ".cache.spare")
             .collect();
         names.sort();
         names

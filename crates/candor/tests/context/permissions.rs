@@ -211,7 +211,7 @@ fn people_are_told_what_may_not_be_read() {
     place.mode("docs/fox.md", 0o644);
     place.mode("docs/guide", 0o000);
     assert_snapshot!(told(&build, 6), @r"
-    error: cannot read the source `guide`: permission denied
+    error: cannot read the source `guide`: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
     assert!(!place.path("new").exists());

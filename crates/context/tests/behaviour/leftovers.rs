@@ -67,3 +67,47 @@ fn a_draft_with_something_of_somebodys_in_it_stays_in_part() {
     assert_eq!(refusal(ground.build()), "done");
     assert!(ground.path(DRAFT).join("mine/deep").exists());
 }
+
+#[test]
+fn an_update_keeps_documents_for_the_next_and_a_build_removes_them() {
+    let ground = Ground::sealed(&[("a.md", "one"), ("b.md", "two"), ("c.md", "two")]);
+    let spare = ground.path(".cache.spare");
+    let mut before = Vec::new();
+    for turn in 0..3 {
+        ground.put("a.md", format!("turn {turn}"));
+        ground.update().unwrap();
+        assert_eq!(ground.names(), [".cache.spare", "cache", "sources"]);
+        let names = |folder: &std::path::Path| -> Vec<String> {
+            let entries = fs::read_dir(folder).unwrap();
+            let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+            let mut names: Vec<_> = entries
+                .map(|entry| name(entry).into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&spare), ["documents"]);
+        // What is kept is the cache before, and nothing is read or written that did not change.
+        if turn > 0 {
+            assert_eq!(names(&spare.join("documents")), before);
+        }
+        before = names(&ground.cache().join("documents"));
+        assert!(!ground.reader().unwrap().by_hashing());
+    }
+    ground.build_at("cache", true).unwrap();
+    assert_eq!(ground.names(), ["cache", "sources"]);
+}
+
+#[test]
+fn what_only_looks_like_the_documents_of_an_update_stays() {
+    for file in ["documents/notes.txt", "documents/abc.json", "notes.txt"] {
+        let ground = Ground::sealed(&[("a.md", "one")]);
+        let mine = ground.path(".cache.spare").join(file);
+        fs::create_dir_all(ground.path(".cache.spare/documents")).unwrap();
+        fs::write(&mine, "mine").unwrap();
+        ground.put("a.md", "two");
+        ground.update().unwrap();
+        ground.build_at("cache", true).unwrap();
+        assert_eq!(fs::read(&mine).unwrap(), b"mine", "{file}");
+    }
+}
