@@ -7,7 +7,7 @@ use crate::digest::{Digest, Digester};
 use crate::document::Document;
 use crate::failure::Failure;
 use crate::index::{self, DocumentIndex, Facts};
-use crate::inverted::{About, Kind, Renumber, Shard, Terms, Touched, Unwritten, Writer};
+use crate::inverted::{About, Kind, Shard, Sorted, Source, Touched, Unwritten, Writer};
 use crate::passage_index::{self, Numbering, PassageGatherer, PassageIndex};
 use crate::passages;
 use crate::words::each_word;
@@ -99,8 +99,26 @@ pub(crate) struct Of {
     pub(crate) documents: usize,
 }
 
-fn same(key: u64) -> Option<u32> {
-    u32::try_from(key).ok()
+/// Sorts shards, all at once.
+fn sorted(shards: Vec<Shard>) -> Vec<Sorted> {
+    std::thread::scope(|scope| {
+        let sort = |shard: Shard| scope.spawn(|| shard.sorted());
+        let sorting: Vec<_> = shards.into_iter().map(sort).collect();
+        let mut sorted = Vec::new();
+        for one in sorting {
+            match one.join() {
+                Ok(one) => sorted.push(one),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        sorted
+    })
+}
+
+/// Gives back the memory of shards while other work goes on.
+fn forget(shards: Vec<Sorted>) {
+    // Where there is no thread for it, it is given back at once.
+    let _ = std::thread::Builder::new().spawn(move || drop(shards));
 }
 
 fn by_table(table: &[Option<u32>]) -> impl Fn(u64) -> Option<u32> + '_ {
@@ -143,12 +161,17 @@ pub(crate) fn write_words(
     touched: Option<&Touched>,
 ) -> Result<(), Unwritten> {
     let mut facts = vec![Facts::default(); of.documents];
-    let mut sources: Vec<(Box<dyn Terms + '_>, Renumber<'_>)> = Vec::new();
+    let mut shards = Vec::new();
     for gatherer in gathered {
         for (number, one) in gatherer.facts {
             facts[number as usize] = one;
         }
-        sources.push((Box::new(gatherer.shard.sorted()), Box::new(same)));
+        shards.push(gatherer.shard);
+    }
+    let mut shards = sorted(shards);
+    let mut sources: Vec<Source<'_>> = Vec::new();
+    for shard in &mut shards {
+        sources.push((Box::new(shard), None));
     }
     if let Some(Kept { index, renumbered }) = &kept {
         let old = index::read_facts(index.terms().facts(), index.terms().units())?;
@@ -158,7 +181,7 @@ pub(crate) fn write_words(
             }
         }
         let stream = index.terms().stream(touched)?;
-        sources.push((Box::new(stream), Box::new(by_table(renumbered))));
+        sources.push((Box::new(stream), Some(Box::new(by_table(renumbered)))));
     }
     let mut writer = Writer::new(out, of.cache_version, None);
     writer.merge(&mut sources)?;
@@ -169,6 +192,8 @@ pub(crate) fn write_words(
         units: of.documents as u32,
         facts: &index::write_facts(&facts),
     })?;
+    drop(sources);
+    forget(shards);
     Ok(())
 }
 
@@ -197,15 +222,16 @@ pub(crate) fn write_passages(
     }
     let numbering = Numbering::new(facts.iter().map(Vec::len))?;
     let table;
-    let mut sources: Vec<(Box<dyn Terms + '_>, Renumber<'_>)> = Vec::new();
-    for shard in shards {
+    let mut shards = sorted(shards);
+    let mut sources: Vec<Source<'_>> = Vec::new();
+    for shard in &mut shards {
         let number = |key| numbering.of_key(key);
-        sources.push((Box::new(shard.sorted()), Box::new(number)));
+        sources.push((Box::new(shard), Some(Box::new(number))));
     }
     if let Some(Kept { index, renumbered }) = &kept {
         table = index.numbering().renumbered(renumbered, &numbering);
         let stream = index.terms().stream(None)?;
-        sources.push((Box::new(stream), Box::new(by_table(&table))));
+        sources.push((Box::new(stream), Some(Box::new(by_table(&table)))));
     }
     // Answers name the digest of this index.
     let mut writer = Writer::new(out, of.cache_version, Some(Digester::default()));
@@ -217,6 +243,8 @@ pub(crate) fn write_passages(
         units: numbering.passages(),
         facts: &passage_index::write_facts(&facts),
     })?;
+    drop(sources);
+    forget(shards);
     Ok(())
 }
 

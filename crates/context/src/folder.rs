@@ -8,9 +8,9 @@ use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RawDir, Resolve
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// A directory.
@@ -45,11 +45,17 @@ impl Folder {
 
     /// Opens a regular file for reading.
     pub(crate) fn open(&self, path: impl AsRef<Path>) -> Result<File, Errno> {
+        self.open_signed(path).map(|(file, _)| file)
+    }
+
+    /// The same, with its signature.
+    fn open_signed(&self, path: impl AsRef<Path>) -> Result<(File, Signature), Errno> {
         // Without NONBLOCK the opening of a FIFO waits for somebody at its other end.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = File::from(self.resolve(path.as_ref(), flags)?);
-        match kind(&rustix::fs::fstat(&file)?) {
-            FileType::RegularFile => Ok(file),
+        let stat = rustix::fs::fstat(&file)?;
+        match kind(&stat) {
+            FileType::RegularFile => Ok((file, Signature::of(&stat))),
             FileType::Directory => Err(Errno::ISDIR),
             _ => Err(Errno::NXIO),
         }
@@ -149,25 +155,24 @@ pub(crate) fn read_into(
     limit: u64,
     bytes: &mut Vec<u8>,
 ) -> Result<Signature, Wrong> {
-    let file = folder.open(name).map_err(faults::inside)?;
-    let before = signature_of(&file).map_err(faults::inside)?;
+    let (file, before) = folder.open_signed(name).map_err(faults::inside)?;
     if before.size() > limit {
         return Err(Wrong::Large);
     }
     bytes.clear();
-    // One byte more than the size: the end is seen without another call. A size is somebody else's
-    // word: where there is no room for it, that is said and not died of.
-    let room = usize::try_from(before.size()).unwrap_or(usize::MAX);
+    // A size is somebody else's word: where there is no room for it, that is said and not died of.
+    let size = usize::try_from(before.size()).unwrap_or(usize::MAX);
     bytes
-        .try_reserve_exact(room.saturating_add(1))
+        .try_reserve_exact(size)
         .map_err(|error| Wrong::Unreadable(error.to_string()))?;
-    (&file)
-        .take(limit + 1)
-        .read_to_end(bytes)
-        .map_err(|error| Wrong::Unreadable(error.to_string()))?;
+    bytes.resize(size, 0);
+    let read = file.read_exact_at(bytes, 0);
     let after = signature_of(&file).map_err(faults::inside)?;
-    match before == after && bytes.len() as u64 == after.size() {
-        true => Ok(after),
+    // A file that became shorter says so by its signature.
+    match before == after {
+        true => read
+            .map(|()| after)
+            .map_err(|error| Wrong::Unreadable(error.to_string())),
         false => Err(Wrong::Unreadable(String::from(
             "it changed while it was read",
         ))),

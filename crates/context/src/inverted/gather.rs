@@ -115,20 +115,20 @@ pub(crate) struct Sorted {
     place: usize,
 }
 
-impl Terms for Sorted {
+impl Terms for &mut Sorted {
     fn term(&self) -> Option<&[u8]> {
         let one = self.terms.get(self.place)?;
         self.text.get(one.start..one.start + one.length as usize)
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(u64, u32)) -> Result<(), Broken> {
+    fn append(&self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
         let one = self.terms.get(self.place).ok_or(Broken)?;
         let mut reading = Reading(&one.list);
         let mut next = 0;
         while !reading.is_empty() {
             let key = next + reading.varint()?;
             let count = u32::try_from(reading.varint()?).map_err(|_| Broken)?;
-            visit(key, count);
+            to.push((key, count));
             next = key + 1;
         }
         Ok(())

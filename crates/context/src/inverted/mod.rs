@@ -8,9 +8,9 @@ mod gather;
 mod read;
 mod write;
 
-pub(crate) use gather::Shard;
+pub(crate) use gather::{Shard, Sorted};
 pub(crate) use read::Inverted;
-pub(crate) use write::{About, Renumber, Unwritten, Writer};
+pub(crate) use write::{About, Source, Unwritten, Writer};
 
 use crate::codec::{Broken, Reading, checked, put_varint, seal};
 use crate::digest::Digest;
@@ -52,8 +52,8 @@ pub(crate) trait Terms {
     fn written(&self) -> Option<(&[u8], u64)> {
         None
     }
-    /// Visits the list of that term, keys ascending.
-    fn visit(&mut self, visit: &mut dyn FnMut(u64, u32)) -> Result<(), Broken>;
+    /// Appends the list of that term, keys ascending.
+    fn append(&self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken>;
     /// Goes to the next term.
     fn advance(&mut self) -> Result<(), Broken>;
 }
@@ -135,22 +135,28 @@ fn put_posting(out: &mut Vec<u8>, step: u32, count: u32) {
 
 /// Visits the postings of a list; every unit must exist.
 fn each_posting(list: &[u8], units: u32, mut visit: impl FnMut(u32, u32)) -> Result<u32, Broken> {
-    let mut reading = Reading(list);
-    let mut next = 0u64;
-    let mut found = 0;
-    while !reading.is_empty() {
-        let head = reading.varint()?;
+    let mut rest = Reading(list);
+    let (mut next, mut found) = (0u64, 0);
+    // Nearly all postings are one byte: a small step, and a count of one.
+    while let Some((&first, after)) = rest.0.split_first() {
+        let head = match first < 0x80 {
+            true => {
+                rest.0 = after;
+                u64::from(first)
+            }
+            false => rest.varint()?,
+        };
         let unit = next + (head >> 1);
         if unit >= u64::from(units) {
             return Err(Broken);
         }
         let count = match head & 1 {
             0 => 1,
-            _ => u32::try_from(reading.varint()?).map_err(|_| Broken)?,
+            _ => match rest.varint()? {
+                0 => return Err(Broken),
+                count => u32::try_from(count).map_err(|_| Broken)?,
+            },
         };
-        if count == 0 {
-            return Err(Broken);
-        }
         visit(unit as u32, count);
         next = unit + 1;
         found += 1;

@@ -289,9 +289,11 @@ impl Terms for Stream<'_> {
         (!touched.contains(term)).then_some((&self.list, self.units))
     }
 
-    fn visit(&mut self, visit: &mut dyn FnMut(u64, u32)) -> Result<(), Broken> {
+    fn append(&self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
         let units = self.index.footer.units;
-        each_posting(&self.list, units, |unit, count| visit(unit.into(), count))?;
+        each_posting(&self.list, units, |unit, count| {
+            to.push((unit.into(), count))
+        })?;
         Ok(())
     }
 

@@ -43,6 +43,9 @@ impl From<Broken> for Unwritten {
 /// Makes units of keys; a key without one is dropped.
 pub(crate) type Renumber<'a> = Box<dyn Fn(u64) -> Option<u32> + 'a>;
 
+/// Terms that are merged, and the units of their keys; none where the keys are the units.
+pub(crate) type Source<'a> = (Box<dyn Terms + 'a>, Option<Renumber<'a>>);
+
 /// What an index is about, beside its terms.
 pub(crate) struct About<'a> {
     pub(crate) kind: Kind,
@@ -78,11 +81,9 @@ impl<W: Write> Writer<W> {
 
     /// Merges everything. A key becomes a unit by `unit`, or is dropped; the order of keys must be
     /// the order of units within each source.
-    pub(crate) fn merge(
-        &mut self,
-        sources: &mut [(Box<dyn Terms + '_>, Renumber<'_>)],
-    ) -> Result<(), Unwritten> {
+    pub(crate) fn merge(&mut self, sources: &mut [Source<'_>]) -> Result<(), Unwritten> {
         let mut postings: Vec<(u32, u32)> = Vec::new();
+        let mut keys: Vec<(u64, u32)> = Vec::new();
         let mut term = Vec::new();
         loop {
             let least = sources.iter().filter_map(|(source, _)| source.term()).min();
@@ -93,7 +94,7 @@ impl<W: Write> Writer<W> {
                 }
                 None => return Ok(()),
             }
-            let holds = |one: &(Box<dyn Terms + '_>, _)| one.0.term() == Some(&term);
+            let holds = |one: &Source<'_>| one.0.term() == Some(&term);
             let several = sources.iter().filter(|one| holds(one)).count();
             if several == 1
                 && let Some((source, _)) = sources.iter_mut().find(|one| holds(one))
@@ -107,12 +108,16 @@ impl<W: Write> Writer<W> {
             }
             postings.clear();
             for (source, unit) in sources.iter_mut().filter(|one| one.0.term() == Some(&term)) {
-                source.visit(&mut |key, count| {
-                    if let Some(unit) = unit(key) {
-                        postings.push((unit, count));
-                    }
-                })?;
+                keys.clear();
+                source.append(&mut keys)?;
                 source.advance()?;
+                match unit {
+                    None => postings.extend(keys.iter().map(|(key, count)| (*key as u32, *count))),
+                    Some(unit) => postings.extend(
+                        keys.iter()
+                            .filter_map(|(key, count)| Some((unit(*key)?, *count))),
+                    ),
+                }
             }
             if several > 1 {
                 // Each part is in order already; the sort sees the runs.
