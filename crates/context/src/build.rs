@@ -18,9 +18,9 @@ use crate::proof::{Mark, Names, PROOF_FILE, Proof};
 use crate::reader;
 use crate::signature::{SETTLING, SETTLING_TRIES, Signature};
 use crate::sources::{Source, Sources, Wanted};
-use crate::target::{Draft, Replaced, Target, replace_file};
+use crate::target::{Draft, Replaced, Target, replace_bytes};
 use candor_fault::Timestamp;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::Path;
 
 /// Hears how far a build is.
@@ -329,12 +329,7 @@ impl Build<'_> {
         if proof.documents.iter().enumerate().all(same)
             && let Some(bytes) = proof.write()
         {
-            let _ = replace_file(cache, PROOF_FILE, |file| {
-                file.write_all(&bytes).map_err(|error| Failure::System {
-                    doing: format!("write {PROOF_FILE}"),
-                    error,
-                })
-            });
+            let _ = replace_bytes(cache, PROOF_FILE, &bytes);
         }
     }
 }

@@ -17,6 +17,13 @@ pub enum Failure {
         /// What the system said.
         error: Errno,
     },
+    /// The root cannot be found.
+    Root {
+        /// The path that was given.
+        path: String,
+        /// What the system said.
+        error: Errno,
+    },
     /// The path leads out of the root.
     Outside {
         /// The path that was given.
@@ -111,6 +118,9 @@ impl fmt::Display for Failure {
         match self {
             Failure::Lookup { path, error } => {
                 write!(out, "there is no cache at `{}`: {error}", shown(path))
+            }
+            Failure::Root { path, error } => {
+                write!(out, "there is no root at `{}`: {error}", shown(path))
             }
             Failure::Outside { path } => {
                 write!(out, "`{}` leads out of the root", shown(path))

@@ -14,7 +14,9 @@ impl Failure {
     /// The failure in the context dialect; what a person may know goes into its cause.
     pub fn fault(&self) -> Fault<Context> {
         let fault = match self {
-            Failure::Lookup { .. } | Failure::Outside { .. } => codes::CacheMissing.fault(),
+            Failure::Lookup { .. } | Failure::Root { .. } | Failure::Outside { .. } => {
+                codes::CacheMissing.fault()
+            }
             Failure::Invalid { problems } => of_problems(problems),
             Failure::System { .. } | Failure::Restless => codes::IoError.fault(),
             Failure::Query(_) => codes::InvalidQuery.fault(),

@@ -105,6 +105,14 @@ impl Folder {
     /// Every name in the directory, sorted by bytes, with what it is.
     pub(crate) fn list(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
         let mut names = self.entries(|entry| (name(entry), entry.file_type()))?;
+        for (name, of_kind) in &mut names {
+            // Some file systems do not say.
+            if *of_kind == FileType::Unknown {
+                *of_kind = self
+                    .stat(&*name)
+                    .map_or(FileType::Unknown, |stat| kind(&stat));
+            }
+        }
         names.sort_by(|one, other| one.0.cmp(&other.0));
         Ok(names)
     }

@@ -63,4 +63,4 @@ pub use status::{Status, status};
 pub const MAX_DOCUMENTS: usize = 4_000_000;
 
 /// The most bytes of an answer.
-pub const MAX_ANSWER: usize = 256 * 1024 * 1024;
+pub const MAX_ANSWER: usize = 64 * 1024 * 1024;

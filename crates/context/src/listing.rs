@@ -32,17 +32,10 @@ pub fn list_caches(location: &Location) -> Result<Caches, Failure> {
         let Some(path) = name.to_str().filter(|name| !name.starts_with('.')) else {
             continue;
         };
-        let of_kind = match of_kind {
-            // Some file systems do not say.
-            FileType::Unknown => folder
-                .stat(path)
-                .map_or(FileType::Unknown, |stat| kind(&stat)),
-            of_kind => of_kind,
-        };
         if of_kind != FileType::Directory {
             continue;
         }
-        let manifest = folder.stat(&format!("{path}/{MANIFEST}"));
+        let manifest = folder.stat(format!("{path}/{MANIFEST}"));
         let has_manifest = manifest.is_ok_and(|stat| kind(&stat) == FileType::RegularFile);
         caches.push(Entry {
             path: path.to_owned(),

@@ -33,7 +33,10 @@ const TRIES: usize = 16;
 impl Location {
     /// Below this directory.
     pub fn below(root: &Path) -> Result<Location, Failure> {
-        let lost = |error| on_the_way(&root.to_string_lossy(), error);
+        let lost = |error| match on_the_way(&root.to_string_lossy(), error) {
+            Failure::Lookup { path, error } => Failure::Root { path, error },
+            other => other,
+        };
         let handle = rustix::fs::openat(CWD, root, DIRECTORY, Mode::empty()).map_err(lost)?;
         let names = [std::path::absolute(root), root.canonicalize()];
         Ok(Location::Below(Root {

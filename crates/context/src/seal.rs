@@ -4,13 +4,15 @@ use crate::accelerate::{Gatherer, INDEX_FILE, Of, unwritten, write_passages, wri
 use crate::build::Built;
 use crate::check::{self, Now};
 use crate::failure::Failure;
+use crate::folder::Folder;
 use crate::location::Location;
 use crate::manifest;
+use crate::origins::{self, ORIGINS_FILE};
 use crate::passage_index::PASSAGES_FILE;
 use crate::proof::PROOF_FILE;
 use crate::signature::{SETTLING, SETTLING_TRIES};
-use crate::target::replace_file;
-use std::io::{BufWriter, Write};
+use crate::target::{replace_bytes, replace_file};
+use std::io::BufWriter;
 use std::path::Path;
 
 /// Checks the whole cache and writes what makes it fast; passages too where they are asked for, or
@@ -34,6 +36,7 @@ pub fn seal(
         cache_version: manifest.cache_version,
         documents: manifest.documents.len(),
     };
+    distrust_origins(&folder, &of)?;
     let (in_words, in_passages) = Gatherer::apart(gathered);
     replace_file(&folder, INDEX_FILE, |file| {
         let out = BufWriter::with_capacity(1 << 20, file);
@@ -47,12 +50,7 @@ pub fn seal(
     }
     for _ in 0..SETTLING_TRIES {
         if let Some(bytes) = proof.write() {
-            replace_file(&folder, PROOF_FILE, |file| {
-                file.write_all(&bytes).map_err(|error| Failure::System {
-                    doing: format!("write {PROOF_FILE}"),
-                    error,
-                })
-            })?;
+            replace_bytes(&folder, PROOF_FILE, &bytes)?;
             return Ok(Built {
                 cache_version: of.cache_version,
                 document_count: of.documents as u64,
@@ -70,4 +68,19 @@ pub fn seal(
         proof = sound;
     }
     Err(Failure::Restless)
+}
+
+/// What is sealed need not be what a build would write: the next update reads every source.
+fn distrust_origins(folder: &Folder, of: &Of) -> Result<(), Failure> {
+    let Some(mut origins) = origins::find(folder, of.cache_version) else {
+        return Ok(());
+    };
+    for origin in &mut origins {
+        origin.signature = None;
+    }
+    replace_bytes(
+        folder,
+        ORIGINS_FILE,
+        &origins::write(of.cache_version, &origins),
+    )
 }

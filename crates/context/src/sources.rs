@@ -74,9 +74,12 @@ fn globs(patterns: &[String]) -> Result<Option<GlobSet>, BadGlob> {
             glob: pattern.clone(),
             why: error.kind().to_string(),
         };
-        let whole = match pattern.trim_start_matches("./") {
-            name if !name.contains('/') => format!("**/{name}"),
-            path => path.trim_start_matches('/').to_owned(),
+        // A slash at the end says directory, as everything does that is excluded with what is in it.
+        let path = pattern.trim_end_matches('/');
+        let whole = match path.strip_prefix("./").or(path.strip_prefix('/')) {
+            Some(anchored) => anchored.to_owned(),
+            None if path.contains('/') => path.to_owned(),
+            None => format!("**/{path}"),
         };
         let glob = GlobBuilder::new(&whole).literal_separator(true).build();
         set.add(glob.map_err(bad)?);

@@ -460,3 +460,13 @@ pub(crate) fn replace_file(
     rustix::fs::fdatasync(&file).map_err(failed())?;
     rustix::fs::renameat(folder, &draft, folder, name).map_err(failed())
 }
+
+/// The same with bytes that are at hand.
+pub(crate) fn replace_bytes(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    replace_file(folder, name, |file| {
+        file.write_all(bytes).map_err(|error| Failure::System {
+            doing: format!("write {name}"),
+            error,
+        })
+    })
+}

@@ -86,7 +86,7 @@ impl Trouble {
         self
     }
 
-    fn as_object(mut self, object: String) -> Self {
+    fn with_object(mut self, object: String) -> Self {
         self.object = Some(object);
         self
     }

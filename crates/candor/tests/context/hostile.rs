@@ -308,7 +308,7 @@ fn a_query_of_very_many_words() {
     );
     assert_eq!(
         told,
-        "error: the answer to this query with this budget would be larger than 256 MiB\n\
+        "error: the answer to this query with this budget would be larger than 64 MiB\n\
          hint: give a smaller --budget, or a shorter --query\n"
     );
     let some = ask("80");

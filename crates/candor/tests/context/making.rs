@@ -112,8 +112,8 @@ fn sources_and_targets_fail_by_their_own_rules() {
     hint: Check the cache path, or build the cache with `context build`.
     ");
     assert_snapshot!(place.complaint(4, &["serve", "--root", "new"]), @r"
-    error: there is no cache at `new`: No such file or directory (os error 2)
-    hint: Check the cache path, or build the cache with `context build`.
+    error: there is no root at `new`: No such file or directory (os error 2)
+    hint: name a directory that exists with --root
     ");
     // Nothing half-built stays behind, and nothing that was there is gone.
     let mut names: Vec<_> = fs::read_dir(place.root())

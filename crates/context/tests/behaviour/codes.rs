@@ -194,7 +194,7 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
             Failure::Budget(BudgetFlaw::Answer),
             "invalid_budget",
             3,
-            "the answer to this query with this budget would be larger than 256 MiB",
+            "the answer to this query with this budget would be larger than 64 MiB",
         ),
         (
             Failure::Sources(SourceFlaw::Name(text("\u{fffd}.md"))),

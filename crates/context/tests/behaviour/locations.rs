@@ -150,7 +150,7 @@ fn a_root_must_be_a_directory() {
         assert_eq!(
             told,
             format!(
-                "cache_missing: there is no cache at `{}`: {why}",
+                "cache_missing: there is no root at `{}`: {why}",
                 root.display()
             )
         );

@@ -52,10 +52,12 @@ impl Question {
         &self,
         ask: impl FnOnce(&mut Reader<'_>, &Query, Budget, Format) -> Result<Vec<u8>, Failure>,
     ) -> Result<(), Trouble> {
+        let text = self.query.to_str();
+        let text = text.ok_or(Failure::Query(QueryFlaw::NotUtf8));
+        let query = self.common.judged(text.and_then(Query::new))?;
+        let budget = Budget::parse(&self.budget.to_string_lossy());
+        let budget = self.common.judged(budget)?;
         let bytes = self.common.run(|location| {
-            let text = self.query.to_str();
-            let query = Query::new(text.ok_or(Failure::Query(QueryFlaw::NotUtf8))?)?;
-            let budget = Budget::parse(&self.budget.to_string_lossy())?;
             let mut reader = Reader::open(location, &self.cache, &now)?;
             let bytes = ask(&mut reader, &query, budget, self.format)?;
             if reader.by_hashing() {

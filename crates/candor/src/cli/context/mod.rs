@@ -95,6 +95,11 @@ impl Common {
         done.map_err(|failure| self.trouble(&failure))
     }
 
+    /// What was judged before anything is looked up.
+    fn judged<T>(&self, judged: Result<T, Failure>) -> Result<T, Trouble> {
+        judged.map_err(|failure| self.trouble(&failure))
+    }
+
     fn trouble(&self, failure: &Failure) -> Trouble {
         let fault = failure.fault();
         let trouble = Trouble::new(failure.to_string())
@@ -102,7 +107,7 @@ impl Common {
             .exiting(fault.row().exit.unwrap_or(super::USAGE));
         match self.error_format {
             ErrorFormat::Text => trouble,
-            ErrorFormat::Json => trouble.as_object(Context::error_object(&fault)),
+            ErrorFormat::Json => trouble.with_object(Context::error_object(&fault)),
         }
     }
 
@@ -154,6 +159,7 @@ fn hint(failure: &Failure) -> Option<String> {
             "leave files out with --exclude"
         }
         Failure::Outside { .. } => "name a directory inside --root",
+        Failure::Root { .. } => "name a directory that exists with --root",
         _ => return None,
     };
     Some(hint.to_owned())
