@@ -10,7 +10,7 @@ use crate::index::{self, DocumentIndex, Facts};
 use crate::inverted::{About, Kind, Shard, Sorted, Source, Touched, Unwritten, Writer};
 use crate::passage_index::{self, Numbering, PassageGatherer, PassageIndex};
 use crate::passages;
-use crate::words::each_word;
+use crate::words::{Counter, each_word};
 use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -21,6 +21,7 @@ pub(crate) const INDEX_FILE: &str = "accelerator.idx";
 /// Gathers what the index of documents needs of each.
 pub(crate) struct WordGatherer {
     shard: Shard,
+    counter: Counter,
     facts: Vec<(u32, Facts)>,
 }
 
@@ -28,12 +29,13 @@ impl WordGatherer {
     pub(crate) fn new() -> WordGatherer {
         WordGatherer {
             shard: Shard::new(),
+            counter: Counter::default(),
             facts: Vec::new(),
         }
     }
 
     pub(crate) fn add(&mut self, number: u32, content: &str) {
-        let facts = index::gather(&mut self.shard, number, content);
+        let facts = index::gather(&mut self.shard, &mut self.counter, number, content);
         self.facts.push((number, facts));
     }
 }

@@ -251,7 +251,8 @@ impl Build<'_> {
         draft.write(MANIFEST, &manifest.manifest_bytes(self.created_at))?;
         draft.write(INDEX, &manifest.index_bytes())?;
         let origins = origins::write(manifest.cache_version, &of_sources(list, placed));
-        draft.write(ORIGINS_FILE, &origins)
+        draft.write(ORIGINS_FILE, &origins)?;
+        draft.sync_early()
     }
 
     fn with_passages(&self, before: Option<&Before>) -> bool {

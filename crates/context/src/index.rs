@@ -5,7 +5,7 @@ use crate::digest::Digest;
 use crate::inverted::{Inverted, Kind, Shard};
 use crate::request::{Budget, Query};
 use crate::select::{Matches, Pick, Sizes};
-use crate::words::{each_word, tokens};
+use crate::words::{Counter, tokens};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::{Mutex, PoisonError};
@@ -24,8 +24,15 @@ pub(crate) struct Facts {
 const FACTS: usize = 8;
 
 /// Gathers one document.
-pub(crate) fn gather(shard: &mut Shard, number: u32, content: &str) -> Facts {
-    let words = each_word(content, |word| shard.add(word, number.into()));
+pub(crate) fn gather(
+    shard: &mut Shard,
+    counter: &mut Counter,
+    number: u32,
+    content: &str,
+) -> Facts {
+    let words = counter.count(content, |word, hash, count| {
+        shard.add_hashed(word, hash, number.into(), count);
+    });
     Facts {
         bytes: content.len() as u32,
         words: words as u32,

@@ -325,13 +325,17 @@ impl Draft<'_> {
         create(&self.folder, name).map_err(Into::into)
     }
 
+    /// Begins to make durable what is there already, while other files are still being made.
+    pub(crate) fn sync_early(&self) -> Result<(), Failure> {
+        let failed = |error| self.target.system("write", error);
+        rustix::fs::syncfs(open_for_sync(&self.folder).map_err(failed)?).map_err(failed)
+    }
+
     /// Makes everything durable and puts it into its place, whole.
     pub(crate) fn publish(mut self, force: bool, replaced: Replaced) -> Result<Folder, Failure> {
         let target = self.target;
         let failed = |error| target.system("write", error);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let open = |folder: &Folder| rustix::fs::openat(folder, ".", flags, Mode::empty());
-        rustix::fs::syncfs(open(&self.folder).map_err(failed)?).map_err(failed)?;
+        rustix::fs::syncfs(open_for_sync(&self.folder).map_err(failed)?).map_err(failed)?;
         let Some(name) = self.name.clone() else {
             return Err(Failure::Bug("a draft was published twice"));
         };
@@ -363,7 +367,7 @@ impl Draft<'_> {
             }
             Err(error) => return Err(failed(error)),
         }
-        rustix::fs::fsync(open(&target.parent).map_err(failed)?).map_err(failed)?;
+        rustix::fs::fsync(open_for_sync(&target.parent).map_err(failed)?).map_err(failed)?;
         // The next build removes what cannot be removed now.
         if replaced == Replaced::Removed {
             target.remove_spare();
@@ -413,6 +417,12 @@ impl Drop for Draft<'_> {
             false => self.target.remove(&name),
         };
     }
+}
+
+/// A handle that can be synced: those that only name a directory cannot.
+fn open_for_sync(folder: &Folder) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, ".", flags, Mode::empty())
 }
 
 /// Whether this is how the file of a document is called: twelve digits, and a number where others

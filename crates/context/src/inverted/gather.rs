@@ -2,9 +2,9 @@
 
 use super::{MAX_TERM, Terms};
 use crate::codec::{Broken, Reading, put_varint};
+use crate::words::hash_of;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use std::hash::{BuildHasher, Hasher};
 
 /// What one worker has seen. Its keys must come in ascending order.
 pub(crate) struct Shard {
@@ -43,20 +43,14 @@ impl Shard {
         }
     }
 
-    fn hash(hash: &FixedState, term: &[u8]) -> u64 {
-        let mut hasher = hash.build_hasher();
-        hasher.write(term);
-        hasher.finish()
-    }
-
-    /// Counts a term once more for this key.
-    #[inline]
-    pub(crate) fn add(&mut self, term: &str, key: u64) {
-        self.add_many(term, key, 1);
-    }
-
     /// Counts a term `count` more times for this key.
     pub(crate) fn add_many(&mut self, term: &str, key: u64, count: u32) {
+        let hash = hash_of(&self.hash, term.as_bytes());
+        self.add_hashed(term, hash, key, count);
+    }
+
+    /// The same for a term whose hash is known.
+    pub(crate) fn add_hashed(&mut self, term: &str, wanted: u64, key: u64, count: u32) {
         if term.len() > MAX_TERM {
             return;
         }
@@ -67,7 +61,6 @@ impl Shard {
             hash,
         } = self;
         let spelled = |one: &Gathered| &text[one.start..one.start + one.length as usize];
-        let wanted = Shard::hash(hash, term.as_bytes());
         let same = |place: &u32| spelled(&terms[*place as usize]) == term.as_bytes();
         if let Some(&place) = places.find(wanted, same) {
             let one = &mut terms[place as usize];
@@ -79,7 +72,7 @@ impl Shard {
             }
             return;
         }
-        let rehash = |place: &u32| Shard::hash(hash, spelled(&terms[*place as usize]));
+        let rehash = |place: &u32| hash_of(hash, spelled(&terms[*place as usize]));
         places.insert_unique(wanted, terms.len() as u32, rehash);
         terms.push(Gathered {
             start: text.len(),
