@@ -7,7 +7,9 @@ use crate::digest::{Digest, Digester};
 use crate::document::Document;
 use crate::failure::Failure;
 use crate::index::{self, DocumentIndex, Facts};
-use crate::inverted::{About, Kind, Shard, Sorted, Source, Touched, Unwritten, Writer};
+use crate::inverted::{
+    About, Inverted, Kind, Shard, Sorted, Source, Touched, Unwritten, Writer, merge,
+};
 use crate::passage_index::{self, Numbering, PassageGatherer, PassageIndex};
 use crate::passages;
 use crate::words::{Counter, each_word};
@@ -123,8 +125,14 @@ fn forget(shards: Vec<Sorted>) {
     let _ = std::thread::Builder::new().spawn(move || drop(shards));
 }
 
-fn by_table(table: &[Option<u32>]) -> impl Fn(u64) -> Option<u32> + '_ {
-    move |key| table.get(usize::try_from(key).ok()?).copied().flatten()
+/// The terms of an index that is there, with the new numbers of its units.
+fn taken_over<'a>(
+    terms: &'a Inverted,
+    touched: Option<&'a Touched>,
+    table: &'a [Option<u32>],
+) -> Result<Source<'a>, Broken> {
+    let unit = move |key| table.get(usize::try_from(key).ok()?).copied().flatten();
+    Ok((Box::new(terms.stream(touched)?), Some(Box::new(unit))))
 }
 
 /// The words of the documents that are not kept, where the kept ones keep their numbers and the
@@ -170,11 +178,8 @@ pub(crate) fn write_words(
         }
         shards.push(gatherer.shard);
     }
-    let mut shards = sorted(shards);
-    let mut sources: Vec<Source<'_>> = Vec::new();
-    for shard in &mut shards {
-        sources.push((Box::new(shard), None));
-    }
+    let shards = sorted(shards);
+    let mut stream = None;
     if let Some(Kept { index, renumbered }) = &kept {
         let old = index::read_facts(index.terms().facts(), index.terms().units())?;
         for (one, number) in old.into_iter().zip(*renumbered) {
@@ -182,11 +187,10 @@ pub(crate) fn write_words(
                 facts[*number as usize] = one;
             }
         }
-        let stream = index.terms().stream(touched)?;
-        sources.push((Box::new(stream), Some(Box::new(by_table(renumbered)))));
+        stream = Some(taken_over(index.terms(), touched, renumbered)?);
     }
     let mut writer = Writer::new(out, of.cache_version, None);
-    writer.merge(&mut sources)?;
+    merge(&mut writer, &shards, None, stream)?;
     writer.finish(&About {
         kind: Kind::Documents,
         maker: index::MAKER,
@@ -194,7 +198,6 @@ pub(crate) fn write_words(
         units: of.documents as u32,
         facts: &index::write_facts(&facts),
     })?;
-    drop(sources);
     forget(shards);
     Ok(())
 }
@@ -224,20 +227,16 @@ pub(crate) fn write_passages(
     }
     let numbering = Numbering::new(facts.iter().map(Vec::len))?;
     let table;
-    let mut shards = sorted(shards);
-    let mut sources: Vec<Source<'_>> = Vec::new();
-    for shard in &mut shards {
-        let number = |key| numbering.of_key(key);
-        sources.push((Box::new(shard), Some(Box::new(number))));
-    }
+    let shards = sorted(shards);
+    let mut stream = None;
     if let Some(Kept { index, renumbered }) = &kept {
         table = index.numbering().renumbered(renumbered, &numbering);
-        let stream = index.terms().stream(None)?;
-        sources.push((Box::new(stream), Some(Box::new(by_table(&table)))));
+        stream = Some(taken_over(index.terms(), None, &table)?);
     }
     // Answers name the digest of this index.
     let mut writer = Writer::new(out, of.cache_version, Some(Digester::default()));
-    writer.merge(&mut sources)?;
+    let number = |key| numbering.of_key(key);
+    merge(&mut writer, &shards, Some(&number), stream)?;
     writer.finish(&About {
         kind: Kind::Passages,
         maker: passages::VERSION,
@@ -245,7 +244,6 @@ pub(crate) fn write_passages(
         units: numbering.passages(),
         facts: &passage_index::write_facts(&facts),
     })?;
-    drop(sources);
     forget(shards);
     Ok(())
 }

@@ -132,9 +132,9 @@ impl Build<'_> {
         let built = self.write(&target, Some(before), true);
         if built.is_err()
             && let Some(old) = sealed
+            && let Ok(cache) = self.location.find(self.cache)
         {
             // Links that were made to its documents have changed their times: it is signed again.
-            let cache = self.location.find(self.cache)?;
             let before = |number: usize| Some(old.documents.get(number)?.signature);
             self.prove_in_place(&cache, &old.names, old.cache_version, before);
         }
@@ -225,7 +225,14 @@ impl Build<'_> {
         let moves = name_finally(&mut placed);
         let manifest = lists(&list, &placed);
         let (listed, indexed) = parallel::both(
-            || self.list(draft, &manifest, &list, &placed),
+            || {
+                self.list(draft, &manifest, &list, &placed)?;
+                match before {
+                    // Nearly everything is there already: what is new is synced at the end.
+                    Some(_) => Ok(()),
+                    None => draft.sync_early(),
+                }
+            },
             || self.accelerate(draft, &manifest, gathered, &placed, before),
         );
         listed?;
@@ -251,8 +258,7 @@ impl Build<'_> {
         draft.write(MANIFEST, &manifest.manifest_bytes(self.created_at))?;
         draft.write(INDEX, &manifest.index_bytes())?;
         let origins = origins::write(manifest.cache_version, &of_sources(list, placed));
-        draft.write(ORIGINS_FILE, &origins)?;
-        draft.sync_early()
+        draft.write(ORIGINS_FILE, &origins)
     }
 
     fn with_passages(&self, before: Option<&Before>) -> bool {
@@ -286,10 +292,8 @@ impl Build<'_> {
                 index: before.cache.index(),
                 renumbered,
             });
-            {
-                let touched = before.and_then(|before| touched(&before.cache, renumbered));
-                write_words(create(INDEX_FILE)?, of, words, from, touched.as_ref())
-            }
+            let touched = before.and_then(|before| touched(&before.cache, renumbered));
+            write_words(create(INDEX_FILE)?, of, words, from, touched.as_ref())
         };
         if !self.with_passages(before) {
             write_words()?;

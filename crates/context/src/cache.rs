@@ -67,21 +67,13 @@ impl Cache {
             Ok(documents) => documents,
             Err(problem) => return Err(check::without_documents(&folder, problem)),
         };
-        let proof = match known {
-            Known::Sealed => Proof::find(&folder),
-            Known::Before(cache) => Some(cache.proof.clone()),
-            Known::Nothing => None,
-        };
-        let standing = match &proof {
-            Some(proof) => proof.standing(&folder, &documents, true),
-            None => Standing::Lost,
-        };
+        let (standing, proof) = best_proof(&folder, &documents, known);
         match (standing, proof) {
             (Standing::Whole, Some(proof)) => {
                 let index = find_index(&folder, known, proof.cache_version);
                 let count = proof.documents.len();
                 if let Some(index) = index.filter(|index| fits(index, count)) {
-                    let by_hashing = known.by_hashing();
+                    let by_hashing = known.by_hashing(&proof);
                     return Ok(Cache::of(
                         folder, documents, proof, index, known, by_hashing,
                     ));
@@ -364,11 +356,34 @@ impl Known<'_> {
         }
     }
 
-    fn by_hashing(self) -> bool {
+    /// Whether a proof that holds was come by through hashing.
+    fn by_hashing(self, proof: &Proof) -> bool {
         match self {
-            Known::Before(cache) => cache.by_hashing,
+            Known::Before(cache) => cache.by_hashing && cache.proof == *proof,
             Known::Sealed | Known::Nothing => false,
         }
+    }
+}
+
+/// What is proved about a cache, and how far it holds: what was proved before, or what stands in the
+/// cache itself where that holds and the other does not, as after an update.
+fn best_proof(folder: &Folder, documents: &Folder, known: Known<'_>) -> (Standing, Option<Proof>) {
+    let before = match known {
+        Known::Before(cache) => Some(cache.proof.clone()),
+        Known::Sealed | Known::Nothing => None,
+    };
+    let standing = |proof: &Proof| proof.standing(folder, documents, true);
+    let held = before.as_ref().map_or(Standing::Lost, standing);
+    if held == Standing::Whole || !known.trusted() {
+        return (held, before);
+    }
+    match Proof::find(folder) {
+        Some(sealed) => match standing(&sealed) {
+            Standing::Whole => (Standing::Whole, Some(sealed)),
+            Standing::Lists if held == Standing::Lost => (Standing::Lists, Some(sealed)),
+            _ => (held, before),
+        },
+        None => (held, before),
     }
 }
 

@@ -93,11 +93,7 @@ impl Shard {
         terms.iter_mut().for_each(Gathered::flush);
         let spelled = |one: &Gathered| &text[one.start..one.start + one.length as usize];
         terms.sort_unstable_by(|one, other| spelled(one).cmp(spelled(other)));
-        Sorted {
-            text,
-            terms,
-            place: 0,
-        }
+        Sorted { text, terms }
     }
 }
 
@@ -105,17 +101,76 @@ impl Shard {
 pub(crate) struct Sorted {
     text: Vec<u8>,
     terms: Vec<Gathered>,
-    place: usize,
 }
 
-impl Terms for &mut Sorted {
+impl Sorted {
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    fn spelled(&self, one: &Gathered) -> &[u8] {
+        &self.text[one.start..one.start + one.length as usize]
+    }
+
+    /// The term that has as much before it as behind it; none where there is little.
+    pub(crate) fn middle(&self) -> Option<&[u8]> {
+        let size = |one: &Gathered| one.list.len() as u64 + 32;
+        let all: u64 = self.terms.iter().map(size).sum();
+        let mut before = 0;
+        let middle = self.terms.iter().find(|one| {
+            before += size(one);
+            before * 2 >= all
+        })?;
+        (self.len() > 1000).then(|| self.spelled(middle))
+    }
+
+    pub(crate) fn all(&self) -> Part<'_> {
+        self.part(0, self.len())
+    }
+
+    /// The terms before this one.
+    pub(crate) fn below(&self, term: &[u8]) -> Part<'_> {
+        self.part(0, self.place(term))
+    }
+
+    /// This term and those behind it.
+    pub(crate) fn from(&self, term: &[u8]) -> Part<'_> {
+        self.part(self.place(term), self.len())
+    }
+
+    fn place(&self, term: &[u8]) -> usize {
+        self.terms.partition_point(|one| self.spelled(one) < term)
+    }
+
+    fn part(&self, place: usize, end: usize) -> Part<'_> {
+        let shard = self;
+        Part { shard, place, end }
+    }
+}
+
+/// A part of a shard.
+pub(crate) struct Part<'s> {
+    shard: &'s Sorted,
+    place: usize,
+    end: usize,
+}
+
+impl Part<'_> {
+    fn one(&self) -> Option<&Gathered> {
+        match self.place < self.end {
+            true => self.shard.terms.get(self.place),
+            false => None,
+        }
+    }
+}
+
+impl Terms for Part<'_> {
     fn term(&self) -> Option<&[u8]> {
-        let one = self.terms.get(self.place)?;
-        self.text.get(one.start..one.start + one.length as usize)
+        self.one().map(|one| self.shard.spelled(one))
     }
 
     fn append(&self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
-        let one = self.terms.get(self.place).ok_or(Broken)?;
+        let one = self.one().ok_or(Broken)?;
         let mut reading = Reading(&one.list);
         let mut next = 0;
         while !reading.is_empty() {

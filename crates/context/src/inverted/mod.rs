@@ -5,12 +5,14 @@
 //! of it follows from the terms alone, so equal corpora give equal bytes.
 
 mod gather;
+mod merge;
 mod read;
 mod write;
 
 pub(crate) use gather::{Shard, Sorted};
+pub(crate) use merge::{Source, merge};
 pub(crate) use read::Inverted;
-pub(crate) use write::{About, Source, Unwritten, Writer};
+pub(crate) use write::{About, Unwritten, Writer};
 
 use crate::codec::{Broken, Reading, checked, put_varint, seal};
 use crate::digest::Digest;

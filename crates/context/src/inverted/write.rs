@@ -1,6 +1,6 @@
-//! Writing an index: terms from several places are merged, in order, into one file.
+//! Writing an index: terms with their lists, in order, into one file.
 
-use super::{BLOCK, Footer, INLINE, Kind, Terms, put_posting};
+use super::{BLOCK, Footer, INLINE, Kind};
 use crate::codec::{Broken, put_bytes, put_varint, seal};
 use crate::digest::{Digest, Digester};
 use std::io::{self, Write};
@@ -40,12 +40,6 @@ impl From<Broken> for Unwritten {
     }
 }
 
-/// Makes units of keys; a key without one is dropped.
-pub(crate) type Renumber<'a> = Box<dyn Fn(u64) -> Option<u32> + 'a>;
-
-/// Terms that are merged, and the units of their keys; none where the keys are the units.
-pub(crate) type Source<'a> = (Box<dyn Terms + 'a>, Option<Renumber<'a>>);
-
 /// What an index is about, beside its terms.
 pub(crate) struct About<'a> {
     pub(crate) kind: Kind,
@@ -79,69 +73,11 @@ impl<W: Write> Writer<W> {
         self.out.write_all(bytes)
     }
 
-    /// Merges everything. A key becomes a unit by `unit`, or is dropped; the order of keys must be
-    /// the order of units within each source.
-    pub(crate) fn merge(&mut self, sources: &mut [Source<'_>]) -> Result<(), Unwritten> {
-        let mut postings: Vec<(u32, u32)> = Vec::new();
-        let mut keys: Vec<(u64, u32)> = Vec::new();
-        let mut term = Vec::new();
-        loop {
-            let least = sources.iter().filter_map(|(source, _)| source.term()).min();
-            match least {
-                Some(least) => {
-                    term.clear();
-                    term.extend_from_slice(least);
-                }
-                None => return Ok(()),
-            }
-            let holds = |one: &Source<'_>| one.0.term() == Some(&term);
-            let several = sources.iter().filter(|one| holds(one)).count();
-            if several == 1
-                && let Some((source, _)) = sources.iter_mut().find(|one| holds(one))
-                && let Some((list, units)) = source.written()
-            {
-                self.list.clear();
-                self.list.extend_from_slice(list);
-                self.term(&term, units)?;
-                source.advance()?;
-                continue;
-            }
-            postings.clear();
-            for (source, unit) in sources.iter_mut().filter(|one| one.0.term() == Some(&term)) {
-                keys.clear();
-                source.append(&mut keys)?;
-                source.advance()?;
-                match unit {
-                    None => postings.extend(keys.iter().map(|(key, count)| (*key as u32, *count))),
-                    Some(unit) => postings.extend(
-                        keys.iter()
-                            .filter_map(|(key, count)| Some((unit(*key)?, *count))),
-                    ),
-                }
-            }
-            if several > 1 {
-                // Each part is in order already; the sort sees the runs.
-                postings.sort_by_key(|(unit, _)| *unit);
-            }
-            if !postings.is_empty() {
-                self.encode(&postings);
-                self.term(&term, postings.len() as u64)?;
-            }
-        }
-    }
-
-    fn encode(&mut self, postings: &[(u32, u32)]) {
-        self.list.clear();
-        let mut next = 0;
-        for &(unit, count) in postings {
-            put_posting(&mut self.list, unit - next, count);
-            next = unit + 1;
-        }
-    }
-
-    /// Writes a term with the list that is at hand.
-    fn term(&mut self, term: &[u8], units: u64) -> io::Result<()> {
+    /// Writes a term with its list; terms come in order.
+    pub(crate) fn term(&mut self, term: &[u8], units: u64, encoded: &[u8]) -> io::Result<()> {
         let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        list.extend_from_slice(encoded);
         let first = self.dictionary.len() == self.block_start;
         let shared = match first {
             true => 0,
