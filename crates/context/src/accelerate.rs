@@ -10,9 +10,10 @@ use crate::index::{self, DocumentIndex, Facts};
 use crate::inverted::{
     About, Inverted, Kind, Shard, Sorted, Source, Touched, Unwritten, Writer, merge,
 };
+use crate::manifest::Manifest;
 use crate::passage_index::{self, Numbering, PassageGatherer, PassageIndex};
 use crate::passages;
-use crate::words::{Counter, each_word};
+use crate::words::Counter;
 use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -103,6 +104,16 @@ pub(crate) struct Of {
     pub(crate) documents: usize,
 }
 
+impl Of {
+    /// What this manifest lists.
+    pub(crate) fn listed(manifest: &Manifest) -> Of {
+        Of {
+            cache_version: manifest.cache_version,
+            documents: manifest.documents.len(),
+        }
+    }
+}
+
 /// Sorts shards, all at once.
 fn sorted(shards: Vec<Shard>) -> Vec<Sorted> {
     std::thread::scope(|scope| {
@@ -139,7 +150,7 @@ fn taken_over<'a>(
 /// others are few: the lists of all other words stay as they are.
 pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<Touched> {
     let mut words = Touched::default();
-    let mut buffer = Vec::new();
+    let (mut buffer, mut counter) = (Vec::new(), Counter::default());
     let mut left = MOST_TOUCHED;
     for (number, new) in (0..).zip(renumbered) {
         match new {
@@ -148,10 +159,8 @@ pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<Touch
             None => {
                 left = left.checked_sub(1)?;
                 let document = cache.read_linked(number, &mut buffer)?;
-                each_word(&document.content, |word| {
-                    if !words.contains(word.as_bytes()) {
-                        words.insert(word.as_bytes().to_vec());
-                    }
+                counter.count(&document.content, |word, _, _| {
+                    words.insert(word.as_bytes().to_vec());
                 });
             }
         }

@@ -13,11 +13,12 @@ use crate::manifest::{INDEX, Listed, MANIFEST, Manifest};
 use crate::origins::{self, ORIGINS_FILE, Origin};
 use crate::parallel;
 use crate::passage_index::PASSAGES_FILE;
-use crate::placing::{Before, Moves, Placed, Placing, link_all, name_finally, take_over};
+use crate::placing::{Moves, Placed, Placing, name_finally};
 use crate::proof::{Mark, Names, PROOF_FILE, Proof};
 use crate::reader;
 use crate::signature::{SETTLING, SETTLING_TRIES, Signature};
 use crate::sources::{Source, Sources, Wanted};
+use crate::takeover::{Before, link_all, take_over};
 use crate::target::{Draft, Replaced, Target, replace_bytes};
 use candor_fault::Timestamp;
 use std::io::BufWriter;
@@ -280,10 +281,7 @@ impl Build<'_> {
                 .create(name)
                 .map(|file| BufWriter::with_capacity(1 << 20, file))
         };
-        let of = Of {
-            cache_version: manifest.cache_version,
-            documents: manifest.documents.len(),
-        };
+        let of = Of::listed(manifest);
         let renumbered = before.map(|before| renumber(before, placed));
         let renumbered = renumbered.as_deref().unwrap_or_default();
         let (words, passages) = Gatherer::apart(gathered);

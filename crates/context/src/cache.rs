@@ -8,12 +8,13 @@ use crate::document::{self, Document, MAX_DOCUMENT_FILE};
 use crate::failure::{BudgetFlaw, Failure};
 use crate::folder::{Folder, read_into};
 use crate::index::DocumentIndex;
-use crate::manifest::{self, Manifest};
+use crate::manifest;
 use crate::passage_index::{PASSAGES_FILE, PassageGatherer, PassageIndex};
 use crate::passages::{self, Hit, PassageAnswer, split};
 use crate::proof::{Proof, Standing};
 use crate::request::{Budget, Query};
 use crate::select::Pick;
+use crate::signature::Signature;
 use crate::{Digest, MAX_ANSWER};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -106,7 +107,7 @@ impl Cache {
             None => {
                 let checked = check::check(lists, &documents, None, now, WordGatherer::new);
                 let (manifest, proof, gathered) = checked.sound()?;
-                let index = words_in_memory(of(&manifest), gathered)?;
+                let index = words_in_memory(Of::listed(&manifest), gathered)?;
                 (proof, Arc::new(index))
             }
         };
@@ -307,7 +308,7 @@ impl Cache {
                 let documents = &self.documents;
                 let checked = check::check(lists, documents, None, now, PassageGatherer::new);
                 let (manifest, _, gathered) = checked.sound()?;
-                passages_in_memory(of(&manifest), gathered)?
+                passages_in_memory(Of::listed(&manifest), gathered)?
             }
         };
         Ok(Arc::clone(self.passages.get_or_init(|| Arc::new(index))))
@@ -325,21 +326,27 @@ impl Cache {
 
     /// A document, if it is still the one that was proved, though links to it may be made meanwhile.
     pub(crate) fn read_linked(&self, number: u32, buffer: &mut Vec<u8>) -> Option<Document> {
-        let mark = self.proof.documents.get(number as usize)?;
-        let name = self.proof.names.get(number as usize);
-        let signature = read_into(&self.documents, name, MAX_DOCUMENT_FILE, buffer).ok()?;
-        let same = signature.same_but_for_links(&mark.signature);
-        document::read(buffer).ok().filter(|_| same)
+        self.read_if(Signature::same_but_for_links, number, buffer)
+            .ok()
     }
 
     /// A document, if it is still the one that was proved.
     pub(crate) fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, Setback> {
+        self.read_if(Signature::eq, number, buffer)
+    }
+
+    fn read_if(
+        &self,
+        same: impl Fn(&Signature, &Signature) -> bool,
+        number: u32,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Document, Setback> {
         let number = number as usize;
         let mark = self.proof.documents.get(number).ok_or(Setback::Index)?;
         let name = self.proof.names.get(number);
         let read = read_into(&self.documents, name, MAX_DOCUMENT_FILE, buffer);
         match read {
-            Ok(signature) if signature == mark.signature => {
+            Ok(signature) if same(&signature, &mark.signature) => {
                 document::read(buffer).map_err(|_| Setback::Changed)
             }
             _ => Err(Setback::Changed),
@@ -398,13 +405,6 @@ fn find_index(folder: &Folder, known: Known<'_>, version: Digest) -> Option<Arc<
             let file = folder.open(INDEX_FILE).ok()?;
             DocumentIndex::open(file, version).ok().map(Arc::new)
         }
-    }
-}
-
-fn of(manifest: &Manifest) -> Of {
-    Of {
-        cache_version: manifest.cache_version,
-        documents: manifest.documents.len(),
     }
 }
 

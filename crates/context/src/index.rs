@@ -3,12 +3,13 @@
 use crate::codec::{Broken, Reading};
 use crate::digest::Digest;
 use crate::inverted::{Inverted, Kind, Shard};
+use crate::parallel::lock;
 use crate::request::{Budget, Query};
 use crate::select::{Matches, Pick, Sizes};
 use crate::words::{Counter, tokens};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The version of the words in the index; v0 is frozen.
 pub(crate) const MAKER: u32 = 1;
@@ -93,7 +94,7 @@ impl DocumentIndex {
 
     /// What a query selects.
     pub(crate) fn select(&self, query: &Query, budget: Budget) -> Result<Vec<Pick>, Broken> {
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = || lock(&self.idle);
         let mut matches = idle().pop().unwrap_or_default();
         matches.clear(self.sizes.documents());
         self.count(query, &mut matches)?;

@@ -35,6 +35,7 @@ mod shelf;
 mod signature;
 mod sources;
 mod status;
+mod takeover;
 mod target;
 mod walk;
 mod watch;

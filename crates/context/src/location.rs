@@ -56,9 +56,7 @@ impl Location {
             Location::Below(root) => root.find(path).map(Folder::new).map_err(lost),
         }
     }
-}
 
-impl Location {
     /// Works with the directory at a path. Where the result is not `good` and another directory has
     /// taken the place meanwhile, or the same one has come back, works with that: what was replaced
     /// says nothing.

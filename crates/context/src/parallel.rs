@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// The most workers, however many cores there are.
@@ -61,6 +62,11 @@ fn spread<V: Send>(workers: usize, run: impl Fn() -> V + Sync) -> Vec<V> {
         }
         values
     })
+}
+
+/// Locks. What is behind these locks is replaced whole: a panic leaves nothing half-done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Does two things at once.

@@ -32,10 +32,7 @@ pub fn seal(
     let lists = manifest::read(&folder);
     let checked = check::check(lists, &documents, None, now, || Gatherer::new(passages));
     let (manifest, mut proof, gathered) = checked.sound()?;
-    let of = Of {
-        cache_version: manifest.cache_version,
-        documents: manifest.documents.len(),
-    };
+    let of = Of::listed(&manifest);
     distrust_origins(&folder, &of)?;
     let (in_words, in_passages) = Gatherer::apart(gathered);
     replace_file(&folder, INDEX_FILE, |file| {

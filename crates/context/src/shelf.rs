@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use crate::folder::Folder;
 use crate::inspect::{self, Inspection};
 use crate::location::Location;
+use crate::parallel::lock;
 use crate::reader::TRIES;
 use crate::watch::Watch;
 use candor_fault::Timestamp;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -60,11 +61,6 @@ struct Kept {
     cache: Arc<Cache>,
     watch: Option<Watch>,
     doubted: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these locks is replaced whole: a panic leaves nothing half-done.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shelf {

@@ -5,7 +5,7 @@ use crate::MAX_DOCUMENTS;
 use crate::document::id_of;
 use crate::failure::{Failure, SourceFlaw};
 use crate::folder::{Folder, kind};
-use crate::parallel;
+use crate::parallel::{self, lock};
 use crate::signature::Signature;
 use crate::sources::{Source, Wanted, unreadable};
 use ignore::Match;
@@ -86,7 +86,7 @@ impl Drop for Busy<'_> {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, (Vec<Waiting>, usize)> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn push(&self, more: Vec<Waiting>) {

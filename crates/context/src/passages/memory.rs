@@ -1,4 +1,4 @@
-//! An index in memory, for a cache that has none on disk, for tests and for the evaluation.
+//! An index in memory, for tests and for the evaluation; caches have theirs in `passage_index.rs`.
 
 use super::analyse::Analyser;
 use super::contribution::{PassageFacts, document};
