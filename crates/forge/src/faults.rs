@@ -1,0 +1,313 @@
+//! Which code each failure becomes: the only file of this crate that names codes.
+
+use crate::failure::{
+    Answered, Denied, Failure, Missing, Step, Unmergeable, Unmet, Unreachable, Why,
+};
+use candor_fault::Dialect as _;
+use candor_fault::codes::github as codes;
+use candor_fault::dialects::Github;
+use candor_fault::{Cause, Effect, Fault, Refusal, Retry, Shown, Violations};
+use std::time::Duration;
+
+/// How many characters of GitHub's own words are passed on.
+pub const FOREIGN_WORDS_CHARS: usize = 300;
+
+/// How long to wait where GitHub limits without saying for how long: its documentation asks for a
+/// minute at least.
+const USUAL_WAIT: Duration = Duration::from_secs(60);
+
+/// Arguments that no schema could find wrong.
+pub(crate) fn arguments(violations: Violations) -> Fault<Github> {
+    Github::adopt(Refusal::Arguments(violations))
+}
+
+impl Failure {
+    /// The failure in this dialect. `effect` is what the call has done as far as its mark knows; a
+    /// code that is only raised where nothing happened keeps its own answer.
+    pub(crate) fn fault(self, effect: Effect) -> Fault<Github> {
+        match self {
+            Failure::Missing(missing) => not_found(&missing),
+            Failure::Unmet(unmet) => unmet_rule(&unmet),
+            Failure::Unmergeable(unmergeable) => not_mergeable(unmergeable),
+            Failure::HeadMoved { expected, actual } => head_moved(expected, actual),
+            Failure::Denied(denied) => denial(&denied),
+            Failure::Limited(after) => codes::RateLimited
+                .fault()
+                .saying("Rate limit exceeded: this server's limit on writes to one repository")
+                .after(after),
+            Failure::Answered(answered) => by_status(answered, effect),
+            Failure::Unreachable(why, cause) => unreachable(why, effect).because(cause),
+            Failure::Empty => internal(Retry::AfterChange, Effect::None, "the repository is empty")
+                .advising("Make a first commit with git, then send the call again."),
+            Failure::Partly { done, rest } => partly(done, *rest),
+            Failure::Stopped(stopped) => stopped.into(),
+            Failure::Broken(what, cause) => {
+                internal(Retry::after_cut(effect), effect, what).because(cause)
+            }
+        }
+    }
+}
+
+fn internal(retry: Retry, effect: Effect, why: &'static str) -> Fault<Github> {
+    let said = Shown::from("Internal error: ").then(why);
+    codes::Internal.fault(retry, effect).saying(said)
+}
+
+fn not_found(missing: &Missing) -> Fault<Github> {
+    let said = Shown::from("Not found: ");
+    let said = match missing {
+        Missing::Repository => said.then("the repository"),
+        Missing::Branch(name) => said.then("the branch ").quoting(name),
+        Missing::Revision(name) => said.then("the branch, tag or commit ").quoting(name),
+        Missing::Path(path) => said.then("the path ").quoting(path),
+        Missing::PullRequest(number) => said.then("the pull request #").number(*number),
+    };
+    let said = said.then(" does not exist, or the token cannot see it");
+    codes::NotFound.fault().saying(said)
+}
+
+fn unmet_rule(unmet: &Unmet) -> Fault<Github> {
+    let said = Shown::from("Validation error: ");
+    let said = match unmet {
+        Unmet::IsDirectory(path) => said
+            .quoting(path)
+            .then(" is a directory; use list_directory"),
+        Unmet::NotADirectory(path) => said
+            .quoting(path)
+            .then(" is not a directory; use read_file"),
+        Unmet::IsSubmodule(path) => said
+            .quoting(path)
+            .then(" is a commit of another repository"),
+        Unmet::TooLarge { path, size, most } => {
+            let said = said.quoting(path).then(" is too large: ");
+            let said = match size {
+                Some(size) => said.number(*size).then(" bytes"),
+                None => said.then("its size is not known"),
+            };
+            said.then(", at most ").number(*most).then(" are answered")
+        }
+        Unmet::AmbiguousSha(digits) => said
+            .then("more than one commit begins with ")
+            .quoting(digits)
+            .then("; give more digits"),
+        Unmet::BranchMoved(branch) => said
+            .then("the branch ")
+            .quoting(branch)
+            .then(" was moved by somebody else meanwhile; nothing was committed"),
+        Unmet::BranchExists(branch) => said
+            .then("the branch ")
+            .quoting(branch)
+            .then(" exists already"),
+        Unmet::BranchProtected(branch) => said
+            .then("the branch ")
+            .quoting(branch)
+            .then(" is protected and takes changes through pull requests only"),
+        Unmet::PullExists(number) => said
+            .then("a pull request for these branches is open already: #")
+            .number(*number),
+        Unmet::NothingToMerge { head, base } => said
+            .then("there are no commits between ")
+            .quoting(base)
+            .then(" and ")
+            .quoting(head),
+        Unmet::Unrelated => said.then("the two branches have no history in common"),
+        Unmet::AlreadyMerged(number) => said
+            .then("the pull request #")
+            .number(*number)
+            .then(" was merged already"),
+        Unmet::PathConflict(path) => said
+            .quoting(path)
+            .then(" would be a file and a directory at once"),
+        Unmet::NothingToCommit => said.then("the branch has exactly these files already"),
+    };
+    let fault = codes::ValidationError.fault().saying(said);
+    match unmet {
+        Unmet::PullExists(number) => fault.knowing(|facts| facts.number = Some(*number)),
+        Unmet::BranchMoved(_) => {
+            fault.advising("Read the branch as it is now, then commit again on top of it.")
+        }
+        _ => fault,
+    }
+}
+
+fn not_mergeable(unmergeable: Unmergeable) -> Fault<Github> {
+    let Unmergeable {
+        number,
+        why,
+        state,
+        failing_checks,
+        answered,
+    } = unmergeable;
+    let said = Shown::from("Pull request #").number(number);
+    let said = match why {
+        Why::Conflict => said.then(" is not mergeable: it conflicts with its base branch"),
+        Why::Draft => said.then(" is not mergeable: it is a draft"),
+        Why::Closed => said.then(" is not mergeable: it is closed"),
+        Why::Merged => said.then(" is not mergeable: it was merged already"),
+        Why::Blocked => said.then(" is not mergeable: rules of the base branch block it"),
+        Why::Undecided => {
+            said.then(" is not mergeable: GitHub has not decided yet whether it can be merged")
+        }
+        Why::Refused => said.then(" is not mergeable: GitHub refused to merge it"),
+        Why::NotRebaseable => {
+            said.then(" is not mergeable by rebase: one of its commits conflicts")
+        }
+    };
+    let message = answered
+        .as_ref()
+        .and_then(|answered| answered.message.as_deref());
+    let said = with_words(said, message);
+    let status = answered.as_ref().map(|answered| answered.status);
+    let fault = codes::NotMergeable.fault().saying(said).knowing(|facts| {
+        facts.status = status;
+        facts.mergeable_state = state;
+        facts.failing_checks = Some(failing_checks).filter(|names| !names.is_empty());
+    });
+    match why {
+        Why::Undecided => {
+            fault.advising("Ask get_pr_mergeability until it is decided, then merge.")
+        }
+        Why::Draft => {
+            fault.advising("Mark it ready with update_pull_request and `draft: false`, then merge.")
+        }
+        Why::Closed => {
+            fault.advising("Open it again with update_pull_request and `state: open`, then merge.")
+        }
+        Why::Merged => fault.advising("Nothing is left to do: the changes are in the base branch."),
+        Why::Conflict => fault.advising(
+            "Bring the head branch up to date with its base, resolve the conflicts, then merge.",
+        ),
+        Why::NotRebaseable => {
+            fault.advising("Take another `merge_method`, or resolve the conflicts first.")
+        }
+        Why::Blocked | Why::Refused => fault,
+    }
+}
+
+fn head_moved(expected: String, actual: Option<String>) -> Fault<Github> {
+    codes::HeadMismatch
+        .fault()
+        .saying("Head SHA does not match: the pull request has another head than expected")
+        .knowing(|facts| {
+            facts.expected = Some(expected);
+            facts.actual = actual;
+        })
+}
+
+fn denial(denied: &Denied) -> Fault<Github> {
+    let fault = codes::PermissionDenied.fault();
+    match denied {
+        Denied::WritesOff => fault
+            .saying("Permission denied: this server does not change anything")
+            .advising("Ask the owner of this server to start it with --allow-writes."),
+        Denied::WriteToken => fault
+            .saying("Permission denied: this tool asks for the token for writing")
+            .advising("Show the token of --write-bearer-file as `Authorization: Bearer …`."),
+        Denied::Repository(repo) => {
+            let said = Shown::from("Permission denied: ")
+                .quoting_at_most(&repo.to_string(), 256)
+                .then(" is not on this server's list of repositories");
+            fault
+                .saying(said)
+                .advising("Use a repository that --repos admits, or ask the owner of this server.")
+        }
+    }
+}
+
+/// GitHub's own words, where it had some.
+fn with_words(said: Shown, words: Option<&str>) -> Shown {
+    match words.map(str::trim).filter(|words| !words.is_empty()) {
+        Some(words) => said.then(": ").quoting_at_most(words, FOREIGN_WORDS_CHARS),
+        None => said,
+    }
+}
+
+/// What a status of GitHub means, by the table of the contract.
+fn by_status(answered: Answered, effect: Effect) -> Fault<Github> {
+    let status = answered.status;
+    let words = answered.message.as_deref();
+    let with = |said: &'static str| with_words(Shown::from(said), words);
+    let fault = match status {
+        403 | 429 if answered.limited => codes::RateLimited
+            .fault()
+            .saying(with("Rate limit exceeded: GitHub"))
+            .after(answered.retry_after.unwrap_or(USUAL_WAIT)),
+        401 | 403 => codes::PermissionDenied
+            .fault()
+            .saying(with("Permission denied: GitHub")),
+        404 => not_found(&answered.missing),
+        422 => codes::ValidationError
+            .fault()
+            .saying(with("Validation error: GitHub")),
+        _ => other_status(status, words, answered.step, effect),
+    };
+    fault.knowing(|facts| {
+        facts.status = Some(status);
+        facts.errors = answered.errors.filter(|errors| errors.is_array());
+    })
+}
+
+/// A status without a code of its own. One below 500 says that nothing was done.
+fn other_status(status: u16, words: Option<&str>, step: Step, effect: Effect) -> Fault<Github> {
+    let (retry, effect) = match (status, step) {
+        (429, _) => (Retry::SameCall, Effect::None),
+        (500.., Step::Read) => (Retry::SameCall, Effect::None),
+        (500.., Step::Write | Step::Merge) => (Retry::after_cut(effect), effect),
+        _ => (Retry::AfterChange, Effect::None),
+    };
+    let said = Shown::from("Internal error: GitHub answered ").number(status);
+    let said = match status {
+        409 if step == Step::Read => said.then(" (the repository is empty)"),
+        410 => said.then(" (it is gone)"),
+        451 => said.then(" (unavailable for legal reasons)"),
+        _ => said,
+    };
+    let fault = codes::Internal
+        .fault(retry, effect)
+        .saying(with_words(said, words));
+    match status {
+        429 => fault.after(USUAL_WAIT),
+        _ => fault,
+    }
+}
+
+fn unreachable(why: Unreachable, effect: Effect) -> Fault<Github> {
+    let said = match why {
+        Unreachable::Connect => "GitHub could not be reached",
+        Unreachable::Tls => "the connection to GitHub could not be secured",
+        Unreachable::Reset => "the connection to GitHub broke",
+        Unreachable::Timeout => "GitHub did not answer in time",
+        Unreachable::Garbled => "GitHub's answer could not be read",
+        Unreachable::TooLarge => "GitHub's answer is too large",
+        Unreachable::Redirect => "GitHub redirected to another place",
+    };
+    // Without a connection nothing was sent, so nothing was done.
+    let effect = match why {
+        Unreachable::Connect | Unreachable::Tls => Effect::None,
+        _ => effect,
+    };
+    let retry = match why {
+        Unreachable::Tls | Unreachable::TooLarge | Unreachable::Redirect => Retry::AfterChange,
+        _ => Retry::after_cut(effect),
+    };
+    internal(retry, effect, said)
+}
+
+/// A change of which a part was made: no code but this one may say that something happened.
+fn partly(done: &'static str, rest: Failure) -> Fault<Github> {
+    let rest = rest.fault(Effect::Unknown);
+    let said = Shown::from("Internal error: ")
+        .then(done)
+        .then(", the rest was not: ")
+        .quoting_at_most(rest.message(), FOREIGN_WORDS_CHARS);
+    let facts = rest.facts().clone();
+    let fault = codes::Internal
+        .fault(Retry::AfterChange, Effect::Done)
+        .saying(said)
+        .advising("Read the current state, then send what is still missing.")
+        .knowing(|own| *own = facts);
+    match rest.cause() {
+        Some(cause) => fault.because(Cause::clone(cause)),
+        None => fault,
+    }
+}
