@@ -2,6 +2,7 @@
 
 use crate::Progress;
 use std::net::IpAddr;
+use std::sync::OnceLock;
 
 /// The two ways in which clients speak the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,4 +52,7 @@ pub struct Call {
     pub client: Client,
     /// Where progress goes.
     pub progress: Progress,
+    /// The number under which the server has put the attempt on record, where it has: the record of
+    /// the outcome names it.
+    pub attempt: OnceLock<u64>,
 }

@@ -2,6 +2,7 @@
 
 mod context;
 mod explain;
+mod failures;
 mod listen;
 mod log;
 #[cfg(feature = "otel")]

@@ -1,9 +1,10 @@
 //! `candor playground`: the server that fails to order.
 
 use super::Trouble;
+use super::failures::Failures;
 use super::listen::ListenArgs;
 use crate::host::{stdio_server, system_clock};
-use crate::playground::{Failures, Playground};
+use crate::playground::Playground;
 use candor_street::{Desk, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use clap::Args;
@@ -35,7 +36,7 @@ pub(super) struct PlaygroundArgs {
 impl PlaygroundArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let deadline = self.deadline_ms.map(Duration::from_millis);
-        let server = Playground::new(self.failures, deadline, self.conformance);
+        let server = Playground::new(self.failures.into(), deadline, self.conformance);
         if !self.http {
             return Ok(stdio_server(server)?);
         }

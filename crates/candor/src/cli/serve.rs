@@ -3,8 +3,8 @@
 use super::Trouble;
 use super::listen::ListenArgs;
 use crate::host::system_clock;
-use crate::playground::{Failures, Playground};
-use candor_street::{Desk, MetricsHub};
+use crate::playground::Playground;
+use candor_street::{Desk, Failures, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use clap::Args;
 use std::io::{self, Write};

@@ -7,31 +7,10 @@ mod flaky;
 mod tools;
 
 use candor_fault::Form;
-use candor_street::{Era, Server, Tool, Tools};
+use candor_street::{Era, Failures, Server, Tool, Tools};
 use every::Every;
 use flaky::Scripts;
 use std::time::Duration;
-
-/// Which form failures take where a dialect has two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(crate) enum Failures {
-    /// JSON-RPC errors for clients of the handshake era, results for the newer one.
-    #[default]
-    Auto,
-    /// Always JSON-RPC errors.
-    Jsonrpc,
-    /// Always results with `isError`.
-    Result,
-}
-
-impl Failures {
-    fn form(self, era: Era) -> Form {
-        match (self, era) {
-            (Failures::Jsonrpc, _) | (Failures::Auto, Era::Handshake) => Form::Protocol,
-            (Failures::Result, _) | (Failures::Auto, Era::Stateless) => Form::Result,
-        }
-    }
-}
 
 /// The playground.
 pub(crate) struct Playground {

@@ -6,6 +6,7 @@ use candor_fault::Answer;
 use candor_street::{Call, CancellationToken, Client, Desk, Era, MetricsHub, Peer, Progress};
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use tokio::runtime::Runtime;
 
 /// A server whose root is the ground.
@@ -35,6 +36,7 @@ impl Served {
             peer: Peer::default(),
             client: Client::default(),
             progress: Progress::default(),
+            attempt: OnceLock::new(),
         };
         let answer = self.runtime.block_on(async {
             match self.desk.begin(call, CancellationToken::new()) {

@@ -145,12 +145,24 @@ fn validation_message(violations: &Violations) -> String {
     message
 }
 
+impl Github {
+    /// The message of a failure as it is answered.
+    pub fn message(fault: &Fault<Github>) -> String {
+        let violations = fault.violations();
+        if fault.is(codes::InvalidParams) && !violations.is_empty() {
+            validation_message(violations)
+        } else {
+            fault.message().to_owned()
+        }
+    }
+}
+
 /// How long `data` is as a rule.
 const USUAL_DATA: usize = 512;
 
 /// Message and `data` of a failure.
 fn said(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String, String) {
-    let violations = fault.violations();
+    let message = Github::message(fault);
     if !fault.is(codes::InvalidParams) {
         let data = FaultData {
             tool,
@@ -158,22 +170,15 @@ fn said(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String, String) {
             facts: fault.facts().within_bounds(),
             fault: fault.five(),
         };
-        return (
-            fault.message().to_owned(),
-            to_json_of_length(&data, USUAL_DATA),
-        );
+        return (message, to_json_of_length(&data, USUAL_DATA));
     }
+    let violations = fault.violations();
     let data = InvalidData {
         tool,
         validation_errors: violations.shown().iter().map(entry).collect(),
         timestamp: iso_millis(at),
         hints: violations.shown().iter().filter_map(hint).collect(),
         omitted: Some(violations.omitted()).filter(|more| *more > 0),
-    };
-    let message = if violations.is_empty() {
-        fault.message().to_owned()
-    } else {
-        validation_message(violations)
     };
     (message, to_json(&data))
 }

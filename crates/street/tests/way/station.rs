@@ -8,6 +8,7 @@ use candor_street::{
     Permit, Progress, Reply, Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
+use std::sync::OnceLock;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -248,6 +249,7 @@ pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
         peer: Peer::default(),
         client: Client::default(),
         progress: Progress::default(),
+        attempt: OnceLock::new(),
     }
 }
 

@@ -9,6 +9,7 @@ use candor_street::{
 };
 use candor_wire::{Ask, Facts, Headers, Inbound, Listing, STATELESS_REVISION, read, write};
 use serde_json::{Value, json};
+use std::sync::OnceLock;
 use std::sync::{Arc, LazyLock};
 
 /// A server with one tool that answers with its arguments, or fails with them.
@@ -83,6 +84,7 @@ fn asked(id: &str, era: Era, ask: Ask<'_>) -> Option<Answer> {
         peer: Peer::default(),
         client: Client::default(),
         progress: Progress::default(),
+        attempt: OnceLock::new(),
     };
     DESK.begin(call, CancellationToken::new()).ok()
 }

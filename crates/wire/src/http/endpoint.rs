@@ -18,7 +18,7 @@ use hyper::header::{ACCEPT, HeaderName};
 use hyper::{HeaderMap, Method, Request};
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot};
 
 /// How many progress events may wait for a slow reader; more are dropped.
@@ -247,6 +247,7 @@ fn made(
             capabilities: called.capabilities.map(Into::into),
         },
         progress,
+        attempt: OnceLock::new(),
     }
 }
 

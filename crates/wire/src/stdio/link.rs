@@ -12,6 +12,7 @@ use candor_street::{Call, CancellationToken, Client, Desk, Era, Peer, Progress, 
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -308,6 +309,7 @@ impl<S: Server> Link<S> {
             },
             client,
             progress,
+            attempt: OnceLock::new(),
         }
     }
 

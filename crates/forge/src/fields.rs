@@ -1,0 +1,284 @@
+//! The arguments that tools share, as schemas: what is published is what is enforced, so every rule is
+//! a pattern that a regular expression without lookaround can say.
+
+use serde_json::{Value, json};
+
+/// The pattern of a repository, as the specification prints it.
+pub(crate) const REPO: &str = "^[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+$";
+
+/// The pattern of a commit, as the specification prints it.
+pub(crate) const SHA: &str = "^[a-f0-9]{7,40}$";
+
+/// The pattern of a branch, as the specification prints it.
+const BRANCH: &str = "^[a-zA-Z0-9._/-]+$";
+
+/// The same with an owner before it.
+const HEAD: &str = "^([a-zA-Z0-9._-]+:)?[a-zA-Z0-9._/-]+$";
+
+/// The largest number that every JSON reader keeps exactly.
+pub(crate) const MAX_NUMBER: i64 = 9_007_199_254_740_991;
+
+/// A name that is neither `.` nor `..`.
+const NO_DOTS: &str = r"([^./\x00][^/\x00]*|\.[^./\x00][^/\x00]*|\.\.[^/\x00]+)";
+
+/// A name that is not `.git`, however it is spelled.
+const NO_GIT: &str =
+    r"([^/]{1,3}|[^/]{5,}|[^./][^/]{3}|\.[^gG/][^/]{2}|\.[gG][^iI/][^/]|\.[gG][iI][^tT/])";
+
+/// A name that does not end with `.lock`.
+const NO_LOCK: &str = r"([^/:]{0,4}|[^/:]*([^/:k]|[^/:c]k|[^/:o]ck|[^/:l]ock|[^/:.]lock))";
+
+pub(crate) fn repo() -> Value {
+    json!({
+        "type": "string",
+        "pattern": REPO,
+        "allOf": [{ "pattern": format!("^{NO_DOTS}/{NO_DOTS}$") }],
+        "description": "owner/name"
+    })
+}
+
+/// The rules of git for the name of a branch, behind what `before` matches.
+fn ref_rules(before: &str) -> Value {
+    json!([
+        { "pattern": format!("^{before}[^./:-][^/:]*(/[^./:][^/:]*)*$") },
+        { "pattern": r"^([^.]|\.[^.])*$" },
+        { "pattern": format!("^{before}{NO_LOCK}(/{NO_LOCK})*$") }
+    ])
+}
+
+fn named(description: &str) -> Value {
+    json!({
+        "type": "string",
+        "maxLength": 100,
+        "pattern": BRANCH,
+        "allOf": ref_rules(""),
+        "description": description
+    })
+}
+
+pub(crate) fn branch() -> Value {
+    named("A branch; the default branch if absent")
+}
+
+pub(crate) fn branch_to_write() -> Value {
+    named("The branch; it must exist")
+}
+
+pub(crate) fn new_branch() -> Value {
+    named("The branch to make")
+}
+
+pub(crate) fn base() -> Value {
+    named("The branch to merge into")
+}
+
+pub(crate) fn reference() -> Value {
+    named("A branch, tag or SHA, instead of branch")
+}
+
+pub(crate) fn head() -> Value {
+    let mut rules = ref_rules("([^:]*:)?");
+    if let Some(rules) = rules.as_array_mut() {
+        rules.push(json!({ "pattern": "^([^:]*:)?[^:]{1,100}$" }));
+    }
+    json!({
+        "type": "string",
+        "maxLength": 140,
+        "pattern": HEAD,
+        "allOf": rules,
+        "description": "The branch to merge, or owner:branch of a fork"
+    })
+}
+
+pub(crate) fn path(description: &str) -> Value {
+    json!({
+        "type": "string",
+        "maxLength": 500,
+        "minLength": 1,
+        "allOf": [
+            { "pattern": format!("^{NO_DOTS}(/{NO_DOTS})*$") },
+            { "pattern": format!("^{NO_GIT}(/{NO_GIT})*$") }
+        ],
+        "description": description
+    })
+}
+
+pub(crate) fn directory() -> Value {
+    json!({
+        "type": "string",
+        "maxLength": 500,
+        "allOf": [
+            { "pattern": format!("^({NO_DOTS}(/{NO_DOTS})*)?$") },
+            { "pattern": format!("^({NO_GIT}(/{NO_GIT})*)?$") }
+        ],
+        "description": "A directory; \"\" is the root"
+    })
+}
+
+pub(crate) fn sha(description: &str) -> Value {
+    json!({ "type": "string", "pattern": SHA, "description": description })
+}
+
+pub(crate) fn text(least: u64, most: u64, description: &str) -> Value {
+    let mut schema = json!({ "type": "string", "maxLength": most });
+    if least > 0 {
+        schema["minLength"] = json!(least);
+    }
+    schema["description"] = json!(description);
+    schema
+}
+
+pub(crate) fn flag(description: &str) -> Value {
+    json!({ "type": "boolean", "description": description })
+}
+
+pub(crate) fn one_of(words: &[&str], description: &str) -> Value {
+    json!({ "type": "string", "enum": words, "description": description })
+}
+
+pub(crate) fn page() -> Value {
+    json!({ "type": "integer", "minimum": 1, "maximum": 100, "description": "1 if absent" })
+}
+
+pub(crate) fn per_page() -> Value {
+    json!({ "type": "integer", "minimum": 1, "maximum": 100, "description": "30 if absent" })
+}
+
+pub(crate) fn number() -> Value {
+    json!({
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MAX_NUMBER,
+        "description": "Number of the pull request"
+    })
+}
+
+/// The schema of a tool's arguments: these members and no others.
+pub(crate) fn arguments(required: &[&str], properties: Value) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false
+    })
+}
+
+/// The same, where `branch` and `ref` exclude each other.
+pub(crate) fn arguments_at(required: &[&str], properties: Value) -> Value {
+    let mut schema = arguments(required, properties);
+    schema["not"] = json!({ "required": ["branch", "ref"] });
+    schema
+}
+
+/// The schema of an answer: these members, all of them unless `optional` names them.
+pub(crate) fn answer(properties: Value, optional: &[&str]) -> Value {
+    let names = properties
+        .as_object()
+        .into_iter()
+        .flat_map(|all| all.keys());
+    let required: Vec<_> = names
+        .filter(|name| !optional.contains(&name.as_str()))
+        .collect();
+    json!({ "type": "object", "required": required, "properties": properties })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_schema::Schema;
+    use proptest::prelude::*;
+
+    fn admits(schema: &Value, text: &str) -> bool {
+        Schema::new(schema.clone())
+            .unwrap()
+            .check(&json!(text))
+            .is_ok()
+    }
+
+    /// The rules for branches, said plainly.
+    fn is_branch(text: &str) -> bool {
+        let known = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+        let part =
+            |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+        (1..=100).contains(&text.chars().count())
+            && text.chars().all(known)
+            && text.split('/').all(part)
+            && !text.contains("..")
+            && !text.starts_with('-')
+            && !text.ends_with('.')
+    }
+
+    /// The rules for paths, said plainly.
+    fn is_path(text: &str) -> bool {
+        let part = |part: &str| {
+            !part.is_empty() && part != "." && part != ".." && !part.eq_ignore_ascii_case(".git")
+        };
+        (1..=500).contains(&text.chars().count())
+            && !text.contains('\0')
+            && text.split('/').all(part)
+    }
+
+    fn is_repo(text: &str) -> bool {
+        crate::RepoName::read(text).is_some()
+    }
+
+    #[test]
+    fn examples_of_each_rule() {
+        for (text, wanted) in [
+            ("main", true),
+            ("feature/a.b", true),
+            ("a.lock", false),
+            ("lock", true),
+            (".lock", false),
+            ("a.lock/b", false),
+            ("a.locks", true),
+            ("a..b", false),
+            ("a.", false),
+            ("-a", false),
+            ("a/-b", true),
+            ("/a", false),
+            ("a//b", false),
+            ("a/.b", false),
+        ] {
+            assert_eq!(is_branch(text), wanted, "{text}");
+            assert_eq!(admits(&branch(), text), wanted, "{text}");
+            assert_eq!(admits(&head(), &format!("octo:{text}")), wanted, "{text}");
+        }
+        assert!(!admits(&head(), &format!("octo:{}", "a".repeat(101))));
+        assert!(admits(&head(), &format!("octo:{}", "a".repeat(100))));
+        for (text, wanted) in [
+            ("a..b", true),
+            ("...", true),
+            ("a/../b", false),
+            ("./a", false),
+            ("/a", false),
+            ("a/", false),
+            (".git/config", false),
+            ("x/.GIT", false),
+            (".gitignore", true),
+            (".github/x", true),
+            ("git", true),
+            ("a#?% b", true),
+            ("a\0b", false),
+            ("line\nbreak", true),
+        ] {
+            assert_eq!(is_path(text), wanted, "{text:?}");
+            assert_eq!(admits(&path(""), text), wanted, "{text:?}");
+            assert_eq!(admits(&directory(), text), wanted, "{text:?}");
+        }
+        assert!(admits(&directory(), ""));
+    }
+
+    proptest! {
+        #[test]
+        fn patterns_say_what_the_rules_say(
+            branches in "[abk.lock/:-]{1,12}",
+            paths in "[agit./\\x00\\n]{1,12}",
+            repos in "[a./]{1,8}",
+        ) {
+            prop_assert_eq!(admits(&branch(), &branches), is_branch(&branches));
+            prop_assert_eq!(admits(&path(""), &paths), is_path(&paths));
+            prop_assert_eq!(admits(&repo(), &repos), is_repo(&repos));
+        }
+    }
+}

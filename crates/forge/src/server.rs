@@ -1,0 +1,242 @@
+//! The server: who may, what is limited, what is put on record, and the tools.
+
+use crate::allow::AllowList;
+use crate::forge::{Forge, Turn};
+use crate::line::line;
+use crate::writes::{self, WriteLog};
+use crate::{Denied, Failure, RepoName, faults, tools};
+use candor_fault::Dialect as _;
+use candor_fault::dialects::Github;
+use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
+use candor_guard::{Deadline, Limiter, Quota};
+use candor_street::{Call, Clock, Cx, Entry, Era, Failures, Permit, Server, Tool, Tools};
+use serde_json::Value;
+use std::fmt;
+use std::io;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a reading call may take.
+pub const READ_DEADLINE: Duration = Duration::from_secs(30);
+
+/// How long a writing call may take.
+pub const WRITE_DEADLINE: Duration = Duration::from_secs(60);
+
+/// How much sooner the backend gives up, so that it is the one to say why.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// For how many repositories writes are counted at once.
+pub const MAX_LIMITED_REPOS: usize = 4096;
+
+/// How many entries of a tree are answered unless the owner says otherwise.
+pub const TREE_ENTRIES: usize = 5_000;
+
+/// The most entries of a tree that an owner can ask for.
+pub const MAX_TREE_ENTRIES: usize = 100_000;
+
+/// How many writes a minute one repository takes unless the owner says otherwise.
+pub const WRITES_A_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
+
+/// What the owner of a server decides.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Whether tools may change anything.
+    pub allow_writes: bool,
+    /// Which repositories may be touched.
+    pub repos: AllowList,
+    /// Which form failures take.
+    pub failures: Failures,
+    /// Whether the tools beyond the fourteen are there.
+    pub extended: bool,
+    /// How many entries of a tree are answered.
+    pub max_entries: usize,
+    /// How many writes a minute one repository takes.
+    pub writes_a_minute: NonZeroU32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            allow_writes: false,
+            repos: AllowList::default(),
+            failures: Failures::default(),
+            extended: false,
+            max_entries: TREE_ENTRIES,
+            writes_a_minute: WRITES_A_MINUTE,
+        }
+    }
+}
+
+/// Where the line of a failure goes; it must not block.
+pub type LineSink = Arc<dyn Fn(String) + Send + Sync>;
+
+/// The GitHub tools on one backend.
+pub struct ForgeServer {
+    tools: Tools<Self>,
+    pub(crate) forge: Arc<dyn Forge>,
+    pub(crate) config: Config,
+    limiter: Limiter,
+    writes: Option<Arc<dyn WriteLog>>,
+    lines: LineSink,
+    clock: Arc<dyn Clock>,
+}
+
+impl ForgeServer {
+    /// A server that cannot write: it has no log for that.
+    pub fn new(
+        forge: Arc<dyn Forge>,
+        config: Config,
+        lines: LineSink,
+        clock: Arc<dyn Clock>,
+    ) -> ForgeServer {
+        let tools = Tools::new("candor-github", env!("CARGO_PKG_VERSION"));
+        let all = tools::all().into_iter();
+        let more = tools::extended().into_iter().filter(|_| config.extended);
+        let quota = Quota::per_minute(config.writes_a_minute);
+        let most = NonZeroUsize::new(MAX_LIMITED_REPOS).unwrap_or(NonZeroUsize::MIN);
+        ForgeServer {
+            tools: all.chain(more).fold(tools, Tools::with),
+            forge,
+            config,
+            limiter: Limiter::new(quota, most),
+            writes: None,
+            lines,
+            clock,
+        }
+    }
+
+    /// With a log of writes; whether anybody may write is up to the configuration.
+    pub fn recording(mut self, log: Arc<dyn WriteLog>) -> ForgeServer {
+        self.writes = Some(log);
+        self
+    }
+
+    pub(crate) fn turn(&self, writes: bool, cx: &Cx) -> Turn {
+        let limit = if writes {
+            WRITE_DEADLINE
+        } else {
+            READ_DEADLINE
+        };
+        Turn {
+            deadline: Deadline::after(limit - MARGIN),
+            mark: cx.mark.clone(),
+        }
+    }
+
+    /// Appends a line to the log of writes, on a thread where that may wait.
+    async fn log(&self, make: impl Fn(u64) -> String + Send + 'static) -> Result<u64, Cause> {
+        let Some(log) = self.writes.clone() else {
+            return Err(Cause::from("there is no log of writes"));
+        };
+        let written = tokio::task::spawn_blocking(move || log.append(&make)).await;
+        written
+            .map_err(io::Error::other)
+            .flatten()
+            .map_err(Cause::from)
+    }
+
+    /// Puts the attempt to write on record; one that cannot be recorded is not made.
+    async fn attempt(
+        &self,
+        call: &Call,
+        tool: &'static str,
+        arguments: &Value,
+    ) -> Result<(), Fault<Github>> {
+        let at = self.clock.now();
+        let shown = writes::summary(arguments);
+        let (peer, client) = (call.peer.clone(), call.client.clone());
+        let line = move |n| writes::attempt(n, at, tool, &peer, &client, &shown);
+        let effect = Effect::None;
+        match self.log(line).await {
+            Ok(number) => {
+                // Set once: this is the only place that sets it.
+                let _ = call.attempt.set(number);
+                Ok(())
+            }
+            Err(cause) => Err(Github::adopt(Refusal::Unrecorded { cause, effect })),
+        }
+    }
+
+    fn policy(&self, tool: &Tool<Self>, repo: &RepoName) -> Result<(), Failure> {
+        if !self.config.repos.admits(repo) {
+            return Err(Failure::Denied(Denied::Repository(repo.clone())));
+        }
+        if tool.writes() {
+            let limited = self.limiter.check(&repo.folded());
+            limited.map_err(|limited| Failure::Limited(limited.after))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ForgeServer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ForgeServer")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server for ForgeServer {
+    type Dialect = Github;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+
+    fn form(&self, era: Era) -> Form {
+        self.config.failures.form(era)
+    }
+
+    fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Github>> {
+        let denied = match (tool.writes(), self.config.allow_writes, call.peer.may_write) {
+            (false, _, _) | (true, true, true) => return Ok(()),
+            (true, false, _) => Denied::WritesOff,
+            (true, true, false) => Denied::WriteToken,
+        };
+        Err(Failure::Denied(denied).fault(Effect::None))
+    }
+
+    fn deadline(&self, tool: &Tool<Self>) -> Option<Duration> {
+        Some(if tool.writes() {
+            WRITE_DEADLINE
+        } else {
+            READ_DEADLINE
+        })
+    }
+
+    async fn guard(
+        &self,
+        call: &Call,
+        tool: &Tool<Self>,
+        arguments: &Value,
+    ) -> Result<Permit, Fault<Github>> {
+        tools::check_further(tool.name(), arguments).map_err(faults::arguments)?;
+        let repo = arguments.get("repo").and_then(Value::as_str);
+        if let Some(repo) = repo.and_then(RepoName::read) {
+            self.policy(tool, &repo)
+                .map_err(|failure| failure.fault(Effect::None))?;
+        }
+        if tool.writes() {
+            self.attempt(call, tool.name(), arguments).await?;
+        }
+        Ok(Permit::default())
+    }
+
+    async fn record(&self, entry: &Entry<'_, Github>) -> Result<Option<Receipt>, Cause> {
+        let attempt = entry.call.and_then(|call| call.attempt.get().copied());
+        let Some(of) = attempt else {
+            return Ok(None);
+        };
+        let ended = writes::Ended::of(entry);
+        self.log(move |n| ended.line(n, of)).await?;
+        Ok(None)
+    }
+
+    fn note(&self, entry: &Entry<'_, Github>) {
+        if let Some(line) = line(entry) {
+            (self.lines)(line);
+        }
+    }
+}

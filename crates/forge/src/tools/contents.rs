@@ -1,0 +1,214 @@
+//! `list_directory`, `read_file` and `get_tree`: what stands in a repository at a revision.
+
+use super::{About, At, reading};
+use crate::fields::{self, answer, arguments_at, branch, directory, reference, repo};
+use crate::forge::Turn;
+use crate::model::{Entry, ItemKind};
+use crate::server::ForgeServer;
+use crate::{Failure, RepoName};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use candor_street::Tool;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The largest file that is answered.
+pub const FILE_MAX: u64 = 5 * 1024 * 1024;
+
+#[derive(Deserialize)]
+struct Placed {
+    repo: RepoName,
+    path: String,
+    #[serde(flatten)]
+    at: At,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    r#type: ItemKind,
+    path: String,
+    size: u64,
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    path: String,
+    r#ref: String,
+    items: Vec<Listed>,
+    total: usize,
+    truncated: bool,
+}
+
+async fn list(server: Arc<ForgeServer>, turn: Turn, asked: Placed) -> Result<Listing, Failure> {
+    let at = asked.at.revision();
+    let found = server
+        .forge
+        .directory(&turn, &asked.repo, &asked.path, &at)
+        .await?;
+    let total = found.items.len();
+    let items = found
+        .items
+        .into_iter()
+        .take(server.config.max_entries)
+        .map(|item| Listed {
+            name: item.name,
+            r#type: item.kind,
+            path: item.path,
+            size: item.size,
+            url: item.url,
+        });
+    let items: Vec<_> = items.collect();
+    Ok(Listing {
+        path: asked.path,
+        r#ref: found.at,
+        truncated: items.len() < total,
+        items,
+        total,
+    })
+}
+
+fn place(path: Value) -> Value {
+    json!({ "repo": repo(), "path": path, "branch": branch(), "ref": reference() })
+}
+
+pub(super) fn list_directory() -> Tool<ForgeServer> {
+    let item = answer(
+        json!({
+            "name": { "type": "string" },
+            "type": { "enum": ["file", "dir", "symlink", "submodule"] },
+            "path": { "type": "string" },
+            "size": { "type": "integer" },
+            "url": { "type": "string" }
+        }),
+        &[],
+    );
+    let about = About {
+        name: "list_directory",
+        description: "List one directory. Not for a whole repository: use get_tree.",
+        input: arguments_at(&["repo", "path"], place(directory())),
+        output: answer(
+            json!({
+                "path": { "type": "string" },
+                "ref": { "type": "string" },
+                "items": { "type": "array", "items": item },
+                "total": { "type": "integer" },
+                "truncated": { "type": "boolean" }
+            }),
+            &[],
+        ),
+    };
+    reading(about, list)
+}
+
+#[derive(Serialize)]
+struct Content {
+    path: String,
+    r#ref: String,
+    content: String,
+    encoding: &'static str,
+    size: usize,
+    url: String,
+}
+
+async fn read(server: Arc<ForgeServer>, turn: Turn, asked: Placed) -> Result<Content, Failure> {
+    let at = asked.at.revision();
+    let file = server
+        .forge
+        .file(&turn, &asked.repo, &asked.path, &at, FILE_MAX)
+        .await?;
+    let size = file.bytes.len();
+    let (content, encoding) = match String::from_utf8(file.bytes) {
+        Ok(text) => (text, "utf8"),
+        Err(binary) => (STANDARD.encode(binary.as_bytes()), "base64"),
+    };
+    Ok(Content {
+        path: asked.path,
+        r#ref: file.at,
+        content,
+        encoding,
+        size,
+        url: file.url,
+    })
+}
+
+pub(super) fn read_file() -> Tool<ForgeServer> {
+    let about = About {
+        name: "read_file",
+        description: "Read one file exactly: as text where it is UTF-8, else as base64; 5 MiB at most. Not for directories: use list_directory.",
+        input: arguments_at(&["repo", "path"], place(fields::path("A file"))),
+        output: answer(
+            json!({
+                "path": { "type": "string" },
+                "ref": { "type": "string" },
+                "content": { "type": "string" },
+                "encoding": { "enum": ["utf8", "base64"] },
+                "size": { "type": "integer" },
+                "url": { "type": "string" }
+            }),
+            &[],
+        ),
+    };
+    reading(about, read)
+}
+
+#[derive(Deserialize)]
+struct Whole {
+    repo: RepoName,
+    #[serde(flatten)]
+    at: At,
+}
+
+#[derive(Serialize)]
+struct Entries {
+    r#ref: String,
+    sha: String,
+    total: u64,
+    truncated: bool,
+    tree: Vec<Entry>,
+}
+
+async fn tree(server: Arc<ForgeServer>, turn: Turn, asked: Whole) -> Result<Entries, Failure> {
+    let (at, most) = (asked.at.revision(), server.config.max_entries);
+    let found = server.forge.tree(&turn, &asked.repo, &at, most).await?;
+    Ok(Entries {
+        r#ref: found.at,
+        sha: found.sha,
+        total: found.total,
+        truncated: found.truncated,
+        tree: found.entries,
+    })
+}
+
+pub(super) fn get_tree() -> Tool<ForgeServer> {
+    let entry = answer(
+        json!({
+            "path": { "type": "string" },
+            "type": { "enum": ["blob", "tree", "commit"] },
+            "size": { "type": ["integer", "null"] },
+            "mode": { "type": "string" }
+        }),
+        &[],
+    );
+    let about = About {
+        name: "get_tree",
+        description: "List every path of a repository at a branch, tag or SHA, 5,000 entries unless the server says otherwise. Not for one directory: use list_directory.",
+        input: arguments_at(
+            &["repo"],
+            json!({ "repo": repo(), "branch": branch(), "ref": reference() }),
+        ),
+        output: answer(
+            json!({
+                "ref": { "type": "string" },
+                "sha": { "type": "string" },
+                "total": { "type": "integer" },
+                "truncated": { "type": "boolean" },
+                "tree": { "type": "array", "items": entry }
+            }),
+            &[],
+        ),
+    };
+    reading(about, tree)
+}

@@ -1,0 +1,172 @@
+//! `merge_pull_request`: the head that was seen is the one that is merged, or nothing is.
+
+use super::mergeability::decided;
+use super::{About, Number, number, writing};
+use crate::fields::{self, answer, arguments, flag, one_of, repo, sha, text};
+use crate::forge::Turn;
+use crate::model::{CheckState, MergeMethod, MergeOrder, PullRequest, PullState};
+use crate::server::ForgeServer;
+use crate::{Failure, RepoName, Unmergeable, Why};
+use candor_street::Tool;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::sync::Arc;
+
+#[derive(Deserialize)]
+struct Merge {
+    repo: RepoName,
+    #[serde(rename = "prNumber")]
+    number: Number,
+    #[serde(default)]
+    merge_method: MergeMethod,
+    commit_title: Option<String>,
+    commit_message: Option<String>,
+    sha: Option<String>,
+    #[serde(default)]
+    delete_branch: bool,
+}
+
+#[derive(Serialize)]
+struct Merged {
+    number: u64,
+    merged: bool,
+    sha: String,
+    merge_method: MergeMethod,
+    head_sha: String,
+    base: String,
+    branch_deleted: bool,
+}
+
+/// Why a pull request cannot be merged, as far as it says itself.
+fn obstacle(pull: &PullRequest) -> Option<Why> {
+    match (pull.state, pull.mergeable) {
+        _ if pull.merged => Some(Why::Merged),
+        (PullState::Closed, _) => Some(Why::Closed),
+        _ if pull.draft => Some(Why::Draft),
+        (_, Some(false)) => Some(match pull.mergeable_state.as_deref() {
+            Some("blocked") => Why::Blocked,
+            _ => Why::Conflict,
+        }),
+        (_, None) => Some(Why::Undecided),
+        (_, Some(true)) => None,
+    }
+}
+
+async fn merge(server: Arc<ForgeServer>, turn: Turn, asked: Merge) -> Result<Merged, Failure> {
+    let pull = decided(&server, &turn, &asked.repo, number(asked.number)).await?;
+    // A stale SHA is the more useful answer: what cannot be merged is not what the caller saw.
+    if let Some(expected) = asked
+        .sha
+        .filter(|sha| !pull.head_sha.starts_with(sha.as_str()))
+    {
+        let actual = Some(pull.head_sha);
+        return Err(Failure::HeadMoved { expected, actual });
+    }
+    if let Some(why) = obstacle(&pull) {
+        let unmergeable = Unmergeable {
+            number: pull.number,
+            why,
+            state: None,
+            failing_checks: Vec::new(),
+            answered: None,
+        };
+        return Err(decorated(&server, &turn, &asked.repo, &pull, unmergeable).await);
+    }
+    let order = MergeOrder {
+        number: pull.number,
+        method: asked.merge_method,
+        title: asked.commit_title.filter(|title| !title.is_empty()),
+        message: asked.commit_message,
+        head_sha: pull.head_sha.clone(),
+    };
+    let merged = match server.forge.merge(&turn, &asked.repo, &order).await {
+        Ok(merged) => merged,
+        Err(Failure::Unmergeable(unmergeable)) => {
+            return Err(decorated(&server, &turn, &asked.repo, &pull, unmergeable).await);
+        }
+        Err(failure) => return Err(failure),
+    };
+    let branch_deleted = asked.delete_branch && tidied(&server, &turn, &asked.repo, &pull).await;
+    Ok(Merged {
+        number: pull.number,
+        merged: true,
+        sha: merged.sha,
+        merge_method: asked.merge_method,
+        head_sha: pull.head_sha,
+        base: pull.base,
+        branch_deleted,
+    })
+}
+
+/// The failure with the state last seen and the checks that fail. Where they cannot be had, the
+/// failure is told without them.
+async fn decorated(
+    server: &ForgeServer,
+    turn: &Turn,
+    repo: &RepoName,
+    pull: &PullRequest,
+    mut unmergeable: Unmergeable,
+) -> Failure {
+    if unmergeable.state.is_none() {
+        unmergeable.state = pull.mergeable_state.clone();
+    }
+    let about_checks = matches!(unmergeable.why, Why::Blocked | Why::Refused);
+    if about_checks && unmergeable.failing_checks.is_empty() {
+        let found = server.forge.checks(turn, repo, &pull.head_sha).await;
+        let all = found.map(|found| found.checks).unwrap_or_default();
+        let failing = all
+            .into_iter()
+            .filter(|check| check.state == CheckState::Failed);
+        unmergeable.failing_checks = failing.map(|check| check.name).collect();
+    }
+    Failure::Unmergeable(unmergeable)
+}
+
+/// Deletes the branch that was merged; says whether that worked. The default branch stays, and so does
+/// every branch where the merged one belongs to a fork: it only has the same name.
+async fn tidied(server: &ForgeServer, turn: &Turn, repo: &RepoName, pull: &PullRequest) -> bool {
+    if pull.head_repo.as_ref() != Some(repo) || pull.head == pull.base {
+        return false;
+    }
+    match server.forge.repository(turn, repo).await {
+        Ok(repository) if repository.default_branch != pull.head => {}
+        _ => return false,
+    }
+    server
+        .forge
+        .delete_branch(turn, repo, &pull.head)
+        .await
+        .is_ok()
+}
+
+pub(super) fn merge_pull_request() -> Tool<ForgeServer> {
+    let about = About {
+        name: "merge_pull_request",
+        description: "Merge a pull request. With `sha`, only if that is still its head. Ask get_pr_mergeability first; not for drafts or closed ones.",
+        input: arguments(
+            &["repo", "prNumber"],
+            json!({
+                "repo": repo(),
+                "prNumber": fields::number(),
+                "merge_method": one_of(&["merge", "squash", "rebase"], "merge if absent"),
+                "commit_title": text(0, 256, "First line of the commit's message"),
+                "commit_message": text(0, 10_000, "The rest of it"),
+                "sha": sha("The head you have seen"),
+                "delete_branch": flag("Delete the head branch afterwards; never the default branch, never for a fork")
+            }),
+        ),
+        output: answer(
+            json!({
+                "number": { "type": "integer" },
+                "merged": { "type": "boolean" },
+                "sha": { "type": "string" },
+                "merge_method": { "type": "string" },
+                "head_sha": { "type": "string" },
+                "base": { "type": "string" },
+                "branch_deleted": { "type": "boolean" }
+            }),
+            &[],
+        ),
+    };
+    writing(about, merge)
+}

@@ -1,0 +1,166 @@
+//! The tools, each written once against the trait: arguments in, backend asked, answer out.
+
+mod check;
+mod commit;
+mod contents;
+mod history;
+mod merge;
+mod mergeability;
+mod pulls;
+mod repositories;
+
+use crate::forge::Turn;
+use crate::model::{Paging, Revision};
+use crate::server::ForgeServer;
+use crate::{Failure, fields};
+use candor_schema::Int;
+use candor_street::{Cx, Tool, reply};
+pub(crate) use check::check_further;
+pub use contents::FILE_MAX;
+pub use pulls::PATCHES_MAX;
+pub use repositories::README_MAX;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::future::Future;
+use std::sync::Arc;
+
+/// The fourteen tools of the specification.
+pub(crate) fn all() -> Vec<Tool<ForgeServer>> {
+    vec![
+        repositories::search(),
+        repositories::fetch(),
+        contents::list_directory(),
+        contents::read_file(),
+        contents::get_tree(),
+        history::get_commits(),
+        history::get_branches(),
+        pulls::list(),
+        mergeability::get_pr_mergeability(),
+        mergeability::get_checks_for_sha(),
+        pulls::create(),
+        pulls::update(),
+        merge::merge_pull_request(),
+        commit::commit_files(),
+    ]
+}
+
+/// The tools beyond them.
+pub(crate) fn extended() -> Vec<Tool<ForgeServer>> {
+    vec![history::create_branch(), pulls::get()]
+}
+
+/// What a tool is, but for what it does.
+struct About {
+    name: &'static str,
+    description: &'static str,
+    input: Value,
+    output: Value,
+}
+
+/// A tool that reads.
+fn reading<T, A, F>(
+    about: About,
+    run: impl Fn(Arc<ForgeServer>, Turn, T) -> F + Copy + Send + Sync + 'static,
+) -> Tool<ForgeServer>
+where
+    T: DeserializeOwned + Send + 'static,
+    A: Serialize + 'static,
+    F: Future<Output = Result<A, Failure>> + Send + 'static,
+{
+    let work = move |server: Arc<ForgeServer>, asked: T, cx: Cx| async move {
+        let turn = server.turn(false, &cx);
+        let done = run(server, turn, asked).await;
+        reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
+    };
+    Tool::reading(about.name, about.description, about.input, work)
+        .answering(about.output, None)
+        .open_world()
+}
+
+/// A tool that changes something.
+fn writing<T, A, F>(
+    about: About,
+    run: impl Fn(Arc<ForgeServer>, Turn, T) -> F + Copy + Send + Sync + 'static,
+) -> Tool<ForgeServer>
+where
+    T: DeserializeOwned + Send + 'static,
+    A: Serialize + 'static,
+    F: Future<Output = Result<A, Failure>> + Send + 'static,
+{
+    let work = move |server: Arc<ForgeServer>, asked: T, cx: Cx| async move {
+        let turn = server.turn(true, &cx);
+        let done = run(server, turn, asked).await;
+        reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
+    };
+    Tool::writing(about.name, about.description, about.input, work)
+        .answering(about.output, None)
+        .open_world()
+}
+
+/// Which part of a list, as it is asked for.
+#[derive(Deserialize)]
+struct Pages {
+    page: Option<Int<1, 100>>,
+    per_page: Option<Int<1, 100>>,
+}
+
+/// How many things a page has unless the caller says otherwise.
+const PER_PAGE: u32 = 30;
+
+impl Pages {
+    fn paging(&self) -> Paging {
+        let asked = |number: Option<Int<1, 100>>| {
+            number.and_then(|number| u32::try_from(number.get()).ok())
+        };
+        Paging {
+            page: asked(self.page).unwrap_or(1),
+            per_page: asked(self.per_page).unwrap_or(PER_PAGE),
+        }
+    }
+}
+
+/// Which revision, as it is asked for.
+#[derive(Deserialize)]
+struct At {
+    branch: Option<String>,
+    r#ref: Option<String>,
+}
+
+impl At {
+    fn revision(self) -> Revision {
+        match (self.branch, self.r#ref) {
+            (Some(branch), _) => Revision::Branch(branch),
+            (None, Some(name)) => Revision::Named(name),
+            (None, None) => Revision::Default,
+        }
+    }
+}
+
+/// Which pull request, as it is asked for.
+type Number = Int<1, { fields::MAX_NUMBER }>;
+
+fn number(number: Number) -> u64 {
+    number.get().unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_street::Tools;
+
+    /// How large `tools/list` may be: clients put it into every prompt.
+    const LIST_MAX: usize = 24 * 1024;
+
+    #[test]
+    fn the_list_is_small_and_can_be_enforced() {
+        let listed = |tools: Vec<Tool<ForgeServer>>| {
+            let tools = tools.into_iter().fold(Tools::new("test", "0"), Tools::with);
+            tools.verify().unwrap();
+            tools.list().len()
+        };
+        let own = listed(all());
+        assert!(own <= LIST_MAX, "{own}");
+        assert!(listed(all().into_iter().chain(extended()).collect()) > own);
+    }
+}

@@ -1,0 +1,186 @@
+//! `search` and `fetch`: which repositories there are, and what one of them is about.
+
+use super::{About, Pages, reading};
+use crate::fields::{answer, arguments, page, per_page, repo, text};
+use crate::forge::Turn;
+use crate::server::ForgeServer;
+use crate::{Failure, RepoName};
+use candor_street::Tool;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::sync::Arc;
+
+/// How many bytes of a README are answered.
+pub const README_MAX: u64 = 100 * 1024;
+
+#[derive(Deserialize)]
+struct Search {
+    query: String,
+    #[serde(flatten)]
+    pages: Pages,
+}
+
+#[derive(Serialize)]
+struct Hit {
+    id: String,
+    title: String,
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Hits {
+    results: Vec<Hit>,
+    total_count: u64,
+    incomplete: bool,
+    filtered: usize,
+    page: u32,
+    per_page: u32,
+}
+
+async fn search_for(server: Arc<ForgeServer>, turn: Turn, asked: Search) -> Result<Hits, Failure> {
+    let paging = asked.pages.paging();
+    let found = server.forge.search(&turn, &asked.query, paging).await?;
+    let all = found.repositories.len();
+    let admitted = found
+        .repositories
+        .into_iter()
+        .filter(|one| server.config.repos.admits(&one.name));
+    let results: Vec<_> = admitted
+        .map(|one| Hit {
+            id: one.name.to_string(),
+            title: one.name.to_string(),
+            url: one.url,
+        })
+        .collect();
+    Ok(Hits {
+        filtered: all - results.len(),
+        results,
+        total_count: found.total_count,
+        incomplete: found.incomplete,
+        page: paging.page,
+        per_page: paging.per_page,
+    })
+}
+
+pub(super) fn search() -> Tool<ForgeServer> {
+    let about = About {
+        name: "search",
+        description: "Search repositories. GitHub's qualifiers work (`language:rust stars:>100`). Not for code: use get_tree and read_file.",
+        input: arguments(
+            &["query"],
+            json!({ "query": text(1, 256, "What to look for"), "page": page(), "per_page": per_page() }),
+        ),
+        output: answer(
+            json!({
+                "results": { "type": "array", "items": answer(json!({ "id": { "type": "string" }, "title": { "type": "string" }, "url": { "type": "string" } }), &[]) },
+                "total_count": { "type": "integer" },
+                "incomplete": { "type": "boolean" },
+                "filtered": { "type": "integer", "description": "Left out by --repos" },
+                "page": { "type": "integer" },
+                "per_page": { "type": "integer" }
+            }),
+            &[],
+        ),
+    };
+    reading(about, search_for)
+}
+
+#[derive(Deserialize)]
+struct Fetch {
+    repo: RepoName,
+}
+
+#[derive(Serialize)]
+struct Metadata {
+    stars: u64,
+    language: Option<String>,
+    owner: String,
+    default_branch: String,
+}
+
+#[derive(Serialize)]
+struct Fetched {
+    id: String,
+    title: String,
+    text: String,
+    url: String,
+    metadata: Metadata,
+    truncated: bool,
+}
+
+async fn fetch_one(server: Arc<ForgeServer>, turn: Turn, asked: Fetch) -> Result<Fetched, Failure> {
+    let repository = server.forge.repository(&turn, &asked.repo).await?;
+    let readme = server.forge.readme(&turn, &asked.repo, README_MAX).await?;
+    let (readme, truncated) = match readme {
+        Some((bytes, cut)) => (Some(readable(&bytes, cut)), cut),
+        None => (None, false),
+    };
+    let parts = [repository.description, readme];
+    let text: Vec<_> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
+    Ok(Fetched {
+        id: repository.name.to_string(),
+        title: repository.name.to_string(),
+        text: text.join("\n\n"),
+        url: repository.url,
+        metadata: Metadata {
+            stars: repository.stars,
+            language: repository.language,
+            owner: repository.name.owner().to_owned(),
+            default_branch: repository.default_branch,
+        },
+        truncated,
+    })
+}
+
+/// The bytes as text; a character that a cut has split is left out.
+fn readable(bytes: &[u8], cut: bool) -> String {
+    let whole = match std::str::from_utf8(bytes) {
+        Err(error) if cut && error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
+    };
+    String::from_utf8_lossy(whole).into_owned()
+}
+
+pub(super) fn fetch() -> Tool<ForgeServer> {
+    let about = About {
+        name: "fetch",
+        description: "What one repository is: its description and README (100 KiB at most), stars, language, default branch. Not for other files: use read_file.",
+        input: arguments(&["repo"], json!({ "repo": repo() })),
+        output: answer(
+            json!({
+                "id": { "type": "string" },
+                "title": { "type": "string" },
+                "text": { "type": "string" },
+                "url": { "type": "string" },
+                "metadata": answer(
+                    json!({
+                        "stars": { "type": "integer" },
+                        "language": { "type": ["string", "null"] },
+                        "owner": { "type": "string" },
+                        "default_branch": { "type": "string" }
+                    }),
+                    &[],
+                ),
+                "truncated": { "type": "boolean" }
+            }),
+            &[],
+        ),
+    };
+    reading(about, fetch_one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_splits_no_character() {
+        assert_eq!(readable(&"aé".as_bytes()[..2], true), "a");
+        assert_eq!(readable(&"aé".as_bytes()[..2], false), "a\u{fffd}");
+        assert_eq!(readable(b"\xff!", true), "\u{fffd}!");
+    }
+}

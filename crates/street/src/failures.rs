@@ -1,0 +1,26 @@
+//! Which form failures take, where a dialect has two.
+
+use crate::Era;
+use candor_fault::Form;
+
+/// Which form failures take where a dialect has two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Failures {
+    /// JSON-RPC errors for clients of the handshake era, results for the newer one.
+    #[default]
+    Auto,
+    /// Always JSON-RPC errors.
+    Jsonrpc,
+    /// Always results with `isError`.
+    Result,
+}
+
+impl Failures {
+    /// The form of a failure in this era.
+    pub fn form(self, era: Era) -> Form {
+        match (self, era) {
+            (Failures::Jsonrpc, _) | (Failures::Auto, Era::Handshake) => Form::Protocol,
+            (Failures::Result, _) | (Failures::Auto, Era::Stateless) => Form::Result,
+        }
+    }
+}
