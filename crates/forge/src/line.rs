@@ -105,3 +105,90 @@ fn quote(message: &str, line: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Failure, Missing, Unmergeable, Why};
+    use candor_fault::dialects::Wire;
+    use candor_fault::{Effect, Fault, Output, Timestamp};
+    use candor_street::{Call, Client, Era, Peer, Progress};
+    use std::sync::OnceLock;
+    use std::time::Duration;
+
+    fn of(outcome: Outcome<'_, Github>, tool: Option<&str>, arguments: &str) -> Option<String> {
+        let call = Call {
+            name: String::from("any"),
+            arguments: Some(arguments.to_owned()),
+            era: Era::Handshake,
+            id: String::from("1"),
+            peer: Peer::default(),
+            client: Client::default(),
+            progress: Progress::default(),
+            attempt: OnceLock::new(),
+        };
+        line(&Entry {
+            call: Some(&call),
+            tool,
+            outcome,
+            effect: Effect::None,
+            at: Timestamp::UNIX_EPOCH,
+            took: Duration::ZERO,
+            follows: None,
+        })
+    }
+
+    fn failed(failure: Failure, tool: &str, arguments: &str) -> String {
+        let fault = failure.fault(Effect::None);
+        of(Outcome::Failed(&fault), Some(tool), arguments).unwrap()
+    }
+
+    #[test]
+    fn the_line_has_every_member() {
+        let unmergeable = Failure::Unmergeable(Unmergeable {
+            number: 7,
+            why: Why::Conflict,
+            state: Some(String::from("dirty")),
+            failing_checks: Vec::new(),
+            answered: None,
+        });
+        let arguments = r#"{"repo":"octo/cat","prNumber":7,"sha":"abcdef0"}"#;
+        insta::assert_snapshot!(
+            failed(unmergeable, "merge_pull_request", arguments),
+            @r#"jsonrpc_error tool=merge_pull_request code=-32005 repo=octo/cat pr=7 sha=abcdef0 state=dirty msg="Pull request #7 is not mergeable: it conflicts with its base branch""#
+        );
+    }
+
+    #[test]
+    fn nothing_can_be_forged() {
+        let arguments = r#"{"repo":"a/b msg=\"x\"","prNumber":-1,"sha":"ABCDEF0\njsonrpc_error"}"#;
+        let missing = Failure::Missing(Missing::Path(String::from("a\"\n\\\u{202e}b")));
+        insta::assert_snapshot!(
+            failed(missing, "read_file", arguments),
+            @r#"jsonrpc_error tool=read_file code=-32002 repo=- pr=- sha=- state=- msg="Not found: the path a\"\\u{a}\\\\u{202e}b does not exist, or the token cannot see it""#
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_no_tool_and_a_success_has_no_line() {
+        let fault: Fault<Wire> = Wire::unknown_tool("raed_file", Some("read_file"));
+        let line = of(Outcome::Refused(&fault), None, r#"{"repo":"a/b"}"#).unwrap();
+        insta::assert_snapshot!(
+            line,
+            @r#"jsonrpc_error tool=- code=-32602 repo=- pr=- sha=- state=- msg="Unknown tool: raed_file""#
+        );
+        let done = Output::Text(String::new());
+        assert_eq!(of(Outcome::Done(&done), Some("search"), "{}"), None);
+    }
+
+    #[test]
+    fn a_long_message_is_cut() {
+        let mut line = String::new();
+        quote(&"\"".repeat(10_000), &mut line);
+        assert!(line.chars().count() <= LINE_MESSAGE_CHARS);
+        assert!(line.ends_with("\\\"…"), "{line}");
+        let mut line = String::new();
+        quote(&"é".repeat(LINE_MESSAGE_CHARS), &mut line);
+        assert_eq!(line.chars().count(), LINE_MESSAGE_CHARS);
+    }
+}

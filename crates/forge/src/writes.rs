@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::io;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// The version of the lines.
@@ -39,29 +38,41 @@ struct End {
     broken: bool,
 }
 
+/// The first line of every log. It is there before the log has its name, so a file that begins
+/// otherwise is something else.
+const HEADER: &str = "{\"v\":1,\"n\":0,\"kind\":\"log\",\"of\":\"github-writes\"}\n";
+
 impl<D: Disk> Journal<D> {
-    /// Opens the log with this name, or makes it. A last line that was cut off when the machine or
-    /// the process died was never answered, and is removed.
-    pub fn open(disk: &D, name: &Path) -> io::Result<Self> {
-        let file = disk.open(name, Open::Create(0o600))?;
+    /// Opens the log with this name, or makes it. What was being written when the machine or the
+    /// process died was never answered, and is removed.
+    pub fn open(disk: &D, name: &str) -> io::Result<Self> {
+        let file = match disk.open(name, Open::Edit) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => made(disk, name)?,
+            opened => opened?,
+        };
         if !file.try_lock()? {
             return Err(io::Error::new(
                 io::ErrorKind::WouldBlock,
                 "another process writes this log",
             ));
         }
-        disk.sync_dir(name.parent().unwrap_or(Path::new("")))?;
         let length = file.len()?;
-        let start = length.saturating_sub(TAIL);
-        let tail = read_from(&file, start, length)?;
-        let whole = tail
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1);
-        if whole == 0 && length > TAIL {
-            return Err(not_a_log());
+        // Whoever gave it its name may have died before that was on the disk.
+        if let Err(error) = disk.sync_dir("") {
+            // A name whose sync failed is never sure again: a log without lines is made anew.
+            if length == HEADER.len() as u64 {
+                disk.unlink(name)?;
+            }
+            return Err(error);
         }
-        let last = last_number(&tail[..whole])?;
+        if !read_from(&file, 0, length.min(HEADER.len() as u64))?.starts_with(HEADER.as_bytes()) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the file is no log of writes",
+            ));
+        }
+        let start = length.saturating_sub(TAIL);
+        let (whole, last) = last_line(&read_from(&file, start, length)?);
         let kept = start + whole as u64;
         if kept < length {
             file.set_len(kept)?;
@@ -79,8 +90,15 @@ impl<D: Disk> Journal<D> {
     }
 }
 
-fn not_a_log() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the file is no log of writes")
+/// A new log: it gets its name once its first line is on the disk.
+fn made<D: Disk>(disk: &D, name: &str) -> io::Result<D::File> {
+    let draft = format!("{name}.new");
+    let file = disk.open(&draft, Open::Create(0o600))?;
+    file.set_len(0)?;
+    file.append_all(HEADER.as_bytes())?;
+    file.sync_all()?;
+    disk.rename(&draft, name)?;
+    Ok(file)
 }
 
 fn read_from(file: &impl DiskFile, start: u64, end: u64) -> io::Result<Vec<u8>> {
@@ -96,21 +114,26 @@ fn read_from(file: &impl DiskFile, start: u64, end: u64) -> io::Result<Vec<u8>> 
     Ok(bytes)
 }
 
-/// The number of the last of these lines; 0 where there is none.
-fn last_number(lines: &[u8]) -> io::Result<u64> {
+/// Where the last whole line ends, and its number. A crash can leave anything of the one line that
+/// was being written, line breaks too.
+fn last_line(bytes: &[u8]) -> (usize, u64) {
     #[derive(serde::Deserialize)]
     struct Numbered {
         n: u64,
     }
-    let Some(text) = lines.strip_suffix(b"\n") else {
-        return Ok(0);
-    };
-    let last = text
-        .rsplit(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
-    let numbered: Numbered = serde_json::from_slice(last).map_err(|_| not_a_log())?;
-    Ok(numbered.n)
+    let mut end = bytes.len();
+    while let Some(at) = bytes[..end].iter().rposition(|byte| *byte == b'\n') {
+        let begin = bytes[..at]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |before| before + 1);
+        let numbered: Result<Numbered, _> = serde_json::from_slice(&bytes[begin..at]);
+        if let Ok(numbered) = numbered {
+            return (at + 1, numbered.n);
+        }
+        end = at;
+    }
+    (0, 0)
 }
 
 impl<D: Disk> WriteLog for Journal<D> {
@@ -258,4 +281,83 @@ fn short(value: &Value) -> Value {
 fn short_file(file: &Value) -> Value {
     let content = file.get("content").and_then(Value::as_str);
     json!({ "path": file.get("path"), "bytes": content.map(str::len) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_testkit::sim_disk::{SimDisk, for_every_operation};
+
+    fn line(n: u64) -> String {
+        format!("{{\"n\":{n}}}")
+    }
+
+    /// The whole log as the next process finds it.
+    fn found(disk: &SimDisk) -> String {
+        drop(Journal::open(disk, "log").unwrap());
+        let file = disk.open("log", Open::Read).unwrap();
+        String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_line_that_was_promised_is_there_whatever_fails() {
+        let workload = |disk: &SimDisk| {
+            for _ in 0..2 {
+                let Ok(log) = Journal::open(disk, "log") else {
+                    continue;
+                };
+                for _ in 0..2 {
+                    if let Ok(number) = log.append(&line) {
+                        disk.mark(number);
+                    }
+                }
+            }
+        };
+        let check = |disk: &SimDisk, promised: &[String]| {
+            let text = found(disk);
+            let rest = text.strip_prefix(HEADER).unwrap();
+            for (number, line) in (1..).zip(rest.lines()) {
+                assert_eq!(line, format!("{{\"n\":{number}}}"));
+            }
+            assert!(
+                rest.lines().count() >= promised.len(),
+                "{promised:?} {rest}"
+            );
+        };
+        for_every_operation(workload, check).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_something_else_is_left_alone() {
+        let disk = SimDisk::new(1);
+        let file = disk.open("log", Open::Create(0o600)).unwrap();
+        file.append_all(b"precious\n").unwrap();
+        let refused = Journal::open(&disk, "log").err().unwrap();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(file.read_all(99).unwrap(), b"precious\n");
+    }
+
+    #[test]
+    fn one_process_at_a_time_writes_a_log() {
+        let disk = SimDisk::new(1);
+        let first = Journal::open(&disk, "log").unwrap();
+        let second = Journal::open(&disk, "log").err().unwrap();
+        assert_eq!(second.kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(first.append(&line).unwrap(), 1);
+    }
+
+    #[test]
+    fn contents_and_long_texts_are_told_by_their_size() {
+        let arguments = json!({
+            "repo": "a/b",
+            "body": "x".repeat(600),
+            "files": [{ "path": "a", "content": "secret" }],
+        });
+        let wanted = json!({
+            "repo": "a/b",
+            "body": { "omitted": "string", "bytes": 600 },
+            "files": [{ "path": "a", "bytes": 6 }],
+        });
+        assert_eq!(summary(&arguments), wanted);
+    }
 }

@@ -32,6 +32,11 @@ impl Mark {
         })))
     }
 
+    /// The mark of work that may change nothing.
+    pub fn read_only() -> Self {
+        Mark::new(false)
+    }
+
     /// To be called before the first step that cannot be taken back. Once the call was stopped, this
     /// fails, and the tool must not go on: whoever was answered has been told that nothing happened.
     pub fn begins(&self) -> Result<(), Stopped> {
