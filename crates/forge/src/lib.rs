@@ -6,6 +6,7 @@ mod faults;
 mod fields;
 mod forge;
 mod line;
+pub mod github;
 mod model;
 mod name;
 mod server;

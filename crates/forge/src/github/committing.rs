@@ -1,0 +1,212 @@
+//! One commit of several files: blobs, a tree, a commit, and only then the branch. Until the branch
+//! moves, nobody can see any of it, so that is the one step that counts as the change.
+
+use super::api::{Api, Ask, Change};
+use super::branching::head;
+use super::route::Route;
+use super::shapes::{GitCommit, RawEntry, RawTree, Sha};
+use crate::{Answered, Committed, Failure, Missing, NewFile, RepoName, Step, Turn, Unmet};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Method;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const PLAIN: &str = "100644";
+
+pub(super) async fn commit(
+    api: &Api,
+    turn: &Turn,
+    repo: &RepoName,
+    branch: &str,
+    message: &str,
+    files: &[NewFile],
+) -> Result<Committed, Failure> {
+    let work = Work {
+        api,
+        turn,
+        repo,
+        branch,
+    };
+    if let Some(path) = nested(files) {
+        return Err(Unmet::PathConflict(path).into());
+    }
+    let parent = head(api, turn, repo, branch).await?;
+    let base: GitCommit = work.read("git/commits", &parent).await?;
+    let modes = work.modes(&base.tree.sha, files).await?;
+    let tree = work.tree(&base.tree.sha, files, &modes).await?;
+    if tree == base.tree.sha {
+        return Err(Unmet::NothingToCommit.into());
+    }
+    let body = json!({ "message": message, "tree": tree, "parents": [parent] });
+    let made: GitCommit = work.make("git/commits", body).await?;
+    work.advance(&parent, &made.sha).await?;
+    Ok(Committed {
+        sha: made.sha,
+        parent,
+        url: made.html_url.unwrap_or_default(),
+    })
+}
+
+/// A path that another one uses as a directory.
+fn nested(files: &[NewFile]) -> Option<String> {
+    let paths = files.iter().map(|file| file.path.as_str());
+    let mut paths: Vec<&str> = paths.collect();
+    // Byte order would put `a.b` between `a` and `a/b`.
+    paths.sort_by(|left, right| left.split('/').cmp(right.split('/')));
+    let mut pairs = paths.iter().zip(paths.iter().skip(1));
+    let found = pairs.find(|(above, below)| {
+        let rest = below.strip_prefix(**above);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    });
+    found.map(|(above, _)| (*above).to_owned())
+}
+
+/// What every step of one commit shares.
+struct Work<'a> {
+    api: &'a Api,
+    turn: &'a Turn,
+    repo: &'a RepoName,
+    branch: &'a str,
+}
+
+impl Work<'_> {
+    fn missing(&self) -> Missing {
+        Missing::Branch(self.branch.to_owned())
+    }
+
+    async fn read<T: DeserializeOwned>(&self, what: &'static str, sha: &str) -> Result<T, Failure> {
+        let route = Route::of(self.repo).then(what).name(sha);
+        let ask = Ask::new(route, self.missing());
+        self.api.read_json(self.turn, ask).await
+    }
+
+    /// Makes an object that nothing points to yet: no mark is set.
+    async fn make<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        body: Value,
+    ) -> Result<T, Failure> {
+        let change = Change {
+            method: Method::POST,
+            route: Route::of(self.repo).then(what),
+            body: Some(body),
+            step: Step::Write,
+            missing: self.missing(),
+        };
+        let sent = self.api.send(self.turn, change).await;
+        sent.map_err(|lost| lost.failure)?.json()
+    }
+
+    /// The modes of those files that are there already, found directory by directory.
+    async fn modes(
+        &self,
+        root: &str,
+        files: &[NewFile],
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        let mut trees: BTreeMap<String, Option<Vec<RawEntry>>> = BTreeMap::new();
+        let top: RawTree = self.read("git/trees", root).await?;
+        trees.insert(String::new(), Some(top.tree));
+        let mut modes = BTreeMap::new();
+        for file in files {
+            let mut above = String::new();
+            let mut parts = file.path.split('/').peekable();
+            while let Some(part) = parts.next() {
+                let here = trees.get(&above).and_then(Option::as_ref);
+                let entry = here.and_then(|entries| entries.iter().find(|one| one.path == part));
+                let entry = entry.map(|one| (one.kind.clone(), one.mode.clone(), one.sha.clone()));
+                let path = match above.is_empty() {
+                    true => part.to_owned(),
+                    false => format!("{above}/{part}"),
+                };
+                match (parts.peek().is_some(), entry) {
+                    (_, None) => break,
+                    (_, Some((kind, ..))) if kind == "commit" => {
+                        return Err(Unmet::IsSubmodule(path).into());
+                    }
+                    (true, Some((kind, _, sha))) if kind == "tree" => {
+                        if !trees.contains_key(&path) {
+                            let tree: RawTree = self.read("git/trees", &sha).await?;
+                            trees.insert(path.clone(), Some(tree.tree));
+                        }
+                    }
+                    (false, Some((kind, mode, _))) if kind == "blob" => {
+                        modes.insert(path.clone(), mode);
+                    }
+                    // A file where a directory is needed, or a directory where the file should be.
+                    (_, Some(_)) => return Err(Unmet::PathConflict(path).into()),
+                }
+                above = path;
+            }
+        }
+        Ok(modes)
+    }
+
+    /// The SHA of the base's tree with the files in it.
+    async fn tree(
+        &self,
+        base: &str,
+        files: &[NewFile],
+        modes: &BTreeMap<String, String>,
+    ) -> Result<String, Failure> {
+        let mut entries = Vec::with_capacity(files.len());
+        for file in files {
+            let content = STANDARD.encode(&file.bytes);
+            let body = json!({ "content": content, "encoding": "base64" });
+            let Sha { sha } = self.make("git/blobs", body).await?;
+            let mode = modes.get(&file.path).map_or(PLAIN, String::as_str);
+            entries.push(json!({ "path": file.path, "mode": mode, "type": "blob", "sha": sha }));
+        }
+        let body = json!({ "base_tree": base, "tree": entries });
+        let Sha { sha } = self.make("git/trees", body).await?;
+        Ok(sha)
+    }
+
+    /// Moves the branch from the parent to the new commit, and never otherwise.
+    async fn advance(&self, parent: &str, sha: &str) -> Result<(), Failure> {
+        let change = Change {
+            method: Method::PATCH,
+            route: Route::of(self.repo)
+                .then("git/refs/heads")
+                .names(self.branch),
+            body: Some(json!({ "sha": sha, "force": false })),
+            step: Step::Write,
+            missing: self.missing(),
+        };
+        let failure = match self.api.change(self.turn, change).await {
+            Ok(_) => return Ok(()),
+            Err(failure) => failure,
+        };
+        if let Failure::Answered(Answered {
+            status: 409 | 422, ..
+        }) = failure
+        {
+            let now = head(self.api, self.turn, self.repo, self.branch).await;
+            if now.is_ok_and(|now| now != parent) {
+                return Err(Unmet::BranchMoved(self.branch.to_owned()).into());
+            }
+        }
+        Err(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_cannot_be_a_directory_of_another() {
+        let of = |paths: &[&str]| {
+            let files = paths.iter().map(|path| NewFile {
+                path: (*path).to_owned(),
+                bytes: Vec::new(),
+            });
+            nested(&files.collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["a", "a.b", "b/c", "ab"]), None);
+        assert_eq!(of(&["a/b", "a.b", "a"]), Some("a".to_owned()));
+        assert_eq!(of(&["x/y/z", "x/y"]), Some("x/y".to_owned()));
+        assert_eq!(of(&[]), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! The one thing that REST cannot do: a draft becomes ready, or a pull request a draft again.
+
+use super::api::{Api, Change, Lost, Outcome};
+use super::broken::Broken;
+use super::limits::WORDS_MAX_CHARS;
+use super::route::Route;
+use crate::{Answered, Failure, Missing, Step, Turn};
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+const READY: &str = "mutation($id: ID!) { changed: markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft updatedAt } } }";
+const DRAFT: &str = "mutation($id: ID!) { changed: convertPullRequestToDraft(input: {pullRequestId: $id}) { pullRequest { isDraft updatedAt } } }";
+
+/// A pull request after its change.
+#[derive(Debug, Deserialize)]
+pub(super) struct Toggled {
+    #[serde(rename = "isDraft")]
+    pub(super) draft: bool,
+    #[serde(rename = "updatedAt")]
+    pub(super) updated_at: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Envelope {
+    data: Option<Data>,
+    #[serde(default)]
+    errors: Vec<GraphqlError>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Data {
+    changed: Option<Changed>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Changed {
+    #[serde(rename = "pullRequest")]
+    pull: Option<Toggled>,
+}
+
+#[derive(Debug, Deserialize)]
+struct GraphqlError {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    message: String,
+}
+
+/// Makes a pull request a draft, or no draft.
+pub(super) async fn toggle(
+    api: &Api,
+    turn: &Turn,
+    number: u64,
+    node_id: &str,
+    draft: bool,
+) -> Result<Toggled, Lost> {
+    let query = if draft { DRAFT } else { READY };
+    let change = Change {
+        method: Method::POST,
+        // Replaced by the address of GraphQL.
+        route: Route::root("graphql"),
+        body: Some(json!({ "query": query, "variables": { "id": node_id } })),
+        step: Step::Write,
+        missing: Missing::PullRequest(number),
+    };
+    let reply = api.graphql(turn, change).await?;
+    let envelope: Result<Envelope, Failure> = reply.json();
+    let unknown = |failure: Failure| Lost {
+        failure,
+        outcome: Outcome::Unknown,
+    };
+    let envelope = envelope.map_err(unknown)?;
+    if let Some(error) = envelope.errors.into_iter().next() {
+        return Err(refused(error, number));
+    }
+    let pull = envelope.data.and_then(|data| data.changed);
+    let pull = pull.and_then(|changed| changed.pull);
+    pull.ok_or_else(|| unknown(Broken::nonsense("neither data nor errors").into()))
+}
+
+/// An error of GraphQL comes with status 200; its type says which status REST would have answered.
+fn refused(error: GraphqlError, number: u64) -> Lost {
+    let (status, limited) = match error.kind.as_deref() {
+        Some("NOT_FOUND") => (404, false),
+        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => (403, false),
+        Some("RATE_LIMITED" | "RATE_LIMIT") => (403, true),
+        Some("UNPROCESSABLE") => (422, false),
+        // Of an error without a type that we know nobody can say whether something happened.
+        _ => {
+            return Lost {
+                failure: Broken::nonsense("an error of a type that is not known").into(),
+                outcome: Outcome::Unknown,
+            };
+        }
+    };
+    Lost {
+        failure: Failure::Answered(Answered {
+            status,
+            step: Step::Write,
+            missing: Missing::PullRequest(number),
+            message: Some(error.message.chars().take(WORDS_MAX_CHARS).collect()),
+            errors: None,
+            limited,
+            retry_after: None,
+        }),
+        outcome: Outcome::NotMade,
+    }
+}

@@ -1,0 +1,159 @@
+//! Pull requests, read: lists, single ones, and what they say beyond their summary.
+
+use super::api::{Api, Ask};
+use super::limits::{DETAIL_PAGES_MAX, PAGE_MAX_ENTRIES};
+use super::route::Route;
+use super::shapes::{RawFile, RawPull, RawReview};
+use crate::{
+    Details, Failure, FileChange, Missing, Paging, PullRequest, Pulls, RepoName, Review, Turn,
+    Wanted,
+};
+use serde::de::DeserializeOwned;
+
+pub(super) async fn list(
+    api: &Api,
+    turn: &Turn,
+    repo: &RepoName,
+    wanted: Wanted,
+    paging: Paging,
+) -> Result<Pulls, Failure> {
+    let state = match wanted {
+        Wanted::Open => "open",
+        Wanted::Closed => "closed",
+        Wanted::All => "all",
+    };
+    let route = Route::of(repo)
+        .then("pulls")
+        .query("state", state)
+        .query("sort", "created")
+        .query("direction", "desc")
+        .page(paging.page, paging.per_page);
+    let reply = api.read(turn, Ask::new(route, Missing::Repository)).await?;
+    let pulls: Vec<RawPull> = reply.json()?;
+    let pulls = pulls.into_iter().map(RawPull::into_model);
+    Ok(Pulls {
+        pulls: pulls.collect::<Result<_, _>>()?,
+        more: reply.more,
+    })
+}
+
+pub(super) fn route(repo: &RepoName, number: u64) -> Route {
+    Route::of(repo).then("pulls").number(number)
+}
+
+pub(super) async fn one(
+    api: &Api,
+    turn: &Turn,
+    repo: &RepoName,
+    number: u64,
+) -> Result<PullRequest, Failure> {
+    let ask = Ask::new(route(repo, number), Missing::PullRequest(number));
+    let found: RawPull = api.read_json(turn, ask).await?;
+    found.into_model()
+}
+
+pub(super) async fn details(
+    api: &Api,
+    turn: &Turn,
+    repo: &RepoName,
+    pull: &PullRequest,
+    most: usize,
+) -> Result<Details, Failure> {
+    let number = pull.number;
+    let (reviews, more_reviews) = pages::<RawReview>(api, turn, repo, number, "reviews").await?;
+    let (files, more_files) = pages::<RawFile>(api, turn, repo, number, "files").await?;
+    let (files, cut) = fitted(files, most);
+    Ok(Details {
+        reviews: reviews.into_iter().map(Review::from).collect(),
+        files,
+        truncated: more_reviews || more_files || cut,
+    })
+}
+
+/// All pages up to the bound, and whether there are more.
+async fn pages<T: DeserializeOwned>(
+    api: &Api,
+    turn: &Turn,
+    repo: &RepoName,
+    number: u64,
+    what: &'static str,
+) -> Result<(Vec<T>, bool), Failure> {
+    let mut all = Vec::new();
+    for page in 1..=DETAIL_PAGES_MAX {
+        let route = route(repo, number).then(what).page(page, PAGE_MAX_ENTRIES);
+        let ask = Ask::new(route, Missing::PullRequest(number));
+        let reply = api.read(turn, ask).await?;
+        all.extend(reply.json::<Vec<T>>()?);
+        if !reply.more {
+            return Ok((all, false));
+        }
+    }
+    Ok((all, true))
+}
+
+/// The files in the order of their paths, with whole patches as long as they fit; and whether one
+/// is left out, by us or by GitHub, which gives none for a large change.
+fn fitted(mut files: Vec<RawFile>, most: usize) -> (Vec<FileChange>, bool) {
+    files.sort_by(|left, right| left.filename.cmp(&right.filename));
+    let (mut room, mut cut) = (most, false);
+    let changes = files.into_iter().map(|file| {
+        let withheld = file.patch.is_none() && file.additions + file.deletions > 0;
+        let patch = file
+            .patch
+            .filter(|patch| match room.checked_sub(patch.len()) {
+                Some(rest) => {
+                    room = rest;
+                    true
+                }
+                None => {
+                    cut = true;
+                    false
+                }
+            });
+        cut |= withheld;
+        FileChange {
+            path: file.filename,
+            status: file.status,
+            additions: file.additions,
+            deletions: file.deletions,
+            patch,
+        }
+    });
+    let changes = changes.collect();
+    (changes, cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, lines: u64, patch: Option<&str>) -> RawFile {
+        RawFile {
+            filename: name.to_owned(),
+            status: "modified".to_owned(),
+            additions: lines,
+            deletions: 0,
+            patch: patch.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn patches_are_whole_or_left_out() {
+        let files = || vec![file("b", 1, Some("12345")), file("a", 1, Some("123"))];
+        let patches = |most: usize| {
+            let (changes, cut) = fitted(files(), most);
+            let patches = changes.into_iter().map(|change| change.patch);
+            (patches.collect::<Vec<_>>(), cut)
+        };
+        let (a, b) = (Some("123".to_owned()), Some("12345".to_owned()));
+        assert_eq!(patches(8), (vec![a.clone(), b.clone()], false));
+        assert_eq!(patches(7), (vec![a, None], true));
+        assert_eq!(patches(0), (vec![None, None], true));
+    }
+
+    #[test]
+    fn a_patch_that_github_withholds_is_left_out_too() {
+        assert!(fitted(vec![file("large", 9000, None)], 10).1);
+        assert!(!fitted(vec![file("binary", 0, None)], 10).1);
+    }
+}

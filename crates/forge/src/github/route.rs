@@ -1,0 +1,135 @@
+//! How the path and the query of a request are put together: every part encoded, none of them `.`
+//! or `..`.
+
+use crate::{Failure, RepoName};
+use candor_fault::Cause;
+use std::fmt::Write as _;
+
+/// The path of a request below the API's root, and its query.
+#[derive(Debug, Clone)]
+pub(super) struct Route {
+    text: String,
+    repo: Option<RepoName>,
+    queried: bool,
+    climbs: bool,
+}
+
+impl Route {
+    /// A route from the root; the text is ours and needs no encoding.
+    pub(super) fn root(text: &'static str) -> Route {
+        Route {
+            text: format!("/{text}"),
+            repo: None,
+            queried: false,
+            climbs: false,
+        }
+    }
+
+    /// A repository's own route.
+    pub(super) fn of(repo: &RepoName) -> Route {
+        let mut route = Route::root("repos").name(repo.owner()).name(repo.name());
+        route.repo = Some(repo.clone());
+        route
+    }
+
+    /// The repository that it is about.
+    pub(super) fn repo(&self) -> Option<&RepoName> {
+        self.repo.as_ref()
+    }
+
+    /// With more of it; the text is ours and needs no encoding.
+    pub(super) fn then(mut self, text: &'static str) -> Route {
+        self.text.push('/');
+        self.text.push_str(text);
+        self
+    }
+
+    /// With one part that somebody else named.
+    pub(super) fn name(mut self, name: &str) -> Route {
+        self.climbs |= matches!(name, "" | "." | "..");
+        self.text.push('/');
+        encode(name, &mut self.text);
+        self
+    }
+
+    /// With the parts of a path or of a ref, between slashes.
+    pub(super) fn names(self, path: &str) -> Route {
+        path.split('/').fold(self, Route::name)
+    }
+
+    pub(super) fn number(mut self, number: u64) -> Route {
+        // Writing to a text cannot fail.
+        let _ = write!(self.text, "/{number}");
+        self
+    }
+
+    pub(super) fn query(mut self, key: &'static str, value: &str) -> Route {
+        self.text.push(if self.queried { '&' } else { '?' });
+        self.queried = true;
+        self.text.push_str(key);
+        self.text.push('=');
+        encode(value, &mut self.text);
+        self
+    }
+
+    pub(super) fn page(self, page: u32, per_page: u32) -> Route {
+        self.query("per_page", &per_page.to_string())
+            .query("page", &page.to_string())
+    }
+
+    /// The text of the route.
+    pub(super) fn text(&self) -> Result<&str, Failure> {
+        match self.climbs {
+            false => Ok(&self.text),
+            true => Err(Failure::Broken(
+                "an address with an empty part, or with `.` or `..`, is never asked for",
+                Cause::from("a name that no schema admits"),
+            )),
+        }
+    }
+}
+
+/// Everything but what RFC 3986 calls unreserved.
+fn encode(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repo() -> RepoName {
+        RepoName::read("octo/hello.world").unwrap()
+    }
+
+    #[test]
+    fn every_part_is_encoded() {
+        let route = Route::of(&repo())
+            .then("contents")
+            .names("a b/ü?#%/c..d")
+            .query("ref", "heads/x&y=1+2")
+            .page(2, 30);
+        assert_eq!(
+            route.text().unwrap(),
+            "/repos/octo/hello.world/contents/a%20b/%C3%BC%3F%23%25/c..d\
+             ?ref=heads%2Fx%26y%3D1%2B2&per_page=30&page=2"
+        );
+    }
+
+    #[test]
+    fn a_part_that_climbs_is_never_asked_for() {
+        for bad in ["..", "a/../b", ".", "a//b", "/a", "a/"] {
+            let route = Route::of(&repo()).then("contents").names(bad);
+            assert!(route.text().is_err(), "{bad}");
+        }
+    }
+}

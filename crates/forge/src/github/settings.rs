@@ -1,0 +1,97 @@
+//! What the backend has to be told: where GitHub is, who asks, what it may touch.
+
+use super::token::Token;
+use crate::RepoName;
+use candor_street::Clock;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The public GitHub.
+pub const PUBLIC_API: &str = "https://api.github.com";
+
+/// How long single steps may take; a call's own deadline holds beside them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// From the first byte of a request to the last of its answer.
+    pub attempt: Duration,
+}
+
+impl Default for Timeouts {
+    /// Five seconds to connect, fifteen for an answer: GitHub itself gives up after ten.
+    fn default() -> Timeouts {
+        Timeouts {
+            connect: Duration::from_secs(5),
+            attempt: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Whether a repository may be touched.
+pub type Admits = Arc<dyn Fn(&RepoName) -> bool + Send + Sync>;
+
+/// What the backend has to be told.
+pub struct Settings {
+    /// Where the REST API is: the public one, or `https://HOST/api/v3` of an Enterprise server.
+    pub api_url: String,
+    /// What to show; nothing asks anonymously.
+    pub token: Option<Token>,
+    /// Who asks; GitHub refuses those who do not say.
+    pub user_agent: String,
+    /// The allow-list, asked again wherever a redirect leads to another repository.
+    pub may: Admits,
+    /// 64 evenly distributed bits, for the waits between attempts.
+    pub random: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// The time of day, against which GitHub says when a limit ends.
+    pub clock: Arc<dyn Clock>,
+    /// How long single steps may take.
+    pub timeouts: Timeouts,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Settings")
+            .field("api_url", &self.api_url)
+            .field("token", &self.token)
+            .field("user_agent", &self.user_agent)
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why the backend cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupError {
+    /// The address is not one of an API.
+    Address,
+    /// The address is not encrypted, and not on this machine: the token would travel in the open.
+    Unencrypted,
+    /// The user agent cannot stand in a header.
+    UserAgent,
+    /// The system has no certificates to trust.
+    Certificates,
+    /// The TLS library refuses what it was given.
+    Tls,
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            SetupError::Address => {
+                "the API's address must look like https://HOST or https://HOST/api/v3"
+            }
+            SetupError::Unencrypted => {
+                "the API's address must begin with https:// unless it is on this machine"
+            }
+            SetupError::UserAgent => "the user agent must be visible ASCII",
+            SetupError::Certificates => {
+                "the system has no certificates to trust; install its ca-certificates"
+            }
+            SetupError::Tls => "TLS could not be set up",
+        })
+    }
+}
+
+impl std::error::Error for SetupError {}
