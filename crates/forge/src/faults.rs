@@ -311,3 +311,189 @@ fn partly(done: &'static str, rest: Failure) -> Fault<Github> {
         None => fault,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RepoName;
+    use candor_fault::{Answer, CallFacts, Form, Timestamp};
+    use candor_street::Stopped;
+    use serde_json::json;
+
+    /// The `error` member that a failure is answered with.
+    fn said(failure: Failure, effect: Effect) -> String {
+        let facts = CallFacts {
+            tool: Some("t"),
+            form: Form::Protocol,
+            receipt: None,
+        };
+        match Github::failure(&failure.fault(effect), &facts, Timestamp::UNIX_EPOCH) {
+            Answer::Error(body) => body.json(),
+            Answer::Result(result) => panic!("{result}"),
+        }
+    }
+
+    fn answered(status: u16, step: Step) -> Answered {
+        Answered {
+            status,
+            step,
+            missing: Missing::Repository,
+            message: Some(String::from("rate limit\n not found")),
+            errors: Some(json!([{ "resource": "PullRequest", "code": "invalid" }])),
+            limited: false,
+            retry_after: None,
+        }
+    }
+
+    /// Everything that a status can mean, one line each.
+    #[test]
+    fn a_status_of_github_has_one_code() {
+        let mut lines = Vec::new();
+        for status in [
+            401, 403, 404, 405, 409, 410, 418, 422, 429, 451, 500, 502, 503,
+        ] {
+            for (step, effect) in [(Step::Read, Effect::None), (Step::Write, Effect::Unknown)] {
+                let fault = Failure::Answered(answered(status, step)).fault(effect);
+                lines.push(format!(
+                    "{status} {step:?}: {} {:?} {:?} {}",
+                    fault.row().code,
+                    fault.retry(),
+                    fault.effect(),
+                    fault.message(),
+                ));
+            }
+        }
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn a_limit_is_told_by_its_facts_and_not_by_words() {
+        for status in [403, 429] {
+            let limited = |retry_after| {
+                Failure::Answered(Answered {
+                    limited: true,
+                    retry_after,
+                    ..answered(status, Step::Read)
+                })
+                .fault(Effect::None)
+            };
+            let told = limited(Some(Duration::from_secs(7)));
+            assert!(told.is(codes::RateLimited));
+            assert_eq!(told.wait(), Some(Duration::from_secs(7)));
+            assert_eq!(limited(None).wait(), Some(USUAL_WAIT));
+            let plain = Failure::Answered(answered(status, Step::Read)).fault(Effect::None);
+            assert!(!plain.is(codes::RateLimited));
+        }
+    }
+
+    #[test]
+    fn every_other_failure_has_its_answer() {
+        let text = || String::from("a\"b\n");
+        let unmergeable = |why| {
+            Failure::Unmergeable(Unmergeable {
+                number: 7,
+                why,
+                state: Some(String::from("blocked")),
+                failing_checks: vec![String::from("ci/test")],
+                answered: Some(Box::new(answered(405, Step::Merge))),
+            })
+        };
+        let missing = [
+            Missing::Repository,
+            Missing::Branch(text()),
+            Missing::Revision(text()),
+            Missing::Path(text()),
+            Missing::PullRequest(7),
+        ];
+        let large = |size| Unmet::TooLarge {
+            path: text(),
+            size,
+            most: 5,
+        };
+        let unmet = [
+            Unmet::IsDirectory(text()),
+            Unmet::NotADirectory(text()),
+            Unmet::IsSubmodule(text()),
+            large(Some(9)),
+            large(None),
+            Unmet::AmbiguousSha(text()),
+            Unmet::BranchMoved(text()),
+            Unmet::BranchExists(text()),
+            Unmet::BranchProtected(text()),
+            Unmet::PullExists(7),
+            Unmet::NothingToMerge {
+                head: text(),
+                base: text(),
+            },
+            Unmet::Unrelated,
+            Unmet::AlreadyMerged(7),
+            Unmet::PathConflict(text()),
+            Unmet::NothingToCommit,
+        ];
+        let why = [
+            Why::Conflict,
+            Why::Draft,
+            Why::Closed,
+            Why::Merged,
+            Why::Blocked,
+            Why::Undecided,
+            Why::Refused,
+            Why::NotRebaseable,
+        ];
+        let unreachable = [
+            Unreachable::Connect,
+            Unreachable::Tls,
+            Unreachable::Reset,
+            Unreachable::Timeout,
+            Unreachable::Garbled,
+            Unreachable::TooLarge,
+            Unreachable::Redirect,
+        ];
+        let secret = || Cause::from("a cause is for the log");
+        let denied = [
+            Denied::WritesOff,
+            Denied::WriteToken,
+            Denied::Repository(RepoName::read("octo/cat").unwrap()),
+        ];
+        let others = [
+            Failure::HeadMoved {
+                expected: String::from("abcdef0"),
+                actual: Some(String::from("0123456")),
+            },
+            Failure::Limited(Duration::from_millis(1500)),
+            Failure::Empty,
+            Failure::Stopped(Stopped::TooLate),
+            Failure::Broken("the disk is full", secret()),
+            Failure::Partly {
+                done: "the title was changed",
+                rest: Box::new(Failure::Answered(answered(403, Step::Write))),
+            },
+        ];
+        let all = missing.into_iter().map(Failure::Missing);
+        let all = all.chain(unmet.into_iter().map(Failure::Unmet));
+        let all = all.chain(why.into_iter().map(unmergeable));
+        let all = all.chain(denied.into_iter().map(Failure::Denied));
+        let all = all.chain(unreachable.map(|why| Failure::Unreachable(why, secret())));
+        let lines: Vec<_> = all
+            .chain(others)
+            .map(|one| said(one, Effect::Unknown))
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn words_of_github_are_cut_and_escaped() {
+        let mut long = answered(401, Step::Read);
+        long.message = Some(format!(" \u{202e}{} ", "x".repeat(2 * FOREIGN_WORDS_CHARS)));
+        let fault = Failure::Answered(long).fault(Effect::None);
+        let words = fault
+            .message()
+            .strip_prefix("Permission denied: GitHub: ")
+            .unwrap();
+        assert!(
+            words.starts_with("\\u{202e}xxx") && words.ends_with("x…"),
+            "{words}"
+        );
+        assert_eq!(words.chars().count(), FOREIGN_WORDS_CHARS);
+    }
+}
