@@ -7,6 +7,7 @@ mod fields;
 mod forge;
 pub mod github;
 mod line;
+pub mod local;
 mod model;
 mod name;
 mod server;
@@ -18,6 +19,7 @@ pub use failure::{Answered, Denied, Failure, Missing, Step, Unmergeable, Unmet, 
 pub use faults::FOREIGN_WORDS_CHARS;
 pub use forge::{Answering, Forge, Turn};
 pub use line::LINE_MESSAGE_CHARS;
+pub use local::LocalForge;
 pub use model::{
     Branch, Branches, Check, CheckState, Checks, Commit, Commits, Committed, Details, Directory,
     Entry, File, FileChange, Found, Item, ItemKind, MergeMethod, MergeOrder, Merged, NewFile,

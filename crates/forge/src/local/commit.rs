@@ -1,0 +1,178 @@
+//! One commit on a branch: new files and new contents of files, all or none.
+//!
+//! An existing file keeps its mode, a symbolic link among them: it stays a link, to where the new
+//! content says. A commit that changes nothing is made all the same, as GitHub makes it.
+
+use super::build::{message, signature};
+use super::failing::{Or, off};
+use super::place::Opened;
+use super::tree::{MAX_DEPTH, kind};
+use super::{Identity, LocalForge, Moment, url};
+use crate::{Committed, Failure, ItemKind, Missing, NewFile, RepoName, Turn, Unmet};
+use candor_fault::{Cause, Timestamp};
+use git2::{Odb, Oid, Tree};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const WHAT: &str = "the commit could not be made";
+const PLAIN: i32 = 0o100_644;
+const DIRECTORY: i32 = 0o040_000;
+
+/// What is to stand at a name.
+enum Node<'a> {
+    File(&'a NewFile),
+    Dir(Dir<'a>),
+}
+
+type Dir<'a> = BTreeMap<&'a str, Node<'a>>;
+
+/// The files as directories; no file is a directory of another.
+fn directories(files: &[NewFile]) -> Result<Dir<'_>, Failure> {
+    let mut root = Dir::new();
+    for file in files {
+        let conflict = || Failure::Unmet(Unmet::PathConflict(file.path.clone()));
+        if file.path.split('/').count() > MAX_DEPTH {
+            let levels = Cause::Text(format!("more than {MAX_DEPTH} levels of directories"));
+            return Err(Failure::Broken(
+                "a path has more levels than are written",
+                levels,
+            ));
+        }
+        let mut dir = &mut root;
+        let (parents, name) = match file.path.rsplit_once('/') {
+            Some((parents, name)) => (Some(parents), name),
+            None => (None, file.path.as_str()),
+        };
+        for part in parents.into_iter().flat_map(|parents| parents.split('/')) {
+            match dir.entry(part).or_insert_with(|| Node::Dir(Dir::new())) {
+                Node::Dir(below) => dir = below,
+                Node::File(_) => return Err(conflict()),
+            }
+        }
+        if dir.insert(name, Node::File(file)).is_some() {
+            return Err(conflict());
+        }
+    }
+    Ok(root)
+}
+
+impl Opened {
+    /// Writes a directory with new files in it. Recurses no deeper than paths are allowed to be.
+    fn written_tree(
+        &self,
+        odb: &Odb<'_>,
+        before: Option<&Tree<'_>>,
+        dir: &Dir<'_>,
+        at: &str,
+    ) -> Result<Oid, Failure> {
+        let mut builder = self.git.treebuilder(before).or_broken(WHAT)?;
+        for (name, node) in dir {
+            let path = match at {
+                "" => (*name).to_owned(),
+                _ => format!("{at}/{name}"),
+            };
+            let there = before.and_then(|tree| tree.get_name(name));
+            let conflict = || Failure::Unmet(Unmet::PathConflict(path.clone()));
+            let (id, mode) = match (node, there.as_ref().map(|entry| (kind(entry), entry))) {
+                (Node::File(file), None) => (self.written_blob(file)?, PLAIN),
+                (Node::File(file), Some((ItemKind::File | ItemKind::Symlink, entry))) => {
+                    (self.written_blob(file)?, entry.filemode())
+                }
+                (Node::Dir(below), None) => {
+                    (self.written_tree(odb, None, below, &path)?, DIRECTORY)
+                }
+                (Node::Dir(below), Some((ItemKind::Dir, entry))) => {
+                    let tree = self.tree_at(odb, entry.id())?;
+                    (
+                        self.written_tree(odb, Some(&tree), below, &path)?,
+                        DIRECTORY,
+                    )
+                }
+                (Node::File(_) | Node::Dir(_), Some(_)) => return Err(conflict()),
+            };
+            builder.insert(*name, id, mode).or_broken(WHAT)?;
+        }
+        builder.write().or_broken(WHAT)
+    }
+
+    fn written_blob(&self, file: &NewFile) -> Result<Oid, Failure> {
+        self.git.blob(&file.bytes).or_broken(WHAT)
+    }
+
+    /// Writes a commit on top of a parent.
+    pub(super) fn written_commit(
+        &self,
+        parent: Option<Oid>,
+        files: &[NewFile],
+        text: &str,
+        by: &Identity,
+        now: Timestamp,
+    ) -> Result<Oid, Failure> {
+        let dir = directories(files)?;
+        let odb = self.odb()?;
+        let parent = parent.map(|parent| self.commit_at(parent)).transpose()?;
+        let before = match &parent {
+            Some(parent) => Some(self.tree_at(&odb, parent.tree_id())?),
+            None => None,
+        };
+        let tree = self.written_tree(&odb, before.as_ref(), &dir, "")?;
+        let tree = self.tree_at(&odb, tree)?;
+        let by = signature(by, now)?;
+        let parents: Vec<_> = parent.iter().collect();
+        let commit = self
+            .git
+            .commit(None, &by, &by, &message(text), &tree, &parents);
+        commit.or_broken(WHAT)
+    }
+}
+
+/// A commit whose branch is not moved yet.
+struct Ready {
+    parent: Oid,
+    commit: Oid,
+}
+
+impl LocalForge {
+    pub(super) async fn commit_on(
+        &self,
+        turn: &Turn,
+        repo: &RepoName,
+        branch: &str,
+        text: &str,
+        files: &[NewFile],
+    ) -> Result<Committed, Failure> {
+        let home = self.home(repo).await?;
+        let rules = self.rules_of(repo).await?;
+        let _hold = self.hold(&home).await?;
+        let (place, at, name) = (Arc::clone(&self.place), home.clone(), branch.to_owned());
+        let (text, files) = (text.to_owned(), files.to_vec());
+        let (by, now) = (self.identity.clone(), self.now());
+        let forbidden = rules.forbid_commit(branch);
+        let ready = off(move || {
+            let opened = place.open_home(at)?;
+            let parent = opened.branch(&name)?;
+            let parent = parent.ok_or_else(|| Missing::Branch(name.clone()))?;
+            if forbidden {
+                return Err(Unmet::BranchProtected(name).into());
+            }
+            let commit = opened.written_commit(Some(parent), &files, &text, &by, now)?;
+            Ok(Ready { parent, commit })
+        })
+        .await?;
+        self.goes_on(Moment::CommitBuilt)?;
+        turn.mark.begins()?;
+        let (place, at, name) = (Arc::clone(&self.place), home.clone(), branch.to_owned());
+        let (from, to) = (ready.parent, ready.commit);
+        if !off(move || place.open_home(at)?.swap(&name, from, to)).await? {
+            turn.mark.undone();
+            return Err(Unmet::BranchMoved(branch.to_owned()).into());
+        }
+        turn.mark.done();
+        let sha = ready.commit.to_string();
+        Ok(Committed {
+            url: url::commit(&home.name, &sha),
+            sha,
+            parent: ready.parent.to_string(),
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! The heads of pull requests: the branch that one brings, in its own repository or in that of
+//! another owner, and the ref `refs/pull/N/head` that keeps its objects.
+
+use super::failing::Or;
+use super::place::{Opened, Place};
+use super::pulls::Pull;
+use crate::{Failure, RepoName};
+use git2::Oid;
+
+/// The head of a pull request as it is now.
+pub(super) struct Head {
+    /// The repository of the branch, where it is there.
+    pub(super) repo: Option<RepoName>,
+    /// The branch's commit, where it is there.
+    pub(super) id: Option<Oid>,
+    /// The repository of another owner.
+    pub(super) fork: Option<Opened>,
+}
+
+impl Head {
+    pub(super) fn of(place: &Place, base: &Opened, pull: &Pull) -> Result<Head, Failure> {
+        let Some(owner) = &pull.head_owner else {
+            return Ok(Head {
+                repo: Some(base.home.name.clone()),
+                id: base.branch(&pull.head)?,
+                fork: None,
+            });
+        };
+        let fork = base.home.name.of(owner).map(|repo| place.open(&repo));
+        match fork {
+            Some(Ok(fork)) => Ok(Head {
+                repo: Some(fork.home.name.clone()),
+                id: fork.branch(&pull.head)?,
+                fork: Some(fork),
+            }),
+            Some(Err(Failure::Missing(_))) | None => Ok(Head {
+                repo: None,
+                id: None,
+                fork: None,
+            }),
+            Some(Err(failure)) => Err(failure),
+        }
+    }
+
+    /// Lets the base see the objects of the other repository, for as long as it is open.
+    pub(super) fn lend(&self, base: &Opened) -> Result<(), Failure> {
+        let Some(fork) = &self.fork else {
+            return Ok(());
+        };
+        let objects = fork.git.path().join("objects");
+        // Git takes no other paths than these.
+        let Some(objects) = objects.to_str() else {
+            return Ok(());
+        };
+        let lent = base.odb()?.add_disk_alternate(objects);
+        lent.or_broken("the objects of the head could not be opened")
+    }
+
+    /// Brings the head's objects into the base, to stay there.
+    pub(super) fn bring(&self, base: &Opened, number: u64, id: Oid) -> Result<(), Failure> {
+        if let Some(fork) = &self.fork {
+            copy(fork, base, id)?;
+        }
+        keep(base, number, id)
+    }
+}
+
+/// The commit that is kept as the head of a pull request, where its branch is gone.
+pub(super) fn keep(base: &Opened, number: u64, id: Oid) -> Result<(), Failure> {
+    let name = format!("refs/pull/{number}/head");
+    let kept = base.git.reference(&name, id, true, "pull request");
+    kept.or_broken("the head of the pull request could not be kept")?;
+    base.ref_lasts(&name)
+}
+
+/// Copies what the base does not have, as one pack that is on the disk when this returns: unlike a
+/// fetch, a pack that is built follows the repository's configuration and is synced.
+fn copy(fork: &Opened, base: &Opened, id: Oid) -> Result<(), Failure> {
+    const WHAT: &str = "the objects of the head could not be copied";
+    if base.git.find_commit(id).is_ok() {
+        return Ok(());
+    }
+    let mut walk = fork.git.revwalk().or_broken(WHAT)?;
+    walk.push(id).or_broken(WHAT)?;
+    for (_, known) in base.branch_heads()? {
+        if fork.git.find_commit(known).is_ok() {
+            walk.hide(known).or_broken(WHAT)?;
+        }
+    }
+    let mut pack = fork.git.packbuilder().or_broken(WHAT)?;
+    pack.insert_walk(&mut walk).or_broken(WHAT)?;
+    let packs = base.git.path().join("objects/pack");
+    pack.write(&packs, 0).or_broken(WHAT)?;
+    base.odb()?.refresh().or_broken(WHAT)?;
+    base.commit_at(id).map(drop)
+}

@@ -1,0 +1,183 @@
+//! New repositories: made beside, synced, and moved to their name as a whole, so that one that is
+//! half made is never seen.
+
+use super::database::Database;
+use super::failing::{Broken as _, Or, Refused, off};
+use super::git_files::{sync_all, sync_directory};
+use super::place::{Home, Opened, Place, first_spelled};
+use crate::{Failure, RepoName, Repository};
+use candor_fault::Cause;
+use git2::{ErrorCode, ObjectType, Oid, Reference, Repository as Git, RepositoryInitOptions};
+use std::fs::{self, File};
+use std::path::Path;
+
+pub(super) const WHAT: &str = "the repository could not be made";
+const READ: &str = "the clone could not be read";
+
+/// Where repositories are made. No owner has this name: `~` is not in the alphabet of names.
+const WORKSHOP: &str = "~import";
+
+/// The refs that make a repository: its branches and tags.
+const KEPT: [&str; 2] = ["refs/heads/*", "refs/tags/*"];
+
+impl Place {
+    /// Makes a repository: empty at first, then as `fill` leaves it.
+    pub(super) fn make(
+        &self,
+        repo: &RepoName,
+        fill: impl FnOnce(&Opened) -> Result<(), Failure>,
+    ) -> Result<Home, Refused> {
+        let workshop = self.root().join(WORKSHOP);
+        fs::create_dir_all(&workshop).or_broken(WHAT)?;
+        let lock = File::create(workshop.join("lock")).or_broken(WHAT)?;
+        lock.lock().or_broken(WHAT)?;
+        match self.find(repo) {
+            Ok(there) => return Err(Refused::Exists(there.name)),
+            Err(Failure::Missing(_)) => {}
+            Err(failure) => return Err(failure.into()),
+        }
+        let path = workshop.join("repository.git");
+        if path.exists() {
+            // Left by somebody who did not come to the end.
+            fs::remove_dir_all(&path).or_broken(WHAT)?;
+        }
+        let made = self.fill_new(repo, &path, fill);
+        let moved = made.and_then(|()| self.move_in(repo, &path));
+        if moved.is_err() {
+            // What cannot be taken away now is taken away by the next.
+            drop(fs::remove_dir_all(&path));
+        }
+        Ok(moved?)
+    }
+
+    fn fill_new(
+        &self,
+        repo: &RepoName,
+        path: &Path,
+        fill: impl FnOnce(&Opened) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut options = RepositoryInitOptions::new();
+        options
+            .bare(true)
+            .no_reinit(true)
+            .external_template(false)
+            .initial_head("main");
+        Git::init_opts(path, &options).or_broken(WHAT)?;
+        let home = Home {
+            name: repo.clone(),
+            path: path.to_path_buf(),
+        };
+        fill(&self.open_home(home)?)?;
+        sync_all(path).or_broken(WHAT)
+    }
+
+    fn move_in(&self, repo: &RepoName, path: &Path) -> Result<Home, Failure> {
+        let owner = match first_spelled(self.root(), repo.owner())? {
+            Some(owner) => self.root().join(owner),
+            None => {
+                let owner = self.root().join(repo.owner());
+                fs::create_dir(&owner).or_broken(WHAT)?;
+                owner
+            }
+        };
+        let to = owner.join(format!("{}.git", repo.name()));
+        fs::rename(path, &to).or_broken(WHAT)?;
+        sync_directory(&owner).or_broken(WHAT)?;
+        sync_directory(self.root()).or_broken(WHAT)?;
+        self.find(repo)
+    }
+}
+
+/// Copies all branches and tags of the repository at `from`, and what its HEAD is, into the forge in
+/// `dir`.
+pub async fn import(dir: &Path, from: &Path, repo: &RepoName) -> Result<Repository, Refused> {
+    let database = Database::open(dir).await?;
+    let place = Place::new(dir.to_path_buf())?;
+    let (from, name) = (from.to_path_buf(), repo.clone());
+    let made = off(move || Ok(copy_in(&place, &from, &name))).await??;
+    forget(&database, repo).await?;
+    Ok(made)
+}
+
+/// What a repository of the same name that was taken away has left in the database.
+async fn forget(database: &Database, repo: &RepoName) -> Result<(), Failure> {
+    let mut writing = database.write().await?;
+    for left in [
+        "DELETE FROM pulls WHERE repo = ?",
+        "DELETE FROM statuses WHERE repo = ?",
+        "DELETE FROM protections WHERE repo = ?",
+    ] {
+        let gone = sqlx::query(left).bind(repo.folded()).execute(&mut *writing);
+        gone.await.or_broken(WHAT)?;
+    }
+    writing.commit().await.or_broken(WHAT)
+}
+
+fn copy_in(place: &Place, from: &Path, repo: &RepoName) -> Result<Repository, Refused> {
+    let source = match Git::open(from) {
+        Ok(source) => source,
+        Err(error) if error.code() == ErrorCode::NotFound => {
+            return Err(Refused::NotARepository(from.to_path_buf()));
+        }
+        Err(error) => return Err(error.broken(READ).into()),
+    };
+    if source.is_shallow() {
+        let why = Cause::from("it is shallow: fetch its whole history first");
+        return Err(Failure::Broken(READ, why).into());
+    }
+    // The pack is written by the rules of the repository that it comes from.
+    place.configure(&source)?;
+    let home = place.make(repo, |new| copy(&source, new))?;
+    Ok(place.open_home(home)?.shown()?)
+}
+
+fn copy(source: &Git, new: &Opened) -> Result<(), Failure> {
+    let head = source.find_reference("HEAD").or_broken(READ)?;
+    let mut refs = Vec::new();
+    for kept in KEPT {
+        for reference in source.references_glob(kept).or_broken(READ)? {
+            refs.push(direct(&reference.or_broken(READ)?)?);
+        }
+    }
+    let detached = head.target();
+    let mut walk = source.revwalk().or_broken(READ)?;
+    let mut pack = source.packbuilder().or_broken(READ)?;
+    let tips = refs.iter().map(|(_, id)| *id).chain(detached);
+    for tip in tips {
+        let mut object = source.find_object(tip, None).or_broken(READ)?;
+        while let Some(tag) = object.as_tag() {
+            pack.insert_object(tag.id(), None).or_broken(READ)?;
+            object = tag.target().or_broken(READ)?;
+        }
+        match object.kind() {
+            Some(ObjectType::Commit) => walk.push(object.id()).or_broken(READ)?,
+            _ => pack.insert_recursive(object.id(), None).or_broken(READ)?,
+        }
+    }
+    pack.insert_walk(&mut walk).or_broken(READ)?;
+    if pack.object_count() > 0 {
+        pack.write(&new.git.path().join("objects/pack"), 0)
+            .or_broken(WHAT)?;
+        new.odb()?.refresh().or_broken(WHAT)?;
+    }
+    for (name, id) in &refs {
+        new.git
+            .reference(name, *id, true, "import")
+            .or_broken(WHAT)?;
+    }
+    match (head.symbolic_target(), detached) {
+        (Ok(Some(branch)), _) => new.git.set_head(branch).or_broken(WHAT),
+        (_, Some(id)) => new.git.set_head_detached(id).or_broken(WHAT),
+        _ => Ok(()),
+    }
+}
+
+/// The name of a ref and what it points to, through other refs but not through tags.
+fn direct(reference: &Reference<'_>) -> Result<(String, Oid), Failure> {
+    let name = reference.name().or_broken(READ)?.to_owned();
+    let resolved = reference.resolve().or_broken(READ)?;
+    match resolved.target() {
+        Some(id) => Ok((name, id)),
+        None => Err(Failure::Broken(READ, Cause::from("a ref leads nowhere"))),
+    }
+}

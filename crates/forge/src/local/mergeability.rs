@@ -1,0 +1,148 @@
+//! Whether a pull request can be merged, in GitHub's words.
+
+use super::LocalForge;
+use super::failing::off;
+use super::fork::Head;
+use super::place::{Home, Opened, Place};
+use super::protection::{Protections, Rules};
+use super::pulls::{Pull, State};
+use super::statuses;
+use crate::{Check, CheckState, Failure, RepoName};
+use git2::Oid;
+use std::sync::Arc;
+
+/// What git knows of a pull request now.
+#[derive(Debug, Clone)]
+pub(super) struct Standing {
+    /// The repository of its branch; nothing where it is gone.
+    pub(super) head_repo: Option<RepoName>,
+    /// Its head, the last known one where the branch is gone.
+    pub(super) head_sha: String,
+    /// What it has come to: a merge that was interrupted has happened or has not.
+    pub(super) state: State,
+    /// Whether it conflicts; nothing where that was not looked at, or cannot be.
+    pub(super) conflict: Option<bool>,
+}
+
+/// What its checks and its base's rules say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Verdict {
+    pub(super) blocked: bool,
+    /// Required checks that have not passed.
+    pub(super) failing: Vec<String>,
+    unstable: bool,
+}
+
+impl Standing {
+    /// Looks at a pull request; at conflicts only where `whole`. Changes nothing.
+    pub(super) fn of(
+        place: &Place,
+        base: &Opened,
+        pull: &Pull,
+        whole: bool,
+    ) -> Result<Standing, Failure> {
+        let state = settled(base, pull)?;
+        let head = Head::of(place, base, pull)?;
+        let id = match state {
+            State::Open | State::Merging => head.id,
+            State::Closed | State::Merged => None,
+        };
+        let conflict = match (whole, id, base.branch(&pull.base)?) {
+            (true, Some(id), Some(onto)) => {
+                head.lend(base)?;
+                base.write_to_memory()?;
+                Some(base.conflicts(onto, id)?)
+            }
+            _ => None,
+        };
+        Ok(Standing {
+            head_repo: head.repo,
+            head_sha: id.map_or_else(|| pull.head_sha.clone(), |id| id.to_string()),
+            state,
+            conflict,
+        })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open | State::Merging)
+    }
+
+    /// `mergeable` and `mergeable_state`.
+    pub(super) fn words(&self, draft: bool, verdict: &Verdict) -> (Option<bool>, &'static str) {
+        let Some(conflict) = self.conflict.filter(|_| self.is_open()) else {
+            return (None, "unknown");
+        };
+        let word = match (draft, conflict, verdict.blocked, verdict.unstable) {
+            (true, ..) => "draft",
+            (_, true, ..) => "dirty",
+            (_, _, true, _) => "blocked",
+            (_, _, _, true) => "unstable",
+            _ => "clean",
+        };
+        (Some(!conflict), word)
+    }
+}
+
+/// The state of a pull request, where an interrupted merge is judged by what its base has.
+pub(super) fn settled(base: &Opened, pull: &Pull) -> Result<State, Failure> {
+    if pull.state != State::Merging {
+        return Ok(pull.state);
+    }
+    let sha = pull
+        .merging_sha
+        .as_deref()
+        .and_then(|sha| Oid::from_str(sha).ok());
+    let there = match (sha, base.branch(&pull.base)?) {
+        (Some(sha), Some(tip)) => base.git.find_commit(sha).is_ok() && base.contains(tip, sha)?,
+        _ => false,
+    };
+    Ok(if there { State::Merged } else { State::Open })
+}
+
+impl Verdict {
+    pub(super) fn of(rules: Option<&Rules>, checks: &[Check]) -> Verdict {
+        let state = |name: &str| checks.iter().find(|check| check.name == name);
+        let passed =
+            |name: &&String| state(name).is_some_and(|one| one.state == CheckState::Passed);
+        let required = rules.map(|rules| &rules.required_checks);
+        let failing: Vec<String> = required
+            .into_iter()
+            .flatten()
+            .filter(|name| !passed(name))
+            .cloned()
+            .collect();
+        Verdict {
+            blocked: !failing.is_empty() || rules.is_some_and(|rules| rules.locked),
+            unstable: checks.iter().any(|check| check.state != CheckState::Passed),
+            failing,
+        }
+    }
+}
+
+impl LocalForge {
+    pub(super) async fn standing(
+        &self,
+        home: Home,
+        pull: &Pull,
+        whole: bool,
+    ) -> Result<Standing, Failure> {
+        let (place, pull) = (Arc::clone(&self.place), pull.clone());
+        off(move || {
+            let base = place.open_home(home)?;
+            Standing::of(&place, &base, &pull, whole)
+        })
+        .await
+    }
+
+    pub(super) async fn verdict(
+        &self,
+        repo: &RepoName,
+        base: &str,
+        head_sha: &str,
+    ) -> Result<Verdict, Failure> {
+        let mut reading = self.database.read().await?;
+        let rules = Protections::read(&mut reading, repo).await?;
+        let checks = statuses::of_commit(&mut reading, repo, head_sha).await?;
+        Ok(Verdict::of(rules.of(base).as_ref(), &checks))
+    }
+}

@@ -1,0 +1,146 @@
+//! Where the repositories are: `owner/name.git` below one directory, found without case, opened
+//! without following a link.
+//!
+//! Two directories that differ in case only are one name to the rest of the program; the first in
+//! byte order is the repository, the other is not seen.
+
+use super::failing::{Or, Refused};
+use super::git_files;
+use crate::{Failure, Missing, RepoName};
+use git2::{Config, ErrorCode, Repository};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What libgit2 is to do in every repository, whatever the user's or the repository's own
+/// configuration says: objects and refs are on the disk before anything points to them.
+const GIT_CONFIG: &str =
+    "[core]\n\tbare = true\n\tfsyncObjectFiles = true\n\tlogAllRefUpdates = false\n";
+
+/// The file of that configuration. No owner has this name: `~` is not in the alphabet of names.
+const GIT_CONFIG_FILE: &str = "~gitconfig";
+
+/// The directory of a forge.
+#[derive(Debug)]
+pub(super) struct Place {
+    root: PathBuf,
+}
+
+/// A repository that was found.
+#[derive(Debug, Clone)]
+pub(super) struct Home {
+    /// Its name as the directories spell it.
+    pub(super) name: RepoName,
+    pub(super) path: PathBuf,
+}
+
+/// A repository that is open.
+pub(super) struct Opened {
+    pub(super) home: Home,
+    pub(super) git: Repository,
+}
+
+impl Place {
+    /// The place in a directory that is there.
+    pub(super) fn new(root: PathBuf) -> Result<Place, Refused> {
+        let config = root.join(GIT_CONFIG_FILE);
+        let same = fs::read(&config).is_ok_and(|bytes| bytes == GIT_CONFIG.as_bytes());
+        if !same {
+            git_files::replace(&config, GIT_CONFIG.as_bytes())
+                .or_broken("the configuration for git could not be written")?;
+        }
+        Ok(Place { root })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The repository of a name.
+    pub(super) fn find(&self, repo: &RepoName) -> Result<Home, Failure> {
+        let missing = || Failure::Missing(Missing::Repository);
+        let owner = first_spelled(&self.root, repo.owner())?.ok_or_else(missing)?;
+        let within = self.root.join(&owner);
+        let file = first_spelled(&within, &format!("{}.git", repo.name()))?.ok_or_else(missing)?;
+        let name = spelled(&owner, &file).ok_or_else(missing)?;
+        Ok(Home {
+            name,
+            path: within.join(file),
+        })
+    }
+
+    /// All repositories, in the order of their folded names.
+    pub(super) fn all(&self) -> Result<Vec<Home>, Failure> {
+        let mut all = Vec::new();
+        for owner in directories(&self.root)? {
+            let within = self.root.join(&owner);
+            for file in directories(&within)? {
+                if let Some(name) = spelled(&owner, &file) {
+                    let path = within.join(&file);
+                    all.push(Home { name, path });
+                }
+            }
+        }
+        all.sort_by_cached_key(|home| (home.name.folded(), home.name.to_string()));
+        all.dedup_by(|later, first| later.name == first.name);
+        Ok(all)
+    }
+
+    pub(super) fn open(&self, repo: &RepoName) -> Result<Opened, Failure> {
+        self.open_home(self.find(repo)?)
+    }
+
+    pub(super) fn open_home(&self, home: Home) -> Result<Opened, Failure> {
+        let git = match Repository::open_bare(&home.path) {
+            Ok(git) => git,
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                return Err(Missing::Repository.into());
+            }
+            Err(error) => return Err(error).or_broken("the repository could not be opened"),
+        };
+        self.configure(&git)?;
+        Ok(Opened { home, git })
+    }
+
+    /// Lets git know our configuration alone.
+    pub(super) fn configure(&self, git: &Repository) -> Result<(), Failure> {
+        Config::open(&self.root.join(GIT_CONFIG_FILE))
+            .and_then(|config| git.set_config(&config))
+            .or_broken("the configuration for git could not be read")
+    }
+}
+
+fn spelled(owner: &str, file: &str) -> Option<RepoName> {
+    let name = file.len().checked_sub(".git".len())?;
+    let (name, ending) = file.split_at_checked(name)?;
+    if !ending.eq_ignore_ascii_case(".git") {
+        return None;
+    }
+    RepoName::read(&format!("{owner}/{name}"))
+}
+
+/// The first directory of a name, whatever its case.
+pub(super) fn first_spelled(dir: &Path, name: &str) -> Result<Option<String>, Failure> {
+    let mut named = directories(dir)?;
+    named.retain(|found| found.eq_ignore_ascii_case(name));
+    Ok(named.into_iter().min())
+}
+
+/// The names of directories in a directory; links are none.
+fn directories(dir: &Path) -> Result<Vec<String>, Failure> {
+    const WHAT: &str = "the directory of repositories could not be read";
+    let mut names = Vec::new();
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(names),
+        Err(error) => return Err(error).or_broken(WHAT),
+    };
+    for entry in entries {
+        let entry = entry.or_broken(WHAT)?;
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if let (true, Ok(name)) = (is_dir, entry.file_name().into_string()) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}

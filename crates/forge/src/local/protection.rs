@@ -1,0 +1,226 @@
+//! Rules that protect branches, by exact name or by a pattern in which `*` stands for any characters
+//! but `/`. Where several match, all of them hold.
+
+use super::LocalForge;
+use super::failing::{Or, Refused, off};
+use crate::{Failure, RepoName};
+use candor_fault::Cause;
+use git2::Branch;
+use sqlx::sqlite::SqliteConnection;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const READ: &str = "the protection rules could not be read";
+const WRITE: &str = "the protection rules could not be written";
+
+/// What is asked for before a branch changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rules {
+    /// It changes through pull requests only.
+    pub require_pull_request: bool,
+    /// It does not change at all.
+    pub locked: bool,
+    /// The checks that a pull request must have passed.
+    pub required_checks: BTreeSet<String>,
+}
+
+/// Rules and the branches that they are for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Protection {
+    /// A branch, or a pattern of branches.
+    pub branch: String,
+    /// Its rules.
+    pub rules: Rules,
+}
+
+/// All rules of a repository.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Protections(Vec<Protection>);
+
+impl Protections {
+    pub(super) async fn read(
+        connection: &mut SqliteConnection,
+        repo: &RepoName,
+    ) -> Result<Protections, Failure> {
+        let rows: Vec<(String, i64, i64, String)> = sqlx::query_as(
+            "SELECT branch, require_pull_request, locked, required_checks
+             FROM protections WHERE repo = ? ORDER BY branch",
+        )
+        .bind(repo.folded())
+        .fetch_all(connection)
+        .await
+        .or_broken(READ)?;
+        let read = |(branch, pull, locked, checks): (String, i64, i64, String)| {
+            let checks = serde_json::from_str(&checks);
+            let required_checks =
+                checks.map_err(|error| Failure::Broken(READ, Cause::error("JsonError", &error)))?;
+            Ok(Protection {
+                branch,
+                rules: Rules {
+                    require_pull_request: pull != 0,
+                    locked: locked != 0,
+                    required_checks,
+                },
+            })
+        };
+        let all: Result<_, Failure> = rows.into_iter().map(read).collect();
+        Ok(Protections(all?))
+    }
+
+    /// What holds for a branch; nothing where it is not protected.
+    pub(super) fn of(&self, branch: &str) -> Option<Rules> {
+        let matching = self.0.iter().filter(|one| matches(&one.branch, branch));
+        matching.fold(None, |before, one| {
+            let mut rules = before.unwrap_or_default();
+            rules.require_pull_request |= one.rules.require_pull_request;
+            rules.locked |= one.rules.locked;
+            let more = one.rules.required_checks.iter().cloned();
+            rules.required_checks.extend(more);
+            Some(rules)
+        })
+    }
+
+    /// Whether a commit may not be put on a branch directly.
+    pub(super) fn forbid_commit(&self, branch: &str) -> bool {
+        let rules = self.of(branch);
+        rules.is_some_and(|rules| rules.require_pull_request || rules.locked)
+    }
+}
+
+/// Whether a branch is one of a pattern. Goes back to the last `*` alone, so the time is at most the
+/// product of the two lengths.
+fn matches(pattern: &str, branch: &str) -> bool {
+    let (pattern, branch) = (pattern.as_bytes(), branch.as_bytes());
+    let (mut at, mut seen) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(&byte) = branch.get(seen) {
+        match pattern.get(at) {
+            Some(b'*') => {
+                at += 1;
+                star = Some((at, seen));
+            }
+            Some(&wanted) if wanted == byte => {
+                at += 1;
+                seen += 1;
+            }
+            _ => match star {
+                Some((after, from)) if branch.get(from) != Some(&b'/') => {
+                    star = Some((after, from + 1));
+                    (at, seen) = (after, from + 1);
+                }
+                _ => return false,
+            },
+        }
+    }
+    pattern.iter().skip(at).all(|&byte| byte == b'*')
+}
+
+impl LocalForge {
+    /// Protects branches; rules that were there for the same pattern are replaced.
+    pub async fn protect(
+        &self,
+        repo: &RepoName,
+        branch: &str,
+        rules: &Rules,
+    ) -> Result<(), Refused> {
+        let named = Branch::name_is_valid(&branch.replace('*', "x"));
+        if !named.or_broken(WRITE)? {
+            return Err(Refused::BadPattern(branch.to_owned()));
+        }
+        self.must_be_there(repo).await?;
+        let checks = serde_json::to_string(&rules.required_checks);
+        let checks =
+            checks.map_err(|error| Failure::Broken(WRITE, Cause::error("JsonError", &error)))?;
+        let mut writing = self.database.write().await?;
+        sqlx::query(
+            "INSERT INTO protections (repo, branch, require_pull_request, locked, required_checks)
+             VALUES (?, ?, ?, ?, ?) ON CONFLICT (repo, branch)
+             DO UPDATE SET require_pull_request = excluded.require_pull_request,
+                 locked = excluded.locked, required_checks = excluded.required_checks",
+        )
+        .bind(repo.folded())
+        .bind(branch)
+        .bind(i64::from(rules.require_pull_request))
+        .bind(i64::from(rules.locked))
+        .bind(checks)
+        .execute(&mut *writing)
+        .await
+        .or_broken(WRITE)?;
+        writing.commit().await.or_broken(WRITE)?;
+        Ok(())
+    }
+
+    /// Takes rules away; says whether there were any for this pattern.
+    pub async fn unprotect(&self, repo: &RepoName, branch: &str) -> Result<bool, Refused> {
+        self.must_be_there(repo).await?;
+        let mut writing = self.database.write().await?;
+        let gone: Option<String> = sqlx::query_scalar(
+            "DELETE FROM protections WHERE repo = ? AND branch = ? RETURNING branch",
+        )
+        .bind(repo.folded())
+        .bind(branch)
+        .fetch_optional(&mut *writing)
+        .await
+        .or_broken(WRITE)?;
+        writing.commit().await.or_broken(WRITE)?;
+        Ok(gone.is_some())
+    }
+
+    /// The rules of a repository, in the byte order of patterns.
+    pub async fn protections(&self, repo: &RepoName) -> Result<Vec<Protection>, Refused> {
+        self.must_be_there(repo).await?;
+        Ok(self.rules_of(repo).await?.0)
+    }
+
+    pub(super) async fn rules_of(&self, repo: &RepoName) -> Result<Protections, Failure> {
+        let mut reading = self.database.read().await?;
+        Protections::read(&mut reading, repo).await
+    }
+
+    async fn must_be_there(&self, repo: &RepoName) -> Result<(), Failure> {
+        self.home(repo).await.map(drop)
+    }
+
+    /// Where a repository is.
+    pub(super) async fn home(&self, repo: &RepoName) -> Result<super::place::Home, Failure> {
+        let (place, repo) = (Arc::clone(&self.place), repo.clone());
+        off(move || place.find(&repo)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything_but_a_slash() {
+        let yes = [
+            ("main", "main"),
+            ("*", "main"),
+            ("release/*", "release/1"),
+            ("*/*", "a/b"),
+        ];
+        for (pattern, branch) in yes {
+            assert!(matches(pattern, branch), "{pattern} {branch}");
+        }
+        let yes = [
+            ("a*b*c", "a-b-b-c"),
+            ("a*", "a"),
+            ("**", "a"),
+            ("*-x", "a-x-x"),
+        ];
+        for (pattern, branch) in yes {
+            assert!(matches(pattern, branch), "{pattern} {branch}");
+        }
+        let no = [
+            ("main", "Main"),
+            ("*", "a/b"),
+            ("release/*", "release/1/2"),
+            ("a*b", "ab/b"),
+            ("", "a"),
+        ];
+        for (pattern, branch) in no {
+            assert!(!matches(pattern, branch), "{pattern} {branch}");
+        }
+    }
+}

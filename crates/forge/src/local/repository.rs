@@ -1,0 +1,72 @@
+//! What a repository says about itself: its description, its default branch, its README.
+//!
+//! Nobody likes a repository here and no language is guessed: stars are 0, the language is unknown.
+
+use super::place::Opened;
+use super::tree::kind;
+use super::url;
+use crate::{Failure, ItemKind, Repository, Revision};
+use std::fs::File;
+use std::io::Read as _;
+
+/// The text that git puts into a new repository.
+const NO_DESCRIPTION: &str =
+    "Unnamed repository; edit this file 'description' to name the repository.";
+
+/// How much of a description is read.
+const DESCRIPTION_BYTES: u64 = 4096;
+
+/// READMEs in the order in which they are preferred.
+const READMES: [&str; 4] = ["README.md", "README", "README.rst", "README.txt"];
+
+/// How large a README may be for its beginning to be answered.
+const MAX_README_BYTES: u64 = 64 << 20;
+
+impl Opened {
+    pub(super) fn shown(&self) -> Result<Repository, Failure> {
+        Ok(Repository {
+            name: self.home.name.clone(),
+            description: self.description(),
+            default_branch: self.default_branch()?,
+            stars: 0,
+            language: None,
+            url: url::repository(&self.home.name),
+        })
+    }
+
+    /// A repository without a description that can be read is one without a description.
+    pub(super) fn description(&self) -> Option<String> {
+        let file = File::open(self.home.path.join("description")).ok()?;
+        let mut bytes = Vec::new();
+        let mut file = file.take(DESCRIPTION_BYTES);
+        file.read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        (!text.is_empty() && text != NO_DESCRIPTION).then_some(text)
+    }
+
+    /// The README at the root of the default branch, a file and no link, whatever its case.
+    pub(super) fn readme(&self, most: u64) -> Result<Option<(Vec<u8>, bool)>, Failure> {
+        let commit = match self.commit(&Revision::Default) {
+            Ok((commit, _)) => commit,
+            Err(Failure::Empty | Failure::Missing(_)) => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        let odb = self.odb()?;
+        let root = self.tree_at(&odb, commit.tree_id())?;
+        let found = READMES.iter().find_map(|readme| {
+            let is_it = |name: &[u8]| name.eq_ignore_ascii_case(readme.as_bytes());
+            let files = root.iter().filter(|entry| kind(entry) == ItemKind::File);
+            files
+                .filter(|entry| is_it(entry.name_bytes()))
+                .map(|entry| entry.to_owned())
+                .next()
+        });
+        let Some(entry) = found else { return Ok(None) };
+        let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+        let mut bytes = self.blob(&odb, entry.id(), &name, MAX_README_BYTES.max(most))?;
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let cut = bytes.len() > most;
+        bytes.truncate(most);
+        Ok(Some((bytes, cut)))
+    }
+}

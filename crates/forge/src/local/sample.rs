@@ -1,0 +1,204 @@
+//! A new forge, with a small repository in it to try everything on: the same commits everywhere.
+
+use super::Identity;
+use super::database::{self, Database};
+use super::failing::{Or, Refused, off};
+use super::fork;
+use super::import::WHAT;
+use super::place::{Opened, Place};
+use super::pulls::{self, Pull, State};
+use super::revision::branch_ref;
+use super::statuses;
+use crate::{CheckState, Failure, NewFile, RepoName};
+use candor_fault::{Cause, Timestamp};
+use git2::Oid;
+use std::fs;
+use std::path::Path;
+
+const NAME: &str = "sample/hello";
+const DESCRIPTION: &str = "A small repository to try the tools on\n";
+
+/// 2025-01-01T00:00:00Z. What comes later comes an hour later each.
+const START: i64 = 1_735_689_600;
+const HOUR: i64 = 3600;
+
+/// A commit of the sample: its branch, the branch that it begins at, its message, its files.
+type Step = (
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+const STEPS: [Step; 5] = [
+    (
+        "main",
+        None,
+        "Say hello",
+        &[
+            ("README.md", "# hello\n\nSays hello.\n"),
+            ("docs/guide.md", "# Guide\n\nRun it, and it says hello.\n"),
+            ("src/main.rs", "fn main() {\n    println!(\"hello\");\n}\n"),
+        ],
+    ),
+    (
+        "conflict",
+        Some("main"),
+        "Say who is greeted",
+        &[("README.md", "# hello\n\nSays hello to everybody.\n")],
+    ),
+    (
+        "main",
+        None,
+        "Say how hello is said",
+        &[("README.md", "# hello\n\nSays hello, loudly.\n")],
+    ),
+    (
+        "feature/greeting",
+        Some("main"),
+        "Greet by name",
+        &[(
+            "src/main.rs",
+            "fn main() {\n    let name = \"you\";\n    println!(\"hello, {name}\");\n}\n",
+        )],
+    ),
+    (
+        "draft/guide",
+        Some("main"),
+        "Begin a longer guide",
+        &[(
+            "docs/guide.md",
+            "# Guide\n\nRun it, and it says hello.\n\n## More\n",
+        )],
+    ),
+];
+
+/// A pull request of the sample: its branch, its title, its description, whether it is a draft.
+const PULLS: [(&str, &str, Option<&str>, bool); 3] = [
+    (
+        "feature/greeting",
+        "Greet by name",
+        Some("Says hello to somebody."),
+        false,
+    ),
+    ("conflict", "Say who is greeted", None, false),
+    ("draft/guide", "A longer guide", None, true),
+];
+
+/// Makes a forge in a directory that is empty or not there, with a sample repository in it. Says
+/// whether it was made; a forge that is there already stays as it is.
+pub async fn init(dir: &Path) -> Result<bool, Refused> {
+    fs::create_dir_all(dir).or_broken("the directory could not be made")?;
+    let mut entries = fs::read_dir(dir).or_broken("the directory could not be read")?;
+    if !dir.join(database::FILE).is_file() && entries.next().is_some() {
+        return Err(Refused::NotEmpty(dir.to_path_buf()));
+    }
+    let database = Database::create(dir).await?;
+    let mut reading = database.read().await?;
+    let made = database::fact(&mut reading, "sample").await?.is_some();
+    drop(reading);
+    if !made {
+        let place = Place::new(dir.to_path_buf())?;
+        let heads = off(move || Ok(repository(&place))).await??;
+        record(&database, &heads).await?;
+    }
+    Ok(!made)
+}
+
+fn name() -> Result<RepoName, Failure> {
+    RepoName::read(NAME).ok_or_else(|| Failure::Broken(WHAT, Cause::from("the sample has no name")))
+}
+
+fn author() -> Identity {
+    Identity {
+        name: "Sample".to_owned(),
+        email: "sample@example.com".to_owned(),
+    }
+}
+
+/// Makes the sample repository and says what the heads of its pull requests are.
+fn repository(place: &Place) -> Result<Vec<Oid>, Refused> {
+    let home = match place.find(&name()?) {
+        // The database was not told of it before the program ended.
+        Ok(home) => home,
+        Err(Failure::Missing(_)) => place.make(&name()?, fill)?,
+        Err(failure) => return Err(failure.into()),
+    };
+    let opened = place.open_home(home)?;
+    let head = |branch: &str| {
+        let head = opened.branch(branch)?;
+        head.ok_or_else(|| Failure::Broken(WHAT, Cause::from("the sample has other branches")))
+    };
+    let heads: Result<_, Failure> = PULLS.iter().map(|(branch, ..)| head(branch)).collect();
+    Ok(heads?)
+}
+
+fn fill(new: &Opened) -> Result<(), Failure> {
+    for ((branch, from, message, files), hours) in STEPS.iter().zip(0..) {
+        let parent = new.branch(from.unwrap_or(branch))?;
+        let file = |(path, text): &(&str, &str)| NewFile {
+            path: (*path).to_owned(),
+            bytes: text.as_bytes().to_vec(),
+        };
+        let files: Vec<NewFile> = files.iter().map(file).collect();
+        let at = Timestamp::from_second(START + hours * HOUR).unwrap_or_default();
+        let commit = new.written_commit(parent, &files, message, &author(), at)?;
+        let made = new
+            .git
+            .reference(&branch_ref(branch), commit, true, "sample");
+        made.or_broken(WHAT)?;
+    }
+    for ((branch, ..), number) in PULLS.iter().zip(1..) {
+        if let Some(head) = new.branch(branch)? {
+            fork::keep(new, number, head)?;
+        }
+    }
+    fs::write(new.home.path.join("description"), DESCRIPTION).or_broken(WHAT)
+}
+
+/// Puts the pull requests of the sample and its one status on record.
+async fn record(database: &Database, heads: &[Oid]) -> Result<(), Failure> {
+    let repo = name()?;
+    let mut writing = database.write().await?;
+    let opened = STEPS.len() as i64;
+    for (((head, title, body, draft), id), hours) in PULLS.iter().zip(heads).zip(opened..) {
+        let at = (START + hours * HOUR) * 1_000_000;
+        let pull = Pull {
+            repo: repo.folded(),
+            number: 0,
+            title: (*title).to_owned(),
+            body: body.map(str::to_owned),
+            state: State::Open,
+            draft: *draft,
+            head: (*head).to_owned(),
+            head_owner: None,
+            head_sha: id.to_string(),
+            base: "main".to_owned(),
+            author: Some(author().name),
+            merging_sha: None,
+            merging_from: None,
+            created_at: at,
+            updated_at: at,
+        };
+        pulls::insert(&mut writing, &pull).await?;
+    }
+    if let Some(head) = heads.first() {
+        let (sha, at) = (head.to_string(), START * 1_000_000);
+        let state = CheckState::Passed;
+        statuses::set(
+            &mut writing,
+            &repo,
+            &sha,
+            "ci/test",
+            state,
+            Some("All tests pass"),
+            at,
+        )
+        .await?;
+    }
+    sqlx::query("INSERT INTO meta (key, value) VALUES ('sample', 'made')")
+        .execute(&mut *writing)
+        .await
+        .or_broken(WHAT)?;
+    writing.commit().await.or_broken(WHAT)
+}

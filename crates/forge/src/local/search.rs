@@ -1,0 +1,131 @@
+//! Repositories that a query finds.
+//!
+//! Every word must stand in `owner/name` or in the description, whatever its case. `user:`, `org:`,
+//! `repo:` and `stars:` (of which there are none) are judged, `in:` is taken as met. Any other
+//! `qualifier:value` asks for what this forge does not know, and so nothing has it.
+
+use super::history::page;
+use super::place::{Opened, Place};
+use crate::{Failure, Found, Paging, RepoName};
+
+/// One condition of a query.
+#[derive(Debug, PartialEq)]
+enum Term {
+    Word(String),
+    Owner(String),
+    Repo(String),
+    Always,
+    Never,
+}
+
+fn terms(query: &str) -> Vec<Term> {
+    query.split_whitespace().map(term).collect()
+}
+
+fn term(word: &str) -> Term {
+    let lower = word.to_lowercase();
+    let Some((qualifier, value)) = lower.split_once(':') else {
+        return Term::Word(lower);
+    };
+    let named = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+    if qualifier.is_empty() || value.is_empty() || !qualifier.bytes().all(named) {
+        return Term::Word(lower);
+    }
+    match qualifier {
+        "user" | "org" => Term::Owner(value.to_owned()),
+        "repo" => Term::Repo(value.to_owned()),
+        "in" => Term::Always,
+        "stars" if admits_zero(value) => Term::Always,
+        _ => Term::Never,
+    }
+}
+
+/// Whether 0 is in a range of GitHub's: `5`, `>5`, `>=5`, `<5`, `<=5`, `1..5`, `*..5`, `1..*`.
+fn admits_zero(range: &str) -> bool {
+    let number = |text: &str| text.parse::<u64>().ok();
+    if let Some((from, to)) = range.split_once("..") {
+        let from = from == "*" || number(from) == Some(0);
+        return from && (to == "*" || number(to).is_some());
+    }
+    if let Some(from) = range.strip_prefix(">=") {
+        return number(from) == Some(0);
+    }
+    if let Some(to) = range.strip_prefix("<=") {
+        return number(to).is_some();
+    }
+    if let Some(to) = range.strip_prefix('<') {
+        return number(to).is_some_and(|to| to > 0);
+    }
+    // Nothing has more stars than some number and none at once.
+    !range.starts_with('>') && number(range) == Some(0)
+}
+
+fn meets(name: &RepoName, description: &str, terms: &[Term]) -> bool {
+    let folded = name.folded();
+    terms.iter().all(|term| match term {
+        Term::Word(word) => folded.contains(word.as_str()) || description.contains(word.as_str()),
+        Term::Owner(owner) => name.owner().eq_ignore_ascii_case(owner),
+        Term::Repo(repo) => folded == *repo,
+        Term::Always => true,
+        Term::Never => false,
+    })
+}
+
+pub(super) fn search(place: &Place, query: &str, paging: Paging) -> Result<Found, Failure> {
+    let terms = terms(query);
+    let mut found: Vec<Opened> = Vec::new();
+    let mut homes = Vec::new();
+    for home in place.all()? {
+        // What git cannot open is no repository.
+        let Ok(opened) = place.open_home(home) else {
+            continue;
+        };
+        let description = opened.description().unwrap_or_default().to_lowercase();
+        if meets(&opened.home.name, &description, &terms) {
+            homes.push(opened.home);
+        }
+    }
+    let total_count = homes.len() as u64;
+    let (page, _) = page(homes.into_iter(), paging);
+    for home in page {
+        found.push(place.open_home(home)?);
+    }
+    let shown: Result<_, Failure> = found.iter().map(Opened::shown).collect();
+    Ok(Found {
+        repositories: shown?,
+        total_count,
+        incomplete: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_has_any_stars() {
+        for yes in ["0", ">=0", "<1", "<=0", "0..5", "*..5", "0..*", "*..*"] {
+            assert!(admits_zero(yes), "{yes}");
+        }
+        for no in ["1", ">0", ">=1", "<0", "1..5", "", "x", "0..x", ">", "-1"] {
+            assert!(!admits_zero(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn words_and_qualifiers_are_told_apart() {
+        assert_eq!(
+            terms("Hello USER:Octo stars:>100 in:name a::b :x topic:rust x:"),
+            [
+                Term::Word("hello".to_owned()),
+                Term::Owner("octo".to_owned()),
+                Term::Never,
+                Term::Always,
+                Term::Never,
+                Term::Word(":x".to_owned()),
+                Term::Never,
+                Term::Word("x:".to_owned()),
+            ]
+        );
+    }
+}

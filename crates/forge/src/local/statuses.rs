@@ -1,0 +1,107 @@
+//! Statuses of commits: the last word of each name.
+
+use super::LocalForge;
+use super::failing::{Or, Refused, off};
+use crate::{Check, CheckState, Checks, Failure, RepoName, Revision};
+use sqlx::sqlite::SqliteConnection;
+use std::sync::Arc;
+
+/// GitHub's words for how a status ended.
+fn word(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Passed => "success",
+        CheckState::Failed => "failure",
+        CheckState::Pending => "pending",
+    }
+}
+
+fn read(word: &str) -> CheckState {
+    match word {
+        "success" => CheckState::Passed,
+        "pending" => CheckState::Pending,
+        _ => CheckState::Failed,
+    }
+}
+
+/// The statuses of a commit in the byte order of names.
+pub(super) async fn of_commit(
+    connection: &mut SqliteConnection,
+    repo: &RepoName,
+    sha: &str,
+) -> Result<Vec<Check>, Failure> {
+    let rows: Vec<(String, String)> =
+        sqlx::query_as("SELECT name, state FROM statuses WHERE repo = ? AND sha = ? ORDER BY name")
+            .bind(repo.folded())
+            .bind(sha)
+            .fetch_all(connection)
+            .await
+            .or_broken("the statuses could not be read")?;
+    let check = |(name, state): (String, String)| Check {
+        name,
+        state: read(&state),
+        conclusion: state,
+        url: None,
+    };
+    Ok(rows.into_iter().map(check).collect())
+}
+
+/// Writes the last word of one name about a commit.
+pub(super) async fn set(
+    connection: &mut SqliteConnection,
+    repo: &RepoName,
+    sha: &str,
+    name: &str,
+    state: CheckState,
+    description: Option<&str>,
+    at: i64,
+) -> Result<(), Failure> {
+    sqlx::query(
+        "INSERT INTO statuses (repo, sha, name, state, description, at) VALUES (?, ?, ?, ?, ?, ?)
+         ON CONFLICT (repo, sha, name)
+         DO UPDATE SET state = excluded.state, description = excluded.description, at = excluded.at",
+    )
+    .bind(repo.folded())
+    .bind(sha)
+    .bind(name)
+    .bind(word(state))
+    .bind(description)
+    .bind(at)
+    .execute(connection)
+    .await
+    .or_broken("the status could not be written")?;
+    Ok(())
+}
+
+impl LocalForge {
+    /// Sets the status `name` of a commit and says which commit that is.
+    pub async fn set_status(
+        &self,
+        repo: &RepoName,
+        at: &Revision,
+        name: &str,
+        state: CheckState,
+        description: Option<&str>,
+    ) -> Result<String, Refused> {
+        let sha = self.full_sha(repo, at).await?;
+        let mut writing = self.database.write().await?;
+        let now = self.now().as_microsecond();
+        set(&mut writing, repo, &sha, name, state, description, now).await?;
+        let lasting = writing.commit().await;
+        lasting.or_broken("the status could not be written")?;
+        Ok(sha)
+    }
+
+    pub(super) async fn checks_of(&self, repo: &RepoName, sha: &str) -> Result<Checks, Failure> {
+        let sha = self
+            .full_sha(repo, &Revision::Commit(sha.to_owned()))
+            .await?;
+        let mut reading = self.database.read().await?;
+        let checks = of_commit(&mut reading, repo, &sha).await?;
+        Ok(Checks { sha, checks })
+    }
+
+    async fn full_sha(&self, repo: &RepoName, at: &Revision) -> Result<String, Failure> {
+        let (place, repo, at) = (Arc::clone(&self.place), repo.clone(), at.clone());
+        off(move || Ok(place.open(&repo)?.resolve(&at)?.id.to_string())).await
+    }
+}

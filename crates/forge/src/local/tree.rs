@@ -1,0 +1,297 @@
+//! Directories, files and whole trees at a revision. Sizes come from the headers of objects; no blob
+//! is loaded but the one that is asked for.
+//!
+//! Names that are not UTF-8 are shown with U+FFFD, so such a file is listed and cannot be read. The
+//! content of a symbolic link is the path that it has, as git keeps it; no link is followed.
+
+use super::failing::Or;
+use super::place::Opened;
+use super::url;
+use crate::{Directory, Entry, Failure, File, Item, ItemKind, Missing, Revision, Tree, Unmet};
+use candor_fault::Cause;
+use git2::{ObjectType, Odb, Oid, TreeEntry};
+use std::collections::BTreeMap;
+
+/// How many levels of directories a tree may have.
+pub const MAX_DEPTH: usize = 256;
+
+/// How many entries of one directory are answered.
+pub const MAX_ITEMS: usize = 100_000;
+
+/// How large a directory may be as an object.
+const MAX_TREE_BYTES: usize = 64 << 20;
+
+const LINK: i32 = 0o120_000;
+const TREE: i32 = 0o040_000;
+const COMMIT: i32 = 0o160_000;
+
+/// What an entry is, by its mode.
+pub(super) fn kind(entry: &TreeEntry<'_>) -> ItemKind {
+    match entry.filemode_raw() & 0o170_000 {
+        TREE => ItemKind::Dir,
+        LINK => ItemKind::Symlink,
+        COMMIT => ItemKind::Submodule,
+        _ => ItemKind::File,
+    }
+}
+
+fn has_bytes(kind: ItemKind) -> bool {
+    matches!(kind, ItemKind::File | ItemKind::Symlink)
+}
+
+fn join(parent: &str, name: &str) -> String {
+    match parent {
+        "" => name.to_owned(),
+        _ => format!("{parent}/{name}"),
+    }
+}
+
+fn lossy(entry: &TreeEntry<'_>) -> String {
+    String::from_utf8_lossy(entry.name_bytes()).into_owned()
+}
+
+fn too_deep() -> Failure {
+    Failure::Broken(
+        "the tree has more levels than are read",
+        Cause::Text(format!("more than {MAX_DEPTH} levels of directories")),
+    )
+}
+
+impl Opened {
+    pub(super) fn odb(&self) -> Result<Odb<'_>, Failure> {
+        self.git.odb().or_broken("the objects could not be opened")
+    }
+
+    /// A directory, if it is one and not absurdly large.
+    pub(super) fn tree_at(&self, odb: &Odb<'_>, id: Oid) -> Result<git2::Tree<'_>, Failure> {
+        const WHAT: &str = "a directory could not be read";
+        let (size, _) = odb.read_header(id).or_broken(WHAT)?;
+        if size > MAX_TREE_BYTES {
+            return Err(Failure::Broken(
+                WHAT,
+                Cause::Text(format!("it has {size} bytes")),
+            ));
+        }
+        self.git.find_tree(id).or_broken(WHAT)
+    }
+
+    /// The size of a blob, from its header.
+    pub(super) fn blob_size(&self, odb: &Odb<'_>, id: Oid) -> Result<u64, Failure> {
+        const WHAT: &str = "a file could not be read";
+        match odb.read_header(id).or_broken(WHAT)? {
+            (size, ObjectType::Blob) => Ok(size as u64),
+            (_, kind) => Err(Failure::Broken(
+                WHAT,
+                Cause::Text(format!("its object is a {kind}")),
+            )),
+        }
+    }
+
+    /// The entry at a path that is not empty.
+    fn entry(&self, odb: &Odb<'_>, root: Oid, path: &str) -> Result<TreeEntry<'static>, Failure> {
+        let missing = || Failure::Missing(Missing::Path(path.to_owned()));
+        let mut parts = path.split('/').peekable();
+        let mut tree = self.tree_at(odb, root)?;
+        while let Some(part) = parts.next() {
+            let entry = tree.get_name(part).ok_or_else(missing)?.to_owned();
+            match (parts.peek(), kind(&entry)) {
+                (None, _) => return Ok(entry),
+                (Some(_), ItemKind::Dir) => tree = self.tree_at(odb, entry.id())?,
+                (Some(_), _) => return Err(missing()),
+            }
+        }
+        Err(missing())
+    }
+
+    pub(super) fn directory(&self, path: &str, at: &Revision) -> Result<Directory, Failure> {
+        let (commit, at) = self.commit(at)?;
+        let odb = self.odb()?;
+        let tree = match path {
+            "" => commit.tree_id(),
+            _ => {
+                let entry = self.entry(&odb, commit.tree_id(), path)?;
+                if kind(&entry) != ItemKind::Dir {
+                    return Err(Unmet::NotADirectory(path.to_owned()).into());
+                }
+                entry.id()
+            }
+        };
+        let tree = self.tree_at(&odb, tree)?;
+        if tree.len() > MAX_ITEMS {
+            return Err(Failure::Unmet(Unmet::TooLarge {
+                path: path.to_owned(),
+                size: None,
+                most: MAX_ITEMS as u64,
+            }));
+        }
+        let mut items = Vec::with_capacity(tree.len());
+        for entry in &tree {
+            items.push((
+                entry.name_bytes().to_vec(),
+                self.item(&odb, &entry, path, &at)?,
+            ));
+        }
+        // Git sorts a directory as if its name ended with a slash.
+        items.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let items = items.into_iter().map(|(_, item)| item).collect();
+        Ok(Directory { at, items })
+    }
+
+    fn item(
+        &self,
+        odb: &Odb<'_>,
+        entry: &TreeEntry<'_>,
+        parent: &str,
+        at: &str,
+    ) -> Result<Item, Failure> {
+        let name = lossy(entry);
+        let kind = kind(entry);
+        let path = join(parent, &name);
+        let url = match kind {
+            ItemKind::Dir | ItemKind::Submodule => url::tree(&self.home.name, at, &path),
+            ItemKind::File | ItemKind::Symlink => url::blob(&self.home.name, at, &path),
+        };
+        let size = match has_bytes(kind) {
+            true => self.blob_size(odb, entry.id())?,
+            false => 0,
+        };
+        Ok(Item {
+            name,
+            kind,
+            path,
+            size,
+            url,
+        })
+    }
+
+    pub(super) fn file(&self, path: &str, at: &Revision, most: u64) -> Result<File, Failure> {
+        let (commit, at) = self.commit(at)?;
+        let odb = self.odb()?;
+        if path.is_empty() {
+            return Err(Unmet::IsDirectory(String::new()).into());
+        }
+        let entry = self.entry(&odb, commit.tree_id(), path)?;
+        match kind(&entry) {
+            ItemKind::Dir => return Err(Unmet::IsDirectory(path.to_owned()).into()),
+            ItemKind::Submodule => return Err(Unmet::IsSubmodule(path.to_owned()).into()),
+            ItemKind::File | ItemKind::Symlink => {}
+        }
+        let bytes = self.blob(&odb, entry.id(), path, most)?;
+        let url = url::blob(&self.home.name, &at, path);
+        Ok(File { at, bytes, url })
+    }
+
+    /// The bytes of a blob of at most so many.
+    pub(super) fn blob(
+        &self,
+        odb: &Odb<'_>,
+        id: Oid,
+        path: &str,
+        most: u64,
+    ) -> Result<Vec<u8>, Failure> {
+        let size = self.blob_size(odb, id)?;
+        if size > most {
+            return Err(Failure::Unmet(Unmet::TooLarge {
+                path: path.to_owned(),
+                size: Some(size),
+                most,
+            }));
+        }
+        let blob = odb.read(id).or_broken("a file could not be read")?;
+        Ok(blob.data().to_vec())
+    }
+
+    pub(super) fn whole_tree(&self, at: &Revision, most: usize) -> Result<Tree, Failure> {
+        let (commit, at) = self.commit(at)?;
+        let root = commit.tree_id();
+        let odb = self.odb()?;
+        let total = self.count(&odb, root)?;
+        let entries = self.first_entries(&odb, root, most)?;
+        Ok(Tree {
+            at,
+            sha: root.to_string(),
+            total,
+            truncated: total > entries.len() as u64,
+            entries,
+        })
+    }
+
+    /// How many entries a tree has. A directory that stands in many places is read once, so a small
+    /// repository cannot ask for more time than it is large.
+    fn count(&self, odb: &Odb<'_>, root: Oid) -> Result<u64, Failure> {
+        let mut counted: BTreeMap<Oid, u64> = BTreeMap::new();
+        let mut open = vec![(root, self.children(odb, root)?)];
+        while let Some((id, children)) = open.last_mut() {
+            match children.below.pop() {
+                Some(child) => match counted.get(&child) {
+                    Some(&below) => children.total = children.total.saturating_add(below),
+                    None => {
+                        // Asked for again once it is counted.
+                        children.below.push(child);
+                        if open.len() >= MAX_DEPTH {
+                            return Err(too_deep());
+                        }
+                        open.push((child, self.children(odb, child)?));
+                    }
+                },
+                None => {
+                    counted.insert(*id, children.total);
+                    open.pop();
+                }
+            }
+        }
+        Ok(counted.get(&root).copied().unwrap_or_default())
+    }
+
+    fn children(&self, odb: &Odb<'_>, id: Oid) -> Result<Children, Failure> {
+        let tree = self.tree_at(odb, id)?;
+        let dirs = tree.iter().filter(|entry| kind(entry) == ItemKind::Dir);
+        Ok(Children {
+            total: tree.len() as u64,
+            below: dirs.map(|entry| entry.id()).collect(),
+        })
+    }
+
+    /// The first entries in tree order, a directory before what stands in it.
+    fn first_entries(&self, odb: &Odb<'_>, root: Oid, most: usize) -> Result<Vec<Entry>, Failure> {
+        let mut entries = Vec::new();
+        let mut open = vec![(String::new(), self.tree_at(odb, root)?, 0)];
+        while let Some((parent, tree, next)) = open.last_mut() {
+            if entries.len() >= most {
+                break;
+            }
+            let Some(entry) = tree.get(*next).map(|entry| entry.to_owned()) else {
+                open.pop();
+                continue;
+            };
+            *next += 1;
+            let path = join(parent, &lossy(&entry));
+            let kind = kind(&entry);
+            let size = match has_bytes(kind) {
+                true => Some(self.blob_size(odb, entry.id())?),
+                false => None,
+            };
+            entries.push(Entry {
+                path: path.clone(),
+                kind: match kind {
+                    ItemKind::Dir => "tree",
+                    ItemKind::Submodule => "commit",
+                    ItemKind::File | ItemKind::Symlink => "blob",
+                },
+                size,
+                mode: format!("{:06o}", entry.filemode_raw()),
+            });
+            if kind == ItemKind::Dir {
+                let below = self.tree_at(odb, entry.id())?;
+                open.push((path, below, 0));
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// A directory while it is counted.
+struct Children {
+    total: u64,
+    below: Vec<Oid>,
+}
