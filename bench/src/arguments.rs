@@ -79,6 +79,7 @@ pub(crate) enum Part {
     Stdio,
     Http,
     Start,
+    Github,
     Context,
 }
 

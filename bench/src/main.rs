@@ -7,6 +7,7 @@ mod arguments;
 mod bare;
 mod bars;
 mod context;
+mod github;
 mod load;
 mod machine;
 mod process;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// The length of one tick in `/proc`; the same on every machine we support.
@@ -34,8 +34,8 @@ impl Program {
         let mut talk = BufReader::new(talk);
         let mut line = String::new();
         talk.read_line(&mut line)?;
-        // Kept open: a program that cannot say anything may stop.
-        process.talk = Some(talk);
+        // What else it says is taken away: a program whose talk nobody reads works less, or stops.
+        std::thread::spawn(move || io::copy(&mut talk, &mut io::sink()));
         let address = line
             .split_once("http://")
             .and_then(|(_, rest)| rest.split_once('/'));
@@ -56,7 +56,7 @@ impl Program {
             .stderr(errors)
             .spawn()
             .map_err(|error| cannot_start(&self.file, &error))?;
-        Ok(Process { child, talk: None })
+        Ok(Process { child })
     }
 
     /// What `--version` prints.
@@ -89,7 +89,6 @@ pub(crate) struct Memory {
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
-    talk: Option<BufReader<ChildStderr>>,
 }
 
 impl Process {

@@ -14,15 +14,23 @@ pub(crate) enum Case {
     InvalidParams,
     /// Arguments that the schema refuses, in the neutral dialect.
     Misfit,
+    /// Arguments that the schema of a GitHub tool refuses.
+    Invalid,
+    /// A file read from a local repository.
+    ReadFile,
 }
 
 impl Case {
-    pub(crate) const ALL: [Case; 4] = [
+    /// What the playground is asked.
+    pub(crate) const PLAYGROUND: &[Case] = &[
         Case::Success,
         Case::NotFound,
         Case::InvalidParams,
         Case::Misfit,
     ];
+
+    /// What the GitHub tools are asked.
+    pub(crate) const GITHUB: &[Case] = &[Case::Invalid, Case::ReadFile];
 
     /// The case for people.
     pub(crate) fn name(self) -> &'static str {
@@ -31,6 +39,8 @@ impl Case {
             Case::NotFound => "github −32002",
             Case::InvalidParams => "github −32602",
             Case::Misfit => "wrong arguments",
+            Case::Invalid => "search, no query",
+            Case::ReadFile => "read_file",
         }
     }
 
@@ -42,6 +52,10 @@ impl Case {
                 r#"{"name":"fail","arguments":{"dialect":"github","code":-32602}}"#
             }
             Case::Misfit => r#"{"name":"echo","arguments":{"txt":"What was asked comes back."}}"#,
+            Case::Invalid => r#"{"name":"search","arguments":{}}"#,
+            Case::ReadFile => {
+                r#"{"name":"read_file","arguments":{"repo":"sample/hello","path":"README.md"}}"#
+            }
         }
     }
 
@@ -52,6 +66,8 @@ impl Case {
             Case::NotFound => r#","error":{"code":-32002,"#,
             Case::InvalidParams => r#","error":{"code":-32602,"#,
             Case::Misfit => r#""error":{"code":"invalid_arguments","#,
+            Case::Invalid => r#","error":{"code":-32602,"message":"Validation errors: must have"#,
+            Case::ReadFile => r#"\"path\":\"README.md\""#,
         }
     }
 }

@@ -49,15 +49,16 @@ const SLICE: Duration = Duration::from_millis(100);
 /// Measures every case on every contender, round by round.
 pub(crate) fn alternate(
     transport: &'static str,
+    cases: &[Case],
     contenders: &mut [Contender],
     plan: Plan,
     mut progress: impl FnMut(&str),
 ) -> io::Result<Vec<Series>> {
     let mut all = Vec::new();
-    for case in Case::ALL {
+    for case in cases {
         all.extend(contenders.iter().map(|contender| Series {
             transport,
-            case,
+            case: *case,
             server: contender.name,
             rounds: Vec::new(),
         }));

@@ -1,8 +1,9 @@
 //! The whole benchmark: starts the programs, runs the rounds, reports.
 
 use crate::arguments::{Options, Part};
-use crate::bars::{BARE, BARE_PIPES, BESIDE, Bar, CANDOR, HTTP, STDIO};
+use crate::bars::{BARE, BARE_PIPES, BESIDE, Bar, CANDOR, GITHUB, HTTP, STDIO};
 use crate::context;
+use crate::github;
 use crate::load::Load;
 use crate::load::http::HttpLoad;
 use crate::load::stdio::StdioLoad;
@@ -10,6 +11,7 @@ use crate::machine::Machine;
 use crate::process::{Memory, Program};
 use crate::report::terminal::Progress;
 use crate::report::{self, Report};
+use crate::requests::Case;
 use crate::rounds::{Contender, Plan, alternate};
 use crate::startup::startup;
 use std::ffi::OsString;
@@ -31,21 +33,50 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
     let mut progress = Progress::default();
     if options.wants(Part::Start) {
         progress.say("starting");
-        report.start_ms = startup(&files.candor(&["playground"]), STARTS)?;
+        report.start_ms = startup(&files.candor(&["playground".into()]), STARTS)?;
     }
     if options.wants(Part::Stdio) {
         let bare = [(BARE, "bare-stdio"), (BARE_PIPES, "bare-pipes")];
-        let loads = files.contenders(&bare, &["playground"], |program| {
+        let arguments = [OsString::from("playground")];
+        let loads = files.contenders(&bare, &arguments, |program| {
             Ok(Box::new(StdioLoad::new(program)?))
         })?;
-        measure(&mut report, STDIO, loads, plan, &mut progress)?;
+        measure(
+            &mut report,
+            (STDIO, Case::PLAYGROUND),
+            loads,
+            plan,
+            &mut progress,
+        )?;
     }
     if options.wants(Part::Http) {
-        let arguments = ["playground", "--http", "--port", "0"];
+        let arguments = ["playground", "--http", "--port", "0"].map(OsString::from);
         let loads = files.contenders(&[(BARE, "bare-http")], &arguments, |program| {
             Ok(Box::new(HttpLoad::new(program)?))
         })?;
-        measure(&mut report, HTTP, loads, plan, &mut progress)?;
+        measure(
+            &mut report,
+            (HTTP, Case::PLAYGROUND),
+            loads,
+            plan,
+            &mut progress,
+        )?;
+    }
+    if options.wants(Part::Github) {
+        let data = tempfile::tempdir()?;
+        let arguments = github::serving(data.path());
+        let loads = files.contenders(&[(BARE, "bare-http")], &arguments, |program| {
+            Ok(Box::new(HttpLoad::new(program)?))
+        })?;
+        measure(
+            &mut report,
+            (GITHUB, Case::GITHUB),
+            loads,
+            plan,
+            &mut progress,
+        )?;
+        progress.say("get_tree of 100,000 entries");
+        report.tree = Some(github::large_tree(&files.candor, data.path())?);
     }
     if options.wants(Part::Context) {
         let context = files.candor.with_file_name("context");
@@ -65,12 +96,14 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
 
 fn measure(
     report: &mut Report,
-    transport: &'static str,
+    (transport, cases): (&'static str, &[Case]),
     mut contenders: Vec<Contender>,
     plan: Plan,
     progress: &mut Progress,
 ) -> io::Result<()> {
-    let series = alternate(transport, &mut contenders, plan, |what| progress.say(what))?;
+    let series = alternate(transport, cases, &mut contenders, plan, |what| {
+        progress.say(what);
+    })?;
     report.series.extend(series);
     let own = contenders.iter().find(|contender| contender.name == CANDOR);
     if let Some(own) = own {
@@ -98,11 +131,11 @@ impl Files {
         })
     }
 
-    fn candor(&self, arguments: &[&'static str]) -> Program {
+    fn candor(&self, arguments: &[OsString]) -> Program {
         Program {
             name: CANDOR,
             file: self.candor.clone(),
-            arguments: arguments.iter().map(OsString::from).collect(),
+            arguments: arguments.to_vec(),
             bare: false,
         }
     }
@@ -111,7 +144,7 @@ impl Files {
     fn contenders(
         &self,
         bare: &[(&'static str, &'static str)],
-        arguments: &[&'static str],
+        arguments: &[OsString],
         load: impl Fn(&Program) -> io::Result<Box<dyn Load>>,
     ) -> io::Result<Vec<Contender>> {
         let bare = bare.iter().map(|(name, command)| Program {

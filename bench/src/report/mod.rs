@@ -20,6 +20,8 @@ pub(crate) struct Report {
     pub(crate) round_ms: u64,
     pub(crate) start_ms: Option<Spread>,
     pub(crate) memory: Vec<(&'static str, Memory)>,
+    /// Of a server that has answered with a large tree.
+    pub(crate) tree: Option<Memory>,
     pub(crate) bars: Vec<Bar>,
     pub(crate) series: Vec<Series>,
     pub(crate) context: Findings,
@@ -34,6 +36,7 @@ impl Report {
             round_ms: plan.round.as_millis() as u64,
             start_ms: None,
             memory: Vec::new(),
+            tree: None,
             bars: Vec::new(),
             series: Vec::new(),
             context: Findings::default(),
@@ -47,6 +50,7 @@ impl Report {
         let memory = self.memory.iter();
         self.bars
             .extend(memory.map(|(transport, memory)| bars::memory(transport, *memory)));
+        self.bars.extend(self.tree.map(bars::tree_memory));
         self.bars.extend(self.context.bars.iter().cloned());
     }
 

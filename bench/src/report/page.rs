@@ -81,6 +81,12 @@ the least that any program in this language could need. There is no bar on it.
 everything three times (for a model, for a program, for a strict client), so its answer is the \
 longest. There is no bar on it.
 
+**What the GitHub tools are asked.** `candor github serve --http` on a local forge with its sample \
+repository, beside the same bare axum handler. *search, no query* is refused by its schema, with the \
+log line on stderr, which is read and thrown away; *read_file* reads a small file out of git and has \
+no bar. The memory of `get_tree` is the highest resident size of a new server that has answered with \
+a tree of 100,000 entries once.
+
 **Load.** On stdio 32 requests are in flight on one connection: a thread writes as many new ones as \
 answers came. Over HTTP 16 connections stay open, one request at a time on each. Every answer is \
 matched with its request by its id, and the first ones of every round are compared with what the case \

@@ -38,9 +38,9 @@ pub(crate) fn stdio_server<S: Server>(server: S) -> io::Result<()> {
 }
 
 /// Runs `work` on a runtime of its own until it ends; SIGTERM and SIGINT set its token.
-pub(crate) fn run<F: Future<Output = io::Result<()>>>(
+pub(crate) fn run<T, E: From<io::Error>, F: Future<Output = Result<T, E>>>(
     work: impl FnOnce(CancellationToken) -> F,
-) -> io::Result<()> {
+) -> Result<T, E> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let stop = CancellationToken::new();

@@ -6,6 +6,7 @@
 
 pub mod cli;
 mod host;
+mod lines;
 mod plain;
 mod playground;
 

@@ -1,10 +1,13 @@
-//! Writes the pages that are made from constants and from the command line's grammar:
-//! `docs/limits.md` and `docs/cli.md`. `export DIR` writes them, `export DIR --check` compares.
+//! Writes the pages that are made from constants, from the command line's grammar and from answers:
+//! `docs/limits.md`, `docs/cli.md` and the reference in `docs/github.md`. `export DIR` writes them,
+//! `export DIR --check` compares.
 
 #![allow(clippy::print_stderr)] // A tool of the repository that talks to its developer.
 
+mod github;
+
 use candor_wire::{MAX_DEPTH, MAX_VALUES, http, stdio};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// A bound: what it bounds, how much, what happens there, and the test that holds it.
@@ -256,6 +259,75 @@ fn context_limits() -> Vec<Limit> {
     ]
 }
 
+fn github_limits() -> Vec<Limit> {
+    use candor_forge::{
+        FILE_MAX, FOREIGN_WORDS_CHARS, LINE_MESSAGE_CHARS, MAX_LIMITED_REPOS, MAX_TREE_ENTRIES,
+        PATCHES_MAX, READ_DEADLINE, README_MAX, TREE_ENTRIES, WRITE_DEADLINE, WRITES_A_MINUTE,
+    };
+    vec![
+        limit(
+            "a file that is answered",
+            mib(FILE_MAX as usize),
+            "−32003 with its size",
+            "a_large_file_is_refused_by_its_size",
+        ),
+        limit(
+            "bytes of a README",
+            README_MAX,
+            "cut, `truncated`",
+            "a_long_readme_is_cut",
+        ),
+        limit(
+            "entries of a tree or a directory",
+            format!("{TREE_ENTRIES}, at most {MAX_TREE_ENTRIES} with `--max-entries`"),
+            "left out, `truncated`",
+            "a_tree_has_a_largest_size",
+        ),
+        limit(
+            "bytes of patches of a pull request",
+            PATCHES_MAX,
+            "left out, `truncated`",
+            "patches_have_a_largest_size",
+        ),
+        limit(
+            "writes a minute and repository",
+            WRITES_A_MINUTE,
+            "−32004 with the wait",
+            "writes_to_one_repository_are_limited",
+        ),
+        limit(
+            "repositories whose writes are counted",
+            MAX_LIMITED_REPOS,
+            "further ones wait",
+            "a_flood_of_keys_fills_no_memory_and_lifts_no_limit",
+        ),
+        limit(
+            "a reading call",
+            seconds(READ_DEADLINE),
+            "−32603",
+            "a_slow_backend_is_given_up",
+        ),
+        limit(
+            "a writing call",
+            seconds(WRITE_DEADLINE),
+            "−32603, which says whether anything happened",
+            "a_slow_backend_is_given_up",
+        ),
+        limit(
+            "characters of GitHub's words in a message",
+            FOREIGN_WORDS_CHARS,
+            "cut with …",
+            "words_of_github_are_cut_and_escaped",
+        ),
+        limit(
+            "characters of a message in the log line",
+            LINE_MESSAGE_CHARS,
+            "cut with …",
+            "a_long_message_is_cut",
+        ),
+    ]
+}
+
 fn limits_page() -> String {
     let mut page = String::from(
         "# Limits\n\nEvery bound of the program, made from its constants by `cargo xtask codegen`. Each has a test.\n",
@@ -266,6 +338,7 @@ fn limits_page() -> String {
         ("Arguments", schema_limits()),
         ("Answers", answer_limits()),
         ("Context", context_limits()),
+        ("GitHub", github_limits()),
     ];
     for (title, limits) in parts {
         page +=
@@ -313,6 +386,13 @@ fn cli_page() -> String {
     page
 }
 
+/// The page as people wrote it, with the reference behind its mark.
+fn github_page(root: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let page = std::fs::read_to_string(root.join("docs/github.md"))?;
+    let (written, _) = page.split_once(github::MARK).ok_or("the mark is missing")?;
+    Ok(format!("{written}{}", github::reference()?))
+}
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let Some(root) = arguments.next().map(PathBuf::from) else {
@@ -321,9 +401,17 @@ fn main() -> ExitCode {
     };
     let check = arguments.next().is_some_and(|flag| flag == "--check");
     let mut differing = Vec::new();
+    let github = match github_page(&root) {
+        Ok(page) => page,
+        Err(error) => {
+            eprintln!("docs/github.md: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     for (path, content) in [
         ("docs/limits.md", limits_page()),
         ("docs/cli.md", cli_page()),
+        ("docs/github.md", github),
     ] {
         let file = root.join(path);
         if std::fs::read_to_string(&file).is_ok_and(|old| old == content) {

@@ -4,6 +4,7 @@ use super::Trouble;
 use crate::host::run;
 use candor_wire::http::{Admission, Paths, Secret, serve};
 use clap::Args;
+use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +30,9 @@ pub(super) struct ListenArgs {
 }
 
 impl ListenArgs {
-    /// What the arguments ask of everybody who comes.
-    pub(super) fn admission(&self) -> Result<Arc<Admission>, Trouble> {
+    /// What the arguments ask of everybody who comes; those who write may have to show a token of
+    /// their own.
+    pub(super) fn admission(&self, to_write: Option<&Path>) -> Result<Arc<Admission>, Trouble> {
         let bearer = self.bearer_file.as_deref().map(secret).transpose()?;
         if !self.bind.is_loopback() && bearer.is_none() {
             let message = format!(
@@ -46,26 +48,25 @@ impl ListenArgs {
             allowed_hosts: self.allowed_host.clone(),
             allowed_origins: self.allowed_origin.clone(),
             bearer,
-            write_bearer: None,
+            write_bearer: to_write.map(secret).transpose()?,
         }))
     }
 
-    /// Serves these paths until a signal comes; `announce` is told the address once it is bound.
-    pub(super) fn serve(&self, paths: Paths, announce: impl FnOnce(&str)) -> Result<(), Trouble> {
-        let mut unbound = None;
+    /// Serves the paths that `make` makes until a signal comes; `announce` is told the address once it
+    /// is bound.
+    pub(super) fn serve<F: Future<Output = Result<Paths, Trouble>>>(
+        &self,
+        make: impl FnOnce() -> F,
+        announce: impl FnOnce(&str),
+    ) -> Result<(), Trouble> {
         run(|stop| async {
+            let paths = make().await?;
             let address = SocketAddr::new(self.bind, self.port);
-            let listener = match TcpListener::bind(address).await {
-                Ok(listener) => listener,
-                Err(error) => {
-                    unbound = Some(self.cannot_bind(&error));
-                    return Ok(());
-                }
-            };
+            let listener = TcpListener::bind(address).await;
+            let listener = listener.map_err(|error| self.cannot_bind(&error))?;
             announce(&listener.local_addr()?.to_string());
-            serve(listener, paths, stop).await
-        })?;
-        unbound.map_or(Ok(()), Err)
+            Ok(serve(listener, paths, stop).await?)
+        })
     }
 
     /// A sentence about an address that cannot be had.

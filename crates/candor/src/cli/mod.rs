@@ -1,8 +1,10 @@
 //! The command line: what was typed, then what is done about it.
 
 mod context;
+mod data;
 mod explain;
 mod failures;
+mod github;
 mod listen;
 mod log;
 #[cfg(feature = "otel")]
@@ -55,6 +57,9 @@ enum Command {
     /// Build caches of documents and select from them within a token budget
     #[command(subcommand, after_help = context::AFTER_HELP)]
     Context(context::ContextCommand),
+    /// Work on repositories and pull requests, on GitHub or on local git
+    #[command(subcommand, after_help = github::AFTER_HELP)]
+    Github(github::GithubCommand),
     /// Print the completions for a shell
     Completions {
         /// The shell
@@ -170,6 +175,7 @@ fn act(command: Command) -> Result<(), Trouble> {
         Command::Serve(serve) => serve.run(),
         Command::Playground(playground) => playground.run(),
         Command::Context(context) => context.run(),
+        Command::Github(github) => github.run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "candor", &mut script);

@@ -8,6 +8,7 @@ use crate::playground::Playground;
 use candor_street::{Desk, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use clap::Args;
+use std::future::ready;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -40,12 +41,12 @@ impl PlaygroundArgs {
         if !self.http {
             return Ok(stdio_server(server)?);
         }
-        let admission = self.listen.admission()?;
+        let admission = self.listen.admission(None)?;
         let metrics = MetricsHub::default();
         let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
         let endpoint = Endpoint::new(desk, admission.clone());
         let paths = router(admission, metrics, super::VERSION).with("/mcp", endpoint);
-        self.listen.serve(paths, announce)
+        self.listen.serve(|| ready(Ok(paths)), announce)
     }
 }
 

@@ -1,13 +1,17 @@
 //! `candor serve`: everything that works without configuration, on one address.
 
-use super::Trouble;
+use super::data::DataArgs;
+use super::github::{self, WriteArgs};
 use super::listen::ListenArgs;
+use super::{Trouble, VERSION};
 use crate::host::system_clock;
+use crate::lines::Lines;
 use crate::playground::Playground;
 use candor_street::{Desk, Failures, MetricsHub};
-use candor_wire::http::{Endpoint, router};
+use candor_wire::http::{Admission, Endpoint, Paths, router};
 use clap::Args;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// Start every server that works without configuration, over HTTP
 ///
@@ -16,22 +20,42 @@ use std::io::{self, Write};
 pub(super) struct ServeArgs {
     #[command(flatten)]
     listen: ListenArgs,
+    #[command(flatten)]
+    data: DataArgs,
+    #[command(flatten)]
+    writing: WriteArgs,
 }
+
+/// Where the GitHub tools are.
+const GITHUB: &str = "/mcp";
 
 /// Where the playground is.
 const PLAYGROUND: &str = "/playground/mcp";
 
 impl ServeArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        let admission = self.listen.admission()?;
-        let metrics = MetricsHub::default();
-        let server = Playground::new(Failures::Auto, None, false);
-        let playground = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+        let admission = self.listen.admission(self.writing.bearer_file())?;
         let bearer = admission.bearer.is_some();
-        let endpoint = Endpoint::new(playground, admission.clone());
-        let paths = router(admission, metrics, super::VERSION).with(PLAYGROUND, endpoint);
-        self.listen
-            .serve(paths, |address| announce(address, bearer))
+        let lines = Lines::start()?;
+        let make = || self.paths(&lines, admission);
+        let served = self.listen.serve(make, |address| announce(address, bearer));
+        lines.finish();
+        served
+    }
+
+    async fn paths(&self, lines: &Lines, admission: Arc<Admission>) -> Result<Paths, Trouble> {
+        let metrics = MetricsHub::default();
+        let forge = github::open_local(&self.data.forge()?).await?;
+        let server = github::server(forge, self.writing.config(), lines, &self.data.directory()?)?;
+        let tools = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+        let playground = Playground::new(Failures::Auto, None, false);
+        let playground =
+            Desk::new(playground, system_clock(), &metrics).map_err(io::Error::other)?;
+        let tools = Endpoint::new(tools, Arc::clone(&admission));
+        let playground = Endpoint::new(playground, Arc::clone(&admission));
+        Ok(router(admission, metrics, VERSION)
+            .with(GITHUB, tools)
+            .with(PLAYGROUND, playground))
     }
 }
 
@@ -45,6 +69,7 @@ fn announce(address: &str, bearer: bool) {
     let text = format!(
         r#"{bold}candor{bold:#} on http://{address}
 
+  github       http://{address}{GITHUB}   fourteen tools on git repositories of this machine; sample/hello is there to try
   playground   http://{address}{PLAYGROUND}   fails to order: every code of every dialect
   health       http://{address}/health
   metrics      http://{address}/metrics
@@ -52,16 +77,18 @@ fn announce(address: &str, bearer: bool) {
 On stdio:
   context      context serve --root DIR   documents within a token budget; `context build` makes caches
                {{"mcpServers":{{"context":{{"command":"context","args":["serve","--root","DIR"]}}}}}}
+  github       candor github serve        the same tools; `--backend github` asks GitHub
+               {{"mcpServers":{{"github":{{"command":"candor","args":["github","serve"]}}}}}}
 
-The servers github, workspace and orders are not built yet.
+The servers workspace and orders are not built yet.
 
 Try:
-  curl -s http://{address}{PLAYGROUND}{token} \
+  curl -s http://{address}{GITHUB}{token} \
     -H 'Content-Type: application/json' \
-    -d '{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"fail","arguments":{{"dialect":"orders","code":3001}}}}}}'
+    -d '{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"read_file","arguments":{{"repo":"sample/hello","path":"README.md"}}}}}}'
 
 For an MCP client:
-  {{"mcpServers":{{"candor-playground":{{"type":"http","url":"http://{address}{PLAYGROUND}"}}}}}}
+  {{"mcpServers":{{"candor-github":{{"type":"http","url":"http://{address}{GITHUB}"}}}}}}
 
 "#
     );

@@ -1,0 +1,363 @@
+//! `candor github init`, `import`, `status` and `protect`: the owner's side of the local forge.
+
+use super::{open, refused};
+use crate::cli::data::DataArgs;
+use crate::cli::{Trouble, print};
+use crate::host::run;
+use candor_forge::local::{LocalForge, Protection, Rules};
+use candor_forge::{
+    Branch, CheckState, Failure, Forge, Paging, PullState, RepoName, Revision, Turn, Wanted,
+};
+use candor_guard::Deadline;
+use candor_street::Mark;
+use clap::Args;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Make a local forge with a sample repository
+///
+/// The repository sample/hello has a few commits, branches and three pull requests: one that can be
+/// merged, one with a conflict, one that is a draft.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct InitArgs {
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+impl InitArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let dir = self.data.forge()?;
+        run(|_| async {
+            let made = candor_forge::local::init(&dir).await;
+            made.map_err(|error| refused(&error))
+        })?;
+        print(
+            format!(
+                "a forge in {} with the repository sample/hello\n",
+                dir.display()
+            )
+            .as_bytes(),
+        )
+    }
+}
+
+fn repo_name(text: &str) -> Result<RepoName, String> {
+    RepoName::read(text).ok_or_else(|| String::from("write it as owner/name"))
+}
+
+/// Copy a clone into the local forge
+///
+/// All branches and tags are copied; the clone itself is left alone and not linked to.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ImportArgs {
+    /// The directory of a clone, bare or not
+    path: PathBuf,
+    /// What it is called here
+    #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
+    repo: RepoName,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+impl ImportArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let dir = self.data.forge()?;
+        run(|_| async {
+            let made = candor_forge::local::import(&dir, &self.path, &self.repo).await;
+            made.map_err(|error| refused(&error))
+        })?;
+        print(format!("{} is there\n", self.repo).as_bytes())
+    }
+}
+
+/// Show what is in the local forge, or say how a check of a commit ended
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StatusArgs {
+    /// One repository; all of them if absent
+    #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
+    repo: Option<RepoName>,
+    /// Say how a check ended: NAME=success, NAME=failure or NAME=pending
+    #[arg(long, value_name = "NAME=STATE", requires = "repo", value_parser = check)]
+    set: Option<(String, CheckState)>,
+    /// The branch, tag or commit that was checked [default: the default branch]
+    #[arg(long, value_name = "REVISION", requires = "set")]
+    at: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+fn check(text: &str) -> Result<(String, CheckState), String> {
+    let wrong = || String::from("write NAME=success, NAME=failure or NAME=pending");
+    let (name, state) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let state = match state {
+        "success" => CheckState::Passed,
+        "failure" => CheckState::Failed,
+        "pending" => CheckState::Pending,
+        _ => return Err(wrong()),
+    };
+    match name.is_empty() || name.len() > 200 {
+        true => Err(wrong()),
+        false => Ok((name.to_owned(), state)),
+    }
+}
+
+impl StatusArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let dir = self.data.forge()?;
+        let text = run(|_| async {
+            let forge = open(&dir).await?;
+            match (&self.repo, &self.set) {
+                (Some(repo), Some((name, state))) => self.told(&forge, repo, name, *state).await,
+                (Some(repo), None) => self.shown(&[whole(&forge, repo).await?]),
+                (None, _) => {
+                    let repositories = forge
+                        .repositories()
+                        .await
+                        .map_err(|error| refused(&error))?;
+                    let mut all = Vec::new();
+                    for repo in repositories {
+                        all.push(whole(&forge, &repo.name).await?);
+                    }
+                    self.shown(&all)
+                }
+            }
+        })?;
+        print(text.as_bytes())
+    }
+
+    async fn told(
+        &self,
+        forge: &LocalForge,
+        repo: &RepoName,
+        name: &str,
+        state: CheckState,
+    ) -> Result<String, Trouble> {
+        let at = match &self.at {
+            Some(name) => Revision::Named(name.clone()),
+            None => Revision::Default,
+        };
+        let set = forge.set_status(repo, &at, name, state, None).await;
+        let sha = set.map_err(|error| refused(&error))?;
+        Ok(format!("{name} of {sha}\n"))
+    }
+
+    fn shown(&self, all: &[Shown]) -> Result<String, Trouble> {
+        if !self.json {
+            return Ok(all.iter().map(Shown::text).collect::<Vec<_>>().join("\n"));
+        }
+        let text = serde_json::to_string_pretty(all).map_err(std::io::Error::other)?;
+        Ok(text + "\n")
+    }
+}
+
+#[derive(Serialize)]
+struct ShownPull {
+    number: u64,
+    title: String,
+    head: String,
+    base: String,
+    mergeable_state: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ShownRules {
+    branch: String,
+    require_pull_request: bool,
+    locked: bool,
+    required_checks: Vec<String>,
+}
+
+/// One repository as it is shown.
+#[derive(Serialize)]
+struct Shown {
+    repo: String,
+    default_branch: String,
+    branches: Vec<Branch>,
+    more_branches: bool,
+    open_pull_requests: Vec<ShownPull>,
+    protections: Vec<ShownRules>,
+}
+
+/// How long one look may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many branches and pull requests are shown.
+const FIRST: Paging = Paging {
+    page: 1,
+    per_page: 100,
+};
+
+fn failed(failure: Failure) -> Trouble {
+    refused(&failure.into())
+}
+
+/// Everything that is shown of one repository.
+async fn whole(forge: &LocalForge, repo: &RepoName) -> Result<Shown, Trouble> {
+    let turn = Turn {
+        deadline: Deadline::after(PATIENCE),
+        mark: Mark::read_only(),
+    };
+    let repository = forge.repository(&turn, repo).await.map_err(failed)?;
+    let branches = forge.branches(&turn, repo, FIRST).await.map_err(failed)?;
+    let pulls = forge
+        .pull_requests(&turn, repo, Wanted::Open, FIRST)
+        .await
+        .map_err(failed)?;
+    let mut open = Vec::new();
+    for pull in pulls
+        .pulls
+        .iter()
+        .filter(|pull| pull.state == PullState::Open)
+    {
+        let pull = forge
+            .pull_request(&turn, repo, pull.number)
+            .await
+            .map_err(failed)?;
+        open.push(ShownPull {
+            number: pull.number,
+            title: pull.title,
+            head: pull.head,
+            base: pull.base,
+            mergeable_state: pull.mergeable_state,
+        });
+    }
+    let protections = forge
+        .protections(repo)
+        .await
+        .map_err(|error| refused(&error))?;
+    Ok(Shown {
+        repo: repository.name.to_string(),
+        default_branch: repository.default_branch,
+        branches: branches.branches,
+        more_branches: branches.more,
+        open_pull_requests: open,
+        protections: protections.into_iter().map(ShownRules::from).collect(),
+    })
+}
+
+impl From<Protection> for ShownRules {
+    fn from(protection: Protection) -> Self {
+        ShownRules {
+            branch: protection.branch,
+            require_pull_request: protection.rules.require_pull_request,
+            locked: protection.rules.locked,
+            required_checks: protection.rules.required_checks.into_iter().collect(),
+        }
+    }
+}
+
+impl ShownRules {
+    fn words(&self) -> String {
+        let mut words = Vec::new();
+        if self.locked {
+            words.push(String::from("locked"));
+        }
+        if self.require_pull_request {
+            words.push(String::from("pull requests only"));
+        }
+        if !self.required_checks.is_empty() {
+            words.push(format!("needs {}", self.required_checks.join(", ")));
+        }
+        words.join("; ")
+    }
+}
+
+impl Shown {
+    fn text(&self) -> String {
+        let bold = anstyle::Style::new().bold();
+        let mut text = format!("{bold}{}{bold:#}\n", self.repo);
+        // Writing to a string cannot fail.
+        for branch in &self.branches {
+            let short = branch.sha.get(..10).unwrap_or(&branch.sha);
+            let default = if branch.name == self.default_branch {
+                "  default"
+            } else {
+                ""
+            };
+            let guarded = if branch.protected { "  protected" } else { "" };
+            let _ = writeln!(text, "  branch  {short}  {}{default}{guarded}", branch.name);
+        }
+        if self.more_branches {
+            let _ = writeln!(text, "  …and more branches");
+        }
+        for pull in &self.open_pull_requests {
+            let state = pull.mergeable_state.as_deref().unwrap_or("unknown");
+            let (number, head, base) = (pull.number, &pull.head, &pull.base);
+            let mut title = String::new();
+            candor_fault::escape_visible(pull.title.chars(), &mut title);
+            let _ = writeln!(
+                text,
+                "  pull    #{number}  {head} → {base}  {state}  {title}"
+            );
+        }
+        for rules in &self.protections {
+            let _ = writeln!(text, "  rules   {}  {}", rules.branch, rules.words());
+        }
+        text
+    }
+}
+
+/// Protect a branch of a repository in the local forge, or a pattern of branches
+///
+/// Without any rule the branch takes changes through pull requests only.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ProtectArgs {
+    /// The repository
+    #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
+    repo: RepoName,
+    /// The branch; * stands for any text but /
+    branch: String,
+    /// A check that must have passed before a merge (repeatable)
+    #[arg(long, value_name = "NAME")]
+    require_check: Vec<String>,
+    /// Let commits be put on it directly
+    #[arg(long)]
+    allow_commits: bool,
+    /// Let nothing change it
+    #[arg(long, conflicts_with = "allow_commits")]
+    locked: bool,
+    /// Take the rules of exactly this branch or pattern away
+    #[arg(long, conflicts_with_all = ["require_check", "allow_commits", "locked"])]
+    remove: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+impl ProtectArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let dir = self.data.forge()?;
+        let rules = Rules {
+            require_pull_request: !self.allow_commits,
+            locked: self.locked,
+            required_checks: self.require_check.iter().cloned().collect(),
+        };
+        let (repo, branch) = (&self.repo, &self.branch);
+        let said = run(|_| async {
+            let forge = open(&dir).await?;
+            if self.remove {
+                let gone = forge
+                    .unprotect(repo, branch)
+                    .await
+                    .map_err(|error| refused(&error))?;
+                return match gone {
+                    true => Ok(format!("{branch} of {repo} has no rules any more\n")),
+                    false => Err(Trouble::new(format!(
+                        "{branch} of {repo} has no rules of its own"
+                    ))
+                    .hinting(format!("`candor github status {repo}` shows all rules"))),
+                };
+            }
+            forge
+                .protect(repo, branch, &rules)
+                .await
+                .map_err(|error| refused(&error))?;
+            Ok(format!("{branch} of {repo} is protected\n"))
+        })?;
+        print(said.as_bytes())
+    }
+}

@@ -1,0 +1,86 @@
+//! What every command that serves the GitHub tools lets its owner decide.
+
+use crate::cli::Trouble;
+use crate::cli::data::WRITES;
+use crate::cli::failures::Failures;
+use crate::host::system_clock;
+use crate::lines::Lines;
+use candor_disk::RealDisk;
+use candor_forge::{AllowList, Config, Forge, ForgeServer, Journal};
+use clap::Args;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct WriteArgs {
+    /// Let GitHub tools change something: commit, open, update and merge
+    #[arg(long)]
+    allow_writes: bool,
+    /// A file with the token that calls of such tools must show, instead of that of --bearer-file
+    #[arg(long, value_name = "FILE", requires = "allow_writes")]
+    write_bearer_file: Option<PathBuf>,
+    /// The form of the GitHub tools' failures
+    #[arg(long, value_enum, default_value_t = Failures::Auto)]
+    failures: Failures,
+}
+
+impl WriteArgs {
+    /// The file of the token for writing.
+    pub(in crate::cli) fn bearer_file(&self) -> Option<&Path> {
+        self.write_bearer_file.as_deref()
+    }
+
+    /// What these arguments decide; the rest is as usual.
+    pub(in crate::cli) fn config(&self) -> Config {
+        Config {
+            allow_writes: self.allow_writes,
+            failures: self.failures.into(),
+            ..Config::default()
+        }
+    }
+}
+
+/// The patterns of `--repos` as one list.
+pub(super) fn allow_list(patterns: &[String]) -> Result<AllowList, Trouble> {
+    let mut list = AllowList::default();
+    for pattern in patterns {
+        list = list.admitting(pattern).ok_or_else(|| {
+            Trouble::new(format!("`{pattern}` is no pattern of repositories"))
+                .hinting("write owner/name, where * stands for any text: --repos 'octo-org/*'")
+        })?;
+    }
+    Ok(list)
+}
+
+/// The server on this backend, whose lines go to stderr and whose writes go on record in `data`.
+pub(in crate::cli) fn server(
+    forge: Arc<dyn Forge>,
+    config: Config,
+    lines: &Lines,
+    data: &Path,
+) -> Result<ForgeServer, Trouble> {
+    let lines = lines.clone();
+    let sink = Arc::new(move |line| lines.send(line));
+    let writes = config.allow_writes;
+    let server = ForgeServer::new(forge, config, sink, system_clock());
+    if !writes {
+        return Ok(server);
+    }
+    let log = RealDisk::at(data).and_then(|disk| Journal::open(&disk, WRITES));
+    let log = log.map_err(|error| unlogged(&data.join(WRITES), &error))?;
+    Ok(server.recording(Arc::new(log)))
+}
+
+fn unlogged(path: &Path, error: &io::Error) -> Trouble {
+    let message = format!(
+        "cannot keep the log of writes in {}: {error}",
+        path.display()
+    );
+    Trouble::new(message).hinting(match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            "end the other server, or give this one a --data-dir of its own"
+        }
+        _ => "name another directory with --data-dir, or leave out --allow-writes",
+    })
+}

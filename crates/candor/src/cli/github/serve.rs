@@ -1,0 +1,186 @@
+//! `candor github serve`: the GitHub tools, on GitHub or on the local forge.
+
+use super::open_local;
+use super::options::{self, WriteArgs, allow_list};
+use crate::cli::data::DataArgs;
+use crate::cli::listen::ListenArgs;
+use crate::cli::{Trouble, VERSION};
+use crate::host::{run, system_clock};
+use crate::lines::Lines;
+use candor_forge::github::{GithubForge, PUBLIC_API, Settings, Timeouts, Token};
+use candor_forge::{
+    AllowList, Config, Forge, ForgeServer, MAX_TREE_ENTRIES, TREE_ENTRIES, WRITES_A_MINUTE,
+};
+use candor_street::{Desk, MetricsHub};
+use candor_wire::http::{Endpoint, router};
+use candor_wire::stdio;
+use clap::{Args, ValueEnum};
+use std::io::{self, Write};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Serve the GitHub tools over MCP
+///
+/// On stdin and stdout unless --http is given. The local forge needs no account and no network;
+/// `--backend github` asks GitHub, with the token in GITHUB_TOKEN or --github-token-file. Nothing is
+/// changed without --allow-writes, and every write is on record before it is answered.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ServeArgs {
+    /// Where repositories are
+    #[arg(long, value_enum, default_value_t = Backend::Local)]
+    backend: Backend,
+    /// The REST API of GitHub, or https://HOST/api/v3 of an Enterprise server
+    #[arg(long, value_name = "URL", default_value = PUBLIC_API)]
+    api_url: String,
+    /// A file with the token to show to GitHub; else GITHUB_TOKEN
+    #[arg(long, value_name = "FILE")]
+    github_token_file: Option<PathBuf>,
+    /// Touch only repositories of this pattern, `octo-org/*` for example (repeatable)
+    #[arg(long, value_name = "PATTERN")]
+    repos: Vec<String>,
+    /// Which tools there are
+    #[arg(long, value_enum, default_value_t = ToolSet::Standard)]
+    tools: ToolSet,
+    /// How many entries of a tree are answered at most
+    #[arg(long, value_name = "N", default_value_t = TREE_ENTRIES, value_parser = entries)]
+    max_entries: usize,
+    /// How many writes a minute one repository takes
+    #[arg(long, value_name = "N", default_value_t = WRITES_A_MINUTE)]
+    writes_per_minute: NonZeroU32,
+    #[command(flatten)]
+    writing: WriteArgs,
+    #[command(flatten)]
+    data: DataArgs,
+    /// Listen on HTTP at /mcp instead of stdio
+    #[arg(long)]
+    http: bool,
+    #[command(flatten)]
+    listen: ListenArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Backend {
+    /// Bare git repositories in the data directory
+    Local,
+    /// GitHub, or an Enterprise server
+    Github,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ToolSet {
+    /// The fourteen tools
+    Standard,
+    /// Also create_branch and get_pull_request
+    Extended,
+}
+
+fn entries(text: &str) -> Result<usize, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (1..=MAX_TREE_ENTRIES).contains(number));
+    number.ok_or_else(|| format!("give a number from 1 to {MAX_TREE_ENTRIES}"))
+}
+
+impl ServeArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let lines = Lines::start()?;
+        let served = match self.http {
+            true => self.over_http(&lines),
+            false => self.over_stdio(&lines),
+        };
+        lines.finish();
+        served
+    }
+
+    fn over_stdio(&self, lines: &Lines) -> Result<(), Trouble> {
+        run(|stop| async {
+            let server = self.server(lines).await?;
+            let desk = Desk::new(server, system_clock(), &MetricsHub::default());
+            let desk = desk.map_err(io::Error::other)?;
+            Ok(stdio::serve(desk, io::stdin(), io::stdout(), stop).await?)
+        })
+    }
+
+    fn over_http(&self, lines: &Lines) -> Result<(), Trouble> {
+        let admission = self.listen.admission(self.writing.bearer_file())?;
+        let make = || async {
+            let metrics = MetricsHub::default();
+            let server = self.server(lines).await?;
+            let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+            let endpoint = Endpoint::new(desk, Arc::clone(&admission));
+            Ok(router(Arc::clone(&admission), metrics, VERSION).with("/mcp", endpoint))
+        };
+        self.listen.serve(make, announce)
+    }
+
+    async fn server(&self, lines: &Lines) -> Result<ForgeServer, Trouble> {
+        let repos = allow_list(&self.repos)?;
+        let forge = match self.backend {
+            Backend::Local => open_local(&self.data.forge()?).await?,
+            Backend::Github => self.github(&repos)?,
+        };
+        let config = Config {
+            repos,
+            extended: self.tools == ToolSet::Extended,
+            max_entries: self.max_entries,
+            writes_a_minute: self.writes_per_minute,
+            ..self.writing.config()
+        };
+        options::server(forge, config, lines, &self.data.directory()?)
+    }
+
+    fn github(&self, repos: &AllowList) -> Result<Arc<dyn Forge>, Trouble> {
+        let repos = repos.clone();
+        let forge = GithubForge::new(Settings {
+            api_url: self.api_url.clone(),
+            token: self.token()?,
+            user_agent: format!("candor/{}", env!("CARGO_PKG_VERSION")),
+            may: Arc::new(move |repo| repos.admits(repo)),
+            random: Box::new(|| fastrand::u64(..)),
+            clock: system_clock(),
+            timeouts: Timeouts::default(),
+        });
+        match forge {
+            Ok(forge) => Ok(Arc::new(forge)),
+            Err(error) => Err(Trouble::new(error.to_string())
+                .hinting("see --api-url in `candor github serve --help`")),
+        }
+    }
+
+    /// The token for GitHub: from the file, else from the environment, else none.
+    fn token(&self) -> Result<Option<Token>, Trouble> {
+        let text = match &self.github_token_file {
+            Some(path) => std::fs::read_to_string(path).map_err(|error| {
+                Trouble::new(format!(
+                    "cannot read the token in {}: {error}",
+                    path.display()
+                ))
+            })?,
+            None => {
+                // Only the binary reads the environment.
+                #[allow(clippy::disallowed_methods)]
+                let named = std::env::var("GITHUB_TOKEN");
+                match named {
+                    Ok(text) if !text.trim().is_empty() => text,
+                    _ => return Ok(None),
+                }
+            }
+        };
+        let token = Token::new(text.trim());
+        let unusable = || {
+            Trouble::new("the token for GitHub is empty, or has characters that no token has")
+                .hinting("check the file of --github-token-file, or GITHUB_TOKEN")
+        };
+        token.map(Some).ok_or_else(unusable)
+    }
+}
+
+fn announce(address: &str) {
+    // Where stderr is gone there is nobody to tell.
+    let _ = writeln!(
+        io::stderr(),
+        "github tools listening on http://{address}/mcp"
+    );
+}
