@@ -18,21 +18,26 @@ const HEAD: &str = "^([a-zA-Z0-9._-]+:)?[a-zA-Z0-9._/-]+$";
 /// The largest number that every JSON reader keeps exactly.
 pub(crate) const MAX_NUMBER: i64 = 9_007_199_254_740_991;
 
-/// A name that is neither `.` nor `..`.
-const NO_DOTS: &str = r"([^./\x00][^/\x00]*|\.[^./\x00][^/\x00]*|\.\.[^/\x00]+)";
+/// A name that is neither empty nor `.` nor `..`.
+const NAME: &str = r"(\.{0,2}[^./]|\.{3})[^/]*";
 
 /// A name that is not `.git`, however it is spelled.
 const NO_GIT: &str =
-    r"([^/]{1,3}|[^/]{5,}|[^./][^/]{3}|\.[^gG/][^/]{2}|\.[gG][^iI/][^/]|\.[gG][iI][^tT/])";
+    r"([^/]{0,3}|[^/]{5,}|[^./][^/]{3}|\.[^gG/][^/]{2}|\.[gG][^iI/][^/]|\.[gG][iI][^tT/])";
 
 /// A name that does not end with `.lock`.
 const NO_LOCK: &str = r"([^/:]{0,4}|[^/:]*([^/:k]|[^/:c]k|[^/:o]ck|[^/:l]ock|[^/:.]lock))";
+
+/// A rule beyond the specification's, and the sentence that a caller who breaks it is told.
+fn rule(pattern: impl Into<String>, sentence: &str) -> Value {
+    json!({ "pattern": pattern.into(), "description": sentence })
+}
 
 pub(crate) fn repo() -> Value {
     json!({
         "type": "string",
         "pattern": REPO,
-        "allOf": [{ "pattern": format!("^{NO_DOTS}/{NO_DOTS}$") }],
+        "allOf": [rule(format!("^{NAME}/{NAME}$"), "no part is . or ..")],
         "description": "owner/name"
     })
 }
@@ -40,9 +45,15 @@ pub(crate) fn repo() -> Value {
 /// The rules of git for the name of a branch, behind what `before` matches.
 fn ref_rules(before: &str) -> Value {
     json!([
-        { "pattern": format!("^{before}[^./:-][^/:]*(/[^./:][^/:]*)*$") },
-        { "pattern": r"^([^.]|\.[^.])*$" },
-        { "pattern": format!("^{before}{NO_LOCK}(/{NO_LOCK})*$") }
+        rule(
+            format!("^{before}[^./:-][^/:]*(/[^./:][^/:]*)*$"),
+            "no empty part, none begins with ., no - first"
+        ),
+        rule(r"^([^.]|\.[^.])*$", "no .., no . last"),
+        rule(
+            format!("^{before}({NO_LOCK}(/|$))+$"),
+            "no part ends with .lock"
+        )
     ])
 }
 
@@ -79,7 +90,10 @@ pub(crate) fn reference() -> Value {
 pub(crate) fn head() -> Value {
     let mut rules = ref_rules("([^:]*:)?");
     if let Some(rules) = rules.as_array_mut() {
-        rules.push(json!({ "pattern": "^([^:]*:)?[^:]{1,100}$" }));
+        rules.push(rule(
+            "^([^:]*:)?[^:]{1,100}$",
+            "a branch has at most 100 characters",
+        ));
     }
     json!({
         "type": "string",
@@ -90,15 +104,27 @@ pub(crate) fn head() -> Value {
     })
 }
 
+/// The rules for the paths that `^` and `$` stand around.
+fn path_rules(begin: &str, end: &str) -> Value {
+    json!([
+        rule(
+            format!("{begin}({NAME}/)*{NAME}{end}"),
+            "relative; no part is empty, . or .."
+        ),
+        rule(
+            format!("{begin}({NO_GIT}/)*{NO_GIT}{end}"),
+            "no part is .git"
+        ),
+        rule(r"^[^\x00]*$", "no NUL")
+    ])
+}
+
 pub(crate) fn path(description: &str) -> Value {
     json!({
         "type": "string",
         "maxLength": 500,
         "minLength": 1,
-        "allOf": [
-            { "pattern": format!("^{NO_DOTS}(/{NO_DOTS})*$") },
-            { "pattern": format!("^{NO_GIT}(/{NO_GIT})*$") }
-        ],
+        "allOf": path_rules("^", "$"),
         "description": description
     })
 }
@@ -107,10 +133,7 @@ pub(crate) fn directory() -> Value {
     json!({
         "type": "string",
         "maxLength": 500,
-        "allOf": [
-            { "pattern": format!("^({NO_DOTS}(/{NO_DOTS})*)?$") },
-            { "pattern": format!("^({NO_GIT}(/{NO_GIT})*)?$") }
-        ],
+        "allOf": path_rules("^(", ")?$"),
         "description": "A directory; \"\" is the root"
     })
 }

@@ -167,8 +167,11 @@ impl<'a> Compiler<'a> {
                 node.rules.extend(target.map(Rule::Also));
             }
             ("allOf", Value::Array(branches)) => {
-                let branches = branches.iter().map(|branch| self.subschema(branch));
-                node.rules.extend(branches.map(Rule::Also));
+                for branch in branches {
+                    let id = self.subschema(branch);
+                    self.explain_patterns(id, branch);
+                    node.rules.push(Rule::Also(id));
+                }
             }
             ("items", items) => node.rules.push(Rule::Items(self.subschema(items))),
             ("uniqueItems", Value::Bool(true)) => {
@@ -199,6 +202,21 @@ impl<'a> Compiler<'a> {
                 let mut demand = self.demand(said(keyword, rule), json!({ keyword: rule }));
                 demand.advice = advice(keyword, rule);
                 node.rules.push(Rule::Demand(demand));
+            }
+        }
+    }
+
+    /// A branch of `allOf` that is one more pattern says in its description what the pattern means,
+    /// which nobody should have to read out of it.
+    fn explain_patterns(&mut self, id: NodeId, branch: &Value) {
+        let Some(sentence) = branch.get("description").and_then(Value::as_str) else {
+            return;
+        };
+        for rule in &mut self.nodes[id.0].rules {
+            if let Rule::Demand(demand) = rule
+                && demand.said.keyword == "pattern"
+            {
+                demand.advice = Advice::Sentence(sentence.to_owned());
             }
         }
     }
