@@ -158,9 +158,16 @@ impl ForgeServer {
         }
     }
 
-    fn policy(&self, tool: &Tool<Self>, repo: &RepoName) -> Result<(), Failure> {
-        if !self.config.repos.admits(repo) {
-            return Err(Failure::Denied(Denied::Repository(repo.clone())));
+    fn policy(
+        &self,
+        tool: &Tool<Self>,
+        repo: &RepoName,
+        fork: Option<RepoName>,
+    ) -> Result<(), Failure> {
+        let touched = [Some(repo), fork.as_ref()].into_iter().flatten();
+        let mut others = touched.filter(|touched| !self.config.repos.admits(touched));
+        if let Some(other) = others.next() {
+            return Err(Failure::Denied(Denied::Repository(other.clone())));
         }
         if tool.writes() {
             let limited = self.limiter.check(&repo.folded());
@@ -168,6 +175,16 @@ impl ForgeServer {
         }
         Ok(())
     }
+}
+
+fn text<'a>(arguments: &'a Value, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str)
+}
+
+/// The repository of a branch `owner:branch`: a pull request brings its commits over.
+fn fork(repo: &RepoName, arguments: &Value) -> Option<RepoName> {
+    let (owner, _) = text(arguments, "head")?.split_once(':')?;
+    repo.of(owner)
 }
 
 impl fmt::Debug for ForgeServer {
@@ -213,9 +230,8 @@ impl Server for ForgeServer {
         arguments: &Value,
     ) -> Result<Permit, Fault<Github>> {
         tools::check_further(tool.name(), arguments).map_err(faults::arguments)?;
-        let repo = arguments.get("repo").and_then(Value::as_str);
-        if let Some(repo) = repo.and_then(RepoName::read) {
-            self.policy(tool, &repo)
+        if let Some(repo) = text(arguments, "repo").and_then(RepoName::read) {
+            self.policy(tool, &repo, fork(&repo, arguments))
                 .map_err(|failure| failure.fault(Effect::None))?;
         }
         if tool.writes() {
