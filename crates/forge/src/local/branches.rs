@@ -8,6 +8,7 @@ use super::place::{Home, Opened};
 use super::protection::Protections;
 use super::pulls;
 use super::revision::branch_ref;
+use super::swap::locked;
 use crate::{Branch, Branches, Failure, Missing, Paging, RepoName, Revision, Turn, Unmet};
 use git2::{ErrorCode, Oid};
 use std::sync::Arc;
@@ -57,9 +58,8 @@ impl Opened {
             Err(error) => {
                 turn.mark.undone();
                 return Err(match error.code() {
-                    ErrorCode::Exists | ErrorCode::Locked => {
-                        Unmet::BranchExists(branch.to_owned()).into()
-                    }
+                    ErrorCode::Exists => Unmet::BranchExists(branch.to_owned()).into(),
+                    ErrorCode::Locked => locked(),
                     _ => return Err(error).or_broken("the branch could not be made"),
                 });
             }
@@ -96,7 +96,8 @@ impl Opened {
                 Err(error) => {
                     turn.mark.undone();
                     match error.code() {
-                        ErrorCode::Modified | ErrorCode::Locked | ErrorCode::NotFound => {}
+                        ErrorCode::Modified | ErrorCode::NotFound => {}
+                        ErrorCode::Locked => return Err(locked()),
                         _ => return Err(error).or_broken(WHAT),
                     }
                 }

@@ -6,7 +6,8 @@
 use super::build::{message, signature};
 use super::failing::{Or, off};
 use super::place::Opened;
-use super::tree::{MAX_DEPTH, kind};
+use super::swap::{Swapped, locked};
+use super::tree::{MAX_DEPTH, child, kind};
 use super::{Identity, LocalForge, Moment, url};
 use crate::{Committed, Failure, ItemKind, Missing, NewFile, RepoName, Turn, Unmet};
 use candor_fault::{Cause, Timestamp};
@@ -71,7 +72,7 @@ impl Opened {
                 "" => (*name).to_owned(),
                 _ => format!("{at}/{name}"),
             };
-            let there = before.and_then(|tree| tree.get_name(name));
+            let there = before.and_then(|tree| child(tree, name));
             let conflict = || Failure::Unmet(Unmet::PathConflict(path.clone()));
             let (id, mode) = match (node, there.as_ref().map(|entry| (kind(entry), entry))) {
                 (Node::File(file), None) => (self.written_blob(file)?, PLAIN),
@@ -163,9 +164,13 @@ impl LocalForge {
         turn.mark.begins()?;
         let (place, at, name) = (Arc::clone(&self.place), home.clone(), branch.to_owned());
         let (from, to) = (ready.parent, ready.commit);
-        if !off(move || place.open_home(at)?.swap(&name, from, to)).await? {
+        let swapped = off(move || place.open_home(at)?.swap(&name, from, to)).await?;
+        if swapped != Swapped::Done {
             turn.mark.undone();
-            return Err(Unmet::BranchMoved(branch.to_owned()).into());
+            return Err(match swapped {
+                Swapped::Locked => locked(),
+                Swapped::Done | Swapped::Moved => Unmet::BranchMoved(branch.to_owned()).into(),
+            });
         }
         turn.mark.done();
         let sha = ready.commit.to_string();

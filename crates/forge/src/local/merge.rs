@@ -6,12 +6,12 @@ use super::failing::{Or, off};
 use super::fork::Head;
 use super::place::{Home, Opened};
 use super::pulls::{self, Pull, State};
-use super::revision::branch_ref;
+use super::swap::{Swapped, locked};
 use super::{LocalForge, Moment};
 use crate::{
     Failure, MergeMethod, MergeOrder, Merged, Missing, RepoName, Turn, Unmergeable, Unmet, Why,
 };
-use git2::{ErrorCode, Oid};
+use git2::Oid;
 use std::sync::Arc;
 
 const WRITE: &str = "the merge could not be put on record";
@@ -33,26 +33,6 @@ fn unmergeable(number: u64, why: Why, state: &str, failing_checks: Vec<String>) 
         failing_checks,
         answered: None,
     })
-}
-
-impl Opened {
-    /// Moves a branch from one commit to another; says whether it was still at the first.
-    pub(super) fn swap(&self, branch: &str, from: Oid, to: Oid) -> Result<bool, Failure> {
-        const WHAT: &str = "the branch could not be moved";
-        self.objects_last()?;
-        let name = branch_ref(branch);
-        let moved = self.git.reference_matching(&name, to, true, from, "candor");
-        match moved.map(drop) {
-            Ok(()) => {}
-            Err(error) => match error.code() {
-                // Moved, deleted, or being written by somebody else.
-                ErrorCode::Modified | ErrorCode::NotFound | ErrorCode::Locked => return Ok(false),
-                _ => return Err(error).or_broken(WHAT),
-            },
-        }
-        self.ref_lasts(&name)?;
-        Ok(true)
-    }
 }
 
 impl LocalForge {
@@ -98,6 +78,9 @@ impl LocalForge {
                 expected: order.head_sha.clone(),
                 actual: Some(standing.head_sha),
             });
+        }
+        if let (false, Some(branch)) = (pull.draft, standing.gone.clone()) {
+            return Err(Missing::Branch(branch).into());
         }
         let verdict = self
             .verdict(&home.name, &pull.base, &standing.head_sha)
@@ -171,12 +154,16 @@ impl LocalForge {
             }
         }
         self.goes_on(Moment::MergeRecorded)?;
-        if !self.move_base(home, pull, ready).await? {
+        let swapped = self.move_base(home, pull, ready).await?;
+        if swapped != Swapped::Done {
             let mut writing = self.database.write().await?;
             pulls::give_up_merge(&mut writing, pull).await?;
             writing.commit().await.or_broken(WRITE)?;
             turn.mark.undone();
-            return Ok(None);
+            return match swapped {
+                Swapped::Locked => Err(locked()),
+                Swapped::Done | Swapped::Moved => Ok(None),
+            };
         }
         self.goes_on(Moment::MergeMoved)?;
         turn.mark.done();
@@ -199,13 +186,15 @@ impl LocalForge {
         Ok(begun)
     }
 
-    async fn move_base(&self, home: &Home, pull: &Pull, ready: &Ready) -> Result<bool, Failure> {
+    async fn move_base(&self, home: &Home, pull: &Pull, ready: &Ready) -> Result<Swapped, Failure> {
         let (place, home) = (Arc::clone(&self.place), home.clone());
         let (branch, from, to) = (pull.base.clone(), ready.from, ready.to);
         off(move || {
             let base = place.open_home(home)?;
             match from == to {
-                true => Ok(base.branch(&branch)? == Some(to)),
+                // There is nothing to move, if it is still there.
+                true if base.branch(&branch)? == Some(to) => Ok(Swapped::Done),
+                true => Ok(Swapped::Moved),
                 false => base.swap(&branch, from, to),
             }
         })

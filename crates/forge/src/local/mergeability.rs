@@ -20,6 +20,8 @@ pub(super) struct Standing {
     pub(super) head_sha: String,
     /// What it has come to: a merge that was interrupted has happened or has not.
     pub(super) state: State,
+    /// The branch that is gone, where one of its two is.
+    pub(super) gone: Option<String>,
     /// Whether it conflicts; nothing where that was not looked at, or cannot be.
     pub(super) conflict: Option<bool>,
 }
@@ -47,7 +49,13 @@ impl Standing {
             State::Open | State::Merging => head.id,
             State::Closed | State::Merged => None,
         };
-        let conflict = match (whole, id, base.branch(&pull.base)?) {
+        let onto = base.branch(&pull.base)?;
+        let gone = match (head.id, onto) {
+            (_, None) => Some(pull.base.clone()),
+            (None, _) => Some(pull.head.clone()),
+            _ => None,
+        };
+        let conflict = match (whole, id, onto) {
             (true, Some(id), Some(onto)) => {
                 head.lend(base)?;
                 base.write_to_memory()?;
@@ -59,6 +67,7 @@ impl Standing {
             head_repo: head.repo,
             head_sha: id.map_or_else(|| pull.head_sha.clone(), |id| id.to_string()),
             state,
+            gone,
             conflict,
         })
     }

@@ -30,6 +30,7 @@ mod sample;
 mod search;
 mod settle;
 mod statuses;
+mod swap;
 mod times;
 mod tree;
 mod url;

@@ -68,6 +68,9 @@ impl Opened {
 
     /// The commit that a ref points to, through annotated tags.
     fn pointed(&self, name: &str) -> Result<Option<Oid>, Failure> {
+        if name.contains('\0') {
+            return Ok(None);
+        }
         let found = self.git.find_reference(name);
         let found = found.and_then(|reference| reference.peel_to_commit());
         match found {

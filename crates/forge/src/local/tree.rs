@@ -35,6 +35,14 @@ pub(super) fn kind(entry: &TreeEntry<'_>) -> ItemKind {
     }
 }
 
+/// The entry of a name. A name with a NUL in it is nobody's, and libgit2's wrapper would panic.
+pub(super) fn child<'a>(tree: &'a git2::Tree<'_>, name: &str) -> Option<TreeEntry<'a>> {
+    match name.contains('\0') {
+        true => None,
+        false => tree.get_name(name),
+    }
+}
+
 fn has_bytes(kind: ItemKind) -> bool {
     matches!(kind, ItemKind::File | ItemKind::Symlink)
 }
@@ -93,7 +101,7 @@ impl Opened {
         let mut parts = path.split('/').peekable();
         let mut tree = self.tree_at(odb, root)?;
         while let Some(part) = parts.next() {
-            let entry = tree.get_name(part).ok_or_else(missing)?.to_owned();
+            let entry = child(&tree, part).ok_or_else(missing)?.to_owned();
             match (parts.peek(), kind(&entry)) {
                 (None, _) => return Ok(entry),
                 (Some(_), ItemKind::Dir) => tree = self.tree_at(odb, entry.id())?,

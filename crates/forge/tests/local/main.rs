@@ -7,8 +7,17 @@
     reason = "a helper of a test fails like a test"
 )]
 
+mod branches;
+mod commits;
+mod concurrency;
+mod crashes;
 mod ground;
+mod hostile;
+mod managing;
 mod marks;
+mod merging;
+mod pulls;
 mod reading;
 mod revisions;
+mod rules;
 mod searching;

@@ -1,0 +1,358 @@
+//! Repositories and names that mean harm.
+
+use crate::ground::{ALL, Ground, branch, git, hello, named, reading, repo};
+use candor_forge::local::MAX_DEPTH;
+use candor_forge::{Failure, Forge as _, MergeMethod, Missing, Revision, Unmet};
+use git2::{ObjectType, Oid, Repository};
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use tempfile::TempDir;
+
+fn raw(ground: &Ground) -> Repository {
+    Repository::open_bare(ground.path("sample/hello")).unwrap()
+}
+
+/// Writes a tree as it stands, whatever git thinks of it.
+fn tree(repository: &Repository, entries: &[(&str, &[u8], Oid)]) -> Oid {
+    let mut bytes = Vec::new();
+    for (mode, name, id) in entries {
+        write!(bytes, "{mode} ").unwrap();
+        bytes.extend_from_slice(name);
+        bytes.push(0);
+        bytes.extend_from_slice(id.as_bytes());
+    }
+    repository
+        .odb()
+        .unwrap()
+        .write(ObjectType::Tree, &bytes)
+        .unwrap()
+}
+
+fn commit(repository: &Repository, branch: &str, tree: Oid) {
+    let text = format!("tree {tree}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nm\n");
+    let id = repository
+        .odb()
+        .unwrap()
+        .write(ObjectType::Commit, text.as_bytes())
+        .unwrap();
+    repository
+        .reference(&format!("refs/heads/{branch}"), id, true, "")
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_tree_that_is_too_deep_is_refused() {
+    let ground = Ground::new().await;
+    let repository = raw(&ground);
+    for (levels, fine) in [(MAX_DEPTH - 1, true), (MAX_DEPTH + 1, false), (5000, false)] {
+        let blob = repository.blob(b"x").unwrap();
+        let mut below = tree(&repository, &[("100644", b"f", blob)]);
+        for _ in 0..levels {
+            below = tree(&repository, &[("40000", b"d", below)]);
+        }
+        commit(&repository, "deep", below);
+        let found = ground
+            .forge
+            .tree(&reading(), &hello(), &branch("deep"), 10_000)
+            .await;
+        match fine {
+            true => assert_eq!(found.unwrap().total, levels as u64 + 1),
+            false => assert!(matches!(found, Err(Failure::Broken(..)))),
+        }
+    }
+}
+
+/// Ten directories in ten levels, each the same: 10^10 entries in eleven objects.
+#[tokio::test]
+async fn a_small_repository_that_unfolds_without_end_is_counted() {
+    let ground = Ground::new().await;
+    let repository = raw(&ground);
+    let names: Vec<[u8; 1]> = (b'0'..=b'9').map(|name| [name]).collect();
+    let blob = repository.blob(b"x").unwrap();
+    let mut below = tree(&repository, &[("100644", b"f", blob)]);
+    let mut total: u64 = 1;
+    for _ in 0..10 {
+        let entries: Vec<_> = names
+            .iter()
+            .map(|name| ("40000", &name[..], below))
+            .collect();
+        below = tree(&repository, &entries);
+        total = 10 * (total + 1);
+    }
+    commit(&repository, "bomb", below);
+    let found = ground
+        .forge
+        .tree(&reading(), &hello(), &branch("bomb"), 50)
+        .await
+        .unwrap();
+    assert_eq!(
+        (found.total, found.entries.len(), found.truncated),
+        (total, 50, true)
+    );
+}
+
+#[tokio::test]
+async fn names_that_are_not_utf8_are_shown_and_cannot_be_asked_for() {
+    let ground = Ground::new().await;
+    let repository = raw(&ground);
+    let blob = repository.blob(b"x").unwrap();
+    let root = tree(
+        &repository,
+        &[("100644", b"a\xff", blob), ("100644", b"b\nc", blob)],
+    );
+    commit(&repository, "odd", root);
+    let (turn, hello) = (reading(), hello());
+    let listed = ground
+        .forge
+        .directory(&turn, &hello, "", &branch("odd"))
+        .await
+        .unwrap();
+    let names: Vec<_> = listed.items.iter().map(|item| item.name.as_str()).collect();
+    assert_eq!(names, ["a\u{fffd}", "b\nc"]);
+    let odd = ground
+        .forge
+        .file(&turn, &hello, "a\u{fffd}", &branch("odd"), 9)
+        .await;
+    assert_eq!(
+        odd,
+        Err(Failure::Missing(Missing::Path("a\u{fffd}".into())))
+    );
+    let odd = ground
+        .forge
+        .file(&turn, &hello, "b\nc", &branch("odd"), 9)
+        .await
+        .unwrap();
+    assert_eq!(odd.url, "candor:///sample/hello/blob/odd/b%0Ac");
+    let whole = ground
+        .forge
+        .tree(&turn, &hello, &branch("odd"), 9)
+        .await
+        .unwrap();
+    assert_eq!(whole.entries[0].path, "a\u{fffd}");
+}
+
+#[tokio::test]
+async fn entries_that_lie_about_what_they_are_break_and_nothing_more() {
+    let ground = Ground::new().await;
+    let repository = raw(&ground);
+    let blob = repository.blob(b"x").unwrap();
+    let inner = tree(&repository, &[("100644", b"f", blob)]);
+    let gone = Oid::from_str("1234567890123456789012345678901234567890").unwrap();
+    for (name, root) in [
+        (
+            "tree-as-file",
+            tree(&repository, &[("100644", b"x", inner)]),
+        ),
+        ("file-as-tree", tree(&repository, &[("40000", b"x", blob)])),
+        ("gone", tree(&repository, &[("100644", b"x", gone)])),
+        ("gone-tree", tree(&repository, &[("40000", b"x", gone)])),
+    ] {
+        commit(&repository, name, root);
+        let (turn, hello) = (reading(), hello());
+        let whole = ground.forge.tree(&turn, &hello, &branch(name), 99).await;
+        assert!(matches!(whole, Err(Failure::Broken(..))), "{name}");
+        let read = ground
+            .forge
+            .file(&turn, &hello, "x", &branch(name), 99)
+            .await;
+        assert!(read.is_err(), "{name}");
+    }
+}
+
+/// An object that says to have so many bytes, and has none: whoever loads it fails.
+fn lying_blob(ground: &Ground, size: u64) -> Oid {
+    let header = format!("blob {size}\0");
+    let (mut low, mut high) = (1u32, 0u32);
+    for byte in header.bytes() {
+        low = (low + u32::from(byte)) % 65521;
+        high = (high + low) % 65521;
+    }
+    let length = u16::try_from(header.len()).unwrap();
+    // A zlib stream of one stored block.
+    let mut bytes = vec![0x78, 0x01, 0x01];
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(&(!length).to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(&((high << 16) | low).to_be_bytes());
+    let dir = ground.path("sample/hello").join("objects/ab");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("c".repeat(38)), bytes).unwrap();
+    Oid::from_str(&format!("ab{}", "c".repeat(38))).unwrap()
+}
+
+#[tokio::test]
+async fn a_huge_file_is_too_large_by_its_header() {
+    let ground = Ground::new().await;
+    let repository = raw(&ground);
+    let size: u64 = 300 << 20;
+    let blob = lying_blob(&ground, size);
+    let root = tree(&repository, &[("100644", b"README.md", blob)]);
+    commit(&repository, "main", root);
+    let (turn, hello) = (reading(), hello());
+    let too_large = |most| {
+        Failure::Unmet(Unmet::TooLarge {
+            path: "README.md".into(),
+            size: Some(size),
+            most,
+        })
+    };
+    let at = Revision::Default;
+    let read = ground
+        .forge
+        .file(&turn, &hello, "README.md", &at, 5 << 20)
+        .await;
+    assert_eq!(read, Err(too_large(5 << 20)));
+    let readme = ground.forge.readme(&turn, &hello, 100).await;
+    assert_eq!(readme, Err(too_large(64 << 20)));
+    let listed = ground
+        .forge
+        .directory(&turn, &hello, "", &at)
+        .await
+        .unwrap();
+    assert_eq!(listed.items[0].size, size);
+    let whole = ground.forge.tree(&turn, &hello, &at, 9).await.unwrap();
+    assert_eq!(whole.entries[0].size, Some(size));
+    // Loading it fails, as it must: it is not what it says.
+    let loaded = ground
+        .forge
+        .file(&turn, &hello, "README.md", &at, size)
+        .await;
+    assert!(matches!(loaded, Err(Failure::Broken(..))));
+}
+
+#[tokio::test]
+async fn links_out_of_the_directory_are_no_repositories() {
+    let ground = Ground::new().await;
+    let outside = TempDir::new().unwrap();
+    git(outside.path(), &["init", "-q", "--bare", "secret.git"]);
+    let root = ground.dir.path();
+    symlink(outside.path(), root.join("linked")).unwrap();
+    symlink(
+        outside.path().join("secret.git"),
+        root.join("sample/secret.git"),
+    )
+    .unwrap();
+    fs::write(
+        root.join("sample/file.git"),
+        format!("gitdir: {}\n", outside.path().join("secret.git").display()),
+    )
+    .unwrap();
+    for name in ["linked/secret", "sample/secret", "sample/file"] {
+        let found = ground.forge.repository(&reading(), &repo(name)).await;
+        assert_eq!(found, Err(Failure::Missing(Missing::Repository)), "{name}");
+    }
+    assert_eq!(
+        ground
+            .forge
+            .search(&reading(), "", ALL)
+            .await
+            .unwrap()
+            .total_count,
+        1
+    );
+}
+
+#[tokio::test]
+async fn paths_never_leave_their_tree() {
+    let ground = Ground::new().await;
+    for path in [
+        "../x",
+        "docs/../README.md",
+        "/etc/passwd",
+        "docs//guide.md",
+        "./README.md",
+        "docs/",
+        "\0",
+    ] {
+        let (turn, hello) = (reading(), hello());
+        let read = ground
+            .forge
+            .file(&turn, &hello, path, &named("main"), 99)
+            .await;
+        assert_eq!(
+            read,
+            Err(Failure::Missing(Missing::Path(path.into()))),
+            "{path:?}"
+        );
+        let listed = ground
+            .forge
+            .directory(&turn, &hello, path, &named("main"))
+            .await;
+        assert_eq!(
+            listed,
+            Err(Failure::Missing(Missing::Path(path.into()))),
+            "{path:?}"
+        );
+    }
+    for path in ["../x", ".git/config", "a/../b", "", "a//b", "/a"] {
+        let made = ground
+            .commit("main", &[crate::ground::file(path, "x")])
+            .await;
+        assert!(
+            matches!(made, Err(Failure::Broken(..))),
+            "{path:?}: {made:?}"
+        );
+    }
+}
+
+/// What a repository's own configuration says is nothing to the forge.
+#[tokio::test]
+async fn a_repository_cannot_configure_the_forge() {
+    let ground = Ground::new().await;
+    ground.git(&["config", "core.logAllRefUpdates", "always"]);
+    ground.git(&["config", "user.name", "Mallory"]);
+    ground.git(&["config", "core.worktree", "/nowhere"]);
+    let made = ground
+        .commit("main", &[crate::ground::file("a", "a")])
+        .await;
+    assert!(made.is_ok());
+    assert!(!ground.path("sample/hello").join("logs").exists());
+}
+
+/// A lock that somebody has left on a branch is told as what it is, and changes nothing.
+#[tokio::test]
+async fn a_branch_that_stays_locked_is_no_branch_that_moved() {
+    let ground = Ground::new().await;
+    let lock = ground.path("sample/hello").join("refs/heads/main.lock");
+    fs::write(&lock, "").unwrap();
+    let locked = |failure: &Failure| {
+        matches!(
+            failure,
+            Failure::Broken("another program keeps the branch locked", _)
+        )
+    };
+    let made = ground
+        .commit("main", &[crate::ground::file("a", "a")])
+        .await;
+    assert!(made.is_err_and(|failure| locked(&failure)));
+    let merged = ground.merge(1, MergeMethod::Merge).await;
+    assert!(merged.is_err_and(|failure| locked(&failure)));
+    fs::remove_file(lock).unwrap();
+    assert!(ground.merge(1, MergeMethod::Merge).await.is_ok());
+}
+
+/// Two directories that differ in case only are one name: always the same of the two.
+#[tokio::test]
+async fn of_two_spellings_one_is_the_repository() {
+    let ground = Ground::new().await;
+    git(
+        &ground.dir.path().join("sample"),
+        &["init", "-q", "--bare", "-b", "upper", "HELLO.git"],
+    );
+    for name in ["sample/hello", "sample/HELLO"] {
+        let found = ground
+            .forge
+            .repository(&reading(), &repo(name))
+            .await
+            .unwrap();
+        assert_eq!(
+            (
+                found.name.to_string().as_str(),
+                found.default_branch.as_str()
+            ),
+            ("sample/HELLO", "upper")
+        );
+    }
+    assert_eq!(ground.forge.repositories().await.unwrap().len(), 1);
+}
