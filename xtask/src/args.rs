@@ -13,6 +13,7 @@ Examples:
   cargo xtask test --only conformance  one step
   cargo xtask test --from docs         this step and all after it
   cargo xtask codegen                  write what is generated from the registries and constants
+  cargo xtask codegen --openapi FILE   the part of GitHub's OpenAPI description too
   cargo xtask bench --quick            speed against the bare baselines, short rounds
   cargo xtask bench --corpus DIR       the bars on context caches too, on a tree of Markdown
   cargo xtask eval --cranfield DIR --corpus DIR --write
@@ -45,6 +46,10 @@ pub(crate) enum Task {
         /// Write nothing; fail where a committed file differs.
         #[arg(long)]
         check: bool,
+        /// Make the description of GitHub's API for the tests anew too, from
+        /// generated/api.github.com.json of an unpacked @octokit/openapi.
+        #[arg(long, value_name = "FILE")]
+        openapi: Option<PathBuf>,
     },
     /// Build the release binaries and measure them against the bare baselines.
     Bench {

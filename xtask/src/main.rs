@@ -18,6 +18,7 @@ mod dependencies;
 mod eval;
 mod fuzz;
 mod ledger;
+mod openapi;
 mod problem;
 mod program;
 mod repo;
@@ -54,10 +55,15 @@ fn perform(task: Task) -> Result<ExitCode, Problem> {
     let repo = Repo::find()?;
     match task {
         Task::Test(wanted) => test::run(&repo, &wanted),
-        Task::Codegen { check } => codegen::run(&repo, check).map(|outcome| {
-            outcome.print();
-            ExitCode::SUCCESS
-        }),
+        Task::Codegen { check, openapi } => {
+            if let Some(from) = openapi {
+                openapi::run(&repo, &from, check)?;
+            }
+            codegen::run(&repo, check).map(|outcome| {
+                outcome.print();
+                ExitCode::SUCCESS
+            })
+        }
         Task::Bench { quick, args } => bench::run(&repo, quick, &args),
         Task::Eval {
             cranfield,
