@@ -235,13 +235,19 @@ fn unlisted(entry: RawEntry, path: &str, url: &str) -> Item {
         kind,
         path: below(path),
         size: entry.size.unwrap_or_default(),
-        // Only a directory can be looked at below a directory's address.
         url: match kind {
-            ItemKind::Dir => below(url),
-            _ => below(&url.replacen("/tree/", "/blob/", 1)),
+            ItemKind::Dir => below(&shown_as("tree", url)),
+            _ => below(&shown_as("blob", url)),
         },
         name: entry.path,
     }
+}
+
+/// The address of a page, `https://HOST/OWNER/NAME/KIND/…`, as that of another kind.
+fn shown_as(kind: &str, url: &str) -> String {
+    let parts = url.split('/').enumerate();
+    let parts = parts.map(|(place, part)| if place == 5 { kind } else { part });
+    parts.collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]
@@ -258,6 +264,16 @@ mod tests {
             "{api}/blobs/6ca3721222109997540bd6d9ccd396902e0ad2f9"
         )));
         assert!(!is_tree(""));
+    }
+
+    #[test]
+    fn a_page_is_shown_as_its_kind() {
+        let page = "https://github.com/tree/tree/tree/v1/tree";
+        assert_eq!(
+            shown_as("blob", page),
+            "https://github.com/tree/tree/blob/v1/tree"
+        );
+        assert_eq!(shown_as("blob", ""), "");
     }
 
     #[test]

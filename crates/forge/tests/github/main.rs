@@ -1,0 +1,17 @@
+//! The backend `github` against a scripted server on this machine, fed with answers that GitHub
+//! recorded or documented. Every request that it sends is held against GitHub's own description.
+
+mod canary;
+mod commits;
+mod description;
+mod documented;
+mod marks;
+mod network;
+mod pulls;
+mod reads;
+mod redirects;
+mod refusals;
+mod remembered;
+mod scripted;
+mod stage;
+mod updates;

@@ -1,0 +1,76 @@
+//! Marks of calls: they are made where calls are answered, and nowhere else.
+
+use candor_fault::dialects::Github;
+use candor_fault::{Fault, Timestamp};
+use candor_street::{
+    Call, CancellationToken, Client, Cx, Desk, Era, Mark, MetricsHub, Peer, Progress, Server, Tool,
+    Tools, reply,
+};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+struct Lender {
+    tools: Tools<Self>,
+    lent: Mutex<Option<Mark>>,
+}
+
+impl Server for Lender {
+    type Dialect = Github;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+}
+
+async fn lend(
+    lender: Arc<Lender>,
+    _: Value,
+    cx: Cx,
+) -> Result<candor_street::Reply, Fault<Github>> {
+    *lender.lent.lock().unwrap() = Some(cx.mark);
+    reply(&json!({}))
+}
+
+fn lent(name: &str) -> Mark {
+    let tools = Tools::new("lender", "1")
+        .with(Tool::reading(
+            "reading",
+            "Reads.",
+            json!({ "type": "object" }),
+            lend,
+        ))
+        .with(Tool::writing(
+            "writing",
+            "Writes.",
+            json!({ "type": "object" }),
+            lend,
+        ));
+    let lender = Lender {
+        tools,
+        lent: Mutex::default(),
+    };
+    let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
+    let desk = Desk::new(lender, clock, &MetricsHub::default()).unwrap();
+    let call = Call {
+        name: name.to_owned(),
+        arguments: None,
+        era: Era::Stateless,
+        id: "1".to_owned(),
+        peer: Peer::default(),
+        client: Client::default(),
+        progress: Progress::default(),
+    };
+    assert!(desk.begin(call, CancellationToken::new()).is_ok());
+    let mark = desk.server().lent.lock().unwrap().take();
+    mark.unwrap()
+}
+
+/// The mark of a call that may change something.
+pub(crate) fn writing() -> Mark {
+    lent("writing")
+}
+
+/// The mark of a call that may not.
+pub(crate) fn reading() -> Mark {
+    lent("reading")
+}

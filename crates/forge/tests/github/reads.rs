@@ -1,0 +1,621 @@
+//! What is read, from answers that GitHub documents.
+
+use crate::description::{example, examples};
+use crate::documented::{REPOSITORY, Recorded, STATUS, pull, with};
+use crate::scripted::Play;
+use crate::stage::{Stage, answered, failed, repo};
+use candor_forge::{
+    Branch, Check, CheckState, Failure, Forge as _, ItemKind, Missing, Paging, PullState, RepoName,
+    Revision, Unmet, Unreachable, Wanted,
+};
+use serde_json::{Value, json};
+
+const PAGING: Paging = Paging {
+    page: 2,
+    per_page: 30,
+};
+
+fn next() -> (&'static str, &'static str) {
+    let link = "<https://api.github.com/x?a=1,2;b&page=1>; rel=\"prev\", <https://api.github.com/x?page=3>; rel=\"next\"";
+    ("link", link)
+}
+
+fn last() -> (&'static str, &'static str) {
+    (
+        "link",
+        "<https://api.github.com/x?rel=\"next\"&page=1>; rel=\"prev\"",
+    )
+}
+
+fn list(headers: &[(&str, &str)], body: &Value) -> Play {
+    Play::new(200, headers, body.to_string().as_bytes())
+}
+
+fn repository() -> Play {
+    Play::json(200, Recorded::of(REPOSITORY, 0).body())
+}
+
+#[tokio::test]
+async fn a_repository_is_read_as_recorded() {
+    let stage = Stage::reading().await;
+    let recorded = Recorded::of(REPOSITORY, 0);
+    stage.play("GET /repos/octo/hello", recorded.play(&stage.server.url()));
+    let found = stage.forge.repository(&stage.turn, &repo()).await.unwrap();
+    assert_eq!(found.name.to_string(), "octokit-fixture-org/hello-world");
+    assert_eq!((found.stars, found.language), (42, None));
+    assert_eq!(found.default_branch, "master");
+    assert_eq!(
+        found.url,
+        "https://github.com/octokit-fixture-org/hello-world"
+    );
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_query_reaches_github_untouched() {
+    let stage = Stage::reading().await;
+    let found = example("GET", "/search/repositories");
+    let line =
+        "GET /search/repositories?q=stars%3A%3E100%20a%2Bb%26page%3D9%20%C3%BC&per_page=30&page=2";
+    stage.play(line, Play::json(200, &found));
+    let query = "stars:>100 a+b&page=9 ü";
+    let found = stage
+        .forge
+        .search(&stage.turn, query, PAGING)
+        .await
+        .unwrap();
+    assert_eq!((found.total_count, found.incomplete), (40, false));
+    assert_eq!(found.repositories[0].name.to_string(), "dtrupenn/Tetris");
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_readme_is_cut_and_may_be_absent() {
+    let stage = Stage::reading().await;
+    let line = "GET /repos/octo/hello/readme";
+    stage.play(line, Play::new(200, &[], b"0123456789"));
+    stage.play(line, Play::new(200, &[], b"01234"));
+    stage.play(line, Play::json(404, &json!({ "message": "Not Found" })));
+    stage.play(line, Play::json(403, &json!({ "message": "No" })));
+    let readme = || async { stage.forge.readme(&stage.turn, &repo(), 5).await };
+    assert_eq!(readme().await, Ok(Some((b"01234".to_vec(), true))));
+    assert_eq!(readme().await, Ok(Some((b"01234".to_vec(), false))));
+    assert_eq!(readme().await, Ok(None));
+    assert_eq!(answered(readme().await).status, 403);
+    let accept = stage.server.seen()[0].header("accept").unwrap().to_owned();
+    assert_eq!(accept, "application/vnd.github.raw+json");
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_directory_is_listed_by_name() {
+    let stage = Stage::reading().await;
+    let directory = json!({ "type": "dir", "size": 0, "sha": "1", "entries": [
+        { "type": "file", "name": "b", "path": "d/b", "size": 3, "html_url": "u/b", "git_url": "https://a/repos/o/r/git/blobs/1" },
+        { "type": "file", "name": "a", "path": "d/a", "size": 0, "html_url": null, "git_url": "https://a/repos/x/y/git/trees/2" },
+        { "type": "dir", "name": "B", "path": "d/B", "size": 0, "html_url": "u/B" },
+        { "type": "symlink", "name": "l", "path": "d/l", "size": 1, "html_url": "u/l" },
+    ] });
+    let line = "GET /repos/octo/hello/contents/d?ref=refs%2Fheads%2Ff%2Fx";
+    stage.play(line, Play::json(200, &directory));
+    let at = Revision::Branch("f/x".to_owned());
+    let found = stage
+        .forge
+        .directory(&stage.turn, &repo(), "d", &at)
+        .await
+        .unwrap();
+    assert_eq!(found.at, "f/x");
+    let items: Vec<_> = found
+        .items
+        .iter()
+        .map(|item| (item.name.as_str(), item.kind, item.size))
+        .collect();
+    assert_eq!(
+        items,
+        [
+            ("B", ItemKind::Dir, 0),
+            ("a", ItemKind::Submodule, 0),
+            ("b", ItemKind::File, 3),
+            ("l", ItemKind::Symlink, 1),
+        ]
+    );
+    stage.ends();
+}
+
+#[tokio::test]
+async fn the_documented_directory_and_file_are_read() {
+    let stage = Stage::reading().await;
+    let path = "/repos/{owner}/{repo}/contents/{path}";
+    let all = examples("GET", path);
+    let directory = &all["response-if-content-is-a-directory-github-object"];
+    stage.play("GET /repos/octo/hello", repository());
+    stage.play(
+        "GET /repos/octo/hello/contents/",
+        Play::json(200, directory),
+    );
+    let root = stage
+        .forge
+        .directory(&stage.turn, &repo(), "", &Revision::Default)
+        .await
+        .unwrap();
+    assert_eq!(root.at, "master");
+    assert!(!root.items.is_empty());
+    // The content there is itself no Base64: its line ends are spelled out.
+    let content = json!({ "content": "IyBoZWxsby13\nb3JsZA==\n", "size": 13 });
+    let file = &all["response-if-content-is-a-file-github-object"];
+    let file = with(file.clone(), content);
+    stage.play(
+        "GET /repos/octo/hello/contents/README.md?ref=v1",
+        Play::json(200, &file),
+    );
+    let at = Revision::Named("v1".to_owned());
+    let file = stage
+        .forge
+        .file(&stage.turn, &repo(), "README.md", &at, 1000)
+        .await
+        .unwrap();
+    assert_eq!(
+        (file.at.as_str(), file.bytes.as_slice()),
+        ("v1", &b"# hello-world"[..])
+    );
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_directory_beyond_the_listing_is_read_from_its_tree() {
+    let stage = Stage::reading().await;
+    let entries: Vec<Value> = (0..1000)
+        .map(|number| json!({ "type": "file", "name": number.to_string(), "path": format!("d/{number}") }))
+        .collect();
+    let url = "https://github.com/octo/hello/tree/v1/d";
+    let listing = json!({ "type": "dir", "sha": "abc", "html_url": url, "entries": entries });
+    let tree = json!({ "sha": "abc", "truncated": false, "tree": [
+        { "path": "z", "mode": "100644", "type": "blob", "size": 7, "sha": "1" },
+        { "path": "s", "mode": "040000", "type": "tree", "sha": "2" },
+        { "path": "l", "mode": "120000", "type": "blob", "size": 1, "sha": "3" },
+        { "path": "m", "mode": "160000", "type": "commit", "sha": "4" },
+    ] });
+    stage.play(
+        "GET /repos/octo/hello/contents/d?ref=v1",
+        Play::json(200, &listing),
+    );
+    stage.play(
+        "GET /repos/octo/hello/git/trees/abc",
+        Play::json(200, &tree),
+    );
+    let at = Revision::Named("v1".to_owned());
+    let found = stage
+        .forge
+        .directory(&stage.turn, &repo(), "d", &at)
+        .await
+        .unwrap();
+    let items: Vec<_> = found
+        .items
+        .iter()
+        .map(|item| (item.path.as_str(), item.kind, item.size))
+        .collect();
+    assert_eq!(
+        items,
+        [
+            ("d/l", ItemKind::Symlink, 1),
+            ("d/m", ItemKind::Submodule, 0),
+            ("d/s", ItemKind::Dir, 0),
+            ("d/z", ItemKind::File, 7),
+        ]
+    );
+    assert_eq!(
+        found.items[2].url,
+        "https://github.com/octo/hello/tree/v1/d/s"
+    );
+    assert_eq!(
+        found.items[3].url,
+        "https://github.com/octo/hello/blob/v1/d/z"
+    );
+    stage.ends();
+}
+
+#[tokio::test]
+async fn what_is_no_directory_or_no_file_is_told_apart() {
+    let stage = Stage::reading().await;
+    let at = Revision::Commit("0123abc".to_owned());
+    let line = "GET /repos/octo/hello/contents/p?ref=0123abc";
+    let kinds = [
+        json!({ "type": "file", "size": 1, "encoding": "base64", "content": "eA==" }),
+        json!({ "type": "dir", "entries": [] }),
+        json!({ "type": "submodule", "submodule_git_url": "git://x" }),
+        json!({ "type": "symlink", "target": "../elsewhere" }),
+        json!({ "type": "file", "size": 5000, "encoding": "base64", "content": "eA==" }),
+    ];
+    stage.play(line, Play::json(200, &kinds[0]));
+    let directory = stage.forge.directory(&stage.turn, &repo(), "p", &at).await;
+    assert_eq!(
+        failed(directory),
+        Unmet::NotADirectory("p".to_owned()).into()
+    );
+    for kind in &kinds {
+        stage.play(line, Play::json(200, kind));
+    }
+    let file = || async { stage.forge.file(&stage.turn, &repo(), "p", &at, 4999).await };
+    assert_eq!(file().await.unwrap().bytes, b"x");
+    assert_eq!(
+        failed(file().await),
+        Unmet::IsDirectory("p".to_owned()).into()
+    );
+    assert_eq!(
+        failed(file().await),
+        Unmet::IsSubmodule("p".to_owned()).into()
+    );
+    assert_eq!(file().await.unwrap().bytes, b"../elsewhere");
+    let large = |size| {
+        Failure::from(Unmet::TooLarge {
+            path: "p".to_owned(),
+            size,
+            most: 4999,
+        })
+    };
+    assert_eq!(failed(file().await), large(Some(5000)));
+    let beyond = json!({ "message": "m", "errors": [{ "resource": "Blob", "field": "data", "code": "too_large" }] });
+    stage.play(line, Play::json(403, &beyond));
+    assert_eq!(failed(file().await), large(None));
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_file_without_its_content_is_loaded_raw() {
+    let stage = Stage::reading().await;
+    let at = Revision::Named("v1".to_owned());
+    let line = "GET /repos/octo/hello/contents/p?ref=v1";
+    let meta =
+        json!({ "type": "file", "size": 3, "encoding": "none", "content": "", "html_url": "u" });
+    stage.play(line, Play::json(200, &meta));
+    stage.play(line, Play::new(200, &[], &[0xff, 0, 1]));
+    let file = stage
+        .forge
+        .file(&stage.turn, &repo(), "p", &at, 3)
+        .await
+        .unwrap();
+    assert_eq!((file.bytes, file.url.as_str()), (vec![0xff, 0, 1], "u"));
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_404_says_what_is_missing() {
+    let gone = || Play::json(404, &json!({ "message": "Not Found" }));
+    let at = Revision::Branch("b".to_owned());
+    for (repository_there, branch, missing) in [
+        (true, Some(200), Missing::Path("p".to_owned())),
+        (true, Some(422), Missing::Branch("b".to_owned())),
+        (false, None, Missing::Repository),
+    ] {
+        let stage = Stage::reading().await;
+        stage.play(
+            "GET /repos/octo/hello/contents/p?ref=refs%2Fheads%2Fb",
+            gone(),
+        );
+        stage.play(
+            "GET /repos/octo/hello",
+            if repository_there {
+                repository()
+            } else {
+                gone()
+            },
+        );
+        let commit = example("GET", "/repos/{owner}/{repo}/commits/{ref}");
+        if let Some(status) = branch {
+            let line = "GET /repos/octo/hello/commits/heads/b?per_page=1&page=1";
+            stage.play(line, Play::json(status, &commit));
+        }
+        let found = stage.forge.file(&stage.turn, &repo(), "p", &at, 10).await;
+        let refusal = answered(found);
+        assert_eq!((refusal.status, refusal.missing), (404, missing));
+        stage.ends();
+    }
+}
+
+#[tokio::test]
+async fn a_tree_is_read_through_its_commit() {
+    let stage = Stage::reading().await;
+    let commit = example("GET", "/repos/{owner}/{repo}/commits/{ref}");
+    let tree_sha = commit["commit"]["tree"]["sha"].as_str().unwrap();
+    let all = examples("GET", "/repos/{owner}/{repo}/git/trees/{tree_sha}");
+    let tree = &all["default-response"];
+    stage.play(
+        "GET /repos/octo/hello/commits/v1.0/rc?per_page=1&page=1",
+        Play::json(200, &commit),
+    );
+    let line = format!("GET /repos/octo/hello/git/trees/{tree_sha}?recursive=1");
+    stage.play(&line, Play::json(200, tree));
+    let at = Revision::Named("v1.0/rc".to_owned());
+    let found = stage
+        .forge
+        .tree(&stage.turn, &repo(), &at, 2)
+        .await
+        .unwrap();
+    assert_eq!(
+        (found.at.as_str(), found.total, found.truncated),
+        ("v1.0/rc", 3, true)
+    );
+    assert_eq!((found.entries.len(), found.entries[0].kind), (2, "blob"));
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_revision_that_is_not_there_is_missing() {
+    let stage = Stage::reading().await;
+    let line = "GET /repos/octo/hello/commits/nowhere?per_page=1&page=1";
+    stage.play(
+        line,
+        Play::json(422, &json!({ "message": "No commit found" })),
+    );
+    let at = Revision::Named("nowhere".to_owned());
+    let found = stage.forge.tree(&stage.turn, &repo(), &at, 10).await;
+    assert_eq!(
+        failed(found),
+        Missing::Revision("nowhere".to_owned()).into()
+    );
+    stage.ends();
+}
+
+#[tokio::test]
+async fn an_empty_repository_stays_a_409() {
+    let stage = Stage::reading().await;
+    stage.play(
+        "GET /repos/octo/hello/commits?per_page=30&page=2",
+        Play::json(409, &json!({ "message": "Git Repository is empty." })),
+    );
+    let found = stage
+        .forge
+        .commits(&stage.turn, &repo(), &Revision::Default, PAGING)
+        .await;
+    assert_eq!(answered(found).status, 409);
+    stage.ends();
+}
+
+#[tokio::test]
+async fn commits_keep_what_is_null() {
+    let stage = Stage::reading().await;
+    let mut commits = example("GET", "/repos/{owner}/{repo}/commits");
+    let mut nobody = commits[0].clone();
+    nobody["author"] = Value::Null;
+    nobody["commit"]["author"] = Value::Null;
+    nobody["commit"]["committer"] = json!({ "name": null });
+    commits.as_array_mut().unwrap().push(nobody);
+    stage.play(
+        "GET /repos/octo/hello/commits?sha=refs%2Fheads%2Fmain&per_page=30&page=2",
+        list(&[next()], &commits),
+    );
+    let from = Revision::Branch("main".to_owned());
+    let found = stage
+        .forge
+        .commits(&stage.turn, &repo(), &from, PAGING)
+        .await
+        .unwrap();
+    assert!(found.more);
+    assert_eq!(
+        found.commits[0].sha,
+        "6dcb09b5b57875f334f61aebed695e2e4193db5e"
+    );
+    assert_eq!(
+        found.commits[0].author.as_ref().unwrap().name.as_deref(),
+        Some("Monalisa Octocat")
+    );
+    assert_eq!(found.commits[1].author, None);
+    assert_eq!(found.commits[1].committer, Some(Default::default()));
+    stage.ends();
+}
+
+#[tokio::test]
+async fn branches_come_with_the_default() {
+    let stage = Stage::reading().await;
+    let branches = example("GET", "/repos/{owner}/{repo}/branches");
+    stage.play("GET /repos/octo/hello", repository());
+    stage.play(
+        "GET /repos/octo/hello/branches?per_page=30&page=2",
+        list(&[last()], &branches),
+    );
+    let found = stage
+        .forge
+        .branches(&stage.turn, &repo(), PAGING)
+        .await
+        .unwrap();
+    assert_eq!((found.default.as_str(), found.more), ("master", false));
+    let sha = "c5b97d5ae6c19d5c5df71a34c7fbeeda2479ccbc".to_owned();
+    let master = Branch {
+        name: "master".to_owned(),
+        protected: true,
+        sha,
+    };
+    assert_eq!(found.branches, [master]);
+    stage.ends();
+}
+
+#[tokio::test]
+async fn pull_requests_survive_deleted_accounts_and_forks() {
+    let stage = Stage::reading().await;
+    let mut pulls = example("GET", "/repos/{owner}/{repo}/pulls");
+    let mut bare = pulls[0].clone();
+    bare["user"] = Value::Null;
+    bare["head"]["repo"] = Value::Null;
+    bare["body"] = Value::Null;
+    bare["merged_at"] = Value::Null;
+    bare["state"] = json!("closed");
+    pulls.as_array_mut().unwrap().push(bare);
+    stage.play(
+        "GET /repos/octo/hello/pulls?state=all&sort=created&direction=desc&per_page=30&page=2",
+        list(&[], &pulls),
+    );
+    let found = stage
+        .forge
+        .pull_requests(&stage.turn, &repo(), Wanted::All, PAGING)
+        .await
+        .unwrap();
+    assert!(!found.more);
+    let [whole, bare] = found.pulls.as_slice() else {
+        panic!("two")
+    };
+    assert_eq!(whole.author.as_deref(), Some("octocat"));
+    assert_eq!(whole.head_repo, RepoName::read("octocat/Hello-World"));
+    assert!(whole.merged, "merged_at tells it in a list");
+    assert_eq!(
+        (&bare.author, &bare.head_repo, &bare.body),
+        (&None, &None, &None)
+    );
+    assert_eq!((bare.merged, bare.state), (false, PullState::Closed));
+    stage.ends();
+}
+
+#[tokio::test]
+async fn one_pull_request_says_whether_it_can_be_merged() {
+    let stage = Stage::reading().await;
+    let line = "GET /repos/octo/hello/pulls/1347";
+    stage.play(
+        line,
+        Play::json(
+            200,
+            &pull(json!({ "mergeable": null, "mergeable_state": "unknown" })),
+        ),
+    );
+    stage.play(
+        line,
+        Play::json(
+            200,
+            &pull(json!({ "mergeable": true, "mergeable_state": "clean" })),
+        ),
+    );
+    let pull = || async {
+        stage
+            .forge
+            .pull_request(&stage.turn, &repo(), 1347)
+            .await
+            .unwrap()
+    };
+    let first = pull().await;
+    assert_eq!(
+        (first.mergeable, first.mergeable_state.as_deref()),
+        (None, Some("unknown"))
+    );
+    let second = pull().await;
+    assert_eq!(
+        (second.mergeable, second.mergeable_state.as_deref()),
+        (Some(true), Some("clean"))
+    );
+    assert_eq!(second.node_id.as_deref(), Some("MDExOlB1bGxSZXF1ZXN0MQ=="));
+    stage.ends();
+}
+
+#[tokio::test]
+async fn checks_are_all_pages_of_both_kinds() {
+    let stage = Stage::reading().await;
+    let sha = "0000000000000000000000000000000000000001";
+    let first = Recorded::of(STATUS, 0).body().clone();
+    let second = json!({ "sha": sha, "statuses": [{ "context": "a", "state": "pending", "target_url": null }] });
+    let run = |name: &str, status: &str, conclusion: Value| json!({ "name": name, "status": status, "conclusion": conclusion, "html_url": "u" });
+    let runs = json!({ "total_count": 3, "check_runs": [run("z", "completed", json!("skipped")), run("b", "queued", json!(null))] });
+    let more =
+        json!({ "total_count": 3, "check_runs": [run("c", "completed", json!("timed_out"))] });
+    let page = |what: &str, sha: &str, page: u32| {
+        format!("GET /repos/octo/hello/commits/{sha}/{what}per_page=100&page={page}")
+    };
+    stage.play(&page("status?", "0000000", 1), list(&[next()], &first));
+    stage.play(&page("status?", "0000000", 2), list(&[last()], &second));
+    stage.play(
+        &page("check-runs?filter=latest&", sha, 1),
+        list(&[next()], &runs),
+    );
+    stage.play(&page("check-runs?filter=latest&", sha, 2), list(&[], &more));
+    let found = stage
+        .forge
+        .checks(&stage.turn, &repo(), "0000000")
+        .await
+        .unwrap();
+    assert_eq!(found.sha, sha);
+    let check = |name: &str, state, conclusion: &str, url: Option<&str>| Check {
+        name: name.to_owned(),
+        state,
+        conclusion: conclusion.to_owned(),
+        url: url.map(str::to_owned),
+    };
+    assert_eq!(
+        found.checks,
+        [
+            check("a", CheckState::Pending, "pending", None),
+            check("b", CheckState::Pending, "queued", Some("u")),
+            check("c", CheckState::Failed, "timed_out", Some("u")),
+            check(
+                "example/1",
+                CheckState::Failed,
+                "failure",
+                Some("https://example.com")
+            ),
+            check(
+                "example/2",
+                CheckState::Passed,
+                "success",
+                Some("https://example.com")
+            ),
+            check("z", CheckState::Passed, "skipped", Some("u")),
+        ]
+    );
+    stage.ends();
+}
+
+#[tokio::test]
+async fn more_checks_than_are_read_are_a_failure_and_not_a_part() {
+    let stage = Stage::reading().await;
+    let page = json!({ "sha": "1234567", "statuses": [] });
+    for number in 1..=30 {
+        let line =
+            format!("GET /repos/octo/hello/commits/1234567/status?per_page=100&page={number}");
+        stage.play(&line, list(&[next()], &page));
+    }
+    let found = stage.forge.checks(&stage.turn, &repo(), "1234567").await;
+    assert!(matches!(
+        failed(found),
+        Failure::Unreachable(Unreachable::TooLarge, _)
+    ));
+    stage.ends();
+}
+
+#[tokio::test]
+async fn details_are_bounded() {
+    let stage = Stage::reading().await;
+    let pull_path = "/repos/{owner}/{repo}/pulls/{pull_number}";
+    let reviews = example("GET", &format!("{pull_path}/reviews"));
+    let mut reviews = reviews.as_array().unwrap().clone();
+    reviews.push(with(
+        reviews[0].clone(),
+        json!({ "user": null, "body": "" }),
+    ));
+    let files = example("GET", &format!("{pull_path}/files"));
+    stage.play(
+        "GET /repos/octo/hello/pulls/1347",
+        Play::json(200, &pull(json!({}))),
+    );
+    stage.play(
+        "GET /repos/octo/hello/pulls/1347/reviews?per_page=100&page=1",
+        list(&[], &json!(reviews)),
+    );
+    stage.play(
+        "GET /repos/octo/hello/pulls/1347/files?per_page=100&page=1",
+        list(&[], &files),
+    );
+    let pull = stage
+        .forge
+        .pull_request(&stage.turn, &repo(), 1347)
+        .await
+        .unwrap();
+    let found = stage
+        .forge
+        .details(&stage.turn, &repo(), &pull, 10)
+        .await
+        .unwrap();
+    assert_eq!(found.reviews.len(), 2);
+    assert_eq!(found.reviews[0].author.as_deref(), Some("octocat"));
+    assert_eq!(found.reviews[1].author, None);
+    assert_eq!(
+        (found.files[0].path.as_str(), &found.files[0].patch),
+        ("file1.txt", &None)
+    );
+    assert!(found.truncated);
+    stage.ends();
+}
