@@ -1,6 +1,7 @@
 //! Branches, changed: made and deleted.
 
-use super::api::{Api, Ask, Change};
+use super::api::Api;
+use super::ask::{Ask, Change};
 use super::revisions;
 use super::route::Route;
 use super::shapes::{RawBranch, RawRef};

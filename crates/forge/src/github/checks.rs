@@ -1,6 +1,7 @@
 //! All checks of a commit: statuses and check runs, every page of both.
 
-use super::api::{Api, Ask, Reply};
+use super::api::Api;
+use super::ask::{Ask, Reply};
 use super::broken::Broken;
 use super::limits::{PAGE_MAX_ENTRIES, PAGES_MAX};
 use super::revisions::unfound;

@@ -1,7 +1,8 @@
 //! One commit of several files: blobs, a tree, a commit, and only then the branch. Until the branch
 //! moves, nobody can see any of it, so that is the one step that counts as the change.
 
-use super::api::{Api, Ask, Change};
+use super::api::Api;
+use super::ask::{Ask, Change};
 use super::branching::head;
 use super::route::Route;
 use super::shapes::{GitCommit, RawEntry, RawTree, Sha};

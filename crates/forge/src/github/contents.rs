@@ -1,6 +1,7 @@
 //! Directories and files, as they stand at a revision.
 
-use super::api::{Api, Ask, OBJECT, RAW};
+use super::api::Api;
+use super::ask::{Ask, OBJECT, RAW};
 use super::broken::Broken;
 use super::limits::LISTING_MAX_ENTRIES;
 use super::revisions;

@@ -1,6 +1,7 @@
 //! The one thing that REST cannot do: a draft becomes ready, or a pull request a draft again.
 
-use super::api::{Api, Change, Lost, Outcome};
+use super::api::Api;
+use super::ask::{Change, Lost};
 use super::broken::Broken;
 use super::limits::WORDS_MAX_CHARS;
 use super::route::Route;
@@ -8,6 +9,7 @@ use crate::{Answered, Failure, Missing, Step, Turn};
 use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
+use std::time::Duration;
 
 const READY: &str = "mutation($id: ID!) { changed: markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft updatedAt } } }";
 const DRAFT: &str = "mutation($id: ID!) { changed: convertPullRequestToDraft(input: {pullRequestId: $id}) { pullRequest { isDraft updatedAt } } }";
@@ -65,22 +67,17 @@ pub(super) async fn toggle(
         missing: Missing::PullRequest(number),
     };
     let reply = api.graphql(turn, change).await?;
-    let envelope: Result<Envelope, Failure> = reply.json();
-    let unknown = |failure: Failure| Lost {
-        failure,
-        outcome: Outcome::Unknown,
-    };
-    let envelope = envelope.map_err(unknown)?;
+    let envelope: Envelope = reply.json().map_err(Lost::unknown)?;
     if let Some(error) = envelope.errors.into_iter().next() {
-        return Err(refused(error, number));
+        return Err(refused(error, number, reply.wait));
     }
     let pull = envelope.data.and_then(|data| data.changed);
     let pull = pull.and_then(|changed| changed.pull);
-    pull.ok_or_else(|| unknown(Broken::nonsense("neither data nor errors").into()))
+    pull.ok_or_else(|| Lost::unknown(Broken::nonsense("neither data nor errors")))
 }
 
 /// An error of GraphQL comes with status 200; its type says which status REST would have answered.
-fn refused(error: GraphqlError, number: u64) -> Lost {
+fn refused(error: GraphqlError, number: u64, wait: Option<Duration>) -> Lost {
     let (status, limited) = match error.kind.as_deref() {
         Some("NOT_FOUND") => (404, false),
         Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => (403, false),
@@ -88,22 +85,16 @@ fn refused(error: GraphqlError, number: u64) -> Lost {
         Some("UNPROCESSABLE") => (422, false),
         // Of an error without a type that we know nobody can say whether something happened.
         _ => {
-            return Lost {
-                failure: Broken::nonsense("an error of a type that is not known").into(),
-                outcome: Outcome::Unknown,
-            };
+            return Lost::unknown(Broken::nonsense("an error of a type that is not known"));
         }
     };
-    Lost {
-        failure: Failure::Answered(Answered {
-            status,
-            step: Step::Write,
-            missing: Missing::PullRequest(number),
-            message: Some(error.message.chars().take(WORDS_MAX_CHARS).collect()),
-            errors: None,
-            limited,
-            retry_after: None,
-        }),
-        outcome: Outcome::NotMade,
-    }
+    Lost::not_made(Failure::Answered(Answered {
+        status,
+        step: Step::Write,
+        missing: Missing::PullRequest(number),
+        message: Some(error.message.chars().take(WORDS_MAX_CHARS).collect()),
+        errors: None,
+        limited,
+        retry_after: wait.filter(|_| limited),
+    }))
 }

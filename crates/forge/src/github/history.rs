@@ -1,6 +1,7 @@
 //! Trees, commits and branches, read.
 
-use super::api::{Api, Ask};
+use super::api::Api;
+use super::ask::Ask;
 use super::broken::Broken;
 use super::repositories::repository;
 use super::revisions;

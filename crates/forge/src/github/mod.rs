@@ -1,9 +1,15 @@
 //! The backend `github`: the REST API, and GraphQL where REST cannot do a thing.
+#![allow(
+    clippy::result_large_err,
+    reason = "a failure is made once, at the end of a call that waited for the network"
+)]
 
 mod address;
 mod api;
+mod ask;
 mod branching;
 mod broken;
+mod changing;
 mod checks;
 mod committing;
 mod contents;
@@ -12,6 +18,7 @@ mod history;
 pub mod limits;
 mod pull_changes;
 mod pulls;
+mod reading;
 mod redirect;
 mod refusal;
 mod remembered;

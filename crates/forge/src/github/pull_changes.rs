@@ -1,6 +1,7 @@
 //! Pull requests, changed: opened, edited, merged.
 
-use super::api::{Api, Ask, Change, Lost, Outcome};
+use super::api::Api;
+use super::ask::{Ask, Change, Lost, Outcome};
 use super::graphql::toggle;
 use super::pulls::{one, route};
 use super::route::Route;
@@ -156,10 +157,7 @@ impl Steps<'_> {
     async fn edited(&self, body: Value) -> Result<PullRequest, Lost> {
         let reply = self.api.send(self.turn, self.edit(body)).await?;
         let pull = reply.json::<RawPull>().and_then(RawPull::into_model);
-        pull.map_err(|failure| Lost {
-            failure,
-            outcome: Outcome::Made,
-        })
+        pull.map_err(Lost::made)
     }
 
     async fn toggled(&self, mut pull: PullRequest) -> Result<PullRequest, Lost> {

@@ -1,6 +1,7 @@
 //! Pull requests, read: lists, single ones, and what they say beyond their summary.
 
-use super::api::{Api, Ask};
+use super::api::Api;
+use super::ask::Ask;
 use super::limits::{DETAIL_PAGES_MAX, PAGE_MAX_ENTRIES};
 use super::route::Route;
 use super::shapes::{RawFile, RawPull, RawReview};

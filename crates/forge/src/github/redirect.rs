@@ -1,7 +1,8 @@
 //! Where a redirect may lead: within the API, and never past the allow-list. A renamed repository is
 //! redirected to its number, so what it is called now is looked up first.
 
-use super::api::{Api, Ask};
+use super::api::Api;
+use super::ask::Ask;
 use super::broken::Broken;
 use super::route::Route;
 use super::shapes::Named;
@@ -17,6 +18,7 @@ impl Api {
     ) -> Result<String, Failure> {
         let location = location.ok_or_else(|| Broken::redirect("a redirect to nowhere"))?;
         let route = self
+            .address
             .route_of(&location)
             .ok_or_else(|| Broken::redirect("a redirect out of the API"))?;
         let repo = match target(&route) {
@@ -28,7 +30,7 @@ impl Api {
                 return Err(Broken::redirect("a redirect from a repository to none").into());
             }
         };
-        match self.may(&repo) {
+        match (self.may)(&repo) {
             true => Ok(route),
             false => Err(Failure::Denied(Denied::Repository(repo))),
         }

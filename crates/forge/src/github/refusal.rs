@@ -31,7 +31,7 @@ pub(super) fn refusal(
     let said: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = said["message"].as_str();
     let asks_to_wait = headers.contains_key(RETRY_AFTER);
-    let used_up = number(headers, REMAINING) == Some(0);
+    let used_up = used_up(headers);
     let documented = said["documentation_url"]
         .as_str()
         .is_some_and(names_rate_limits);
@@ -42,19 +42,23 @@ pub(super) fn refusal(
         message: message.map(|text| text.chars().take(WORDS_MAX_CHARS).collect()),
         errors: Some(said["errors"].clone()).filter(Value::is_array),
         limited: matches!(status, 403 | 429) && (asks_to_wait || used_up || documented),
-        retry_after: wait(headers, used_up, now),
+        retry_after: wait(headers, now),
     }
 }
 
 /// How long GitHub asks to wait: in seconds, or until a limit ends that is used up.
-fn wait(headers: &HeaderMap, used_up: bool, now: Timestamp) -> Option<Duration> {
+pub(super) fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     if let Some(seconds) = number(headers, RETRY_AFTER.as_str()) {
         return Some(Duration::from_secs(seconds));
     }
-    let reset = number(headers, RESET).filter(|_| used_up)?;
+    let reset = number(headers, RESET).filter(|_| used_up(headers))?;
     let now = u64::try_from(now.as_second()).unwrap_or_default();
     let wait = reset.saturating_sub(now).clamp(1, RESET_MAX_SECONDS);
     Some(Duration::from_secs(wait))
+}
+
+fn used_up(headers: &HeaderMap) -> bool {
+    number(headers, REMAINING) == Some(0)
 }
 
 fn number(headers: &HeaderMap, name: &str) -> Option<u64> {

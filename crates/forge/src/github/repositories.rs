@@ -1,6 +1,7 @@
 //! Repositories: found, looked at, and their READMEs.
 
-use super::api::{Api, Ask, RAW};
+use super::api::Api;
+use super::ask::{Ask, RAW};
 use super::route::Route;
 use super::shapes::{RawFound, RawRepository};
 use super::transport::Wanted;

@@ -1,6 +1,7 @@
 //! What a revision is called in a query, and which commit it is.
 
-use super::api::{Api, Ask};
+use super::api::Api;
+use super::ask::Ask;
 use super::repositories::repository;
 use super::route::Route;
 use super::shapes::RawCommit;
@@ -62,6 +63,12 @@ pub(super) async fn resolve(
     let ask = Ask::new(route.page(1, 1), missing(at));
     let found: Result<RawCommit, Failure> = api.read_json(turn, ask).await;
     let found = found.map_err(|failure| unfound(failure, missing(at)))?;
+    // A branch or tag may be called like the digits of a commit.
+    if let Revision::Commit(digits) = at
+        && !found.sha.starts_with(&digits.to_ascii_lowercase())
+    {
+        return Err(missing(at).into());
+    }
     Ok(Resolved {
         sha: found.sha,
         tree: found.commit.tree.sha,

@@ -37,6 +37,14 @@ pub(super) enum Wanted {
     First(u64),
 }
 
+impl Wanted {
+    /// The most bytes that are taken.
+    pub(super) fn most(self) -> usize {
+        let (Wanted::Whole(most) | Wanted::First(most)) = self;
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+}
+
 /// The bytes of a body.
 #[derive(Debug)]
 pub(super) struct Body {
@@ -79,9 +87,7 @@ impl Transport {
 
 /// Reads a body as far as it is wanted.
 pub(super) async fn body(mut incoming: Incoming, wanted: Wanted) -> Result<Body, Broken> {
-    let most = match wanted {
-        Wanted::Whole(most) | Wanted::First(most) => usize::try_from(most).unwrap_or(usize::MAX),
-    };
+    let most = wanted.most();
     let mut bytes = BytesMut::new();
     while let Some(frame) = incoming.frame().await {
         let frame = frame.map_err(|error| Broken::reading(&error))?;

@@ -619,3 +619,27 @@ async fn details_are_bounded() {
     assert!(found.truncated);
     stage.ends();
 }
+
+#[tokio::test]
+async fn a_commit_that_is_not_there_has_no_checks() {
+    let stage = Stage::reading().await;
+    let line = "GET /repos/octo/hello/commits/1234567/status?per_page=100&page=1";
+    stage.play(line, Play::json(422, &json!({ "message": "No commit" })));
+    let found = stage.forge.checks(&stage.turn, &repo(), "1234567").await;
+    let missing = Missing::Revision("1234567".to_owned());
+    assert_eq!(failed(found), missing.into());
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_branch_that_is_called_like_a_commit_is_none() {
+    let stage = Stage::reading().await;
+    let commit = example("GET", "/repos/{owner}/{repo}/commits/{ref}");
+    let line = "GET /repos/octo/hello/commits/1234567?per_page=1&page=1";
+    stage.play(line, Play::json(200, &commit));
+    let at = Revision::Commit("1234567".to_owned());
+    let found = stage.forge.tree(&stage.turn, &repo(), &at, 10).await;
+    let missing = Missing::Revision("1234567".to_owned());
+    assert_eq!(failed(found), missing.into());
+    stage.ends();
+}

@@ -67,3 +67,15 @@ async fn a_304_that_nobody_asked_for_is_no_answer() {
     );
     stage.ends();
 }
+
+#[tokio::test]
+async fn an_unchanged_answer_is_cut_as_it_is_wanted_now() {
+    let stage = Stage::reading().await;
+    let line = "GET /repos/octo/hello/readme";
+    stage.play(line, Play::new(200, &[("etag", "\"3\"")], b"0123456789"));
+    stage.play(line, Play::new(304, &[], b""));
+    let readme = async |most| stage.forge.readme(&stage.turn, &repo(), most).await;
+    assert_eq!(readme(10).await, Ok(Some((b"0123456789".to_vec(), false))));
+    assert_eq!(readme(4).await, Ok(Some((b"0123".to_vec(), true))));
+    stage.ends();
+}

@@ -21,7 +21,7 @@ pub(crate) enum Play {
 
 impl Play {
     pub(crate) fn new(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Play {
-        let mut bytes = format!("HTTP/1.1 {status} Played\r\nconnection: close\r\n").into_bytes();
+        let mut bytes = format!("HTTP/1.1 {status} Played\r\n").into_bytes();
         for (name, value) in headers {
             bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
         }
@@ -151,30 +151,39 @@ impl Drop for Scripted {
     }
 }
 
+/// Serves one connection for as long as it is kept.
 async fn serve(stream: TcpStream, script: Arc<Mutex<Script>>) {
     let mut stream = BufReader::new(stream);
-    let Some(request) = read(&mut stream).await else {
-        return;
-    };
+    while let Some(request) = read(&mut stream).await {
+        match next(&script, request) {
+            Play::Answer(bytes) => {
+                if stream.write_all(&bytes).await.is_err() {
+                    return;
+                }
+            }
+            Play::Part(bytes) => {
+                let _gone = stream.write_all(&bytes).await;
+                let _gone = stream.shutdown().await;
+                return;
+            }
+            Play::Silence => {
+                // Until the other side gives up.
+                let _closed = stream.read_u8().await;
+                return;
+            }
+        }
+    }
+}
+
+fn next(script: &Mutex<Script>, request: Request) -> Play {
     let line = request.line();
-    let play = {
-        let mut script = script.lock().unwrap();
-        script.seen.push(request);
-        let play = script.plays.get_mut(&line).and_then(VecDeque::pop_front);
-        if play.is_none() {
-            script.unexpected.push(line);
-        }
-        play.unwrap_or_else(|| Play::new(599, &[], b""))
-    };
-    let _gone = match play {
-        Play::Answer(bytes) | Play::Part(bytes) => stream.write_all(&bytes).await,
-        Play::Silence => {
-            // Until the other side gives up.
-            let _closed = stream.read_u8().await;
-            Ok(())
-        }
-    };
-    let _gone = stream.shutdown().await;
+    let mut script = script.lock().unwrap();
+    script.seen.push(request);
+    let play = script.plays.get_mut(&line).and_then(VecDeque::pop_front);
+    play.unwrap_or_else(|| {
+        script.unexpected.push(line);
+        Play::new(599, &[], b"")
+    })
 }
 
 async fn read(stream: &mut BufReader<TcpStream>) -> Option<Request> {

@@ -2,10 +2,11 @@
 
 use crate::documented::{pull, refusal};
 use crate::scripted::Play;
-use crate::stage::{Stage, answered, failed, repo};
+use crate::stage::{NOW, Stage, answered, failed, repo};
 use candor_fault::Effect;
 use candor_forge::{Failure, Forge as _, Missing, PullChange, PullState, Unreachable};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const GET: &str = "GET /repos/octo/hello/pulls/7";
 const PATCH: &str = "PATCH /repos/octo/hello/pulls/7";
@@ -238,5 +239,30 @@ async fn what_is_to_be_closed_is_closed_last() {
     assert_eq!((made.draft, made.state), (true, PullState::Closed));
     assert_eq!(stage.effect(), Effect::Done);
     assert_eq!(stage.server.lines(), [GET, GRAPHQL, PATCH]);
+    stage.ends();
+}
+
+#[tokio::test]
+async fn a_limit_of_graphql_lasts_as_its_headers_say() {
+    let stage = Stage::writing().await;
+    stage.play(GET, Play::json(200, &pull(json!({ "draft": true }))));
+    let reset = (NOW + 42).to_string();
+    let headers = [
+        ("x-ratelimit-remaining", "0"),
+        ("x-ratelimit-reset", reset.as_str()),
+    ];
+    let body = json!({ "errors": [{ "type": "RATE_LIMITED", "message": "m" }] });
+    stage.play(
+        GRAPHQL,
+        Play::new(200, &headers, body.to_string().as_bytes()),
+    );
+    let change = change(None, None, Some(false));
+    let made = stage
+        .forge
+        .update_pull_request(&stage.turn, &repo(), 7, &change)
+        .await;
+    let refusal = answered(made);
+    assert!(refusal.limited);
+    assert_eq!(refusal.retry_after, Some(Duration::from_secs(42)));
     stage.ends();
 }
