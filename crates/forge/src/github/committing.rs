@@ -4,6 +4,7 @@
 use super::api::Api;
 use super::ask::{Ask, Change};
 use super::branching::head;
+use super::broken::Broken;
 use super::route::Route;
 use super::shapes::{GitCommit, RawEntry, RawTree, Sha};
 use crate::{Answered, Committed, Failure, Missing, NewFile, RepoName, Step, Turn, Unmet};
@@ -106,42 +107,58 @@ impl Work<'_> {
         root: &str,
         files: &[NewFile],
     ) -> Result<BTreeMap<String, String>, Failure> {
-        let mut trees: BTreeMap<String, Option<Vec<RawEntry>>> = BTreeMap::new();
-        let top: RawTree = self.read("git/trees", root).await?;
-        trees.insert(String::new(), Some(top.tree));
+        let mut directories = BTreeMap::new();
+        directories.insert(String::new(), self.entries(root).await?);
         let mut modes = BTreeMap::new();
         for file in files {
-            let mut above = String::new();
-            let mut parts = file.path.split('/').peekable();
-            while let Some(part) = parts.next() {
-                let here = trees.get(&above).and_then(Option::as_ref);
-                let entry = here.and_then(|entries| entries.iter().find(|one| one.path == part));
-                let entry = entry.map(|one| (one.kind.clone(), one.mode.clone(), one.sha.clone()));
-                let path = match above.is_empty() {
-                    true => part.to_owned(),
-                    false => format!("{above}/{part}"),
-                };
-                match (parts.peek().is_some(), entry) {
-                    (_, None) => break,
-                    (_, Some((kind, ..))) if kind == "commit" => {
-                        return Err(Unmet::IsSubmodule(path).into());
-                    }
-                    (true, Some((kind, _, sha))) if kind == "tree" => {
-                        if !trees.contains_key(&path) {
-                            let tree: RawTree = self.read("git/trees", &sha).await?;
-                            trees.insert(path.clone(), Some(tree.tree));
-                        }
-                    }
-                    (false, Some((kind, mode, _))) if kind == "blob" => {
-                        modes.insert(path.clone(), mode);
-                    }
-                    // A file where a directory is needed, or a directory where the file should be.
-                    (_, Some(_)) => return Err(Unmet::PathConflict(path).into()),
-                }
-                above = path;
+            if let Some(mode) = self.mode(&mut directories, &file.path).await? {
+                modes.insert(file.path.clone(), mode);
             }
         }
         Ok(modes)
+    }
+
+    /// The mode of one file, if it is there; what was looked at on the way is kept.
+    async fn mode(
+        &self,
+        directories: &mut BTreeMap<String, Vec<RawEntry>>,
+        path: &str,
+    ) -> Result<Option<String>, Failure> {
+        let mut above = String::new();
+        let mut names = path.split('/').peekable();
+        while let Some(name) = names.next() {
+            let entries = directories.get(&above).into_iter().flatten();
+            let Some(entry) = entries.into_iter().find(|one| one.path == name) else {
+                return Ok(None);
+            };
+            let here = match above.is_empty() {
+                true => name.to_owned(),
+                false => format!("{above}/{name}"),
+            };
+            match (entry.kind.as_str(), names.peek()) {
+                ("blob", None) => return Ok(Some(entry.mode.clone())),
+                ("commit", _) => return Err(Unmet::IsSubmodule(here).into()),
+                ("tree", Some(_)) => {
+                    let sha = entry.sha.clone();
+                    if !directories.contains_key(&here) {
+                        directories.insert(here.clone(), self.entries(&sha).await?);
+                    }
+                }
+                // A file where a directory is needed, or a directory where the file should be.
+                _ => return Err(Unmet::PathConflict(here).into()),
+            }
+            above = here;
+        }
+        Ok(None)
+    }
+
+    /// All entries of one directory: of a part nobody could say that a file is not there.
+    async fn entries(&self, sha: &str) -> Result<Vec<RawEntry>, Failure> {
+        let tree: RawTree = self.read("git/trees", sha).await?;
+        match tree.truncated {
+            false => Ok(tree.tree),
+            true => Err(Broken::large().into()),
+        }
     }
 
     /// The SHA of the base's tree with the files in it.

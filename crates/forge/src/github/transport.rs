@@ -24,6 +24,10 @@ const IDLE: Duration = Duration::from_secs(20);
 /// How many connections nobody uses are kept.
 const IDLE_MAX: usize = 4;
 
+/// How often a connection that carries several requests is asked whether it is still there, and how
+/// long it may take to say so: otherwise every attempt would wait on the same dead one.
+const PING: Duration = Duration::from_secs(5);
+
 /// Connections to one API.
 #[derive(Debug)]
 pub(super) struct Transport(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
@@ -66,6 +70,9 @@ impl Transport {
         };
         let connector = connector.enable_all_versions().wrap_connector(plain);
         let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .http2_keep_alive_interval(PING)
+            .http2_keep_alive_timeout(PING)
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(IDLE_MAX)
