@@ -28,6 +28,10 @@ const NO_GIT: &str =
 /// A name that does not end with `.lock`.
 const NO_LOCK: &str = r"([^/:]{0,4}|[^/:]*([^/:k]|[^/:c]k|[^/:o]ck|[^/:l]ock|[^/:.]lock))";
 
+/// What is no two parts with one `/` between them: the pattern of a repository refuses it, so the rule
+/// about dots need not, and one mistake is told once.
+const NOT_TWO: &str = "/?[^/]*/?|[^/]*(/[^/]*){2,}";
+
 /// A rule beyond the specification's, and the sentence that a caller who breaks it is told.
 fn rule(pattern: impl Into<String>, sentence: &str) -> Value {
     json!({ "pattern": pattern.into(), "description": sentence })
@@ -37,7 +41,7 @@ pub(crate) fn repo() -> Value {
     json!({
         "type": "string",
         "pattern": REPO,
-        "allOf": [rule(format!("^{NAME}/{NAME}$"), "no part is . or ..")],
+        "allOf": [rule(format!("^({NAME}/{NAME}|{NOT_TWO})$"), "no part is . or ..")],
         "description": "owner/name"
     })
 }
@@ -46,7 +50,7 @@ pub(crate) fn repo() -> Value {
 fn ref_rules(before: &str) -> Value {
     json!([
         rule(
-            format!("^{before}[^./:-][^/:]*(/[^./:][^/:]*)*$"),
+            format!("^({before}[^./:-][^/:]*(/[^./:][^/:]*)*)?$"),
             "no empty part, none begins with ., no - first"
         ),
         rule(r"^([^.]|\.[^.])*$", "no .., no . last"),
@@ -104,17 +108,14 @@ pub(crate) fn head() -> Value {
     })
 }
 
-/// The rules for the paths that `^` and `$` stand around.
-fn path_rules(begin: &str, end: &str) -> Value {
+/// The rules for every path, the root's among them: a file has its `minLength` beside them.
+fn path_rules() -> Value {
     json!([
         rule(
-            format!("{begin}({NAME}/)*{NAME}{end}"),
+            format!("^(({NAME}/)*{NAME})?$"),
             "relative; no part is empty, . or .."
         ),
-        rule(
-            format!("{begin}({NO_GIT}/)*{NO_GIT}{end}"),
-            "no part is .git"
-        ),
+        rule(format!("^({NO_GIT}/)*{NO_GIT}$"), "no part is .git"),
         rule(r"^[^\x00]*$", "no NUL")
     ])
 }
@@ -124,7 +125,7 @@ pub(crate) fn path(description: &str) -> Value {
         "type": "string",
         "maxLength": 500,
         "minLength": 1,
-        "allOf": path_rules("^", "$"),
+        "allOf": path_rules(),
         "description": description
     })
 }
@@ -133,7 +134,7 @@ pub(crate) fn directory() -> Value {
     json!({
         "type": "string",
         "maxLength": 500,
-        "allOf": path_rules("^(", ")?$"),
+        "allOf": path_rules(),
         "description": "A directory; \"\" is the root"
     })
 }
