@@ -73,8 +73,7 @@ pub(super) struct Reply {
 
 impl Reply {
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        serde_json::from_slice(&self.bytes)
-            .map_err(|error| Broken::garbled("JsonError", &error).into())
+        serde_json::from_slice(&self.bytes).map_err(|error| Broken::unreadable(&error).into())
     }
 }
 

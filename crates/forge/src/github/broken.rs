@@ -3,6 +3,7 @@
 use crate::{Failure, Unreachable};
 use candor_fault::Cause;
 use hyper_util::client::legacy;
+use serde_json::error::Category;
 use std::error::Error;
 use std::io;
 
@@ -47,6 +48,19 @@ impl Broken {
     /// An answer that is not what GitHub documents.
     pub(super) fn garbled(what: &'static str, error: &(dyn Error + 'static)) -> Broken {
         Broken::new(Unreachable::Garbled, Cause::error(what, error))
+    }
+
+    /// JSON that is none, or of another shape: only where and how, because the library's own words
+    /// quote what stands there, which may be somebody's private file.
+    pub(super) fn unreadable(error: &serde_json::Error) -> Broken {
+        let how = match error.classify() {
+            Category::Eof => "ends early",
+            Category::Data => "has another shape",
+            Category::Syntax | Category::Io => "is no JSON",
+        };
+        let (line, column) = (error.line(), error.column());
+        let cause = format!("the answer {how}, at line {line} column {column}");
+        Broken::new(Unreachable::Garbled, Cause::Text(cause))
     }
 
     pub(super) fn nonsense(what: &'static str) -> Broken {
@@ -103,4 +117,39 @@ fn any(error: &(dyn Error + 'static), is: impl Fn(&(dyn Error + 'static)) -> boo
         };
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreadable_answer_is_not_quoted() {
+        let cause = |text: &str| {
+            let error = serde_json::from_str::<Vec<u8>>(text).unwrap_err();
+            Broken::unreadable(&error).cause
+        };
+        let said = |text: &str| Cause::from(text);
+        assert_eq!(
+            cause(r#"["secret"]"#),
+            said("the answer has another shape, at line 1 column 9")
+        );
+        assert_eq!(
+            cause("[1,"),
+            said("the answer ends early, at line 1 column 3")
+        );
+        assert_eq!(
+            cause("<"),
+            said("the answer is no JSON, at line 1 column 1")
+        );
+    }
+
+    #[test]
+    fn what_stands_inside_of_a_system_error_is_found() {
+        let inside = io::Error::other(io::Error::other(rustls::Error::DecryptError));
+        assert!(any(&inside, |below| below.is::<rustls::Error>()));
+        assert!(!any(&io::Error::other("x"), |below| below.is::<rustls::Error>()));
+        let late = io::Error::other(io::Error::from(io::ErrorKind::TimedOut));
+        assert_eq!(by_type(&late), Unreachable::Timeout);
+    }
 }

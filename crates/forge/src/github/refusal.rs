@@ -167,6 +167,21 @@ mod tests {
     }
 
     proptest! {
+        /// Whatever comes, the status stays, and nothing but 403 and 429 is a limit.
+        #[test]
+        fn any_bytes_are_read(
+            status in 300u16..600,
+            body in proptest::collection::vec(any::<u8>(), 0..200),
+            wait in "[0-9a-z:, -]{0,20}",
+        ) {
+            let body = String::from_utf8_lossy(&body);
+            let answered = read(status, &[("retry-after", &wait)], &body);
+            prop_assert_eq!(answered.status, status);
+            prop_assert_eq!(answered.limited, matches!(status, 403 | 429));
+            let seconds = wait.trim().parse().ok().map(Duration::from_secs);
+            prop_assert_eq!(answered.retry_after, seconds);
+        }
+
         /// Words decide nothing: whatever a message says, the facts stay the same.
         #[test]
         fn words_change_nothing(words in "(rate limit|not found|abuse|validation|403|\\PC{0,20})") {

@@ -50,10 +50,10 @@ pub struct Settings {
     pub timeouts: Timeouts,
 }
 
+// Without the address: somebody may have written a password into it.
 impl fmt::Debug for Settings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Settings")
-            .field("api_url", &self.api_url)
             .field("token", &self.token)
             .field("user_agent", &self.user_agent)
             .field("timeouts", &self.timeouts)
