@@ -7,7 +7,7 @@ use candor_street::{
     Tools, reply,
 };
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 struct Lender {
     tools: Tools<Self>,
@@ -59,6 +59,7 @@ fn lent(name: &str) -> Mark {
         peer: Peer::default(),
         client: Client::default(),
         progress: Progress::default(),
+        attempt: OnceLock::new(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     let mark = desk.server().lent.lock().unwrap().take();
