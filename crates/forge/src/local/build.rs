@@ -88,6 +88,7 @@ impl Opened {
         if self.merge_base(base, head)?.is_none() {
             return Ok(true);
         }
+        self.must_merge_shallow(base, head)?;
         let (base, head) = (self.commit_at(base)?, self.commit_at(head)?);
         let index = self.git.merge_commits(&base, &head, Some(&options()));
         Ok(index.or_broken(WHAT)?.has_conflicts())
@@ -97,6 +98,7 @@ impl Opened {
         if self.contains(order.base, order.head)? {
             return Ok(Built::Commit(order.base));
         }
+        self.must_merge_shallow(order.base, order.head)?;
         match order.method {
             MergeMethod::Merge => self.merge_or_squash(order, true),
             MergeMethod::Squash => self.merge_or_squash(order, false),
@@ -151,7 +153,11 @@ impl Opened {
     fn rebase(&self, order: &Order<'_>) -> Result<Built, Failure> {
         let committer = signature(order.by, order.now)?;
         let mut onto = self.commit_at(order.base)?;
-        for commit in self.between(order.base, order.head)? {
+        let commits = self.between(order.base, order.head)?;
+        let parents = commits.iter().flat_map(|commit| commit.parent_ids());
+        let ids = commits.iter().map(|commit| commit.id()).chain(parents);
+        self.must_be_shallow(&ids.collect::<Vec<_>>())?;
+        for commit in commits {
             let index = self
                 .git
                 .cherrypick_commit(&commit, &onto, 0, Some(&options()));

@@ -5,9 +5,10 @@
 
 use super::build::{message, signature};
 use super::failing::{Or, off};
+use super::measure::MAX_DEPTH;
 use super::place::Opened;
 use super::swap::{Swapped, locked};
-use super::tree::{MAX_DEPTH, child, kind};
+use super::tree::{child, kind};
 use super::{Identity, LocalForge, Moment, url};
 use crate::{Committed, Failure, ItemKind, Missing, NewFile, RepoName, Turn, Unmet};
 use candor_fault::{Cause, Timestamp};

@@ -86,6 +86,11 @@ impl Database {
         Ok(database)
     }
 
+    /// Closes the file; what was written is in it alone.
+    pub(super) async fn close(self) {
+        self.pool.close().await;
+    }
+
     /// A connection for reading.
     pub(super) async fn read(&self) -> Result<sqlx::pool::PoolConnection<Sqlite>, Failure> {
         let connection = self.pool.acquire().await;

@@ -22,6 +22,7 @@ const MAX_RENAMES: usize = 1000;
 
 impl Opened {
     fn difference(&self, from: Oid, to: Oid) -> Result<Diff<'_>, Failure> {
+        self.must_be_shallow(&[from, to])?;
         let (from, to) = (self.commit_at(from)?, self.commit_at(to)?);
         let (from, to) = (from.tree().or_broken(WHAT)?, to.tree().or_broken(WHAT)?);
         let mut options = DiffOptions::new();

@@ -2,6 +2,7 @@
 //! another owner, and the ref `refs/pull/N/head` that keeps its objects.
 
 use super::failing::Or;
+use super::pack::Packing;
 use super::place::{Opened, Place};
 use super::pulls::Pull;
 use crate::{Failure, RepoName};
@@ -73,8 +74,7 @@ pub(super) fn keep(base: &Opened, number: u64, id: Oid) -> Result<(), Failure> {
     base.ref_lasts(&name)
 }
 
-/// Copies what the base does not have, as one pack that is on the disk when this returns: unlike a
-/// fetch, a pack that is built follows the repository's configuration and is synced.
+/// Copies what the base does not have.
 fn copy(fork: &Opened, base: &Opened, id: Oid) -> Result<(), Failure> {
     const WHAT: &str = "the objects of the head could not be copied";
     if base.git.find_commit(id).is_ok() {
@@ -87,10 +87,8 @@ fn copy(fork: &Opened, base: &Opened, id: Oid) -> Result<(), Failure> {
             walk.hide(known).or_broken(WHAT)?;
         }
     }
-    let mut pack = fork.git.packbuilder().or_broken(WHAT)?;
-    pack.insert_walk(&mut walk).or_broken(WHAT)?;
-    let packs = base.git.path().join("objects/pack");
-    pack.write(&packs, 0).or_broken(WHAT)?;
-    base.odb()?.refresh().or_broken(WHAT)?;
+    let mut packing = Packing::new(&fork.git, &base.git)?;
+    packing.add_commits(walk)?;
+    packing.write()?;
     base.commit_at(id).map(drop)
 }

@@ -4,6 +4,7 @@
 use super::database::Database;
 use super::failing::{Broken as _, Or, Refused, off};
 use super::git_files::{sync_all, sync_directory};
+use super::pack::Packing;
 use super::place::{Home, Opened, Place, first_spelled};
 use crate::{Failure, RepoName, Repository};
 use candor_fault::Cause;
@@ -96,6 +97,7 @@ pub async fn import(dir: &Path, from: &Path, repo: &RepoName) -> Result<Reposito
     let (from, name) = (from.to_path_buf(), repo.clone());
     let made = off(move || Ok(copy_in(&place, &from, &name))).await??;
     forget(&database, repo).await?;
+    database.close().await;
     Ok(made)
 }
 
@@ -141,25 +143,21 @@ fn copy(source: &Git, new: &Opened) -> Result<(), Failure> {
     }
     let detached = head.target();
     let mut walk = source.revwalk().or_broken(READ)?;
-    let mut pack = source.packbuilder().or_broken(READ)?;
-    let tips = refs.iter().map(|(_, id)| *id).chain(detached);
-    for tip in tips {
+    let mut packing = Packing::new(source, &new.git)?;
+    for tip in refs.iter().map(|(_, id)| *id).chain(detached) {
         let mut object = source.find_object(tip, None).or_broken(READ)?;
         while let Some(tag) = object.as_tag() {
-            pack.insert_object(tag.id(), None).or_broken(READ)?;
+            packing.add(tag.id())?;
             object = tag.target().or_broken(READ)?;
         }
         match object.kind() {
             Some(ObjectType::Commit) => walk.push(object.id()).or_broken(READ)?,
-            _ => pack.insert_recursive(object.id(), None).or_broken(READ)?,
+            Some(ObjectType::Tree) => packing.add_tree(object.id())?,
+            _ => packing.add(object.id())?,
         }
     }
-    pack.insert_walk(&mut walk).or_broken(READ)?;
-    if pack.object_count() > 0 {
-        pack.write(&new.git.path().join("objects/pack"), 0)
-            .or_broken(WHAT)?;
-        new.odb()?.refresh().or_broken(WHAT)?;
-    }
+    packing.add_commits(walk)?;
+    packing.write()?;
     for (name, id) in &refs {
         new.git
             .reference(name, *id, true, "import")

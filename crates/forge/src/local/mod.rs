@@ -17,9 +17,11 @@ mod git_files;
 mod history;
 mod hold;
 mod import;
+mod measure;
 mod merge;
 mod mergeability;
 mod methods;
+mod pack;
 mod place;
 mod protection;
 mod pull_requests;
@@ -45,9 +47,10 @@ use std::sync::Arc;
 pub use details::MAX_FILES;
 pub use failing::Refused;
 pub use import::import;
+pub use measure::MAX_DEPTH;
 pub use protection::{Protection, Rules};
 pub use sample::init;
-pub use tree::{MAX_DEPTH, MAX_ITEMS};
+pub use tree::MAX_ITEMS;
 
 /// The real time.
 pub type Clock = dyn Fn() -> Timestamp + Send + Sync;

@@ -102,6 +102,7 @@ pub async fn init(dir: &Path) -> Result<bool, Refused> {
         let heads = off(move || Ok(repository(&place))).await??;
         record(&database, &heads).await?;
     }
+    database.close().await;
     Ok(!made)
 }
 

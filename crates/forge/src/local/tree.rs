@@ -5,15 +5,12 @@
 //! content of a symbolic link is the path that it has, as git keeps it; no link is followed.
 
 use super::failing::Or;
+use super::measure::Measured;
 use super::place::Opened;
 use super::url;
 use crate::{Directory, Entry, Failure, File, Item, ItemKind, Missing, Revision, Tree, Unmet};
 use candor_fault::Cause;
 use git2::{ObjectType, Odb, Oid, TreeEntry};
-use std::collections::BTreeMap;
-
-/// How many levels of directories a tree may have.
-pub const MAX_DEPTH: usize = 256;
 
 /// How many entries of one directory are answered.
 pub const MAX_ITEMS: usize = 100_000;
@@ -56,13 +53,6 @@ fn join(parent: &str, name: &str) -> String {
 
 fn lossy(entry: &TreeEntry<'_>) -> String {
     String::from_utf8_lossy(entry.name_bytes()).into_owned()
-}
-
-fn too_deep() -> Failure {
-    Failure::Broken(
-        "the tree has more levels than are read",
-        Cause::Text(format!("more than {MAX_DEPTH} levels of directories")),
-    )
 }
 
 impl Opened {
@@ -213,7 +203,7 @@ impl Opened {
         let (commit, at) = self.commit(at)?;
         let root = commit.tree_id();
         let odb = self.odb()?;
-        let total = self.count(&odb, root)?;
+        let total = Measured::default().entries(self, &odb, root)?;
         let entries = self.first_entries(&odb, root, most)?;
         Ok(Tree {
             at,
@@ -221,42 +211,6 @@ impl Opened {
             total,
             truncated: total > entries.len() as u64,
             entries,
-        })
-    }
-
-    /// How many entries a tree has. A directory that stands in many places is read once, so a small
-    /// repository cannot ask for more time than it is large.
-    fn count(&self, odb: &Odb<'_>, root: Oid) -> Result<u64, Failure> {
-        let mut counted: BTreeMap<Oid, u64> = BTreeMap::new();
-        let mut open = vec![(root, self.children(odb, root)?)];
-        while let Some((id, children)) = open.last_mut() {
-            match children.below.pop() {
-                Some(child) => match counted.get(&child) {
-                    Some(&below) => children.total = children.total.saturating_add(below),
-                    None => {
-                        // Asked for again once it is counted.
-                        children.below.push(child);
-                        if open.len() >= MAX_DEPTH {
-                            return Err(too_deep());
-                        }
-                        open.push((child, self.children(odb, child)?));
-                    }
-                },
-                None => {
-                    counted.insert(*id, children.total);
-                    open.pop();
-                }
-            }
-        }
-        Ok(counted.get(&root).copied().unwrap_or_default())
-    }
-
-    fn children(&self, odb: &Odb<'_>, id: Oid) -> Result<Children, Failure> {
-        let tree = self.tree_at(odb, id)?;
-        let dirs = tree.iter().filter(|entry| kind(entry) == ItemKind::Dir);
-        Ok(Children {
-            total: tree.len() as u64,
-            below: dirs.map(|entry| entry.id()).collect(),
         })
     }
 
@@ -296,10 +250,4 @@ impl Opened {
         }
         Ok(entries)
     }
-}
-
-/// A directory while it is counted.
-struct Children {
-    total: u64,
-    below: Vec<Oid>,
 }

@@ -213,10 +213,11 @@ async fn a_huge_file_is_too_large_by_its_header() {
     assert_eq!(listed.items[0].size, size);
     let whole = ground.forge.tree(&turn, &hello, &at, 9).await.unwrap();
     assert_eq!(whole.entries[0].size, Some(size));
-    // Loading it fails, as it must: it is not what it says.
+    // To load such an object is to fail.
+    lying_blob(&ground, 1000);
     let loaded = ground
         .forge
-        .file(&turn, &hello, "README.md", &at, size)
+        .file(&turn, &hello, "README.md", &at, 1000)
         .await;
     assert!(matches!(loaded, Err(Failure::Broken(..))));
 }

@@ -6,6 +6,10 @@
     clippy::panic,
     reason = "a helper of a test fails like a test"
 )]
+#![allow(
+    clippy::result_large_err,
+    reason = "failures are compared here, not passed on"
+)]
 
 mod branches;
 mod commits;
