@@ -13,6 +13,9 @@ const WHAT: &str = "the merge could not be made";
 /// How many merges of merge bases are made to merge two commits.
 const MAX_RECURSION: u32 = 16;
 
+/// How many commits are rebased at most, and named in the message of a squash.
+pub const MAX_COMMITS: usize = 1000;
+
 /// In memory, before every other place for objects.
 const MEMORY_FIRST: i32 = 1000;
 
@@ -21,7 +24,7 @@ const MEMORY_FIRST: i32 = 1000;
 pub(super) enum Built {
     /// The commit that the base becomes; the base itself where it has everything already.
     Commit(Oid),
-    /// One of the commits conflicts.
+    /// One of the commits conflicts, or there are more than are rebased.
     Conflict,
 }
 
@@ -80,7 +83,8 @@ impl Opened {
         memory.map(drop).or_broken(WHAT)
     }
 
-    /// Whether a head conflicts with a base; commits without a common history do.
+    /// Whether a head conflicts with a base; commits without a common history do. To be asked of
+    /// trees that were measured.
     pub(super) fn conflicts(&self, base: Oid, head: Oid) -> Result<bool, Failure> {
         if self.contains(base, head)? {
             return Ok(false);
@@ -88,7 +92,6 @@ impl Opened {
         if self.merge_base(base, head)?.is_none() {
             return Ok(true);
         }
-        self.must_merge_shallow(base, head)?;
         let (base, head) = (self.commit_at(base)?, self.commit_at(head)?);
         let index = self.git.merge_commits(&base, &head, Some(&options()));
         Ok(index.or_broken(WHAT)?.has_conflicts())
@@ -131,8 +134,9 @@ impl Opened {
         self.git.find_tree(tree).map(Some).or_broken(WHAT)
     }
 
-    /// The commits of a head that a base does not have, the oldest first, merges left out.
-    pub(super) fn between(&self, base: Oid, head: Oid) -> Result<Vec<Commit<'_>>, Failure> {
+    /// The first commits of a head that a base does not have, the oldest first, merges left out, and
+    /// whether there are more.
+    pub(super) fn between(&self, base: Oid, head: Oid) -> Result<(Vec<Commit<'_>>, bool), Failure> {
         let mut walk = self.git.revwalk().or_broken(WHAT)?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
             .or_broken(WHAT)?;
@@ -141,11 +145,13 @@ impl Opened {
         let mut commits = Vec::new();
         for id in walk {
             let commit = self.commit_at(id.or_broken(WHAT)?)?;
-            if commit.parent_count() < 2 {
-                commits.push(commit);
+            match commit.parent_count() {
+                2.. => {}
+                _ if commits.len() == MAX_COMMITS => return Ok((commits, true)),
+                _ => commits.push(commit),
             }
         }
-        Ok(commits)
+        Ok((commits, false))
     }
 
     /// Every commit again, its author kept. One that changes nothing any more is left out, one that
@@ -153,7 +159,10 @@ impl Opened {
     fn rebase(&self, order: &Order<'_>) -> Result<Built, Failure> {
         let committer = signature(order.by, order.now)?;
         let mut onto = self.commit_at(order.base)?;
-        let commits = self.between(order.base, order.head)?;
+        let (commits, more) = self.between(order.base, order.head)?;
+        if more {
+            return Ok(Built::Conflict);
+        }
         let parents = commits.iter().flat_map(|commit| commit.parent_ids());
         let ids = commits.iter().map(|commit| commit.id()).chain(parents);
         self.must_be_shallow(&ids.collect::<Vec<_>>())?;

@@ -225,12 +225,15 @@ fn words(
             (title, pull.title.clone())
         }
         MergeMethod::Squash => {
-            let subjects = base.between(from, head)?;
+            let (commits, more) = base.between(from, head)?;
             let subject = |commit: &git2::Commit<'_>| {
                 let first = commit.summary_bytes().unwrap_or_default();
                 format!("* {}", String::from_utf8_lossy(first))
             };
-            let subjects: Vec<String> = subjects.iter().map(subject).collect();
+            let mut subjects: Vec<String> = commits.iter().map(subject).collect();
+            if more {
+                subjects.push("* and more".to_owned());
+            }
             (format!("{} (#{number})", pull.title), subjects.join("\n"))
         }
         // Its commits have their own.

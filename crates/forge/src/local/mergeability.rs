@@ -59,7 +59,11 @@ impl Standing {
             (true, Some(id), Some(onto)) => {
                 head.lend(base)?;
                 base.write_to_memory()?;
-                Some(base.conflicts(onto, id)?)
+                // What cannot be measured cannot be known; to merge it tells why.
+                match base.must_merge_shallow(onto, id) {
+                    Ok(()) => Some(base.conflicts(onto, id)?),
+                    Err(_) => None,
+                }
             }
             _ => None,
         };

@@ -44,6 +44,7 @@ use place::Place;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use build::MAX_COMMITS;
 pub use details::MAX_FILES;
 pub use failing::Refused;
 pub use import::import;

@@ -139,7 +139,22 @@ impl LocalForge {
         };
         writing.commit().await.or_broken(WRITE)?;
         turn.mark.done();
-        self.one(repo, number).await
+        self.after("the pull request was opened", repo, number)
+            .await
+    }
+
+    /// A pull request that was just written.
+    async fn after(
+        &self,
+        done: &'static str,
+        repo: &RepoName,
+        number: u64,
+    ) -> Result<PullRequest, Failure> {
+        let read = self.one(repo, number).await;
+        read.map_err(|failure| Failure::Partly {
+            done,
+            rest: Box::new(failure),
+        })
     }
 
     /// Writes a new pull request and keeps its head, to be committed. The head comes first: a ref too
@@ -214,7 +229,8 @@ impl LocalForge {
         };
         writing.commit().await.or_broken(WRITE)?;
         turn.mark.done();
-        self.one(repo, number).await
+        self.after("the pull request was changed", repo, number)
+            .await
     }
 
     /// Writes a change, to be committed.
@@ -280,8 +296,9 @@ fn judge(place: &Place, base: &Opened, pull: &Pull, there: Option<u64>) -> Resul
             base: pull.base.clone(),
         }));
     }
-    match base.merge_base(onto, id)? {
-        Some(_) => Ok(id),
-        None => Err(Unmet::Unrelated.into()),
+    if base.merge_base(onto, id)?.is_none() {
+        return Err(Unmet::Unrelated.into());
     }
+    base.must_merge_shallow(onto, id)?;
+    Ok(id)
 }

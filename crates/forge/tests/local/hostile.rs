@@ -1,7 +1,7 @@
 //! Repositories and names that mean harm.
 
 use crate::ground::{ALL, Ground, branch, git, hello, named, reading, repo};
-use candor_forge::local::MAX_DEPTH;
+use candor_forge::local::{MAX_DEPTH, import};
 use candor_forge::{Failure, Forge as _, MergeMethod, Missing, Revision, Unmet};
 use git2::{ObjectType, Oid, Repository};
 use std::fs;
@@ -61,6 +61,51 @@ async fn a_tree_that_is_too_deep_is_refused() {
             false => assert!(matches!(found, Err(Failure::Broken(..)))),
         }
     }
+}
+
+/// Libgit2 would overflow the stack on deeper ones.
+#[tokio::test]
+async fn what_is_too_deep_is_not_merged_and_still_read() {
+    let ground = Ground::new().await;
+    let repository = raw(&ground);
+    let mut below = tree(
+        &repository,
+        &[("100644", b"f", repository.blob(b"x").unwrap())],
+    );
+    for _ in 0..MAX_DEPTH {
+        below = tree(&repository, &[("40000", b"d", below)]);
+    }
+    let main = ground.head("main");
+    let text = format!(
+        "tree {below}\nparent {main}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nm\n"
+    );
+    let odb = repository.odb().unwrap();
+    let head = odb.write(ObjectType::Commit, text.as_bytes()).unwrap();
+    repository
+        .reference("refs/heads/deep", head, true, "")
+        .unwrap();
+    repository
+        .reference("refs/heads/feature/greeting", head, true, "")
+        .unwrap();
+    let proposed = ground.propose("deep", "main").await;
+    assert!(matches!(proposed, Err(Failure::Broken(..))), "{proposed:?}");
+    assert_eq!(ground.state(1).await, (None, "unknown".to_owned()));
+    for method in [MergeMethod::Merge, MergeMethod::Squash, MergeMethod::Rebase] {
+        let merged = ground.merge(1, method).await;
+        assert!(matches!(merged, Err(Failure::Broken(..))), "{merged:?}");
+    }
+    let pull = ground.pull(1).await;
+    let details = ground.forge.details(&reading(), &hello(), &pull, 100).await;
+    assert!(matches!(details, Err(Failure::Broken(..))), "{details:?}");
+    // It is copied all the same: that needs no recursion.
+    let copied = import(
+        ground.dir.path(),
+        &ground.path("sample/hello"),
+        &repo("a/b"),
+    )
+    .await;
+    copied.unwrap();
+    git(&ground.path("a/b"), &["fsck", "--strict"]);
 }
 
 /// Ten directories in ten levels, each the same: 10^10 entries in eleven objects.

@@ -1,11 +1,13 @@
 //! Merges: three methods, what each leaves in git, and what stands against them.
 
 use crate::ground::{Ground, file, hello, reading, why};
-use candor_forge::local::Moment;
+use candor_forge::local::{MAX_COMMITS, Moment};
 use candor_forge::{
     Failure, Forge as _, MergeMethod, MergeOrder, Missing, PullChange, PullState, Revision, Unmet,
     Why,
 };
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -188,6 +190,37 @@ async fn a_commit_that_conflicts_cannot_be_rebased() {
     assert_eq!(why(rebased), (Why::NotRebaseable, "clean".into(), vec![]));
     assert_eq!(ground.head("main"), before);
     assert!(ground.merge(number, MergeMethod::Merge).await.is_ok());
+}
+
+#[tokio::test]
+async fn more_commits_than_a_person_reads_are_not_rebased() {
+    let ground = Ground::new().await;
+    let commits: String = (0..=MAX_COMMITS)
+        .map(|number| {
+            let from = if number == 0 { "from refs/heads/main^0\n" } else { "" };
+            format!("commit refs/heads/long\ncommitter a <a@b> 1 +0000\ndata 1\nm\n{from}M 644 inline f\ndata 4\n{number:04}\n")
+        })
+        .collect();
+    let mut importing = Command::new("git")
+        .current_dir(ground.path("sample/hello"))
+        .args(["fast-import", "--quiet"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    importing
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(commits.as_bytes())
+        .unwrap();
+    assert!(importing.wait().unwrap().success());
+    let number = ground.propose("long", "main").await.unwrap();
+    let rebased = ground.merge(number, MergeMethod::Rebase).await;
+    assert_eq!(why(rebased), (Why::NotRebaseable, "clean".into(), vec![]));
+    ground.merge(number, MergeMethod::Squash).await.unwrap();
+    let message = ground.git(&["show", "-s", "--format=%b", "main"]);
+    assert_eq!(message.lines().count(), MAX_COMMITS + 1);
+    assert!(message.ends_with("* m\n* and more"));
 }
 
 #[tokio::test]
