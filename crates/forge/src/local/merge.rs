@@ -4,6 +4,7 @@
 use super::build::{Built, Order};
 use super::failing::{Or, off};
 use super::fork::Head;
+use super::mergeability::Word;
 use super::place::{Home, Opened};
 use super::pulls::{self, Pull, State};
 use super::swap::{Swapped, locked};
@@ -25,11 +26,11 @@ struct Ready {
     to: Oid,
 }
 
-fn unmergeable(number: u64, why: Why, state: &str, failing_checks: Vec<String>) -> Failure {
+fn unmergeable(number: u64, why: Why, word: Word, failing_checks: Vec<String>) -> Failure {
     Failure::Unmergeable(Unmergeable {
         number,
         why,
-        state: Some(state.to_owned()),
+        state: Some(word.text().to_owned()),
         failing_checks,
         answered: None,
     })
@@ -66,10 +67,10 @@ impl LocalForge {
         pull: &Pull,
         order: &MergeOrder,
     ) -> Result<(), Failure> {
-        let number = pull.number;
+        let refuse = |why, word, failing| Err(unmergeable(pull.number, why, word, failing));
         match pull.state {
-            State::Merged => return Err(unmergeable(number, Why::Merged, "unknown", Vec::new())),
-            State::Closed => return Err(unmergeable(number, Why::Closed, "unknown", Vec::new())),
+            State::Merged => return refuse(Why::Merged, Word::Unknown, Vec::new()),
+            State::Closed => return refuse(Why::Closed, Word::Unknown, Vec::new()),
             State::Open | State::Merging => {}
         }
         let standing = self.standing(home.clone(), pull, true).await?;
@@ -79,22 +80,15 @@ impl LocalForge {
                 actual: Some(standing.head_sha),
             });
         }
-        if let (false, Some(branch)) = (pull.draft, standing.gone.clone()) {
-            return Err(Missing::Branch(branch).into());
-        }
-        let verdict = self
-            .verdict(&home.name, &pull.base, &standing.head_sha)
-            .await?;
-        match standing.words(pull.draft, &verdict) {
-            (_, "draft") => Err(unmergeable(number, Why::Draft, "draft", verdict.failing)),
-            (_, "dirty") => Err(unmergeable(number, Why::Conflict, "dirty", verdict.failing)),
-            (_, "blocked") => Err(unmergeable(
-                number,
-                Why::Blocked,
-                "blocked",
-                verdict.failing,
-            )),
-            _ => Ok(()),
+        let head_sha = &standing.head_sha;
+        let verdict = self.verdict(&home.name, &pull.base, head_sha).await?;
+        match (&standing.gone, standing.conflict) {
+            _ if pull.draft => refuse(Why::Draft, Word::Draft, verdict.failing),
+            (Some(branch), _) => Err(Missing::Branch(branch.clone()).into()),
+            (None, Some(true)) => refuse(Why::Conflict, Word::Dirty, verdict.failing),
+            _ if verdict.blocked => refuse(Why::Blocked, Word::Blocked, verdict.failing),
+            // Where it is not known whether it conflicts, the merge itself tells why.
+            (None, Some(false) | None) => Ok(()),
         }
     }
 
@@ -123,8 +117,8 @@ impl LocalForge {
                 now,
             })?;
             let conflict = match order.method {
-                MergeMethod::Rebase => (Why::NotRebaseable, "clean"),
-                MergeMethod::Merge | MergeMethod::Squash => (Why::Conflict, "dirty"),
+                MergeMethod::Rebase => (Why::NotRebaseable, Word::Clean),
+                MergeMethod::Merge | MergeMethod::Squash => (Why::Conflict, Word::Dirty),
             };
             match built {
                 Built::Commit(to) => Ok(Ready { from, to }),

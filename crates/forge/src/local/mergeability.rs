@@ -26,6 +26,30 @@ pub(super) struct Standing {
     pub(super) conflict: Option<bool>,
 }
 
+/// GitHub's words for whether a pull request can be merged, those of them that are said here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    Unknown,
+    Draft,
+    Dirty,
+    Blocked,
+    Unstable,
+    Clean,
+}
+
+impl Word {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Word::Unknown => "unknown",
+            Word::Draft => "draft",
+            Word::Dirty => "dirty",
+            Word::Blocked => "blocked",
+            Word::Unstable => "unstable",
+            Word::Clean => "clean",
+        }
+    }
+}
+
 /// What its checks and its base's rules say.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Verdict {
@@ -81,18 +105,19 @@ impl Standing {
     }
 
     /// `mergeable` and `mergeable_state`.
-    pub(super) fn words(&self, draft: bool, verdict: &Verdict) -> (Option<bool>, &'static str) {
-        let Some(conflict) = self.conflict.filter(|_| self.is_open()) else {
-            return (None, "unknown");
+    pub(super) fn words(&self, draft: bool, verdict: &Verdict) -> (Option<bool>, Word) {
+        if !self.is_open() {
+            return (None, Word::Unknown);
+        }
+        let word = match self.conflict {
+            _ if draft => Word::Draft,
+            None => Word::Unknown,
+            Some(true) => Word::Dirty,
+            Some(false) if verdict.blocked => Word::Blocked,
+            Some(false) if verdict.unstable => Word::Unstable,
+            Some(false) => Word::Clean,
         };
-        let word = match (draft, conflict, verdict.blocked, verdict.unstable) {
-            (true, ..) => "draft",
-            (_, true, ..) => "dirty",
-            (_, _, true, _) => "blocked",
-            (_, _, _, true) => "unstable",
-            _ => "clean",
-        };
-        (Some(!conflict), word)
+        (self.conflict.map(|conflict| !conflict), word)
     }
 }
 

@@ -4,13 +4,15 @@
 //! Two directories that differ in case only are one name to the rest of the program; the first in
 //! byte order is the repository, the other is not seen.
 
-use super::failing::{Or, Refused};
+use super::LocalForge;
+use super::failing::{Or, Refused, off};
 use super::git_files;
 use crate::{Failure, Missing, RepoName};
 use git2::{Config, ErrorCode, Repository};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What libgit2 is to do in every repository, whatever the user's or the repository's own
 /// configuration says: objects and refs are on the disk before anything points to them.
@@ -107,6 +109,14 @@ impl Place {
         Config::open(&self.root.join(GIT_CONFIG_FILE))
             .and_then(|config| git.set_config(&config))
             .or_broken("the configuration for git could not be read")
+    }
+}
+
+impl LocalForge {
+    /// Where a repository is.
+    pub(super) async fn home(&self, repo: &RepoName) -> Result<Home, Failure> {
+        let (place, repo) = (Arc::clone(&self.place), repo.clone());
+        off(move || place.find(&repo)).await
     }
 }
 

@@ -2,13 +2,12 @@
 //! but `/`. Where several match, all of them hold.
 
 use super::LocalForge;
-use super::failing::{Or, Refused, off};
+use super::failing::{Or, Refused};
 use crate::{Failure, RepoName};
 use candor_fault::Cause;
 use git2::Branch;
 use sqlx::sqlite::SqliteConnection;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 const READ: &str = "the protection rules could not be read";
 const WRITE: &str = "the protection rules could not be written";
@@ -179,12 +178,6 @@ impl LocalForge {
 
     async fn must_be_there(&self, repo: &RepoName) -> Result<(), Failure> {
         self.home(repo).await.map(drop)
-    }
-
-    /// Where a repository is.
-    pub(super) async fn home(&self, repo: &RepoName) -> Result<super::place::Home, Failure> {
-        let (place, repo) = (Arc::clone(&self.place), repo.clone());
-        off(move || place.find(&repo)).await
     }
 }
 

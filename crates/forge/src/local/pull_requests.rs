@@ -60,7 +60,7 @@ impl LocalForge {
         let (mergeable, word) = standing.words(pull.draft, &verdict);
         let mut shown = shown(&home, pull, &standing);
         shown.mergeable = mergeable;
-        shown.mergeable_state = Some(word.to_owned());
+        shown.mergeable_state = Some(word.text().to_owned());
         Ok(shown)
     }
 

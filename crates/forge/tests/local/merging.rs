@@ -242,6 +242,11 @@ async fn a_head_that_is_gone_brings_nothing() {
     assert_eq!(ground.state(1).await, (None, "unknown".to_owned()));
     let gone = Failure::Missing(Missing::Branch("feature/greeting".into()));
     assert_eq!(ground.merge_as(&order).await, Err(gone));
+    // A draft stays one.
+    let order = ground.order(3, MergeMethod::Merge).await;
+    ground.git(&["branch", "-D", "draft/guide"]);
+    assert_eq!(ground.state(3).await, (None, "draft".to_owned()));
+    assert_eq!(why(ground.merge_as(&order).await).0, Why::Draft);
 }
 
 /// What was brought to the base by hand needs no commit to be merged.
