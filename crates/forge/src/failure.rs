@@ -136,7 +136,7 @@ pub struct Answered {
     /// GitHub's own message.
     pub message: Option<String>,
     /// GitHub's own `errors[]`.
-    pub errors: Option<Value>,
+    pub errors: Option<Box<Value>>,
     /// Whether headers or the documentation's address say that a rate limit was hit.
     pub limited: bool,
     /// How long GitHub asks to wait.

@@ -243,7 +243,7 @@ fn by_status(answered: Answered, effect: Effect) -> Fault<Github> {
     };
     fault.knowing(|facts| {
         facts.status = Some(status);
-        facts.errors = answered.errors.filter(|errors| errors.is_array());
+        facts.errors = answered.errors.map(|errors| *errors);
     })
 }
 
@@ -339,7 +339,9 @@ mod tests {
             step,
             missing: Missing::Repository,
             message: Some(String::from("rate limit\n not found")),
-            errors: Some(json!([{ "resource": "PullRequest", "code": "invalid" }])),
+            errors: Some(Box::new(
+                json!([{ "resource": "PullRequest", "code": "invalid" }]),
+            )),
             limited: false,
             retry_after: None,
         }

@@ -1,9 +1,4 @@
 //! The backend `github`: the REST API, and GraphQL where REST cannot do a thing.
-#![allow(
-    clippy::result_large_err,
-    reason = "a failure is made once, at the end of a call that waited for the network"
-)]
-
 mod address;
 mod api;
 mod ask;

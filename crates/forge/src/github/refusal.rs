@@ -40,7 +40,9 @@ pub(super) fn refusal(
         step: asked.step,
         missing: asked.missing.clone(),
         message: message.map(|text| text.chars().take(WORDS_MAX_CHARS).collect()),
-        errors: Some(said["errors"].clone()).filter(Value::is_array),
+        errors: Some(said["errors"].clone())
+            .filter(Value::is_array)
+            .map(Box::new),
         limited: matches!(status, 403 | 429) && (asks_to_wait || used_up || documented),
         retry_after: wait(headers, now),
     }

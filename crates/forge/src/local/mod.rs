@@ -1,11 +1,6 @@
 //! The forge on this machine: bare git repositories below one directory, and a small database beside
 //! them with pull requests, statuses and protection rules. No network.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "a failure here is as large as what GitHub may answer; it is moved a few times a call"
-)]
-
 mod branches;
 mod build;
 mod commit;

@@ -84,7 +84,7 @@ async fn one_that_is_open_already_is_named() {
         let refusal = answered(made);
         assert_eq!(
             (refusal.status, refusal.errors),
-            (422, Some(refused["errors"].clone()))
+            (422, Some(Box::new(refused["errors"].clone())))
         );
         assert_eq!(stage.effect(), Effect::None);
         stage.ends();

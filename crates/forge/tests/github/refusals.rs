@@ -193,7 +193,7 @@ async fn errors_are_passed_on() {
     let refusal = answered(stage.forge.delete_branch(&stage.turn, &repo(), "b").await);
     assert_eq!(refusal.message.as_deref(), Some("Validation Failed"));
     let errors = json!([{ "resource": "Label", "code": "invalid", "field": "color" }]);
-    assert_eq!(refusal.errors, Some(errors));
+    assert_eq!(refusal.errors, Some(Box::new(errors)));
     assert_eq!(stage.effect(), Effect::None);
     stage.ends();
 }
