@@ -48,6 +48,7 @@ pub(crate) fn mark(writes: bool) -> Mark {
         peer: Peer::default(),
         client: Client::default(),
         progress: Progress::default(),
+        attempt: std::sync::OnceLock::new(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     desk.server().given.lock().unwrap().take().unwrap()
