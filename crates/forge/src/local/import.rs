@@ -94,10 +94,13 @@ impl Place {
 pub async fn import(dir: &Path, from: &Path, repo: &RepoName) -> Result<Repository, Refused> {
     let database = Database::open(dir).await?;
     let place = Place::new(dir.to_path_buf())?;
+    // Before there is a repository that would have it, and not where there is one.
+    if let Err(Failure::Missing(_)) = place.find(repo) {
+        forget(&database, repo).await?;
+    }
+    database.close().await;
     let (from, name) = (from.to_path_buf(), repo.clone());
     let made = off(move || Ok(copy_in(&place, &from, &name))).await??;
-    forget(&database, repo).await?;
-    database.close().await;
     Ok(made)
 }
 

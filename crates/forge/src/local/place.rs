@@ -100,6 +100,9 @@ impl Place {
             }
             Err(error) => return Err(error).or_broken("the repository could not be opened"),
         };
+        if !stays_inside(&git) {
+            return Err(Missing::Repository.into());
+        }
         self.configure(&git)?;
         Ok(Opened { home, git })
     }
@@ -110,6 +113,16 @@ impl Place {
             .and_then(|config| git.set_config(&config))
             .or_broken("the configuration for git could not be read")
     }
+}
+
+/// Whether objects and refs are the repository's own: neither links, nor those of another that the
+/// file `commondir` names.
+fn stays_inside(git: &Repository) -> bool {
+    let own = |name: &str| {
+        let found = fs::symlink_metadata(git.path().join(name));
+        found.is_ok_and(|found| found.is_dir())
+    };
+    git.commondir() == git.path() && own("objects") && own("refs")
 }
 
 impl LocalForge {

@@ -6,7 +6,7 @@ use super::place::Opened;
 use super::tree::kind;
 use super::url;
 use crate::{Failure, ItemKind, Repository, Revision};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 
 /// The text that git puts into a new repository.
@@ -36,7 +36,12 @@ impl Opened {
 
     /// A repository without a description that can be read is one without a description.
     pub(super) fn description(&self) -> Option<String> {
-        let file = File::open(self.home.path.join("description")).ok()?;
+        let path = self.home.path.join("description");
+        // Opening a pipe would wait for its other end.
+        if !fs::symlink_metadata(&path).ok()?.is_file() {
+            return None;
+        }
+        let file = File::open(path).ok()?;
         let mut bytes = Vec::new();
         let mut file = file.take(DESCRIPTION_BYTES);
         file.read_to_end(&mut bytes).ok()?;

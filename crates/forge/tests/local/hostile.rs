@@ -284,7 +284,29 @@ async fn links_out_of_the_directory_are_no_repositories() {
         format!("gitdir: {}\n", outside.path().join("secret.git").display()),
     )
     .unwrap();
-    for name in ["linked/secret", "sample/secret", "sample/file"] {
+    for name in ["objects", "refs"] {
+        git(
+            &root.join("sample"),
+            &["init", "-q", "--bare", &format!("{name}.git")],
+        );
+        let part = root.join(format!("sample/{name}.git/{name}"));
+        fs::remove_dir_all(&part).unwrap();
+        symlink(outside.path().join("secret.git").join(name), part).unwrap();
+    }
+    git(
+        &root.join("sample"),
+        &["init", "-q", "--bare", "common.git"],
+    );
+    let common = outside.path().join("secret.git").display().to_string();
+    fs::write(root.join("sample/common.git/commondir"), common).unwrap();
+    for name in [
+        "linked/secret",
+        "sample/secret",
+        "sample/file",
+        "sample/objects",
+        "sample/refs",
+        "sample/common",
+    ] {
         let found = ground.forge.repository(&reading(), &repo(name)).await;
         assert_eq!(found, Err(Failure::Missing(Missing::Repository)), "{name}");
     }
@@ -354,6 +376,18 @@ async fn a_repository_cannot_configure_the_forge() {
         .await;
     assert!(made.is_ok());
     assert!(!ground.path("sample/hello").join("logs").exists());
+}
+
+/// A description that is a pipe would keep its reader waiting.
+#[tokio::test]
+async fn a_description_is_a_file_or_none() {
+    let ground = Ground::new().await;
+    let path = ground.path("sample/hello").join("description");
+    fs::remove_file(&path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let found = ground.forge.repository(&reading(), &hello()).await;
+    assert_eq!(found.unwrap().description, None);
 }
 
 /// A lock that somebody has left on a branch is told as what it is, and changes nothing.
