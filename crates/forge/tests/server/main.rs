@@ -1,0 +1,15 @@
+//! What the server around the tools promises, on a backend that does as it is told.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper of a test fails like a test"
+)]
+
+mod house;
+mod stub;
+mod valid;
+mod world;
+
+mod derived;
