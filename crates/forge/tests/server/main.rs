@@ -12,4 +12,8 @@ mod stub;
 mod valid;
 mod world;
 
+mod beyond_schema;
+mod bounds;
 mod derived;
+mod keywords;
+mod unknown_tool;

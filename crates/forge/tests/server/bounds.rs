@@ -1,0 +1,102 @@
+//! However much is wrong, the answer stays small.
+
+use crate::house::{House, house, in_form, run};
+use crate::valid;
+use candor_street::Failures;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+
+/// How much larger than its request an answer may be.
+const ROOM: usize = 64 * 1024;
+
+#[tokio::test]
+async fn two_thousand_extra_members_are_counted_and_fifty_told() {
+    let extra = |n| (format!("extra{n}"), json!(n));
+    let arguments: Map<_, _> = (0..2_000).map(extra).collect();
+    let said = house()
+        .ask("search", Value::Object(arguments.clone()))
+        .await;
+    let error = said.error();
+    let data = &error["data"];
+    let told = data["validation_errors"].as_array().unwrap();
+    assert_eq!(told.len(), 50);
+    assert_eq!(data["omitted"], 1_951);
+    assert_eq!(told[0]["keyword"], "required");
+    assert_eq!(told[49]["params"]["additionalProperty"], "extra48");
+    let bytes = Value::Object(arguments).to_string().len();
+    assert_eq!(
+        told[0]["value"],
+        json!({ "omitted": "object", "bytes": bytes })
+    );
+    let message = said.message();
+    assert!(message.ends_with("; must NOT have additional properties; and 1951 more"));
+    assert!(said.text().len() < 16 * 1024, "{}", said.text().len());
+}
+
+#[tokio::test]
+async fn names_of_a_megabyte_are_not_said_again() {
+    let name = "n".repeat(1 << 20);
+    for plan in [in_form(Failures::Jsonrpc), in_form(Failures::Result)] {
+        let said = plan.house().ask("search", json!({ name.clone(): 1 })).await;
+        assert!(said.text().len() < 8 * 1024, "{}", said.text().len());
+    }
+}
+
+/// Any JSON, now and then with a member that some tool has.
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,40}".prop_map(Value::from),
+        (1usize..2_000).prop_map(|length| json!("\u{7}\"\\é".repeat(length))),
+    ];
+    let name = prop_oneof![
+        select(vec![
+            "repo", "path", "files", "content", "branch", "ref", "query", "page"
+        ])
+        .prop_map(String::from),
+        ".{0,12}",
+        (200usize..400).prop_map(|length| "\u{202e}".repeat(length)),
+    ];
+    leaf.prop_recursive(3, 200, 60, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..60).prop_map(Value::from),
+            prop::collection::vec((name.clone(), inner), 0..60)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+async fn within_bounds(house: &House, tool: &str, arguments: Value) -> Result<(), TestCaseError> {
+    let request = arguments.to_string().len();
+    let answer = house.ask(tool, arguments).await.text().len();
+    prop_assert!(answer <= request + ROOM, "{answer} for {request}");
+    Ok(())
+}
+
+/// One server a form: making one takes longer than asking it.
+static HOUSES: LazyLock<[House; 2]> =
+    LazyLock::new(|| [Failures::Jsonrpc, Failures::Result].map(|form| in_form(form).house()));
+
+proptest! {
+
+    #[test]
+    fn an_answer_is_at_most_its_request_and_64_kib(
+        (tool, right) in select(valid::whole()),
+        member in select(vec!["repo", "files", "path", "sha", "title", "x"]),
+        wrong in anything(),
+        form in 0usize..2,
+    ) {
+        run(async {
+            let house = &HOUSES[form];
+            let mut partly = right;
+            partly[member] = wrong.clone();
+            within_bounds(house, tool, partly).await?;
+            within_bounds(house, tool, wrong).await
+        })?;
+    }
+}
