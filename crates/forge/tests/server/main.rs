@@ -16,4 +16,5 @@ mod beyond_schema;
 mod bounds;
 mod derived;
 mod keywords;
+mod seed_examples;
 mod unknown_tool;
