@@ -1,6 +1,6 @@
 //! `get_commits`, `get_branches` and `create_branch`: where a repository stands and how it came there.
 
-use super::{About, At, Pages, reading, writing};
+use super::{About, At, Page, paging, reading, writing};
 use crate::fields::{
     answer, arguments, arguments_at, branch, new_branch, page, per_page, reference, repo, sha,
 };
@@ -18,8 +18,8 @@ struct History {
     repo: RepoName,
     branch: Option<String>,
     sha: Option<String>,
-    #[serde(flatten)]
-    pages: Pages,
+    page: Page,
+    per_page: Page,
 }
 
 #[derive(Serialize)]
@@ -36,7 +36,7 @@ async fn commits(server: Arc<ForgeServer>, turn: Turn, asked: History) -> Result
         (None, Some(branch)) => Revision::Branch(branch),
         (None, None) => Revision::Default,
     };
-    let paging = asked.pages.paging();
+    let paging = paging(asked.page, asked.per_page);
     let found = server
         .forge
         .commits(&turn, &asked.repo, &from, paging)
@@ -92,8 +92,8 @@ pub(super) fn get_commits() -> Tool<ForgeServer> {
 #[derive(Deserialize)]
 struct Listing {
     repo: RepoName,
-    #[serde(flatten)]
-    pages: Pages,
+    page: Page,
+    per_page: Page,
 }
 
 #[derive(Serialize)]
@@ -110,7 +110,7 @@ async fn branches(
     turn: Turn,
     asked: Listing,
 ) -> Result<Branches, Failure> {
-    let paging = asked.pages.paging();
+    let paging = paging(asked.page, asked.per_page);
     let found = server.forge.branches(&turn, &asked.repo, paging).await?;
     Ok(Branches {
         branches: found.branches,

@@ -98,25 +98,18 @@ where
         .open_world()
 }
 
-/// Which part of a list, as it is asked for.
-#[derive(Deserialize)]
-struct Pages {
-    page: Option<Int<1, 100>>,
-    per_page: Option<Int<1, 100>>,
-}
+/// A page, or how many things it has, as it is asked for. It is a member of its own wherever it is
+/// asked for: what serde flattens into another struct takes no `1.0` for an integer.
+type Page = Option<Int<1, 100>>;
 
 /// How many things a page has unless the caller says otherwise.
 const PER_PAGE: u32 = 30;
 
-impl Pages {
-    fn paging(&self) -> Paging {
-        let asked = |number: Option<Int<1, 100>>| {
-            number.and_then(|number| u32::try_from(number.get()).ok())
-        };
-        Paging {
-            page: asked(self.page).unwrap_or(1),
-            per_page: asked(self.per_page).unwrap_or(PER_PAGE),
-        }
+fn paging(page: Page, per_page: Page) -> Paging {
+    let asked = |number: Page| number.and_then(|number| u32::try_from(number.get()).ok());
+    Paging {
+        page: asked(page).unwrap_or(1),
+        per_page: asked(per_page).unwrap_or(PER_PAGE),
     }
 }
 

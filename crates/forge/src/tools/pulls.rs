@@ -1,6 +1,6 @@
 //! `list_pull_requests`, `create_pull_request`, `update_pull_request` and `get_pull_request`.
 
-use super::{About, Number, Pages, number, reading, writing};
+use super::{About, Number, Page, number, paging, reading, writing};
 use crate::fields::{
     self, answer, arguments, base, flag, head, one_of, page, per_page, repo, text,
 };
@@ -77,8 +77,8 @@ struct Listing {
     repo: RepoName,
     #[serde(default)]
     state: Wanted,
-    #[serde(flatten)]
-    pages: Pages,
+    page: Page,
+    per_page: Page,
 }
 
 #[derive(Serialize)]
@@ -90,7 +90,7 @@ struct Listed {
 }
 
 async fn list_all(server: Arc<ForgeServer>, turn: Turn, asked: Listing) -> Result<Listed, Failure> {
-    let paging = asked.pages.paging();
+    let paging = paging(asked.page, asked.per_page);
     let found = server
         .forge
         .pull_requests(&turn, &asked.repo, asked.state, paging)

@@ -1,6 +1,6 @@
 //! `search` and `fetch`: which repositories there are, and what one of them is about.
 
-use super::{About, Pages, reading};
+use super::{About, Page, paging, reading};
 use crate::fields::{answer, arguments, page, per_page, repo, text};
 use crate::forge::Turn;
 use crate::server::ForgeServer;
@@ -16,8 +16,8 @@ pub const README_MAX: u64 = 100 * 1024;
 #[derive(Deserialize)]
 struct Search {
     query: String,
-    #[serde(flatten)]
-    pages: Pages,
+    page: Page,
+    per_page: Page,
 }
 
 #[derive(Serialize)]
@@ -38,7 +38,7 @@ struct Hits {
 }
 
 async fn search_for(server: Arc<ForgeServer>, turn: Turn, asked: Search) -> Result<Hits, Failure> {
-    let paging = asked.pages.paging();
+    let paging = paging(asked.page, asked.per_page);
     let found = server.forge.search(&turn, &asked.query, paging).await?;
     let all = found.repositories.len();
     let admitted = found

@@ -66,8 +66,26 @@ fn pool(schema: &Value) -> Vec<Value> {
         json!(9_007_199_254_740_992_u64),
     ];
     let texts = [
-        "", "a b", "a b/c", "nobody", "../b", "a/..", "a..b", "a.", "-a", ".a", "a//b", "a.lock",
-        "x/../y", "/a", ".git", "x/.git/y", "A000000", "owner:-a", "owner:a.lock", "owner:a..b",
+        "",
+        "a b",
+        "a b/c",
+        "nobody",
+        "../b",
+        "a/..",
+        "a..b",
+        "a.",
+        "-a",
+        ".a",
+        "a//b",
+        "a.lock",
+        "x/../y",
+        "/a",
+        ".git",
+        "x/.git/y",
+        "A000000",
+        "owner:-a",
+        "owner:a.lock",
+        "owner:a..b",
     ];
     pool.extend(texts.into_iter().map(Value::from));
     for length in [101, 257, 501, 10_001] {

@@ -74,12 +74,7 @@ impl Plan {
             let seen = Arc::clone(&seen);
             Arc::new(move |line: String| seen.push(format!("line {line}")))
         };
-        let server = ForgeServer::new(
-            Arc::<Stub>::clone(&stub),
-            self.config,
-            lines,
-            Arc::new(now),
-        );
+        let server = ForgeServer::new(Arc::<Stub>::clone(&stub), self.config, lines, Arc::new(now));
         let log = Log {
             seen: Arc::clone(&seen),
             lines: AtomicU64::new(0),

@@ -18,3 +18,4 @@ mod derived;
 mod keywords;
 mod seed_examples;
 mod unknown_tool;
+mod violations;
