@@ -19,16 +19,24 @@ pub(crate) fn now() -> Timestamp {
 }
 
 /// A log that notes its lines and fails where it is told to.
-struct Log {
+pub(crate) struct Log {
     seen: Arc<Seen>,
     lines: AtomicU64,
-    failing_at: Option<u64>,
+    failing_at: AtomicU64,
+}
+
+impl Log {
+    /// Of the lines from now on, this one fails.
+    pub(crate) fn fails_in(&self, lines: u64) {
+        let line = self.lines.load(Ordering::SeqCst) + lines;
+        self.failing_at.store(line, Ordering::SeqCst);
+    }
 }
 
 impl WriteLog for Log {
     fn append(&self, make: &dyn Fn(u64) -> String) -> io::Result<u64> {
         let number = self.lines.fetch_add(1, Ordering::SeqCst) + 1;
-        if self.failing_at == Some(number) {
+        if self.failing_at.load(Ordering::SeqCst) == number {
             self.seen.push("log fails");
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
@@ -41,7 +49,6 @@ impl WriteLog for Log {
 pub(crate) struct Plan {
     pub(crate) config: Config,
     pub(crate) world: World,
-    pub(crate) log_fails_at: Option<u64>,
     pub(crate) without_log: bool,
 }
 
@@ -55,7 +62,6 @@ impl Default for Plan {
                 ..Config::default()
             },
             world: World::default(),
-            log_fails_at: None,
             without_log: false,
         }
     }
@@ -75,17 +81,22 @@ impl Plan {
             Arc::new(move |line: String| seen.push(format!("line {line}")))
         };
         let server = ForgeServer::new(Arc::<Stub>::clone(&stub), self.config, lines, Arc::new(now));
-        let log = Log {
+        let log = Arc::new(Log {
             seen: Arc::clone(&seen),
             lines: AtomicU64::new(0),
-            failing_at: self.log_fails_at,
-        };
+            failing_at: AtomicU64::new(0),
+        });
         let server = match self.without_log {
             true => server,
-            false => server.recording(Arc::new(log)),
+            false => server.recording(Arc::<Log>::clone(&log)),
         };
         let desk = Desk::new(server, Arc::new(now), &MetricsHub::default()).unwrap();
-        House { desk, stub, seen }
+        House {
+            desk,
+            stub,
+            seen,
+            log,
+        }
     }
 }
 
@@ -111,6 +122,7 @@ pub(crate) struct House {
     pub(crate) desk: Arc<Desk<ForgeServer>>,
     pub(crate) stub: Arc<Stub>,
     pub(crate) seen: Arc<Seen>,
+    pub(crate) log: Arc<Log>,
 }
 
 /// A call with these arguments, by somebody who may write.

@@ -18,6 +18,11 @@ impl Seen {
         self.0.lock().unwrap().push(what.into());
     }
 
+    /// Forgets everything so far.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap().clear();
+    }
+
     /// Everything so far.
     pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()

@@ -27,10 +27,11 @@ async fn an_unknown_tool_is_named_with_its_nearest() {
 #[tokio::test]
 async fn it_stays_a_protocol_error_in_every_form_and_era() {
     for failures in [Failures::Auto, Failures::Jsonrpc, Failures::Result] {
+        let house = in_form(failures).house();
         for era in [Era::Handshake, Era::Stateless] {
             let mut call = call("xyzzy", &json!({}));
             call.era = era;
-            let said = in_form(failures).house().hand(call).await;
+            let said = house.hand(call).await;
             assert!(said.text().starts_with(r#"{"code":-32602,"#), "{said:?}");
         }
     }
@@ -38,11 +39,12 @@ async fn it_stays_a_protocol_error_in_every_form_and_era() {
 
 #[tokio::test]
 async fn a_long_or_hostile_name_is_escaped_and_cut_at_64() {
-    let said = house().ask("a\n\u{202e}\"b", json!({})).await;
+    let house = house();
+    let said = house.ask("a\n\u{202e}\"b", json!({})).await;
     assert_eq!(said.message(), "Unknown tool: a\\u{a}\\u{202e}\"b");
-    let said = house().ask(&"x".repeat(65), json!({})).await;
+    let said = house.ask(&"x".repeat(65), json!({})).await;
     assert_eq!(said.message(), format!("Unknown tool: {}…", "x".repeat(63)));
-    let said = house().ask(&"x".repeat(64), json!({})).await;
+    let said = house.ask(&"x".repeat(64), json!({})).await;
     assert_eq!(said.message(), format!("Unknown tool: {}", "x".repeat(64)));
 }
 

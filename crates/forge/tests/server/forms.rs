@@ -1,0 +1,102 @@
+//! The two forms of a failure, and which calls get which.
+
+use crate::house::{House, Plan, Said, call, in_form};
+use candor_forge::{Failure, Missing};
+use candor_street::{Era, Failures};
+use serde_json::{Value, json};
+
+fn missing(failures: Failures) -> House {
+    in_form(failures)
+        .with(|plan: &mut Plan| {
+            let path = Missing::Path(String::from("a\nb"));
+            plan.world.failing.insert("file", Failure::Missing(path));
+        })
+        .house()
+}
+
+async fn ask(house: &House, era: Era, arguments: &Value) -> Said {
+    let mut call = call("read_file", arguments);
+    call.era = era;
+    house.hand(call).await
+}
+
+const ERROR: &str = concat!(
+    r#"{"code":-32002,"#,
+    r#""message":"Not found: the path a\\u{a}b does not exist, or the token cannot see it","#,
+    r#""data":{"tool":"read_file","timestamp":"2025-10-12T15:49:21.049Z","#,
+    r#""fault":{"class":"caller","retry":"after_change","retry_after_ms":null,"effect":"none","#,
+    r#""remedy":"Check owner, repository, ref and path."}}}"#
+);
+
+const SENTENCE: &str = concat!(
+    "Not found: the path a\\u{a}b does not exist, or the token cannot see it; ",
+    "nothing was changed; do not retry unchanged: Check owner, repository, ref and path."
+);
+
+fn as_result() -> String {
+    let text = format!("{SENTENCE}\n{ERROR}");
+    json!({ "content": [{ "type": "text", "text": text }], "isError": true }).to_string()
+}
+
+#[tokio::test]
+async fn each_call_gets_the_form_of_its_era_unless_one_is_forced() {
+    let arguments = json!({ "repo": "octo/cat", "path": "a\nb" });
+    let (error, result) = (String::from(ERROR), as_result());
+    for (failures, handshake, stateless) in [
+        (Failures::Auto, &error, &result),
+        (Failures::Jsonrpc, &error, &error),
+        (Failures::Result, &result, &result),
+    ] {
+        let house = missing(failures);
+        let said = ask(&house, Era::Handshake, &arguments).await;
+        assert_eq!(said.text(), *handshake, "{failures:?}");
+        let said = ask(&house, Era::Stateless, &arguments).await;
+        assert_eq!(said.text(), *stateless, "{failures:?}");
+    }
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_one_sentence_and_the_same_object() {
+    let (auto, forced) = (missing(Failures::Auto), missing(Failures::Result));
+    let wrong = json!({ "repo": "octo", "pth": "a" });
+    let error = ask(&auto, Era::Handshake, &wrong).await.text();
+    let said = ask(&forced, Era::Handshake, &wrong).await;
+    let block = said.block();
+    let (sentence, object) = block.split_once('\n').unwrap();
+    assert_eq!(object, error);
+    assert_eq!(
+        sentence,
+        concat!(
+            "`path` is required ('pth' was given: did you mean 'path'?); ",
+            "`pth` is not an argument of this tool (did you mean 'path' instead of 'pth'?); ",
+            "`repo` must be text that matches ^[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+$, and was \"octo\"; ",
+            "nothing was changed; do not retry unchanged: ",
+            "Correct every field named in `validation_errors`; `tools/list` has the schema."
+        )
+    );
+    assert!(!said.text().contains("structuredContent"));
+}
+
+#[tokio::test]
+async fn a_success_has_one_form() {
+    let arguments = json!({ "repo": "octo/cat", "path": "a" });
+    let mut all = Vec::new();
+    for failures in [Failures::Auto, Failures::Jsonrpc, Failures::Result] {
+        let house = in_form(failures).house();
+        for era in [Era::Handshake, Era::Stateless] {
+            all.push(ask(&house, era, &arguments).await.text());
+        }
+    }
+    all.dedup();
+    let object = concat!(
+        r#"{"path":"a","ref":"main","content":"fn main() {}\n","encoding":"utf8","size":13,"#,
+        r#""url":"https://forge.test/octo/cat/file"}"#
+    );
+    let text = json!(object);
+    assert_eq!(
+        all,
+        [format!(
+            r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{object}}}"#
+        )]
+    );
+}
