@@ -11,10 +11,11 @@ use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
 use candor_guard::{Deadline, Limiter, Quota};
 use candor_street::{Call, Clock, Cx, Entry, Era, Failures, Permit, Server, Tool, Tools};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a reading call may take.
@@ -78,6 +79,8 @@ pub struct ForgeServer {
     pub(crate) config: Config,
     limiter: Limiter,
     writes: Option<Arc<dyn WriteLog>>,
+    /// The attempts whose calls were not answered yet.
+    unanswered: Mutex<BTreeSet<u64>>,
     lines: LineSink,
     clock: Arc<dyn Clock>,
 }
@@ -101,6 +104,7 @@ impl ForgeServer {
             config,
             limiter: Limiter::new(quota, most),
             writes: None,
+            unanswered: Mutex::default(),
             lines,
             clock,
         }
@@ -150,12 +154,19 @@ impl ForgeServer {
         let effect = Effect::None;
         match self.log(line).await {
             Ok(number) => {
+                self.unanswered().insert(number);
                 // Set once: this is the only place that sets it.
                 let _ = call.attempt.set(number);
                 Ok(())
             }
             Err(cause) => Err(Github::adopt(Refusal::Unrecorded { cause, effect })),
         }
+    }
+
+    fn unanswered(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.unanswered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn policy(
@@ -251,7 +262,10 @@ impl Server for ForgeServer {
     }
 
     fn note(&self, entry: &Entry<'_, Github>) {
-        if let Some(line) = line(entry) {
+        let attempt = entry.call.and_then(|call| call.attempt.get());
+        // A write that outlives its answer ends twice, and only the answer has a line.
+        let is_answer = attempt.is_none_or(|number| self.unanswered().remove(number));
+        if let Some(line) = line(entry).filter(|_| is_answer) {
             (self.lines)(line);
         }
     }

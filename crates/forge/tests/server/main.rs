@@ -14,6 +14,7 @@ mod world;
 
 mod beyond_schema;
 mod bounds;
+mod deadlines;
 mod derived;
 mod forms;
 mod keywords;
