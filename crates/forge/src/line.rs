@@ -3,6 +3,7 @@
 use crate::RepoName;
 use candor_fault::dialects::Github;
 use candor_fault::escape_visible;
+use candor_schema::Int;
 use candor_street::{Entry, Outcome};
 use serde::Deserialize;
 use serde_json::Value;
@@ -62,8 +63,15 @@ fn repo(value: &Value) -> Option<&str> {
     RepoName::read(text).map(|_| text)
 }
 
+/// A positive number in digits; `7.0` is 7 here as in the schema.
 fn number(value: &Value) -> Option<u64> {
-    value.as_u64().filter(|number| *number > 0)
+    let whole = || Int::<1, { i64::MAX }>::deserialize(value).ok();
+    let number = value.as_u64().or_else(|| whole().map(unsigned));
+    number.filter(|number| *number > 0)
+}
+
+fn unsigned(number: Int<1, { i64::MAX }>) -> u64 {
+    number.get().unsigned_abs()
 }
 
 fn sha(value: &Value) -> Option<&str> {

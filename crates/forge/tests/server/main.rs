@@ -19,6 +19,7 @@ mod derived;
 mod forms;
 mod keywords;
 mod limits;
+mod lines;
 mod permission;
 mod policy;
 mod records;
