@@ -1,0 +1,307 @@
+//! `merge_pull_request`: what keeps it from merging, in which order, and what exactly is merged.
+
+use crate::house::{House, house};
+use crate::valid::{changed, without};
+use crate::world::{HEAD, MADE, World, check, pull};
+use candor_forge::{
+    Answered, CheckState, Failure, Missing, PullRequest, PullState, Step, Unmergeable, Why,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn simply() -> Value {
+    json!({ "repo": "octo/cat", "prNumber": 7 })
+}
+
+/// A pull request with everything in its way.
+fn hopeless() -> PullRequest {
+    PullRequest {
+        merged: true,
+        state: PullState::Closed,
+        draft: true,
+        mergeable: Some(false),
+        mergeable_state: Some(String::from("dirty")),
+        ..pull()
+    }
+}
+
+fn set(house: &House, pull: PullRequest) {
+    house.seen.clear();
+    house.stub.world().pulls = vec![pull].into();
+}
+
+#[tokio::test]
+async fn a_stale_sha_is_told_before_anything_that_is_in_the_way() {
+    let house = house();
+    set(&house, hopeless());
+    let stale = changed("merge_pull_request", "sha", json!("abcdef0"));
+    let said = house.ask("merge_pull_request", stale).await;
+    let wanted = format!(
+        concat!(
+            r#"{{"code":-32006,"message":"Head SHA does not match: the pull request has another head than expected","#,
+            r#""data":{{"tool":"merge_pull_request","timestamp":"2025-10-12T15:49:21.049Z","#,
+            r#""expected":"abcdef0","actual":"{}","#,
+            r#""fault":{{"class":"caller","retry":"after_change","retry_after_ms":null,"effect":"none","#,
+            r#""remedy":"Review the new head in `actual`, then merge with that `sha`."}}}}}}"#
+        ),
+        HEAD
+    );
+    assert_eq!(said.text(), wanted);
+    assert_eq!(house.asked(), ["pull_request octo/cat 7"]);
+}
+
+#[tokio::test]
+async fn the_head_that_was_seen_is_pinned() {
+    let house = house();
+    let order = |title, message| {
+        format!(
+            "merge octo/cat MergeOrder {{ number: 7, method: Merge, title: {title}, message: {message}, head_sha: \"{HEAD}\" }}"
+        )
+    };
+    for sha in [None, Some(&HEAD[..7]), Some(&HEAD[..39]), Some(HEAD)] {
+        let mut arguments = simply();
+        sha.map(|sha| arguments["sha"] = json!(sha));
+        set(&house, pull());
+        let answer = house.ask("merge_pull_request", arguments).await.value();
+        assert_eq!(house.asked()[1], order("None", "None"), "{sha:?}");
+        assert_eq!(
+            answer,
+            json!({
+                "number": 7, "merged": true, "sha": MADE, "merge_method": "merge",
+                "head_sha": HEAD, "base": "main", "branch_deleted": false
+            })
+        );
+    }
+    let mut texts = simply();
+    texts["commit_title"] = json!("");
+    texts["commit_message"] = json!("");
+    set(&house, pull());
+    house.ask("merge_pull_request", texts).await.value();
+    assert_eq!(house.asked()[1], order("None", "Some(\"\")"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_in_the_way_is_told_in_its_order() {
+    let house = house();
+    let blocked = |pull: &mut PullRequest| pull.mergeable_state = Some(String::from("blocked"));
+    let undecided = |pull: &mut PullRequest| {
+        pull.mergeable = None;
+        pull.mergeable_state = Some(String::from("unknown"));
+    };
+    // Each step takes the first obstacle away.
+    let steps: [(&dyn Fn(&mut PullRequest), &str, &str); 6] = [
+        (&|_| (), "it was merged already", "dirty"),
+        (&|pull| pull.merged = false, "it is closed", "dirty"),
+        (
+            &|pull| pull.state = PullState::Open,
+            "it is a draft",
+            "dirty",
+        ),
+        (
+            &|pull| pull.draft = false,
+            "it conflicts with its base branch",
+            "dirty",
+        ),
+        (&blocked, "rules of the base branch block it", "blocked"),
+        (
+            &undecided,
+            "GitHub has not decided yet whether it can be merged",
+            "unknown",
+        ),
+    ];
+    let mut pull = hopeless();
+    for (step, why, state) in steps {
+        step(&mut pull);
+        set(&house, pull.clone());
+        let said = house.ask("merge_pull_request", simply()).await;
+        assert_eq!(said.code(), -32005);
+        assert_eq!(said.effect(), "none");
+        assert_eq!(
+            said.message(),
+            format!("Pull request #7 is not mergeable: {why}")
+        );
+        assert_eq!(said.error()["data"]["mergeable_state"], state);
+        assert_eq!(house.seen.of("ask merge"), Vec::<String>::new());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_merge_waits_until_it_is_decided() {
+    let house = house();
+    let undecided = PullRequest {
+        mergeable: None,
+        ..pull()
+    };
+    house.stub.world().pulls = vec![undecided.clone(), undecided, pull()].into();
+    let begun = tokio::time::Instant::now();
+    house.ask("merge_pull_request", simply()).await.value();
+    assert_eq!(begun.elapsed(), Duration::from_millis(750));
+    assert_eq!(house.seen.of("ask pull_request").len(), 3);
+}
+
+fn blocked(world: &mut World) {
+    world.pulls[0].mergeable = Some(false);
+    world.pulls[0].mergeable_state = Some(String::from("blocked"));
+}
+
+#[tokio::test]
+async fn failing_checks_are_named_where_they_can_be_had() {
+    let house = house();
+    blocked(&mut house.stub.world());
+    house
+        .stub
+        .world()
+        .checks
+        .push(check("test", CheckState::Failed));
+    let said = house.ask("merge_pull_request", simply()).await;
+    let wanted = concat!(
+        r#"{"code":-32005,"message":"Pull request #7 is not mergeable: rules of the base branch block it","#,
+        r#""data":{"tool":"merge_pull_request","timestamp":"2025-10-12T15:49:21.049Z","#,
+        r#""mergeable_state":"blocked","failing_checks":["lint","test"],"#,
+        r#""fault":{"class":"policy","retry":"after_change","retry_after_ms":null,"effect":"none","#,
+        r#""remedy":"Look at `mergeable_state` and `failing_checks`, resolve them, then merge."}}}"#
+    );
+    assert_eq!(said.text(), wanted);
+
+    let broken = Failure::Broken("the checks are gone", candor_fault::Cause::from("x"));
+    house.stub.world().failing.insert("checks", broken);
+    let said = house.ask("merge_pull_request", simply()).await;
+    assert_eq!(
+        said.text(),
+        wanted.replace(r#""failing_checks":["lint","test"],"#, "")
+    );
+}
+
+#[tokio::test]
+async fn a_merge_that_the_backend_refuses_is_told_the_same_way() {
+    let house = house();
+    let answered = Answered {
+        status: 405,
+        step: Step::Merge,
+        missing: Missing::PullRequest(7),
+        message: Some(String::from("Required status check \"test\" is expected.")),
+        errors: None,
+        limited: false,
+        retry_after: None,
+    };
+    let refused = Unmergeable {
+        number: 7,
+        why: Why::Refused,
+        state: None,
+        failing_checks: Vec::new(),
+        answered: Some(Box::new(answered)),
+    };
+    house
+        .stub
+        .world()
+        .failing
+        .insert("merge", Failure::Unmergeable(refused));
+    let said = house.ask("merge_pull_request", simply()).await;
+    assert_eq!(said.code(), -32005);
+    assert_eq!(
+        said.message(),
+        "Pull request #7 is not mergeable: GitHub refused to merge it: Required status check \"test\" is expected."
+    );
+    let data = &said.error()["data"];
+    assert_eq!(data["status"], 405);
+    assert_eq!(data["mergeable_state"], "clean");
+    assert_eq!(data["failing_checks"], json!(["lint"]));
+
+    let moved = Failure::HeadMoved {
+        expected: String::from(HEAD),
+        actual: None,
+    };
+    house.stub.world().failing.insert("merge", moved);
+    let said = house.ask("merge_pull_request", simply()).await;
+    assert_eq!(said.code(), -32006);
+    assert_eq!(said.error()["data"]["expected"], HEAD);
+    assert_eq!(said.error()["data"].get("actual"), None);
+}
+
+/// Whether the branch was deleted, as the answer says and as the backend was asked.
+async fn deleted(house: &House) -> (bool, Vec<String>) {
+    let mut arguments = simply();
+    arguments["delete_branch"] = json!(true);
+    let answer = house.ask("merge_pull_request", arguments).await.value();
+    assert_eq!(answer["merged"], true);
+    let asked = house.seen.of("ask delete_branch");
+    (answer["branch_deleted"].as_bool().unwrap(), asked)
+}
+
+#[tokio::test]
+async fn a_branch_is_deleted_where_it_is_meant() {
+    let house = house();
+    assert_eq!(
+        deleted(&house).await,
+        (true, vec![String::from("octo/cat topic")])
+    );
+    set(
+        &house,
+        PullRequest {
+            head_repo: Some(crate::world::repo("OCTO/Cat")),
+            ..pull()
+        },
+    );
+    assert!(deleted(&house).await.0);
+    house.seen.clear();
+    house.ask("merge_pull_request", simply()).await.value();
+    assert_eq!(house.seen.of("ask delete_branch"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn neither_the_default_branch_nor_a_fork_s_namesake_is_deleted() {
+    let house = house();
+    for head_repo in [Some("fork/cat"), Some("octo/dog"), None] {
+        set(
+            &house,
+            PullRequest {
+                head_repo: head_repo.map(crate::world::repo),
+                ..pull()
+            },
+        );
+        assert_eq!(deleted(&house).await, (false, vec![]), "{head_repo:?}");
+    }
+    set(&house, pull());
+    house.stub.world().repository.default_branch = String::from("topic");
+    assert_eq!(deleted(&house).await, (false, vec![]));
+    // Where it is not known which branch is the default, none is deleted.
+    let unseen = Failure::Missing(Missing::Repository);
+    house.stub.world().failing.insert("repository", unseen);
+    assert_eq!(deleted(&house).await, (false, vec![]));
+}
+
+#[tokio::test]
+async fn a_deletion_that_fails_is_no_failure() {
+    let house = house();
+    let gone = Failure::Missing(Missing::Branch(String::from("topic")));
+    house.stub.world().failing.insert("delete_branch", gone);
+    assert!(!deleted(&house).await.0);
+    let outcome: Value = serde_json::from_str(&house.logged()[1]).unwrap();
+    assert_eq!(
+        (&outcome["effect"], &outcome["code"]),
+        (&json!("done"), &Value::Null)
+    );
+    assert_eq!(house.lines(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn each_method_is_passed_on() {
+    let house = house();
+    for (word, asked) in [
+        ("merge", "Merge"),
+        ("squash", "Squash"),
+        ("rebase", "Rebase"),
+    ] {
+        set(&house, pull());
+        let arguments = changed("merge_pull_request", "merge_method", json!(word));
+        let arguments = without(arguments, "delete_branch");
+        let answer = house.ask("merge_pull_request", arguments).await.value();
+        assert_eq!(answer["merge_method"], word);
+        assert_eq!(
+            house.asked()[1],
+            format!(
+                "merge octo/cat MergeOrder {{ number: 7, method: {asked}, title: Some(\"Purr\"), message: Some(\"Why\"), head_sha: \"{HEAD}\" }}"
+            )
+        );
+    }
+}
