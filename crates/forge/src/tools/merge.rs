@@ -112,7 +112,9 @@ async fn decorated(
     }
     let about_checks = matches!(unmergeable.why, Why::Blocked | Why::Refused);
     if about_checks && unmergeable.failing_checks.is_empty() {
-        let found = server.forge.checks(turn, repo, &pull.head_sha).await;
+        let looking = server.forge.checks(turn, repo, &pull.head_sha);
+        // Past its time the lookup is given up, not the answer.
+        let found = turn.deadline.run(looking).await.ok().and_then(Result::ok);
         let all = found.map(|found| found.checks).unwrap_or_default();
         let failing = all
             .into_iter()

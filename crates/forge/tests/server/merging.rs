@@ -2,9 +2,10 @@
 
 use crate::house::{House, house};
 use crate::valid::{changed, without};
-use crate::world::{HEAD, MADE, World, check, pull};
+use crate::world::{HEAD, MADE, Stands, World, check, pull};
 use candor_forge::{
-    Answered, CheckState, Failure, Missing, PullRequest, PullState, Step, Unmergeable, Why,
+    Answered, CheckState, Failure, Missing, PullRequest, PullState, Step, Unmergeable,
+    WRITE_DEADLINE, Why,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -170,6 +171,19 @@ async fn failing_checks_are_named_where_they_can_be_had() {
         said.text(),
         wanted.replace(r#""failing_checks":["lint","test"],"#, "")
     );
+}
+
+/// Checks that never come keep nobody from being told why a merge is refused.
+#[tokio::test(start_paused = true)]
+async fn checks_that_take_too_long_change_no_code() {
+    let house = house();
+    blocked(&mut house.stub.world());
+    house.stub.world().standing.insert("checks", Stands::Before);
+    let begun = tokio::time::Instant::now();
+    let said = house.ask("merge_pull_request", simply()).await;
+    assert_eq!(said.code(), -32005);
+    assert_eq!(said.error()["data"].get("failing_checks"), None);
+    assert!(begun.elapsed() < WRITE_DEADLINE, "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
