@@ -44,6 +44,28 @@ async fn names_of_a_megabyte_are_not_said_again() {
     }
 }
 
+/// Small requests whose answers are as large as can be: every entry has the whole object, and a hint.
+#[tokio::test]
+async fn the_worst_small_requests_stay_within_their_room() {
+    let letters = || ('a'..='z').chain('A'..='Z').map(String::from);
+    let near: Map<_, _> = letters().map(|c| (format!("page{c}"), json!(1))).collect();
+    let quoted: Map<_, _> = letters().map(|c| (format!("\"{c}"), json!(1))).collect();
+    let hidden: Map<_, _> = letters().map(|c| (format!("\u{7}{c}"), json!(1))).collect();
+    let long: Map<_, _> = letters()
+        .map(|c| (format!("{}{c}", "\"".repeat(255)), json!(1)))
+        .collect();
+    for house in HOUSES.iter() {
+        for members in [&near, &quoted, &hidden, &long] {
+            let arguments = Value::Object(members.clone());
+            for tool in ["search", "merge_pull_request"] {
+                within_bounds(house, tool, arguments.clone()).await.unwrap();
+            }
+            let files = json!({ "files": vec![arguments; 20] });
+            within_bounds(house, "commit_files", files).await.unwrap();
+        }
+    }
+}
+
 /// Any JSON, now and then with a member that some tool has.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![

@@ -182,6 +182,23 @@ async fn a_cancelled_write_that_has_begun_is_carried_to_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_backend_that_panics_is_answered_for() {
+    let house = standing("search", Stands::Panics);
+    let said = house.ask("search", valid::of("search")).await;
+    assert_eq!((said.code(), said.effect()), (-32603, String::from("none")));
+    assert_eq!(said.message(), "Internal error");
+
+    let house = standing("commit_files", Stands::Panics);
+    let said = house.ask("commit_files", valid::of("commit_files")).await;
+    assert_eq!(
+        (said.code(), said.effect()),
+        (-32603, String::from("unknown"))
+    );
+    assert_eq!(log(&house), ["attempt", r#"of 1 -32603 "unknown""#]);
+    assert_eq!(house.lines().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_write_that_breaks_midway_says_that_nobody_knows() {
     let house = house_of(|world| {
         let broken = Failure::Broken("the disk failed", candor_fault::Cause::from("EIO"));

@@ -20,6 +20,8 @@ pub(crate) enum Stands {
     Before,
     /// After its change began.
     Begun,
+    /// Nowhere: it panics after its change began, or where a read would answer.
+    Panics,
 }
 
 /// Everything that the stub knows.
