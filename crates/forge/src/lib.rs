@@ -1,6 +1,7 @@
 //! The GitHub tools: fourteen of them, written once against [`Forge`], on GitHub or on local git.
 
 mod allow;
+mod attempts;
 mod failure;
 mod faults;
 mod fields;

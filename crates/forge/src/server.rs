@@ -1,6 +1,7 @@
 //! The server: who may, what is limited, what is put on record, and the tools.
 
 use crate::allow::AllowList;
+use crate::attempts::Attempts;
 use crate::forge::{Forge, Turn};
 use crate::line::line;
 use crate::writes::{self, WriteLog};
@@ -11,11 +12,9 @@ use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
 use candor_guard::{Deadline, Limiter, Quota};
 use candor_street::{Call, Clock, Cx, Entry, Era, Failures, Permit, Server, Tool, Tools};
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::fmt;
-use std::io;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a reading call may take.
@@ -78,9 +77,7 @@ pub struct ForgeServer {
     pub(crate) forge: Arc<dyn Forge>,
     pub(crate) config: Config,
     limiter: Limiter,
-    writes: Option<Arc<dyn WriteLog>>,
-    /// The attempts whose calls were not answered yet.
-    unanswered: Mutex<BTreeSet<u64>>,
+    attempts: Attempts,
     lines: LineSink,
     clock: Arc<dyn Clock>,
 }
@@ -103,8 +100,7 @@ impl ForgeServer {
             forge,
             config,
             limiter: Limiter::new(quota, most),
-            writes: None,
-            unanswered: Mutex::default(),
+            attempts: Attempts::default(),
             lines,
             clock,
         }
@@ -112,7 +108,7 @@ impl ForgeServer {
 
     /// With a log of writes; whether anybody may write is up to the configuration.
     pub fn recording(mut self, log: Arc<dyn WriteLog>) -> ForgeServer {
-        self.writes = Some(log);
+        self.attempts.log = Some(log);
         self
     }
 
@@ -128,18 +124,6 @@ impl ForgeServer {
         }
     }
 
-    /// Appends a line to the log of writes, on a thread where that may wait.
-    async fn log(&self, make: impl Fn(u64) -> String + Send + 'static) -> Result<u64, Cause> {
-        let Some(log) = self.writes.clone() else {
-            return Err(Cause::from("there is no log of writes"));
-        };
-        let written = tokio::task::spawn_blocking(move || log.append(&make)).await;
-        written
-            .map_err(io::Error::other)
-            .flatten()
-            .map_err(Cause::from)
-    }
-
     /// Puts the attempt to write on record; one that cannot be recorded is not made.
     async fn attempt(
         &self,
@@ -152,21 +136,8 @@ impl ForgeServer {
         let (peer, client) = (call.peer.clone(), call.client.clone());
         let line = move |n| writes::attempt(n, at, tool, &peer, &client, &shown);
         let effect = Effect::None;
-        match self.log(line).await {
-            Ok(number) => {
-                self.unanswered().insert(number);
-                // Set once: this is the only place that sets it.
-                let _ = call.attempt.set(number);
-                Ok(())
-            }
-            Err(cause) => Err(Github::adopt(Refusal::Unrecorded { cause, effect })),
-        }
-    }
-
-    fn unanswered(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        self.unanswered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let recorded = self.attempts.record(call, line).await;
+        recorded.map_err(|cause| Github::adopt(Refusal::Unrecorded { cause, effect }))
     }
 
     fn policy(
@@ -252,19 +223,22 @@ impl Server for ForgeServer {
     }
 
     async fn record(&self, entry: &Entry<'_, Github>) -> Result<Option<Receipt>, Cause> {
-        let attempt = entry.call.and_then(|call| call.attempt.get().copied());
-        let Some(of) = attempt else {
+        let Some(call) = entry.call else {
+            return Ok(None);
+        };
+        let Some(of) = self.attempts.number(call).await else {
             return Ok(None);
         };
         let ended = writes::Ended::of(entry);
-        self.log(move |n| ended.line(n, of)).await?;
+        self.attempts.append(move |n| ended.line(n, of)).await?;
         Ok(None)
     }
 
     fn note(&self, entry: &Entry<'_, Github>) {
-        let attempt = entry.call.and_then(|call| call.attempt.get());
-        // A write that outlives its answer ends twice, and only the answer has a line.
-        let is_answer = attempt.is_none_or(|number| self.unanswered().remove(number));
+        // Only an answer has a line, not what a write comes to after it.
+        let is_answer = entry
+            .call
+            .is_none_or(|call| self.attempts.is_first_end(call));
         if let Some(line) = line(entry).filter(|_| is_answer) {
             (self.lines)(line);
         }

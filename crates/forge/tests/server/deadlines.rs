@@ -7,6 +7,7 @@ use candor_forge::{Failure, READ_DEADLINE, Unmet, WRITE_DEADLINE};
 use candor_street::CancellationToken;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::mpsc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -170,6 +171,30 @@ async fn a_cancelled_call_without_effect_is_dropped_and_recorded() {
     assert_eq!(said.effect(), "none");
     assert_eq!(log(&house), ["attempt", r#"of 1 -32603 "none""#]);
     assert_eq!(house.seen.of("done"), Vec::<String>::new());
+    assert_eq!(house.lines().len(), 1);
+}
+
+/// The disk may be slow; nobody may find an attempt in the log of which he does not learn the end.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cancelled_while_its_attempt_is_recorded_has_an_outcome() {
+    let house = house();
+    let (opens, gate) = mpsc::channel();
+    house.log.waits_for(gate);
+    let cancel = CancellationToken::new();
+    let call = call("commit_files", &valid::of("commit_files"));
+    let answering = house.hand_until(call, cancel.clone());
+    let stopping = async {
+        cancel.cancel();
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+        opens.send(()).unwrap();
+    };
+    let (said, ()) = tokio::join!(answering, stopping);
+    assert_eq!(said.message(), "Internal error: the call was cancelled");
+    assert_eq!(said.effect(), "none");
+    house.desk.drain(Duration::from_secs(5)).await;
+    assert_eq!(log(&house), ["attempt", r#"of 1 -32603 "none""#]);
+    assert_eq!(house.asked(), Vec::<String>::new());
     assert_eq!(house.lines().len(), 1);
 }
 

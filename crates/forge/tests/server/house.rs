@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 
 /// The instant of the specification's examples.
 pub(crate) fn now() -> Timestamp {
@@ -23,9 +23,15 @@ pub(crate) struct Log {
     seen: Arc<Seen>,
     lines: AtomicU64,
     failing_at: AtomicU64,
+    gate: Mutex<Option<mpsc::Receiver<()>>>,
 }
 
 impl Log {
+    /// The next line waits until something is sent.
+    pub(crate) fn waits_for(&self, gate: mpsc::Receiver<()>) {
+        *self.gate.lock().unwrap() = Some(gate);
+    }
+
     /// Of the lines from now on, this one fails.
     pub(crate) fn fails_in(&self, lines: u64) {
         let line = self.lines.load(Ordering::SeqCst) + lines;
@@ -35,6 +41,8 @@ impl Log {
 
 impl WriteLog for Log {
     fn append(&self, make: &dyn Fn(u64) -> String) -> io::Result<u64> {
+        let gate = self.gate.lock().unwrap().take();
+        gate.map(|gate| gate.recv());
         let number = self.lines.fetch_add(1, Ordering::SeqCst) + 1;
         if self.failing_at.load(Ordering::SeqCst) == number {
             self.seen.push("log fails");
@@ -85,6 +93,7 @@ impl Plan {
             seen: Arc::clone(&seen),
             lines: AtomicU64::new(0),
             failing_at: AtomicU64::new(0),
+            gate: Mutex::default(),
         });
         let server = match self.without_log {
             true => server,
