@@ -54,7 +54,7 @@ fn parts(schema: &Value) -> Vec<Part> {
 }
 
 /// Values among which there is one that breaks each keyword, and as few others as can be.
-fn pool(schema: &Value) -> Vec<Value> {
+pub(crate) fn pool(schema: &Value) -> Vec<Value> {
     let mut pool = vec![
         json!(null),
         json!(true),

@@ -12,6 +12,7 @@ mod stub;
 mod valid;
 mod world;
 
+mod agreement;
 mod beyond_schema;
 mod bounds;
 mod changing;

@@ -61,7 +61,9 @@ async fn the_head_that_was_seen_is_pinned() {
     };
     for sha in [None, Some(&HEAD[..7]), Some(&HEAD[..39]), Some(HEAD)] {
         let mut arguments = simply();
-        sha.map(|sha| arguments["sha"] = json!(sha));
+        if let Some(sha) = sha {
+            arguments["sha"] = json!(sha);
+        }
         set(&house, pull());
         let answer = house.ask("merge_pull_request", arguments).await.value();
         assert_eq!(house.asked()[1], order("None", "None"), "{sha:?}");
@@ -81,6 +83,9 @@ async fn the_head_that_was_seen_is_pinned() {
     assert_eq!(house.asked()[1], order("None", "Some(\"\")"));
 }
 
+/// What becomes of a pull request between two calls.
+type Change = dyn Fn(&mut PullRequest);
+
 #[tokio::test(start_paused = true)]
 async fn what_is_in_the_way_is_told_in_its_order() {
     let house = house();
@@ -90,7 +95,7 @@ async fn what_is_in_the_way_is_told_in_its_order() {
         pull.mergeable_state = Some(String::from("unknown"));
     };
     // Each step takes the first obstacle away.
-    let steps: [(&dyn Fn(&mut PullRequest), &str, &str); 6] = [
+    let steps: [(&Change, &str, &str); 6] = [
         (&|_| (), "it was merged already", "dirty"),
         (&|pull| pull.merged = false, "it is closed", "dirty"),
         (

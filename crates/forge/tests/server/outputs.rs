@@ -9,29 +9,34 @@ use std::collections::BTreeMap;
 
 /// Worlds that fill in or leave out whatever may be missing.
 fn worlds() -> Vec<World> {
-    let mut full = World::default();
-    full.signature = Some(Signature {
+    let signature = Signature {
         name: Some(String::from("Cat")),
         email: Some(String::from("cat@forge.test")),
         date: Some(String::from("2025-10-12T15:49:21Z")),
-    });
+    };
+    let mut full = World {
+        signature: Some(signature),
+        file: vec![0xff],
+        ..World::default()
+    };
     full.repository.language = Some(String::from("Rust"));
     full.pulls[0].author = Some(String::from("cat"));
     full.pulls[0].body = Some(String::from("Why"));
-    full.file = vec![0xff];
     full.items[0].kind = ItemKind::Submodule;
     full.tree.entries[0].kind = "tree";
     full.tree.entries[0].size = None;
     full.checks[0].url = Some(String::from("https://forge.test/check"));
-    let mut bare = World::default();
-    bare.signature = Some(Signature::default());
+    let mut bare = World {
+        signature: Some(Signature::default()),
+        readme: None,
+        found: vec![],
+        items: vec![],
+        checks: vec![],
+        ..World::default()
+    };
     bare.pulls[0].head_repo = None;
     bare.pulls[0].mergeable_state = None;
-    bare.readme = None;
-    bare.found = vec![];
-    bare.items = vec![];
     bare.tree.entries = vec![];
-    bare.checks = vec![];
     vec![World::default(), full, bare]
 }
 

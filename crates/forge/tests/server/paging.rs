@@ -18,8 +18,11 @@ async fn thirty_of_the_first_page_unless_the_caller_says_otherwise() {
         };
         let with = |page: Option<u32>, per_page: Option<u32>| {
             let mut arguments = first.clone();
-            page.map(|page| arguments["page"] = json!(page));
-            per_page.map(|per_page| arguments["per_page"] = json!(per_page));
+            for (member, value) in [("page", page), ("per_page", per_page)] {
+                if let Some(value) = value {
+                    arguments[member] = json!(value);
+                }
+            }
             arguments
         };
         for (page, per_page, told) in [
