@@ -283,6 +283,12 @@ async fn neither_the_default_branch_nor_a_fork_s_namesake_is_deleted() {
     set(&house, pull());
     house.stub.world().repository.default_branch = String::from("topic");
     assert_eq!(deleted(&house).await, (false, vec![]));
+    // Nor is the branch that was just merged into.
+    house.stub.world().repository.default_branch = String::from("trunk");
+    let head = String::from("main");
+    set(&house, PullRequest { head, ..pull() });
+    assert_eq!(deleted(&house).await, (false, vec![]));
+    set(&house, pull());
     // Where it is not known which branch is the default, none is deleted.
     let unseen = Failure::Missing(Missing::Repository);
     house.stub.world().failing.insert("repository", unseen);
