@@ -1,10 +1,11 @@
 //! Which repositories may be touched at all, for reading and for writing alike.
 
 use crate::RepoName;
+use crate::wildcard::matches;
 
 /// A list of patterns `owner/name`; `*` stands for any text within a part. No pattern admits all.
 #[derive(Debug, Clone, Default)]
-pub struct AllowList(Vec<(String, String)>);
+pub struct AllowList(Vec<String>);
 
 impl AllowList {
     /// One pattern more; nothing where it is none.
@@ -15,48 +16,15 @@ impl AllowList {
         if !is_part(owner) || !is_part(name) {
             return None;
         }
-        self.0
-            .push((owner.to_ascii_lowercase(), name.to_ascii_lowercase()));
+        self.0.push(pattern.to_ascii_lowercase());
         Some(self)
     }
 
     /// Whether a repository may be touched.
     pub fn admits(&self, repo: &RepoName) -> bool {
-        let owner = repo.owner().to_ascii_lowercase();
-        let name = repo.name().to_ascii_lowercase();
-        let fits = |(owners, names): &(String, String)| {
-            matches(owners.as_bytes(), owner.as_bytes())
-                && matches(names.as_bytes(), name.as_bytes())
-        };
-        self.0.is_empty() || self.0.iter().any(fits)
+        let name = repo.folded();
+        self.0.is_empty() || self.0.iter().any(|pattern| matches(pattern, &name))
     }
-}
-
-/// Whether the text has the pattern's form; goes back to the last `*` only, so it is never slow.
-fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut at, mut seen) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while seen < text.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at + 1, seen));
-                at += 1;
-            }
-            Some(byte) if *byte == text[seen] => {
-                at += 1;
-                seen += 1;
-            }
-            _ => match star {
-                None => return false,
-                Some((after, taken)) => {
-                    star = Some((after, taken + 1));
-                    at = after;
-                    seen = taken + 1;
-                }
-            },
-        }
-    }
-    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 #[cfg(test)]

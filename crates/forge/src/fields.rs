@@ -28,20 +28,18 @@ const NO_GIT: &str =
 /// A name that does not end with `.lock`.
 const NO_LOCK: &str = r"([^/:]{0,4}|[^/:]*([^/:k]|[^/:c]k|[^/:o]ck|[^/:l]ock|[^/:.]lock))";
 
-/// What is no two parts with one `/` between them: the pattern of a repository refuses it, so the rule
-/// about dots need not, and one mistake is told once.
-const NOT_TWO: &str = "/?[^/]*/?|[^/]*(/[^/]*){2,}";
-
 /// A rule beyond the specification's, and the sentence that a caller who breaks it is told.
 fn rule(pattern: impl Into<String>, sentence: &str) -> Value {
     json!({ "pattern": pattern.into(), "description": sentence })
 }
 
+/// The rule about dots takes any number of parts, empty ones too: those the specification's pattern
+/// refuses, and one mistake is told once.
 pub(crate) fn repo() -> Value {
     json!({
         "type": "string",
         "pattern": REPO,
-        "allOf": [rule(format!("^({NAME}/{NAME}|{NOT_TWO})$"), "no part is . or ..")],
+        "allOf": [rule(format!("^({NAME})?(/({NAME})?)*$"), "no part is . or ..")],
         "description": "owner/name"
     })
 }

@@ -13,6 +13,7 @@ mod model;
 mod name;
 mod server;
 mod tools;
+mod wildcard;
 mod writes;
 
 pub use allow::AllowList;

@@ -76,7 +76,9 @@ impl<const MIN: i64, const MAX: i64> Serialize for Int<MIN, MAX> {
 
 impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Int<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_i64(IntVisitor)
+        // Not an integer by name: what serde has put aside for a flattened struct gives floats only
+        // to those who take anything.
+        deserializer.deserialize_any(IntVisitor)
     }
 }
 

@@ -1,7 +1,8 @@
 //! One commit on a branch: new files and new contents of files, all or none.
 //!
 //! An existing file keeps its mode, a symbolic link among them: it stays a link, to where the new
-//! content says. A commit that changes nothing is made all the same, as GitHub makes it.
+//! content says. A commit that would change nothing is refused: it is most likely one that was made
+//! already.
 
 use super::build::{message, signature};
 use super::failing::{Or, off};
@@ -118,6 +119,9 @@ impl Opened {
             None => None,
         };
         let tree = self.written_tree(&odb, before.as_ref(), &dir, "")?;
+        if before.is_some_and(|before| before.id() == tree) {
+            return Err(Unmet::NothingToCommit.into());
+        }
         let tree = self.tree_at(&odb, tree)?;
         let by = signature(by, now)?;
         let parents: Vec<_> = parent.iter().collect();

@@ -1,7 +1,7 @@
 //! How git, the database and the disk fail here, and work that blocks is sent to threads of its own.
 
 use crate::{Failure, RepoName};
-use candor_fault::Cause;
+use candor_fault::{Cause, Effect};
 use std::error::Error;
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -55,7 +55,8 @@ impl fmt::Display for Refused {
                 Failure::Broken(what, Cause::Error { message, .. } | Cause::Text(message)) => {
                     write!(out, "{what}: {message}")
                 }
-                other => write!(out, "{other:?}"),
+                // A person is told what a client would be told.
+                other => out.write_str(other.clone().fault(Effect::None).message()),
             },
         }
     }

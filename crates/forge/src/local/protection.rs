@@ -3,6 +3,7 @@
 
 use super::LocalForge;
 use super::failing::{Or, Refused};
+use crate::wildcard::matches;
 use crate::{Failure, RepoName};
 use candor_fault::Cause;
 use git2::Branch;
@@ -84,34 +85,6 @@ impl Protections {
         let rules = self.of(branch);
         rules.is_some_and(|rules| rules.require_pull_request || rules.locked)
     }
-}
-
-/// Whether a branch is one of a pattern. Goes back to the last `*` alone, so the time is at most the
-/// product of the two lengths.
-fn matches(pattern: &str, branch: &str) -> bool {
-    let (pattern, branch) = (pattern.as_bytes(), branch.as_bytes());
-    let (mut at, mut seen) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while let Some(&byte) = branch.get(seen) {
-        match pattern.get(at) {
-            Some(b'*') => {
-                at += 1;
-                star = Some((at, seen));
-            }
-            Some(&wanted) if wanted == byte => {
-                at += 1;
-                seen += 1;
-            }
-            _ => match star {
-                Some((after, from)) if branch.get(from) != Some(&b'/') => {
-                    star = Some((after, from + 1));
-                    (at, seen) = (after, from + 1);
-                }
-                _ => return false,
-            },
-        }
-    }
-    pattern.iter().skip(at).all(|&byte| byte == b'*')
 }
 
 impl LocalForge {

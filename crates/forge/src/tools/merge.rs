@@ -110,8 +110,7 @@ async fn decorated(
     if unmergeable.state.is_none() {
         unmergeable.state = pull.mergeable_state.clone();
     }
-    let about_checks = matches!(unmergeable.why, Why::Blocked | Why::Refused);
-    if about_checks && unmergeable.failing_checks.is_empty() {
+    if unmergeable.failing_checks.is_empty() {
         let looking = server.forge.checks(turn, repo, &pull.head_sha);
         // Past its time the lookup is given up, not the answer.
         let found = turn.deadline.run(looking).await.ok().and_then(Result::ok);

@@ -39,7 +39,7 @@ fn failures(words: &str) -> Vec<(Failure, i64)> {
             step: Step::Read,
             missing: Missing::Repository,
             message: Some(words.to_owned()),
-            errors: Some(json!([{ "message": words }])),
+            errors: Some(Box::new(json!([{ "message": words }]))),
             limited,
             retry_after: None,
         })
