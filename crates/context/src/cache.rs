@@ -6,12 +6,13 @@ use crate::check::{self, Now};
 use crate::codec::Broken;
 use crate::document::{self, Document, MAX_DOCUMENT_FILE};
 use crate::failure::{BudgetFlaw, Failure};
-use crate::folder::{Folder, read_into};
+use crate::folder::{Folder, read_expected};
 use crate::index::DocumentIndex;
 use crate::manifest;
 use crate::passage_index::{PASSAGES_FILE, PassageGatherer, PassageIndex};
 use crate::passages::{self, Hit, PassageAnswer, split};
 use crate::proof::{Proof, Standing};
+use crate::recent::Recent;
 use crate::request::{Budget, Query};
 use crate::select::Pick;
 use crate::signature::Signature;
@@ -28,10 +29,16 @@ pub(crate) struct Cache {
     index: Arc<DocumentIndex>,
     /// Opened or made when it is first asked for.
     passages: OnceLock<Arc<PassageIndex>>,
+    recent: Recent,
     by_hashing: bool,
     /// Whether our own files in it may be used.
     trusted: bool,
 }
+
+/// How many entries of the index are looked at, documents read and tokens answered at once.
+const COUNTED_AT_ONCE: usize = 1 << 20;
+const READ_AT_ONCE: usize = 64;
+const TOKENS_AT_ONCE: u64 = 1 << 16;
 
 /// Why an open cache gives no answer.
 #[derive(Debug)]
@@ -134,6 +141,7 @@ impl Cache {
             proof,
             index,
             passages,
+            recent: Recent::default(),
             by_hashing,
             trusted: known.trusted(),
         }
@@ -193,7 +201,35 @@ impl Cache {
         budget: Budget,
     ) -> Result<Answer<'q>, Setback> {
         let picks = self.index.select(query, budget)?;
-        self.bound(query, &picks)?;
+        self.answer(query, budget, &picks)
+    }
+
+    /// The answer to a query, where it takes so little that a caller need not wait elsewhere.
+    pub(crate) fn resolve_at_once<'q>(
+        &self,
+        query: &'q Query,
+        budget: Budget,
+    ) -> Option<Answer<'q>> {
+        let sizes = self.index.sizes();
+        let counted = sizes.documents().saturating_mul(query.terms().len());
+        if counted > COUNTED_AT_ONCE {
+            return None;
+        }
+        let picks = self.index.select(query, budget).ok()?;
+        let size = |pick: &Pick| sizes.tokens(pick.document);
+        if picks.len() > READ_AT_ONCE || picks.iter().map(size).sum::<u64>() > TOKENS_AT_ONCE {
+            return None;
+        }
+        self.answer(query, budget, &picks).ok()
+    }
+
+    fn answer<'q>(
+        &self,
+        query: &'q Query,
+        budget: Budget,
+        picks: &[Pick],
+    ) -> Result<Answer<'q>, Setback> {
+        self.bound(query, picks)?;
         let mut buffer = Vec::new();
         let read = |pick: &Pick| self.selected(query, pick, &mut buffer);
         let documents = picks.iter().map(read).collect::<Result<_, _>>()?;
@@ -218,13 +254,14 @@ impl Cache {
         pick: &Pick,
         buffer: &mut Vec<u8>,
     ) -> Result<Selected<'q>, Setback> {
-        let document = self.read(pick.document, buffer)?;
+        let document = self.document(pick.document, buffer)?;
         let sizes = self.index.sizes();
         let tokens = sizes.tokens(pick.document);
         if tokens != crate::words::tokens(document.content.len() as u64) {
             return Err(Setback::Index);
         }
         let total_words = sizes.words(pick.document);
+        let document = Arc::unwrap_or_clone(document);
         Ok(Selected {
             id: document.id,
             version: document.version,
@@ -237,6 +274,18 @@ impl Cache {
                 total_words,
             },
         })
+    }
+
+    /// A document that is still the one that was proved: one that was read before, or read now.
+    fn document(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Arc<Document>, Setback> {
+        if let Some(document) = self.recent.get(number)
+            && self.proof.holds(number as usize, &self.documents)
+        {
+            return Ok(document);
+        }
+        let document = Arc::new(self.read(number, buffer)?);
+        self.recent.keep(number, &document);
+        Ok(document)
     }
 
     /// The passages for a query.
@@ -277,7 +326,7 @@ impl Cache {
         }
         let mut buffer = Vec::new();
         for (number, hits) in by_document {
-            let document = self.read(number, &mut buffer)?;
+            let document = self.document(number, &mut buffer)?;
             let passages = split(&document.content);
             let version = document.version.to_string();
             for (place, ordinal, hit) in hits {
@@ -331,7 +380,7 @@ impl Cache {
     }
 
     /// A document, if it is still the one that was proved.
-    pub(crate) fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, Setback> {
+    fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, Setback> {
         self.read_if(Signature::eq, number, buffer)
     }
 
@@ -344,8 +393,8 @@ impl Cache {
         let number = number as usize;
         let mark = self.proof.documents.get(number).ok_or(Setback::Index)?;
         let name = self.proof.names.get(number);
-        let read = read_into(&self.documents, name, MAX_DOCUMENT_FILE, buffer);
-        match read {
+        let size = mark.signature.size().min(MAX_DOCUMENT_FILE);
+        match read_expected(&self.documents, name, size, buffer) {
             Ok(signature) if same(&signature, &mark.signature) => {
                 document::read(buffer).map_err(|_| Setback::Changed)
             }

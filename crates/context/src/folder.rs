@@ -8,6 +8,7 @@ use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RawDir, Resolve
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::OsString;
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
@@ -20,6 +21,9 @@ pub(crate) struct Folder(OwnedFd);
 const STAY: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS);
+
+/// Without NONBLOCK the opening of a FIFO waits for somebody at its other end.
+const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -50,9 +54,7 @@ impl Folder {
 
     /// The same, with its signature.
     fn open_signed(&self, path: impl AsRef<Path>) -> Result<(File, Signature), Errno> {
-        // Without NONBLOCK the opening of a FIFO waits for somebody at its other end.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = File::from(self.resolve(path.as_ref(), flags)?);
+        let file = File::from(self.resolve(path.as_ref(), READING)?);
         let stat = rustix::fs::fstat(&file)?;
         match kind(&stat) {
             FileType::RegularFile => Ok((file, Signature::of(&stat))),
@@ -185,6 +187,23 @@ pub(crate) fn read_into(
             "it changed while it was read",
         ))),
     }
+}
+
+/// What has this name and is believed to have so many bytes, and its signature afterwards. Only a
+/// caller who knows that signature knows what was read.
+pub(crate) fn read_expected(
+    folder: &Folder,
+    name: &str,
+    size: u64,
+    bytes: &mut Vec<u8>,
+) -> io::Result<Signature> {
+    let file = File::from(folder.resolve(Path::new(name), READING)?);
+    bytes.clear();
+    let size = usize::try_from(size).map_err(io::Error::other)?;
+    bytes.try_reserve(size).map_err(io::Error::other)?;
+    bytes.resize(size, 0);
+    file.read_exact_at(bytes, 0)?;
+    Ok(signature_of(&file)?)
 }
 
 pub(crate) fn signature_of(file: &File) -> Result<Signature, Errno> {

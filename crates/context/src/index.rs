@@ -98,7 +98,7 @@ impl DocumentIndex {
         let mut matches = idle().pop().unwrap_or_default();
         matches.clear(self.sizes.documents());
         self.count(query, &mut matches)?;
-        let picks = self.sizes.select(&matches, budget.tokens());
+        let picks = self.sizes.select(&mut matches, budget.tokens());
         idle().push(matches);
         Ok(picks)
     }

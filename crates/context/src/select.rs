@@ -21,24 +21,30 @@ pub(crate) struct Pick {
 #[derive(Debug, Default)]
 pub(crate) struct Matches {
     counts: Vec<u64>,
+    /// Those that match, as many as `many` says, and room for one more than there are documents.
     touched: Vec<u32>,
+    many: usize,
+    /// Room for the keys of those that match.
+    keys: Vec<u64>,
 }
 
 impl Matches {
     /// Forgets everything, and has room for so many documents.
     pub(crate) fn clear(&mut self, documents: usize) {
-        for document in self.touched.drain(..) {
-            self.counts[document as usize] = 0;
+        for document in &self.touched[..self.many] {
+            self.counts[*document as usize] = 0;
         }
+        self.many = 0;
         self.counts.resize(documents, 0);
+        self.touched.resize(documents + 1, 0);
     }
 
     #[inline]
     pub(crate) fn add(&mut self, document: u32, matches: u64) {
         let count = &mut self.counts[document as usize];
-        if *count == 0 {
-            self.touched.push(document);
-        }
+        // Whether it is the first match is as good as chance, so it is not asked by a branch.
+        self.touched[self.many] = document;
+        self.many += usize::from(*count == 0);
         *count += matches;
     }
 }
@@ -64,7 +70,7 @@ impl Sizes {
     }
 
     /// The documents that greedy filling takes, in its order.
-    pub(crate) fn select(&self, matches: &Matches, budget: u64) -> Vec<Pick> {
+    pub(crate) fn select(&self, matches: &mut Matches, budget: u64) -> Vec<Pick> {
         let mut left = budget;
         let mut picks = Vec::new();
         self.take_matching(matches, &mut left, &mut picks);
@@ -83,14 +89,11 @@ impl Sizes {
 
     /// Best first, in pieces that double: as long as little is taken, little is sorted, and what no
     /// longer fits is thrown away unsorted.
-    fn take_matching(&self, matches: &Matches, left: &mut u64, picks: &mut Vec<Pick>) {
-        let fits = |document: u32, left: u64| self.tokens(document) <= left;
-        let mut keys: Vec<u64> = matches
-            .touched
-            .iter()
-            .filter(|document| fits(**document, *left))
-            .map(|&document| self.key(document, matches.counts[document as usize]))
-            .collect();
+    fn take_matching(&self, matches: &mut Matches, left: &mut u64, picks: &mut Vec<Pick>) {
+        let mut keys = std::mem::take(&mut matches.keys);
+        let key = |document: &u32| self.key(*document, matches.counts[*document as usize]);
+        keys.clear();
+        keys.extend(matches.touched[..matches.many].iter().map(key));
         let mut piece = 64;
         while !keys.is_empty() {
             let sorted = piece.min(keys.len());
@@ -100,16 +103,28 @@ impl Sizes {
             keys[..sorted].sort_unstable();
             for &key in &keys[..sorted] {
                 let document = key as u32;
-                if fits(document, *left) {
+                if self.tokens(document) <= *left {
                     *left -= self.tokens(document);
                     let matches = matches.counts[document as usize];
                     picks.push(Pick { document, matches });
                 }
             }
-            keys = keys.split_off(sorted);
-            keys.retain(|key| fits(*key as u32, *left));
+            let last = keys[sorted - 1];
+            match self.fitting.few(*left) {
+                // What fits and comes before the last one is taken already.
+                Some(few) => {
+                    let matching = few.iter().filter(|one| matches.counts[**one as usize] > 0);
+                    keys.clear();
+                    keys.extend(matching.map(key).filter(|key| *key > last));
+                }
+                None => {
+                    keys.drain(..sorted);
+                    keys.retain(|key| self.tokens(*key as u32) <= *left);
+                }
+            }
             piece *= 2;
         }
+        matches.keys = keys;
     }
 
     /// Ascending keys are descending scores, then ascending ids: the bits of a score that is not
@@ -122,6 +137,9 @@ impl Sizes {
 
 /// How many documents one entry of the next level stands for.
 const FAN: usize = 64;
+
+/// Looking at this many documents one by one is quicker than at all that match.
+const FEW: usize = 64;
 
 /// Smallest sizes over ranges, to find the next document that fits.
 #[derive(Debug)]
@@ -138,6 +156,20 @@ impl Fitting {
             levels.push(level);
         }
         Fitting { levels }
+    }
+
+    /// All documents with at most this size, where there are few.
+    fn few(&self, at_most: u64) -> Option<Vec<u32>> {
+        let mut few = Vec::new();
+        let mut from = 0;
+        while let Some(document) = self.next(from, at_most) {
+            if few.len() == FEW {
+                return None;
+            }
+            few.push(document);
+            from = document as usize + 1;
+        }
+        Some(few)
     }
 
     /// The first document from `from` on with at most this size.

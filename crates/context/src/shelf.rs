@@ -60,7 +60,27 @@ struct Slot {
 struct Kept {
     cache: Arc<Cache>,
     watch: Option<Watch>,
+    /// Whether something was heard that nobody has looked into yet.
+    stirred: bool,
     doubted: bool,
+}
+
+impl Kept {
+    fn new(cache: &Arc<Cache>, watch: Option<Watch>) -> Kept {
+        Kept {
+            cache: Arc::clone(cache),
+            watch,
+            stirred: false,
+            doubted: false,
+        }
+    }
+
+    /// Whether watching says that nothing has happened.
+    fn quiet(&mut self) -> bool {
+        // What was heard is not heard again: it is remembered.
+        self.stirred |= !self.watch.as_ref().is_some_and(Watch::quiet);
+        !self.stirred && !self.doubted
+    }
 }
 
 impl Shelf {
@@ -137,18 +157,27 @@ impl Shelf {
     /// The cache in a slot, proved as of now.
     fn current(self: &Arc<Self>, slot: &Slot, folder: Folder) -> Result<Arc<Cache>, Failure> {
         let mut kept = lock(&slot.kept);
-        if let Some(kept) = kept.as_ref() {
-            let heard = match &kept.watch {
-                Some(watch) => watch.quiet(),
-                None => false,
-            };
-            let same = heard && !kept.doubted;
+        if let Some(kept) = kept.as_mut() {
             // Without a watch, or after an event, every signature is compared.
-            if same || (!kept.doubted && kept.cache.unchanged(true)) {
+            if kept.quiet() || (!kept.doubted && kept.cache.unchanged(true)) {
+                kept.stirred = false;
                 return Ok(Arc::clone(&kept.cache));
             }
         }
         self.open(&mut kept, folder)
+    }
+
+    /// The cache at a path, where it is open, nothing has happened to it, and nobody has to be
+    /// waited for.
+    pub(crate) fn ready(&self, path: &str) -> Option<Arc<Cache>> {
+        let folder = self.location.find(Path::new(path)).ok()?;
+        let identity = folder.identity().ok()?;
+        let slot = Arc::clone(lock(&self.slots).get(&identity)?);
+        let now = self.sweeps.load(Ordering::Relaxed);
+        slot.used.store(now, Ordering::Relaxed);
+        let mut kept = slot.kept.try_lock().ok()?;
+        let kept = kept.as_mut()?;
+        kept.quiet().then(|| Arc::clone(&kept.cache))
     }
 
     fn open(
@@ -175,11 +204,7 @@ impl Shelf {
                 "a cache is not sealed where it is; `context seal` makes it fast to open"
             );
         }
-        *kept = Some(Kept {
-            cache: Arc::clone(&cache),
-            watch,
-            doubted: false,
-        });
+        *kept = Some(Kept::new(&cache, watch));
         self.begin_sweeping();
         Ok(cache)
     }
@@ -200,11 +225,7 @@ impl Shelf {
         }
         let watch = kept.take().and_then(|kept| kept.watch);
         let cache = Arc::new(failed.again(setback, &*self.clock)?);
-        *kept = Some(Kept {
-            cache: Arc::clone(&cache),
-            watch,
-            doubted: false,
-        });
+        *kept = Some(Kept::new(&cache, watch));
         Ok(cache)
     }
 

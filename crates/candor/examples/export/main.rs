@@ -193,7 +193,7 @@ fn schema_limits() -> Vec<Limit> {
 fn context_limits() -> Vec<Limit> {
     use candor_context::{
         MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_LIST_FILE, MAX_OPEN,
-        MAX_PROBLEMS, MAX_QUERY, passages,
+        MAX_PROBLEMS, MAX_QUERY, MAX_RECENT, passages,
     };
     vec![
         limit(
@@ -249,6 +249,12 @@ fn context_limits() -> Vec<Limit> {
             MAX_OPEN,
             "the one unused for longest is closed",
             "a_shelf_keeps_so_many_caches",
+        ),
+        limit(
+            "documents that a server remembers of a cache",
+            mib(MAX_RECENT),
+            "those unused for longest are read again",
+            "documents_are_kept_as_far_as_there_is_room",
         ),
         limit(
             "calls that a server works on at once",

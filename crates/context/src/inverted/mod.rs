@@ -139,29 +139,45 @@ fn put_posting(out: &mut Vec<u8>, step: u32, count: u32) {
 fn each_posting(list: &[u8], units: u32, mut visit: impl FnMut(u32, u32)) -> Result<u32, Broken> {
     let mut rest = Reading(list);
     let (mut next, mut found) = (0u64, 0);
-    // Nearly all postings are one byte: a small step, and a count of one.
-    while let Some((&first, after)) = rest.0.split_first() {
-        let head = match first < 0x80 {
-            true => {
+    while !rest.is_empty() {
+        let (head, count) = match short_posting(rest.0) {
+            Some((head, count, after)) => {
                 rest.0 = after;
-                u64::from(first)
+                (head, count)
             }
-            false => rest.varint()?,
+            None => long_posting(&mut rest)?,
         };
         let unit = next + (head >> 1);
         if unit >= u64::from(units) {
             return Err(Broken);
         }
-        let count = match head & 1 {
-            0 => 1,
-            _ => match rest.varint()? {
-                0 => return Err(Broken),
-                count => u32::try_from(count).map_err(|_| Broken)?,
-            },
-        };
         visit(unit as u32, count);
         next = unit + 1;
         found += 1;
     }
     Ok(found)
+}
+
+/// A posting whose step and count have one byte each, as nearly all have. Whether there is a count
+/// is as good as chance, so it is not asked by a branch.
+#[inline]
+fn short_posting(list: &[u8]) -> Option<(u64, u32, &[u8])> {
+    let (&[head, count], _) = list.split_first_chunk::<2>()?;
+    let counted = head & 1;
+    let count = if counted == 1 { count } else { 1 };
+    let short = head < 0x80 && (1..0x80).contains(&count);
+    let after = list.get(1 + usize::from(counted)..)?;
+    short.then_some((u64::from(head), u32::from(count), after))
+}
+
+fn long_posting(rest: &mut Reading<'_>) -> Result<(u64, u32), Broken> {
+    let head = rest.varint()?;
+    let count = match head & 1 {
+        0 => 1,
+        _ => match rest.varint()? {
+            0 => return Err(Broken),
+            count => u32::try_from(count).map_err(|_| Broken)?,
+        },
+    };
+    Ok((head, count))
 }
