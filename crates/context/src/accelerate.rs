@@ -31,7 +31,7 @@ pub(crate) struct WordGatherer {
 impl WordGatherer {
     pub(crate) fn new() -> WordGatherer {
         WordGatherer {
-            shard: Shard::new(),
+            shard: Shard::default(),
             counter: Counter::default(),
             facts: Vec::new(),
         }
@@ -159,9 +159,9 @@ pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<Touch
             None => {
                 left = left.checked_sub(1)?;
                 let document = cache.read_linked(number, &mut buffer)?;
-                counter.count(&document.content, |word, _, _| {
-                    words.insert(word.as_bytes().to_vec());
-                });
+                counter.count(&document.content);
+                let spelled = |word| counter.spelled(word).to_vec();
+                words.extend(counter.words().iter().map(spelled));
             }
         }
     }

@@ -1,9 +1,10 @@
 //! A document, as it is written into a cache and read from one.
 
 use crate::digest::Digest;
+use crate::escape::put_string;
 use crate::object::Object;
 use crate::problem::Wrong;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The most bytes of a document's content.
@@ -23,17 +24,10 @@ pub struct Document {
     pub content: String,
 }
 
-#[derive(Serialize)]
-struct Written<'a> {
-    id: &'a str,
-    version: Digest,
-    source: &'a str,
-    content: &'a str,
-    metadata: BTreeMap<String, Metadatum>,
-}
-
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
+// What is in it is checked, and used for nothing.
+#[allow(dead_code)]
 enum Metadatum {
     Number(i64),
     Text(String),
@@ -57,15 +51,15 @@ pub(crate) fn id_of(source: &str) -> String {
 
 /// Writes the file of a document: compact JSON, no newline at the end.
 pub(crate) fn write(out: &mut Vec<u8>, id: &str, version: Digest, source: &str, content: &str) {
-    let document = Written {
-        id,
-        version,
-        source,
-        content,
-        metadata: BTreeMap::new(),
-    };
-    // Writing strings into memory cannot fail.
-    let _ = serde_json::to_writer(out, &document);
+    out.extend_from_slice(br#"{"id":"#);
+    put_string(out, id);
+    out.extend_from_slice(br#","version":"#);
+    put_string(out, &version.to_string());
+    out.extend_from_slice(br#","source":"#);
+    put_string(out, source);
+    out.extend_from_slice(br#","content":"#);
+    put_string(out, content);
+    out.extend_from_slice(br#","metadata":{}}"#);
 }
 
 /// Reads the file of a document and checks that the content is what the version says.

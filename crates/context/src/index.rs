@@ -31,9 +31,8 @@ pub(crate) fn gather(
     number: u32,
     content: &str,
 ) -> Facts {
-    let words = counter.count(content, |word, hash, count| {
-        shard.add_hashed(word, hash, number.into(), count);
-    });
+    let words = counter.count(content);
+    shard.add_all(counter, number.into());
     Facts {
         bytes: content.len() as u32,
         words: words as u32,

@@ -3,7 +3,7 @@
 use crate::codec::{Broken, Reading, put_varint};
 use crate::digest::Digest;
 use crate::inverted::{Inverted, Kind, Shard};
-use crate::passages::{Analyser, Found, Lists, PassageFacts, VERSION, document, search};
+use crate::passages::{Analyser, Found, Lists, Named, PassageFacts, VERSION, document, search};
 use std::fs::File;
 
 /// Where the index of passages is kept in a cache.
@@ -15,21 +15,53 @@ pub(crate) struct PassageGatherer {
     /// Documents that were seen, with their passages.
     pub(crate) facts: Vec<(u32, Vec<PassageFacts>)>,
     analyser: Analyser,
+    places: Places,
+}
+
+/// The places in a shard of the terms that an analyser knows, by their numbers.
+#[derive(Default)]
+struct Places {
+    known: Vec<Option<u32>>,
+    /// How often the analyser had forgotten everything when they were.
+    forgotten: u64,
+}
+
+impl Places {
+    /// Forgets with the analyser.
+    fn follow(&mut self, analyser: &Analyser) {
+        if self.forgotten != analyser.forgotten() {
+            self.forgotten = analyser.forgotten();
+            self.known.clear();
+        }
+    }
+
+    fn of(&mut self, term: Named<'_>, shard: &mut Shard) -> u32 {
+        let number = term.number as usize;
+        if number >= self.known.len() {
+            self.known.resize(number + 1, None);
+        }
+        let place = || shard.place(term.text.as_bytes());
+        *self.known[number].get_or_insert_with(place)
+    }
 }
 
 impl PassageGatherer {
     pub(crate) fn new() -> PassageGatherer {
         PassageGatherer {
-            shard: Shard::new(),
+            shard: Shard::default(),
             facts: Vec::new(),
             analyser: Analyser::new(),
+            places: Places::default(),
         }
     }
 
     pub(crate) fn add(&mut self, number: u32, content: &str) {
-        let shard = &mut self.shard;
+        self.analyser.forget_if_full();
+        self.places.follow(&self.analyser);
+        let (shard, places) = (&mut self.shard, &mut self.places);
         let facts = document(content, &mut self.analyser, |ordinal, term, count| {
-            shard.add_many(term, key(number, ordinal), count);
+            let place = places.of(term, shard);
+            shard.add(place, key(number, ordinal), count);
         });
         self.facts.push((number, facts));
     }

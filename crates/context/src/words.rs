@@ -16,46 +16,44 @@ pub(crate) struct Counter {
     words: Vec<Counted>,
 }
 
-struct Counted {
-    hash: u64,
+/// A word of the text that was counted.
+pub(crate) struct Counted {
+    pub(crate) hash: u64,
     start: u32,
     end: u32,
-    count: u32,
+    pub(crate) count: u32,
 }
 
 impl Counter {
-    /// Calls `visit` with every different word of `text`, lower-cased, its hash and how often it is
-    /// there; says how many words there are.
-    pub(crate) fn count(&mut self, text: &str, mut visit: impl FnMut(&str, u64, u32)) -> u64 {
+    /// Counts the different words of `text`, lower-cased; says how many words there are.
+    pub(crate) fn count(&mut self, text: &str) -> u64 {
         let mut lower = std::mem::take(&mut self.lower);
         lower.clear();
-        match text.is_ascii() {
-            true => {
-                lower.push_str(text);
-                lower.make_ascii_lowercase();
-            }
-            false => lower.push_str(&text.to_lowercase()),
-        }
+        lower_case(text, &mut lower);
         self.words.clear();
         self.slots.clear();
         self.slots.resize(FEW, 0);
-        let mut total = 0;
-        let base = lower.as_ptr() as usize;
-        for word in lower.split_whitespace() {
+        let (mut total, mut from) = (0, 0);
+        while let Some((start, end)) = next_word(&lower, from) {
             total += 1;
-            let start = word.as_ptr() as usize - base;
-            self.add(&lower, start, start + word.len());
-        }
-        for word in &self.words {
-            let spelled = &lower[word.start as usize..word.end as usize];
-            visit(spelled, word.hash, word.count);
+            self.add(lower.as_bytes(), start, end);
+            from = end;
         }
         self.lower = lower;
         total
     }
 
-    fn add(&mut self, lower: &str, start: usize, end: usize) {
-        let word = &lower.as_bytes()[start..end];
+    /// The different words of the text, in the order of their first occurrence.
+    pub(crate) fn words(&self) -> &[Counted] {
+        &self.words
+    }
+
+    pub(crate) fn spelled(&self, word: &Counted) -> &[u8] {
+        &self.lower.as_bytes()[word.start as usize..word.end as usize]
+    }
+
+    fn add(&mut self, lower: &[u8], start: usize, end: usize) {
+        let word = &lower[start..end];
         let hash = hash_of(&self.hash, word);
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
@@ -65,7 +63,7 @@ impl Counter {
                 place => {
                     let found = &mut self.words[place as usize - 1];
                     let same = found.hash == hash
-                        && &lower.as_bytes()[found.start as usize..found.end as usize] == word;
+                        && &lower[found.start as usize..found.end as usize] == word;
                     if same {
                         found.count = found.count.saturating_add(1);
                         return;
@@ -101,11 +99,85 @@ impl Counter {
     }
 }
 
+/// Appends a text in lower case, as `str::to_lowercase` does, but quickly where it is ASCII.
+fn lower_case(text: &str, out: &mut String) {
+    // The one letter whose lower case depends on what is around it.
+    if text.contains('Σ') {
+        return out.push_str(&text.to_lowercase());
+    }
+    let mut rest = text;
+    while let Some(char) = {
+        let plain = rest.bytes().position(|byte| byte >= 0x80);
+        let (ascii, after) = rest.split_at(plain.unwrap_or(rest.len()));
+        let from = out.len();
+        out.push_str(ascii);
+        out[from..].make_ascii_lowercase();
+        rest = after;
+        rest.chars().next()
+    } {
+        out.extend(char.to_lowercase());
+        rest = &rest[char.len_utf8()..];
+    }
+}
+
+/// What a byte is to words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Inside,
+    White,
+    /// A part of a character that is not ASCII.
+    Wide,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Inside; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b' ' | 9..=13 => Class::White,
+            0x80.. => Class::Wide,
+            _ => Class::Inside,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// Where the next word begins and ends.
+fn next_word(text: &str, from: usize) -> Option<(usize, usize)> {
+    let start = find(text, from, true)?;
+    let end = find(text, start, false).unwrap_or(text.len());
+    Some((start, end))
+}
+
+/// The first place behind white space, or the first that is white.
+fn find(text: &str, from: usize, behind: bool) -> Option<usize> {
+    let passed = match behind {
+        true => Class::White,
+        false => Class::Inside,
+    };
+    let mut at = from;
+    loop {
+        let rest = &text.as_bytes()[at..];
+        at += rest
+            .iter()
+            .position(|byte| CLASSES[usize::from(*byte)] != passed)?;
+        if CLASSES[usize::from(text.as_bytes()[at])] != Class::Wide {
+            return Some(at);
+        }
+        let char = text[at..].chars().next()?;
+        if char.is_whitespace() != behind {
+            return Some(at);
+        }
+        at += char.len_utf8();
+    }
+}
+
 /// How many places there are at first.
 const FEW: usize = 1024;
 
 /// The hash that words are found by, here and where all texts' words are gathered.
-pub(crate) fn hash_of(state: &FixedState, word: &[u8]) -> u64 {
+pub(crate) fn hash_of(state: &impl BuildHasher, word: &[u8]) -> u64 {
     let mut hasher = state.build_hasher();
     hasher.write(word);
     hasher.finish()
@@ -127,6 +199,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn counted<C: FromIterator<(String, u32)>>(counter: &Counter) -> C {
+        let spelled = |word| str::from_utf8(counter.spelled(word)).unwrap().to_owned();
+        let words = counter.words().iter();
+        words.map(|word| (spelled(word), word.count)).collect()
+    }
+
     #[test]
     fn every_white_space_splits_and_nothing_else_does() {
         let text = "A\u{b}b\u{85}C\u{a0}d\u{2003}e\u{2028}f\u{3000}g\u{1c}h\u{200b}i\u{180e}j";
@@ -141,11 +219,9 @@ mod tests {
     #[test]
     fn many_words_are_counted_too() {
         let text: Vec<String> = (0..20_000).map(|n| format!("w{}", n % 7_000)).collect();
-        let mut counted = Vec::new();
         let mut counter = Counter::default();
-        let total = counter.count(&text.join("\n"), |word, _, count| {
-            counted.push((word.to_owned(), count));
-        });
+        let total = counter.count(&text.join("\n"));
+        let counted: Vec<_> = counted(&counter);
         let expected: Vec<_> = (0..7_000)
             .map(|n| (format!("w{n}"), if n < 6_000 { 3 } else { 2 }))
             .collect();
@@ -161,12 +237,10 @@ mod tests {
         #[test]
         fn counting_agrees_with_splitting(text in "[a-zA-ZΣσς.'\u{301}\u{ad}\u{345}İıſK \n\u{85}\u{2028}\u{1c}-]{0,40}|\\PC{0,40}") {
             let plain = words(&text);
-            let mut counted = std::collections::BTreeMap::new();
             let mut counter = Counter::default();
-            counter.count("other words before", |_, _, _| {});
-            let total = counter.count(&text, |word, _, count| {
-                counted.insert(word.to_owned(), count);
-            });
+            counter.count("other words before");
+            let total = counter.count(&text);
+            let counted: std::collections::BTreeMap<_, _> = counted(&counter);
             let mut plainly = std::collections::BTreeMap::new();
             plain.iter().for_each(|word| *plainly.entry(word.clone()).or_insert(0) += 1);
             prop_assert_eq!((total, counted), (plain.len() as u64, plainly));

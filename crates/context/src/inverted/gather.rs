@@ -1,127 +1,112 @@
 //! Gathering terms in memory: one shard a worker, its lists compressed as they grow.
 
+use super::chunks::{Chunks, List};
 use super::{MAX_TERM, Terms};
-use crate::codec::{Broken, Reading, put_varint};
-use crate::words::hash_of;
+use crate::codec::{Broken, Reading};
+use crate::vocabulary::Vocabulary;
+use crate::words::{Counted, Counter, hash_of};
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
 
-/// What one worker has seen. Its keys must come in ascending order.
+/// What one worker has seen. Its keys must come in ascending order, each once for a term.
+#[derive(Default)]
 pub(crate) struct Shard {
-    text: Vec<u8>,
-    terms: Vec<Gathered>,
-    places: HashTable<u32>,
+    terms: Vocabulary<Gathered>,
+    chunks: Chunks,
     hash: FixedState,
+    /// Room for the places of a text's words.
+    found: Vec<u32>,
 }
 
+/// The list of one term.
+#[derive(Default)]
 struct Gathered {
-    start: usize,
-    length: u32,
-    /// The key that is being counted.
-    count: u32,
-    key: u64,
-    /// The key before it plus one, that steps are counted from.
+    list: List,
+    /// The last key plus one, that steps are counted from.
     base: u64,
-    list: Vec<u8>,
 }
 
-impl Gathered {
-    fn flush(&mut self) {
-        put_varint(&mut self.list, self.key - self.base);
-        put_varint(&mut self.list, u64::from(self.count));
-        self.base = self.key + 1;
-    }
-}
+/// The place of a term that is too long to be looked for.
+const NOWHERE: u32 = u32::MAX;
 
 impl Shard {
-    pub(crate) fn new() -> Shard {
-        Shard {
-            text: Vec::new(),
-            terms: Vec::new(),
-            places: HashTable::new(),
-            hash: FixedState::default(),
-        }
+    /// The place of a term, which lasts.
+    pub(crate) fn place(&mut self, term: &[u8]) -> u32 {
+        self.place_hashed(term, hash_of(&self.hash, term))
     }
 
-    /// Counts a term `count` more times for this key.
-    pub(crate) fn add_many(&mut self, term: &str, key: u64, count: u32) {
-        let hash = hash_of(&self.hash, term.as_bytes());
-        self.add_hashed(term, hash, key, count);
-    }
-
-    /// The same for a term whose hash is known.
-    pub(crate) fn add_hashed(&mut self, term: &str, wanted: u64, key: u64, count: u32) {
+    fn place_hashed(&mut self, term: &[u8], hash: u64) -> u32 {
         if term.len() > MAX_TERM {
+            return NOWHERE;
+        }
+        match self.terms.find(term, hash) {
+            Some(place) => place,
+            None => self.terms.insert(term, hash, Gathered::default()),
+        }
+    }
+
+    /// Counts the term of this place `count` times for this key.
+    pub(crate) fn add(&mut self, place: u32, key: u64, count: u32) {
+        if place == NOWHERE {
             return;
         }
-        let Shard {
-            text,
-            terms,
-            places,
-            hash,
-        } = self;
-        let spelled = |one: &Gathered| &text[one.start..one.start + one.length as usize];
-        let same = |place: &u32| spelled(&terms[*place as usize]) == term.as_bytes();
-        if let Some(&place) = places.find(wanted, same) {
-            let one = &mut terms[place as usize];
-            if one.key == key {
-                one.count = one.count.saturating_add(count);
-            } else {
-                one.flush();
-                (one.key, one.count) = (key, count);
+        let one = self.terms.value_mut(place);
+        self.chunks.put_varint(&mut one.list, key - one.base);
+        self.chunks.put_varint(&mut one.list, u64::from(count));
+        one.base = key + 1;
+    }
+
+    /// Counts the words of a text for this key. In steps over all of them: memory that is far away
+    /// is then asked for many times at once, instead of being waited for each time.
+    pub(crate) fn add_all(&mut self, counter: &Counter, key: u64) {
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let likely = |word: &Counted| self.terms.likely(word.hash);
+        let likely = |word| likely(word).unwrap_or(NOWHERE);
+        found.extend(counter.words().iter().map(likely));
+        for (place, word) in found.iter_mut().zip(counter.words()) {
+            let spelled = counter.spelled(word);
+            if *place == NOWHERE || !self.terms.is(*place, spelled) {
+                *place = self.place_hashed(spelled, word.hash);
             }
-            return;
         }
-        let rehash = |place: &u32| hash_of(hash, spelled(&terms[*place as usize]));
-        places.insert_unique(wanted, terms.len() as u32, rehash);
-        terms.push(Gathered {
-            start: text.len(),
-            length: term.len() as u32,
-            count,
-            key,
-            base: 0,
-            list: Vec::new(),
-        });
-        text.extend_from_slice(term.as_bytes());
+        for (place, word) in found.iter().zip(counter.words()) {
+            self.add(*place, key, word.count);
+        }
+        self.found = found;
     }
 
     /// The terms in order.
     pub(crate) fn sorted(self) -> Sorted {
-        let Shard {
-            text, mut terms, ..
-        } = self;
-        terms.iter_mut().for_each(Gathered::flush);
-        let spelled = |one: &Gathered| &text[one.start..one.start + one.length as usize];
-        terms.sort_unstable_by(|one, other| spelled(one).cmp(spelled(other)));
-        Sorted { text, terms }
+        Sorted {
+            order: self.terms.order(),
+            terms: self.terms,
+            chunks: self.chunks,
+        }
     }
 }
 
 /// A shard whose terms are in order.
 pub(crate) struct Sorted {
-    text: Vec<u8>,
-    terms: Vec<Gathered>,
+    terms: Vocabulary<Gathered>,
+    chunks: Chunks,
+    order: Vec<u32>,
 }
 
 impl Sorted {
     pub(crate) fn len(&self) -> usize {
-        self.terms.len()
-    }
-
-    fn spelled(&self, one: &Gathered) -> &[u8] {
-        &self.text[one.start..one.start + one.length as usize]
+        self.order.len()
     }
 
     /// The term that has as much before it as behind it; none where there is little.
     pub(crate) fn middle(&self) -> Option<&[u8]> {
-        let size = |one: &Gathered| one.list.len() as u64 + 32;
-        let all: u64 = self.terms.iter().map(size).sum();
+        let size = |place: &u32| self.terms.value(*place).list.len() as u64 + 32;
+        let all: u64 = self.order.iter().map(size).sum();
         let mut before = 0;
-        let middle = self.terms.iter().find(|one| {
-            before += size(one);
+        let middle = self.order.iter().find(|place| {
+            before += size(place);
             before * 2 >= all
         })?;
-        (self.len() > 1000).then(|| self.spelled(middle))
+        (self.len() > 1000).then(|| self.terms.spelled(*middle))
     }
 
     pub(crate) fn all(&self) -> Part<'_> {
@@ -130,48 +115,47 @@ impl Sorted {
 
     /// The terms before this one.
     pub(crate) fn below(&self, term: &[u8]) -> Part<'_> {
-        self.part(0, self.place(term))
+        self.part(0, self.first_from(term))
     }
 
     /// This term and those behind it.
     pub(crate) fn from(&self, term: &[u8]) -> Part<'_> {
-        self.part(self.place(term), self.len())
+        self.part(self.first_from(term), self.len())
     }
 
-    fn place(&self, term: &[u8]) -> usize {
-        self.terms.partition_point(|one| self.spelled(one) < term)
+    fn first_from(&self, term: &[u8]) -> usize {
+        self.order
+            .partition_point(|place| self.terms.spelled(*place) < term)
     }
 
-    fn part(&self, place: usize, end: usize) -> Part<'_> {
-        let shard = self;
-        Part { shard, place, end }
+    fn part(&self, from: usize, to: usize) -> Part<'_> {
+        Part {
+            shard: self,
+            left: &self.order[from..to],
+            bytes: Vec::new(),
+        }
     }
 }
 
 /// A part of a shard.
 pub(crate) struct Part<'s> {
     shard: &'s Sorted,
-    place: usize,
-    end: usize,
-}
-
-impl Part<'_> {
-    fn one(&self) -> Option<&Gathered> {
-        match self.place < self.end {
-            true => self.shard.terms.get(self.place),
-            false => None,
-        }
-    }
+    left: &'s [u32],
+    bytes: Vec<u8>,
 }
 
 impl Terms for Part<'_> {
     fn term(&self) -> Option<&[u8]> {
-        self.one().map(|one| self.shard.spelled(one))
+        self.left
+            .first()
+            .map(|place| self.shard.terms.spelled(*place))
     }
 
-    fn append(&self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
-        let one = self.one().ok_or(Broken)?;
-        let mut reading = Reading(&one.list);
+    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
+        let place = *self.left.first().ok_or(Broken)?;
+        let list = &self.shard.terms.value(place).list;
+        self.shard.chunks.collect(list, &mut self.bytes);
+        let mut reading = Reading(&self.bytes);
         let mut next = 0;
         while !reading.is_empty() {
             let key = next + reading.varint()?;
@@ -183,7 +167,7 @@ impl Terms for Part<'_> {
     }
 
     fn advance(&mut self) -> Result<(), Broken> {
-        self.place += 1;
+        self.left = self.left.get(1..).unwrap_or_default();
         Ok(())
     }
 }

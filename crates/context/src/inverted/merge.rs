@@ -3,6 +3,7 @@
 use super::{Sorted, Terms, Unwritten, Writer, put_posting};
 use crate::codec::{Broken, Reading, put_bytes, put_varint};
 use crate::parallel;
+use std::cmp::Ordering;
 use std::io::{self, Write};
 
 /// Makes units of keys; a key without one is dropped.
@@ -87,32 +88,46 @@ fn each(
     mut hand: impl FnMut(&[u8], u64, &[u8]) -> io::Result<()>,
 ) -> Result<(), Unwritten> {
     let mut lists = Lists::default();
-    let mut term = Vec::new();
-    loop {
-        let least = sources.iter().filter_map(|(source, _)| source.term()).min();
-        let Some(least) = least else {
-            return Ok(());
-        };
-        term.clear();
-        term.extend_from_slice(least);
-        let holds = |one: &Source<'_>| one.0.term() == Some(&term);
-        let several = sources.iter().filter(|one| holds(one)).count();
-        if several == 1
-            && let Some((source, _)) = sources.iter_mut().find(|one| holds(one))
-            && let Some((list, units)) = source.written()
+    let (mut term, mut holders) = (Vec::new(), Vec::new());
+    while least(sources, &mut term, &mut holders) {
+        if let [only] = holders[..]
+            && let Some((list, units)) = sources[only].0.written()
         {
             hand(&term, units, list)?;
-            source.advance()?;
+            sources[only].0.advance()?;
             continue;
         }
-        for (source, units) in sources.iter_mut().filter(|one| holds(one)) {
-            lists.take(&**source, units.as_ref())?;
+        for place in &holders {
+            let (source, units) = &mut sources[*place];
+            lists.take(&mut **source, units.as_ref())?;
             source.advance()?;
         }
-        if let Some((units, list)) = lists.joined(several) {
+        if let Some((units, list)) = lists.joined(holders.len()) {
             hand(&term, units, list)?;
         }
     }
+    Ok(())
+}
+
+/// Finds the least term that is left, and the places of the sources that have it.
+fn least(sources: &[Source<'_>], term: &mut Vec<u8>, holders: &mut Vec<usize>) -> bool {
+    let mut least: Option<&[u8]> = None;
+    holders.clear();
+    for (place, (source, _)) in sources.iter().enumerate() {
+        let Some(next) = source.term() else { continue };
+        match least.map_or(Ordering::Less, |least| next.cmp(least)) {
+            Ordering::Greater => {}
+            Ordering::Equal => holders.push(place),
+            Ordering::Less => {
+                least = Some(next);
+                holders.clear();
+                holders.push(place);
+            }
+        }
+    }
+    term.clear();
+    term.extend_from_slice(least.unwrap_or_default());
+    least.is_some()
 }
 
 /// The lists of one term.
@@ -124,7 +139,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn take(&mut self, source: &dyn Terms, units: Option<&Renumber<'_>>) -> Result<(), Broken> {
+    fn take(&mut self, source: &mut dyn Terms, units: Option<&Renumber<'_>>) -> Result<(), Broken> {
         self.keys.clear();
         source.append(&mut self.keys)?;
         let keys = self.keys.iter();
@@ -165,11 +180,13 @@ mod tests {
 
     /// Two shards with many terms, some in both.
     fn shards() -> Vec<Sorted> {
-        let mut shards = [Shard::new(), Shard::new()];
+        let mut shards = [Shard::default(), Shard::default()];
         for unit in 0..600u64 {
             for step in 0..40 {
-                let term = format!("t{}", (unit * 31 + step * step * 7) % 5_000);
-                shards[unit as usize % 2].add_many(&term, unit, step as u32 % 3 + 1);
+                let term = format!("t{}", (unit * 31 + step * 127) % 5_080);
+                let shard = &mut shards[unit as usize % 2];
+                let place = shard.place(term.as_bytes());
+                shard.add(place, unit, step as u32 % 3 + 1);
             }
         }
         shards.into_iter().map(Shard::sorted).collect()

@@ -4,6 +4,7 @@
 //! Layout: posting lists, dictionary blocks, the list of blocks, facts of the caller's, footer. All
 //! of it follows from the terms alone, so equal corpora give equal bytes.
 
+mod chunks;
 mod gather;
 mod merge;
 mod read;
@@ -55,7 +56,7 @@ pub(crate) trait Terms {
         None
     }
     /// Appends the list of that term, keys ascending.
-    fn append(&self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken>;
+    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken>;
     /// Goes to the next term.
     fn advance(&mut self) -> Result<(), Broken>;
 }

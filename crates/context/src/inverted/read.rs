@@ -289,7 +289,7 @@ impl Terms for Stream<'_> {
         (!touched.contains(term)).then_some((&self.list, self.units))
     }
 
-    fn append(&self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
+    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
         let units = self.index.footer.units;
         each_posting(&self.list, units, |unit, count| {
             to.push((unit.into(), count))

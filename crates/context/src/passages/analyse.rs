@@ -5,8 +5,9 @@
 
 use super::stop_words::is_stop_word;
 use super::words::words;
+use crate::vocabulary::Vocabulary;
+use crate::words::hash_of;
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 use rust_stemmers::{Algorithm, Stemmer};
 
 /// How many different words are remembered before everything is forgotten, between two documents.
@@ -15,11 +16,21 @@ const MOST_REMEMBERED: usize = 1 << 17;
 /// Makes terms of texts. It remembers the terms of words it has seen; what it answers does not depend on that.
 pub struct Analyser {
     stemmer: Stemmer,
-    /// By word in lower case.
-    words: HashMap<Box<str>, Term, RandomState>,
-    /// By text of the term.
-    numbers: HashMap<Box<str>, u32, RandomState>,
-    texts: Vec<Box<str>>,
+    hash: RandomState,
+    /// Words in lower case.
+    words: Vocabulary<Term>,
+    /// Terms, whose places are their numbers.
+    terms: Vocabulary<()>,
+    forgotten: u64,
+}
+
+/// A term with its number: equal terms have equal numbers until the analyser forgets.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'a> {
+    /// The number, counted from 0.
+    pub number: u32,
+    /// The term itself.
+    pub text: &'a str,
 }
 
 /// What a word becomes.
@@ -42,9 +53,10 @@ impl Analyser {
     pub fn new() -> Self {
         Analyser {
             stemmer: Stemmer::create(Algorithm::English),
-            words: HashMap::default(),
-            numbers: HashMap::default(),
-            texts: Vec::new(),
+            hash: RandomState::default(),
+            words: Vocabulary::default(),
+            terms: Vocabulary::default(),
+            forgotten: 0,
         }
     }
 
@@ -64,54 +76,62 @@ impl Analyser {
         words(text, |word| visit(self.term(word)));
     }
 
-    /// The text of the term with this number.
-    pub(super) fn text(&self, number: u32) -> &str {
-        self.texts.get(number as usize).map_or("", |text| text)
+    fn text(&self, number: u32) -> &str {
+        str::from_utf8(self.terms.spelled(number)).unwrap_or("")
+    }
+
+    /// The term with this number.
+    pub(super) fn named(&self, number: u32) -> Named<'_> {
+        let text = self.text(number);
+        Named { number, text }
+    }
+
+    /// How often it has forgotten everything.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     /// Forgets everything if it is too much; numbers that were given before mean nothing afterwards.
-    pub(super) fn forget_if_full(&mut self) {
+    pub(crate) fn forget_if_full(&mut self) {
         if self.words.len() >= MOST_REMEMBERED {
+            let forgotten = self.forgotten + 1;
             *self = Analyser::new();
+            self.forgotten = forgotten;
         }
     }
 
     fn term(&mut self, word: &str) -> Term {
-        match self.words.get(word) {
-            Some(term) => *term,
-            None => self.learn(word),
+        let hash = hash_of(&self.hash, word.as_bytes());
+        match self.words.find(word.as_bytes(), hash) {
+            Some(place) => *self.words.value(place),
+            None => self.learn(word, hash),
         }
     }
 
     #[cold]
-    fn learn(&mut self, word: &str) -> Term {
+    fn learn(&mut self, word: &str, hash: u64) -> Term {
         let stop = is_stop_word(word);
         let latin = word.bytes().all(|byte| byte.is_ascii_lowercase());
         let number = match latin && !stop {
             true => {
                 let stem = self.stemmer.stem(word);
-                number(&mut self.numbers, &mut self.texts, &stem)
+                self.number(&stem)
             }
-            false => number(&mut self.numbers, &mut self.texts, word),
+            false => self.number(word),
         };
         let term = Term { number, stop };
-        self.words.insert(word.into(), term);
+        self.words.insert(word.as_bytes(), hash, term);
         term
     }
-}
 
-fn number(
-    numbers: &mut HashMap<Box<str>, u32, RandomState>,
-    texts: &mut Vec<Box<str>>,
-    text: &str,
-) -> u32 {
-    if let Some(number) = numbers.get(text) {
-        return *number;
+    fn number(&mut self, text: &str) -> u32 {
+        let text = text.as_bytes();
+        let hash = hash_of(&self.hash, text);
+        match self.terms.find(text, hash) {
+            Some(number) => number,
+            None => self.terms.insert(text, hash, ()),
+        }
     }
-    let number = u32::try_from(texts.len()).unwrap_or(u32::MAX);
-    texts.push(text.into());
-    numbers.insert(text.into(), number);
-    number
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The words of a passage's headings count as if it held them once more. Stop words are left out, except those of
 //! headings: a page may be called `this` or `if...else`, and a query of nothing but stop words looks for them there.
 
-use super::analyse::Analyser;
+use super::analyse::{Analyser, Named};
 use super::split::{Passage, split};
 use super::tokens;
 
@@ -21,7 +21,7 @@ pub struct PassageFacts {
 pub fn document(
     content: &str,
     analyser: &mut Analyser,
-    mut visit: impl FnMut(u32, &str, u32),
+    mut visit: impl FnMut(u32, Named<'_>, u32),
 ) -> Vec<PassageFacts> {
     analyser.forget_if_full();
     let mut counts = Counts::default();
@@ -29,7 +29,7 @@ pub fn document(
     let mut facts = Vec::with_capacity(passages.len());
     for (ordinal, passage) in (0..).zip(&passages) {
         let length = counts.take(content, passage, analyser);
-        counts.give(|number, count| visit(ordinal, analyser.text(number), count));
+        counts.give(|number, count| visit(ordinal, analyser.named(number), count));
         facts.push(PassageFacts {
             tokens: tokens(passage.range.len()),
             length,
@@ -97,7 +97,7 @@ mod tests {
         let content = "---\ntitle: This array\n---\n\nThe arrays of this page.\n";
         let mut given = Vec::new();
         let facts = document(content, &mut Analyser::new(), |ordinal, term, tf| {
-            given.push(format!("{ordinal} {term} {tf}"));
+            given.push(format!("{ordinal} {} {tf}", term.text));
         });
         assert_eq!(given, ["0 titl 1", "0 array 3", "0 page 1", "0 this 1"]);
         assert_eq!(
@@ -118,7 +118,7 @@ mod tests {
                 "# One\n\ntwo\n\n# Three\n\none",
                 analyser,
                 |ordinal, term, tf| {
-                    given.push((ordinal, term.to_owned(), tf));
+                    given.push((ordinal, term.text.to_owned(), tf));
                 },
             );
             (given, facts)

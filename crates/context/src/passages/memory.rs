@@ -34,10 +34,10 @@ impl Memory {
         let postings = &mut self.postings;
         let facts = document(content, analyser, |ordinal, term, tf| {
             let posting = (begin.saturating_add(ordinal), tf);
-            match postings.get_mut(term) {
+            match postings.get_mut(term.text) {
                 Some(list) => list.push(posting),
                 None => {
-                    postings.insert(term.into(), vec![posting]);
+                    postings.insert(term.text.into(), vec![posting]);
                 }
             }
         });

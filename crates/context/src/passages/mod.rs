@@ -17,7 +17,7 @@ mod split;
 mod stop_words;
 mod words;
 
-pub use analyse::Analyser;
+pub use analyse::{Analyser, Named};
 pub use answer::{Answer, PassageAnswer, Selection, Why};
 pub use contribution::{PassageFacts, document};
 pub use memory::Memory;

@@ -118,7 +118,7 @@ fn query_terms(query: &str) -> Vec<String> {
     let mut numbers: Vec<u32> = terms.iter().map(|term| term.number).collect();
     numbers.sort_unstable();
     numbers.dedup();
-    let text = |number: u32| analyser.text(number).to_owned();
+    let text = |number: u32| analyser.named(number).text.to_owned();
     numbers.into_iter().map(text).collect()
 }
 

@@ -17,7 +17,7 @@ fn oracle(contents: &[String], query: &str, budget: u64) -> Found {
             terms
                 .entry(ordinal)
                 .or_default()
-                .insert(term.to_owned(), tf);
+                .insert(term.text.to_owned(), tf);
         });
         for (ordinal, facts) in (0..).zip(facts) {
             let terms = terms.remove(&ordinal).unwrap_or_default();

@@ -1,0 +1,172 @@
+//! A table of words: each has a place, counted from zero, and a value there. Words of usual length lie
+//! beside their values, so that finding one looks at few places in memory.
+
+use hashbrown::HashTable;
+use std::cmp::Ordering;
+
+/// Bytes of a word that stand beside its value; most words have no more.
+const HEAD: usize = 16;
+
+/// Words and their values.
+pub(crate) struct Vocabulary<T> {
+    /// The words that are longer than their heads.
+    text: Vec<u8>,
+    entries: Vec<Entry<T>>,
+    /// The lower half of a word's hash, and its place.
+    places: HashTable<(u32, u32)>,
+}
+
+/// One word. All that is looked at when it is seen again lies together.
+struct Entry<T> {
+    /// The beginning of the word, zeros behind it.
+    head: [u8; HEAD],
+    length: u32,
+    value: T,
+    /// Where a longer one begins in the text.
+    start: usize,
+}
+
+impl<T> Default for Vocabulary<T> {
+    fn default() -> Self {
+        Vocabulary {
+            text: Vec::new(),
+            entries: Vec::new(),
+            places: HashTable::new(),
+        }
+    }
+}
+
+fn head_of(word: &[u8]) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    let length = word.len().min(HEAD);
+    head[..length].copy_from_slice(&word[..length]);
+    head
+}
+
+/// The hash that the table is asked with: all of it follows from what the table holds.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl<T> Vocabulary<T> {
+    /// How many words there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The place of a word with this hash, which need not be the one that is looked for.
+    #[inline]
+    pub(crate) fn likely(&self, hash: u64) -> Option<u32> {
+        let hash = hash as u32;
+        let found = self.places.find(spread(hash), |(other, _)| *other == hash);
+        found.map(|(_, place)| *place)
+    }
+
+    /// Whether this word is there.
+    #[inline]
+    pub(crate) fn is(&self, place: u32, word: &[u8]) -> bool {
+        let entry = &self.entries[place as usize];
+        entry.head == head_of(word)
+            && entry.length as usize == word.len()
+            && (word.len() <= HEAD || self.spelled(place) == word)
+    }
+
+    /// The place of a word.
+    pub(crate) fn find(&self, word: &[u8], hash: u64) -> Option<u32> {
+        let hash = hash as u32;
+        let same = |(other, place): &(u32, u32)| *other == hash && self.is(*place, word);
+        let found = self.places.find(spread(hash), same);
+        found.map(|(_, place)| *place)
+    }
+
+    /// Gives a new word a place.
+    pub(crate) fn insert(&mut self, word: &[u8], hash: u64, value: T) -> u32 {
+        let (hash, place) = (hash as u32, self.entries.len() as u32);
+        self.places
+            .insert_unique(spread(hash), (hash, place), |(hash, _)| spread(*hash));
+        self.entries.push(Entry {
+            head: head_of(word),
+            length: word.len() as u32,
+            value,
+            start: self.text.len(),
+        });
+        if word.len() > HEAD {
+            self.text.extend_from_slice(word);
+        }
+        place
+    }
+
+    pub(crate) fn spelled(&self, place: u32) -> &[u8] {
+        let entry = &self.entries[place as usize];
+        let length = entry.length as usize;
+        match entry.head.get(..length) {
+            Some(short) => short,
+            None => &self.text[entry.start..entry.start + length],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, place: u32) -> &T {
+        &self.entries[place as usize].value
+    }
+
+    #[inline]
+    pub(crate) fn value_mut(&mut self, place: u32) -> &mut T {
+        &mut self.entries[place as usize].value
+    }
+
+    /// The places of all words, in the order of their bytes.
+    pub(crate) fn order(&self) -> Vec<u32> {
+        let heads = self.entries.iter();
+        let heads = heads.map(|entry| u128::from_be_bytes(entry.head));
+        let mut order: Vec<(u128, u32)> = heads.zip(0..).collect();
+        order.sort_unstable_by(|one, other| self.compare(*one, *other));
+        order.into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// Compares words; nearly always by their heads alone.
+    fn compare(&self, one: (u128, u32), other: (u128, u32)) -> Ordering {
+        let by_head = one.0.cmp(&other.0);
+        by_head.then_with(|| self.spelled(one.1).cmp(self.spelled(other.1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_and_ordered() {
+        let long = "x".repeat(HEAD);
+        let mut words = [
+            String::new(),
+            String::from("\0"),
+            String::from("x"),
+            String::from("x\0"),
+            String::from("é"),
+            long.clone(),
+            format!("{long}\0"),
+            format!("{long}a"),
+            format!("{long}b"),
+            format!("{}\0", &long[1..]),
+            long[1..].to_owned(),
+            "y".repeat(3 * HEAD),
+        ];
+        // One hash for all of them: they are told apart by their bytes.
+        let mut vocabulary = Vocabulary::default();
+        for (number, word) in words.iter().enumerate() {
+            assert_eq!(vocabulary.find(word.as_bytes(), 7), None);
+            vocabulary.insert(word.as_bytes(), 7, number);
+        }
+        for (number, word) in words.iter().enumerate() {
+            let place = vocabulary.find(word.as_bytes(), 7).unwrap();
+            assert_eq!(*vocabulary.value(place), number);
+            assert_eq!(vocabulary.spelled(place), word.as_bytes());
+        }
+        assert!(vocabulary.likely(7).is_some() && vocabulary.likely(8).is_none());
+        let order = vocabulary.order();
+        let ordered: Vec<_> = order.iter().map(|one| vocabulary.spelled(*one)).collect();
+        words.sort();
+        assert_eq!(ordered, words.each_ref().map(|word| word.as_bytes()));
+    }
+}
