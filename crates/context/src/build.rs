@@ -10,7 +10,7 @@ use crate::folder::Folder;
 use crate::inverted::Unwritten;
 use crate::location::Location;
 use crate::manifest::{INDEX, Listed, MANIFEST, Manifest};
-use crate::origins::{self, ORIGINS_FILE, Origin};
+use crate::origins::{self, ORIGINS_FILE, Origin, Origins};
 use crate::parallel;
 use crate::passage_index::PASSAGES_FILE;
 use crate::placing::{Moves, Placed, Placing, name_finally};
@@ -18,6 +18,7 @@ use crate::proof::{Mark, Names, PROOF_FILE, Proof};
 use crate::reader;
 use crate::signature::{SETTLING, SETTLING_TRIES, Signature};
 use crate::sources::{Source, Sources, Wanted};
+use crate::survey::Survey;
 use crate::takeover::{Before, link_all, take_over};
 use crate::target::{Draft, Replaced, Target, replace_bytes};
 use candor_fault::Timestamp;
@@ -118,7 +119,7 @@ impl Build<'_> {
         // they go before anything is proved.
         target.sweep();
         let cache = reader::open(self.location, self.cache, self.now)?;
-        target.check(true)?;
+        target.check_proved(&cache.proof().names)?;
         let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();
         let sealed = (!cache.by_hashing()).then(|| cache.proof().clone());
         let mut before = Before::new(cache, origins);
@@ -153,13 +154,14 @@ impl Build<'_> {
             Some(_) => target.draft_of_update(self.random)?,
             None => target.draft(self.random)?,
         };
-        let made = std::thread::scope(|scope| {
-            if let Some(before) = before.as_ref().filter(|_| !draft.filled) {
-                let into = &draft.documents;
-                scope.spawn(move || link_all(before, into));
+        let make = || self.make(&draft, &sources, before.as_ref());
+        let (made, linked) = match before.as_ref().filter(|_| !draft.filled) {
+            Some(before) => {
+                let link = || Some(link_all(before, &draft.documents));
+                parallel::both(make, link)
             }
-            self.make(&draft, &sources, before.as_ref())
-        });
+            None => (make(), None),
+        };
         let made = match made {
             // An index that is there breaks off: nothing is taken over.
             Err(Unmade::Index) if before.is_some() => {
@@ -170,7 +172,7 @@ impl Build<'_> {
             made => made?,
         };
         if let Some(before) = &before {
-            take_over(before, &draft.documents, &made.placed)?;
+            take_over(before, &draft.documents, &made.placed, linked.as_ref())?;
         }
         made.moves.run(&draft.documents)?;
         let Made {
@@ -211,7 +213,9 @@ impl Build<'_> {
         sources: &Sources,
         before: Option<&Before>,
     ) -> Result<Made, Unmade> {
-        let list = sources.list(self.wanted, before.is_some())?;
+        let nothing = Survey::default();
+        let known = before.map_or(&nothing, |before| &before.survey);
+        let (list, folders) = sources.list(self.wanted, before.is_some(), known, self.now)?;
         self.progress.begin("documents", list.len() as u64);
         let placing = Placing {
             sources,
@@ -227,7 +231,9 @@ impl Build<'_> {
         let manifest = lists(&list, &placed);
         let (listed, indexed) = parallel::both(
             || {
-                self.list(draft, &manifest, &list, &placed)?;
+                let documents = of_sources(&list, &placed);
+                let origins = Origins { documents, folders };
+                self.list(draft, &manifest, &origins)?;
                 match before {
                     // Nearly everything is there already: what is new is synced at the end.
                     Some(_) => Ok(()),
@@ -253,12 +259,11 @@ impl Build<'_> {
         &self,
         draft: &Draft<'_>,
         manifest: &Manifest,
-        list: &[Source],
-        placed: &[Placed],
+        origins: &Origins,
     ) -> Result<(), Failure> {
         draft.write(MANIFEST, &manifest.manifest_bytes(self.created_at))?;
         draft.write(INDEX, &manifest.index_bytes())?;
-        let origins = origins::write(manifest.cache_version, &of_sources(list, placed));
+        let origins = origins::write(manifest.cache_version, origins);
         draft.write(ORIGINS_FILE, &origins)
     }
 

@@ -37,6 +37,7 @@ mod shelf;
 mod signature;
 mod sources;
 mod status;
+mod survey;
 mod takeover;
 mod target;
 mod vocabulary;

@@ -72,7 +72,7 @@ fn distrust_origins(folder: &Folder, of: &Of) -> Result<(), Failure> {
     let Some(mut origins) = origins::find(folder, of.cache_version) else {
         return Ok(());
     };
-    for origin in &mut origins {
+    for origin in &mut origins.documents {
         origin.signature = None;
     }
     replace_bytes(

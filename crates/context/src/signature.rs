@@ -21,6 +21,9 @@ pub(crate) const SIGNATURE_BYTES: usize = 32;
 /// Two ticks of the slowest clock that Linux stamps files with (100 Hz), in nanoseconds.
 const TWO_TICKS: i64 = 20_000_000;
 
+/// More than two seconds, which is what FAT counts in, in nanoseconds.
+const COARSE: i64 = 3_000_000_000;
+
 /// How long to wait before looking again whether what was just written is settled.
 pub(crate) const SETTLING: Duration = Duration::from_millis(3);
 
@@ -53,8 +56,18 @@ impl Signature {
 
     /// Whether a change after `now` must show in the times.
     pub(crate) fn settled(&self, now: Timestamp) -> bool {
+        self.older(now, TWO_TICKS)
+    }
+
+    /// Whether a change of a directory after `now` must show in its times, even where they are as
+    /// coarse as on FAT.
+    pub(crate) fn long_settled(&self, now: Timestamp) -> bool {
+        self.older(now, COARSE)
+    }
+
+    fn older(&self, now: Timestamp, age: i64) -> bool {
         let now = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
-        now.saturating_sub(self.ctime.max(self.mtime)) >= TWO_TICKS
+        now.saturating_sub(self.ctime.max(self.mtime)) >= age
     }
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {

@@ -1,9 +1,11 @@
 //! Finding sources: regular files below one directory, links not followed, in the order of their ids.
 
+use crate::check::Now;
 use crate::failure::{Failure, SourceFlaw, shown};
 use crate::folder::Folder;
 use crate::location::Location;
 use crate::signature::Signature;
+use crate::survey::{Survey, Surveyed};
 use crate::walk::Walk;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rustix::io::Errno;
@@ -120,14 +122,24 @@ impl Sources {
         Ok(Sources { folder, shown })
     }
 
-    /// Every wanted file, in the order of ids; with its signature where that is asked for.
-    pub(crate) fn list(&self, wanted: &Wanted, sign: bool) -> Result<Vec<Source>, Failure> {
+    /// Every wanted file, in the order of ids, with its signature where that is asked for; and the
+    /// directories on the way. Those that are `known` and unchanged are not listed again.
+    pub(crate) fn list(
+        &self,
+        wanted: &Wanted,
+        sign: bool,
+        known: &Survey,
+        now: Now<'_>,
+    ) -> Result<(Vec<Source>, Vec<Surveyed>), Failure> {
         let walk = Walk {
             wanted,
             sign,
             shown: &self.shown,
+            known,
+            now,
+            root: &self.folder,
         };
-        let mut found = walk.run(&self.folder)?;
+        let (mut found, surveyed) = walk.run()?;
         found.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
         let twins = found.windows(2).find(|pair| pair[0].id == pair[1].id);
         match twins {
@@ -135,7 +147,7 @@ impl Sources {
                 one.path.clone(),
                 other.path.clone(),
             ))),
-            _ => Ok(found),
+            _ => Ok((found, surveyed)),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::parallel;
 use crate::reader;
 use crate::signature::Signature;
 use crate::sources::{Source, Sources, Wanted, unreadable};
+use crate::survey::Survey;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -43,7 +44,7 @@ pub fn status(
 ) -> Result<Status, Failure> {
     let cache = reader::open(location, cache, now)?;
     let sources = Sources::open(location, sources)?;
-    let list = sources.list(wanted, true)?;
+    let list = sources.list(wanted, true, &Survey::default(), now)?.0;
     let known = known(&cache)?;
     let make = || (Vec::new(), None);
     let workers = parallel::over(list.len(), make, |(changed, failed), number| {
@@ -108,9 +109,8 @@ fn known(cache: &Cache) -> Result<BTreeMap<String, Remembered>, Failure> {
     let Some(manifest) = lists.manifest else {
         return Err(Failure::Restless);
     };
-    let mut origins = origins::find(cache.folder(), cache.version())
-        .unwrap_or_default()
-        .into_iter();
+    let origins = origins::find(cache.folder(), cache.version());
+    let mut origins = origins.unwrap_or_default().documents.into_iter();
     let all = manifest.documents.into_iter().map(|one| {
         let (path, signature) = match origins.next() {
             Some(origin) => (Some(origin.path), origin.signature),

@@ -5,11 +5,12 @@ use crate::digest::Digest;
 use crate::document::{self, MAX_DOCUMENT_FILE};
 use crate::failure::{Failure, shown};
 use crate::folder::{Folder, read_file};
-use crate::origins::Origin;
+use crate::origins::Origins;
 use crate::passage_index::{PASSAGES_FILE, PassageIndex};
 use crate::placing::Placed;
 use crate::signature::Signature;
 use crate::sources::Source;
+use crate::survey::Survey;
 use crate::target::write_new;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -22,13 +23,17 @@ pub(crate) struct Before {
     /// Whether it has an index of passages, which may be a broken one.
     pub(crate) with_passages: bool,
     pub(crate) passages: Option<PassageIndex>,
+    /// The directories that the sources were in.
+    pub(crate) survey: Survey,
     /// Documents whose source has this path.
     origins: HashMap<String, (u32, Digest, Signature), FixedState>,
 }
 
 impl Before {
     /// Everything whose origin is known well enough.
-    pub(crate) fn new(cache: Cache, origins: Vec<Origin>) -> Before {
+    pub(crate) fn new(cache: Cache, origins: Origins) -> Before {
+        let survey = origins.folders.into_iter().collect();
+        let origins = origins.documents;
         let fits = origins.len() == cache.proof().documents.len();
         let origins = origins.into_iter().filter(|_| fits);
         let known = origins.zip(0..).filter_map(|(origin, number)| {
@@ -38,6 +43,7 @@ impl Before {
         Before {
             with_passages: cache.folder().stat(PASSAGES_FILE).is_ok(),
             passages: cache.own_passage_index(),
+            survey,
             origins: known.collect(),
             cache,
         }
@@ -55,50 +61,90 @@ impl Before {
     }
 }
 
-/// Links every document of the cache that is replaced into the draft, under its old name: most of
-/// them stay, and which do not is not known yet. What cannot be linked is dealt with later.
-pub(crate) fn link_all(before: &Before, into: &Folder) {
+/// Whether each document of the cache that is replaced has a link in the draft, under its old name.
+pub(crate) type Linked = Vec<bool>;
+
+/// Links every document of the cache that is replaced into an empty draft: most of them stay, and
+/// which do not is not known yet. What cannot be linked is dealt with later.
+pub(crate) fn link_all(before: &Before, into: &Folder) -> Linked {
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
-    for number in 0..proof.documents.len() {
+    let link = |number| {
         let name = proof.names.get(number);
-        let _ = rustix::fs::linkat(documents, name, into, name, AtFlags::empty());
-    }
+        rustix::fs::linkat(documents, name, into, name, AtFlags::empty()).is_ok()
+    };
+    (0..proof.documents.len()).map(link).collect()
 }
 
 /// Makes the draft hold exactly the documents that are kept, under their final names, beside those
 /// that were written. Whether each is still the proved one is judged when the new cache is signed.
-pub(crate) fn take_over(before: &Before, into: &Folder, placed: &[Placed]) -> Result<(), Failure> {
+/// What is `linked` is all that is there; otherwise it is looked up.
+pub(crate) fn take_over(
+    before: &Before,
+    into: &Folder,
+    placed: &[Placed],
+    linked: Option<&Linked>,
+) -> Result<(), Failure> {
+    let stays = match linked {
+        Some(linked) => keep_linked(before, into, placed, linked)?,
+        None => keep_found(before, into, placed)?,
+    };
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
-    let inode = |old: u32| Some(proof.documents.get(old as usize)?.signature.inode());
-    let mut wanted: HashMap<&OsStr, u32, FixedState> = HashMap::default();
     for one in placed {
-        if let Some(old) = one.kept {
-            wanted.insert(OsStr::new(&one.name), old);
-        }
-    }
-    let here = into.inodes().map_err(Failure::system("list the draft"))?;
-    for (name, found) in here {
-        match wanted.get(name.as_os_str()) {
-            Some(old) if inode(*old) == Some(found) => {
-                wanted.remove(name.as_os_str());
-            }
-            _ if name.as_encoded_bytes().starts_with(b"~") => {}
-            _ => {
-                let removed = rustix::fs::unlinkat(into, &name, AtFlags::empty());
-                removed.map_err(Failure::system("tidy the draft"))?;
-            }
-        }
-    }
-    // In the order of ids, not of the table.
-    let missing = |one: &&Placed| wanted.contains_key(OsStr::new(&one.name));
-    for one in placed.iter().filter(missing) {
-        let Some(old) = one.kept else { continue };
+        let Some(old) = one.kept.filter(|old| !stays[*old as usize]) else {
+            continue;
+        };
         let name = proof.names.get(old as usize);
         if rustix::fs::linkat(documents, name, into, &one.name, AtFlags::empty()).is_err() {
             copy(documents, name, into, one)?;
         }
     }
     Ok(())
+}
+
+/// Removes the links that are not wanted; says which documents are in their places.
+fn keep_linked(
+    before: &Before,
+    into: &Folder,
+    placed: &[Placed],
+    linked: &Linked,
+) -> Result<Vec<bool>, Failure> {
+    let names = &before.cache.proof().names;
+    let mut stays = vec![false; linked.len()];
+    for one in placed {
+        if let Some(old) = one.kept.map(|old| old as usize) {
+            stays[old] = linked[old] && names.get(old) == one.name;
+        }
+    }
+    for number in (0..linked.len()).filter(|number| linked[*number] && !stays[*number]) {
+        remove(into, OsStr::new(names.get(number)))?;
+    }
+    Ok(stays)
+}
+
+/// The same for links that an earlier update has made.
+fn keep_found(before: &Before, into: &Folder, placed: &[Placed]) -> Result<Vec<bool>, Failure> {
+    let documents = &before.cache.proof().documents;
+    let mut wanted: HashMap<&OsStr, u32, FixedState> = HashMap::default();
+    for one in placed {
+        if let Some(old) = one.kept {
+            wanted.insert(OsStr::new(&one.name), old);
+        }
+    }
+    let mut stays = vec![false; documents.len()];
+    let here = into.inodes().map_err(Failure::system("list the draft"))?;
+    for (name, found) in here {
+        match wanted.get(name.as_os_str()).map(|old| *old as usize) {
+            Some(old) if documents[old].signature.inode() == found => stays[old] = true,
+            _ if name.as_encoded_bytes().starts_with(b"~") => {}
+            _ => remove(into, &name)?,
+        }
+    }
+    Ok(stays)
+}
+
+fn remove(from: &Folder, name: &OsStr) -> Result<(), Failure> {
+    let removed = rustix::fs::unlinkat(from, name, AtFlags::empty());
+    removed.map_err(Failure::system("tidy the draft"))
 }
 
 /// Where there are no links, or too many to this file already: its bytes are as good.

@@ -7,7 +7,7 @@ use crate::location::Location;
 use crate::manifest::{DOCUMENTS, INDEX, MANIFEST};
 use crate::origins::ORIGINS_FILE;
 use crate::passage_index::PASSAGES_FILE;
-use crate::proof::PROOF_FILE;
+use crate::proof::{Names, PROOF_FILE};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -62,6 +62,15 @@ impl Target {
 
     /// Whether something may be written there: nothing is there, or a cache that may be replaced.
     pub(crate) fn check(&self, force: bool) -> Result<(), Failure> {
+        self.check_with(force, None)
+    }
+
+    /// Whether a cache may be replaced that was proved, and whose documents have these names.
+    pub(crate) fn check_proved(&self, documents: &Names) -> Result<(), Failure> {
+        self.check_with(true, Some(documents))
+    }
+
+    fn check_with(&self, force: bool, documents: Option<&Names>) -> Result<(), Failure> {
         let flaw = |flaw| Err(Failure::Target(flaw));
         let stat = rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         match stat {
@@ -72,7 +81,7 @@ impl Target {
                 flaw(TargetFlaw::NoDirectory(self.shown.clone()))
             }
             Ok(_) => match self
-                .foreign()
+                .foreign(documents)
                 .map_err(|error| self.system("look at", error))?
             {
                 Some(name) => flaw(TargetFlaw::Foreign(self.shown.clone(), name)),
@@ -81,8 +90,8 @@ impl Target {
         }
     }
 
-    /// A name in the directory that no cache has.
-    fn foreign(&self) -> Result<Option<String>, Errno> {
+    /// A name in the directory that no cache has. Documents that are proved are files.
+    fn foreign(&self, proved: Option<&Names>) -> Result<Option<String>, Errno> {
         let folder = self.parent.folder(&self.name)?;
         for (name, kind) in folder.list()? {
             let known = match kind {
@@ -96,14 +105,20 @@ impl Target {
                 return Ok(Some(name.to_string_lossy().into_owned()));
             }
         }
+        let ours = |name: &[u8]| name.ends_with(b".json");
+        let shown = |name: &str| format!("{DOCUMENTS}/{name}");
+        if let Some(proved) = proved {
+            let mut names = (0..proved.len()).map(|number| proved.get(number));
+            return Ok(names.find(|name| !ours(name.as_bytes())).map(shown));
+        }
         let documents = match folder.folder(DOCUMENTS) {
             Err(Errno::NOENT) => return Ok(None),
             documents => documents?.list()?,
         };
-        let foreign = documents.into_iter().find(|(name, kind)| {
-            *kind != FileType::RegularFile || !name.as_encoded_bytes().ends_with(b".json")
-        });
-        Ok(foreign.map(|(name, _)| format!("{DOCUMENTS}/{}", name.to_string_lossy())))
+        let foreign = documents
+            .into_iter()
+            .find(|(name, kind)| *kind != FileType::RegularFile || !ours(name.as_encoded_bytes()));
+        Ok(foreign.map(|(name, _)| shown(&name.to_string_lossy())))
     }
 
     /// The draft of an update: what the last update has left, with most of its documents already in

@@ -2,21 +2,26 @@
 //! followed, with the rules of `.gitignore` files where they count.
 
 use crate::MAX_DOCUMENTS;
+use crate::check::Now;
 use crate::document::id_of;
 use crate::failure::{Failure, SourceFlaw};
 use crate::folder::{Folder, kind};
 use crate::parallel::{self, lock};
 use crate::signature::Signature;
 use crate::sources::{Source, Wanted, unreadable};
+use crate::survey::{Survey, Surveyed};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The longest path that a directory is found again by, in bytes: what lies in it has longer ones.
+const LONGEST: usize = 2048;
 
 const IGNORE_FILE: &str = ".gitignore";
 
@@ -30,14 +35,28 @@ pub(crate) struct Walk<'a> {
     pub(crate) sign: bool,
     /// How the directory itself is called, for a person.
     pub(crate) shown: &'a str,
+    /// What was found before.
+    pub(crate) known: &'a Survey,
+    pub(crate) now: Now<'a>,
+    pub(crate) root: &'a Folder,
 }
 
-/// A directory that was entered. Its handle lives as long as something below it waits.
+/// A directory that was entered. Its handle lives as long as something below it waits; one that is
+/// known needs none.
 struct Place {
-    folder: Folder,
+    folder: Option<Folder>,
     /// Below the sources, without a slash at the end; empty for the sources themselves.
     path: OsString,
     rules: Option<Arc<Rules>>,
+}
+
+impl Place {
+    fn stat(&self, root: &Folder, path: &OsStr, name: &OsStr) -> Result<Stat, Errno> {
+        match &self.folder {
+            Some(folder) => folder.stat(name),
+            None => root.stat(path),
+        }
+    }
 }
 
 /// The rules of one directory, and those above it.
@@ -117,6 +136,7 @@ impl Queue {
 #[derive(Default)]
 struct Found {
     sources: Vec<Source>,
+    surveyed: Vec<Surveyed>,
     failed: Option<(OsString, Failure)>,
 }
 
@@ -130,32 +150,21 @@ impl Found {
 }
 
 impl Walk<'_> {
-    /// Every wanted file, in no order.
-    pub(crate) fn run(&self, root: &Folder) -> Result<Vec<Source>, Failure> {
-        let lost = |error: Errno| unreadable(self.shown, error.into());
+    /// Every wanted file, and every directory that was entered, in no order.
+    pub(crate) fn run(&self) -> Result<(Vec<Source>, Vec<Surveyed>), Failure> {
         let queue = Queue::default();
         let mut found = Found::default();
-        let root = root.readable(OsStr::new(".")).map_err(lost)?;
-        self.enter(root, OsString::new(), None, &queue, &mut found);
+        self.visit(None, OsString::new(), &queue, &mut found);
         let workers = parallel::each(|| {
             let mut found = Found::default();
             while let Some(((parent, name), _busy)) = queue.next() {
-                let path = joined(&parent.path, &name);
-                match parent.folder.readable(&name) {
-                    Ok(folder) => {
-                        let above = parent.rules.clone();
-                        self.enter(folder, path, above, &queue, &mut found);
-                    }
-                    Err(error) => {
-                        let failure = unreadable(&path.to_string_lossy(), error.into());
-                        found.fail(path, failure);
-                    }
-                }
+                self.visit(Some(&parent), name, &queue, &mut found);
             }
             found
         });
         for worker in workers {
             found.sources.extend(worker.sources);
+            found.surveyed.extend(worker.surveyed);
             if let Some((path, failure)) = worker.failed {
                 found.fail(path, failure);
             }
@@ -163,53 +172,113 @@ impl Walk<'_> {
         match found.failed {
             Some((_, failure)) => Err(failure),
             None if found.sources.len() > MAX_DOCUMENTS => Err(Failure::Sources(SourceFlaw::Many)),
-            None => Ok(found.sources),
+            None => Ok((found.sources, found.surveyed)),
         }
     }
 
-    fn enter(
-        &self,
-        folder: Folder,
-        path: OsString,
-        above: Option<Arc<Rules>>,
-        queue: &Queue,
-        found: &mut Found,
-    ) {
-        let names = match folder.names() {
-            Ok(names) => names,
+    /// Goes into a directory: the sources themselves, or one in another.
+    fn visit(&self, parent: Option<&Place>, name: OsString, queue: &Queue, found: &mut Found) {
+        let (path, above) = match parent {
+            Some(parent) => (joined(&parent.path, &name), parent.rules.clone()),
+            None => (OsString::new(), None),
+        };
+        if let Some(surveyed) = self.unchanged(&path) {
+            found.surveyed.push(surveyed.clone());
+            let names = surveyed.names();
+            let rules = above;
+            let folder = None;
+            let place = Arc::new(Place {
+                folder,
+                path,
+                rules,
+            });
+            return self.enter(&place, names, queue, found);
+        }
+        match self.list(parent, &path, &name, found) {
+            Ok((folder, names)) => {
+                let rules = match self.wanted.respects_gitignore() {
+                    true => rules_of(&folder, &path, above, &names),
+                    false => None,
+                };
+                let folder = Some(folder);
+                let place = Arc::new(Place {
+                    folder,
+                    path,
+                    rules,
+                });
+                self.enter(&place, names, queue, found);
+            }
             Err(error) => {
                 let name = match path.is_empty() {
                     true => self.shown.to_owned(),
                     false => path.to_string_lossy().into_owned(),
                 };
-                return found.fail(path, unreadable(&name, error.into()));
+                found.fail(path, unreadable(&name, error.into()));
             }
+        }
+    }
+
+    /// What is known of a directory that has not changed since. Where rules are written in the
+    /// sources, they have to be read in any case.
+    fn unchanged(&self, path: &OsStr) -> Option<&Surveyed> {
+        let known = self.known.get(path)?;
+        if self.wanted.respects_gitignore() {
+            return None;
+        }
+        let stat = match path.is_empty() {
+            true => self.root.own_signature(),
+            false => self.root.stat(path).map(|stat| Signature::of(&stat)),
         };
-        let rules = match self.wanted.respects_gitignore() {
-            true => rules_of(&folder, &path, above, &names),
-            false => None,
-        };
-        let place = Arc::new(Place {
-            folder,
-            path,
-            rules,
-        });
+        (stat == Ok(known.signature())).then_some(known)
+    }
+
+    /// Opens a directory and lists it.
+    fn list(
+        &self,
+        parent: Option<&Place>,
+        path: &OsStr,
+        name: &OsStr,
+        found: &mut Found,
+    ) -> Result<(Folder, Vec<(OsString, FileType)>), Errno> {
+        let folder = match parent {
+            None => self.root.readable(OsStr::new(".")),
+            Some(Place {
+                folder: Some(parent),
+                ..
+            }) => parent.readable(name),
+            Some(_) => self.root.readable(path),
+        }?;
+        let signature = folder.own_signature()?;
+        let mut names = folder.names()?;
+        for (name, of_kind) in &mut names {
+            // Some file systems do not say.
+            if *of_kind == FileType::Unknown {
+                *of_kind = folder
+                    .stat(&*name)
+                    .map_or(FileType::Unknown, |stat| kind(&stat));
+            }
+        }
+        if path.len() <= LONGEST && signature.long_settled((self.now)()) {
+            found.surveyed.push(Surveyed::new(path, signature, &names));
+        }
+        Ok((folder, names))
+    }
+
+    fn enter(
+        &self,
+        place: &Arc<Place>,
+        names: Vec<(OsString, FileType)>,
+        queue: &Queue,
+        found: &mut Found,
+    ) {
         let mut below = Vec::new();
         for (name, of_kind) in names {
             let path = joined(&place.path, &name);
-            let of_kind = match of_kind {
-                // Some file systems do not say.
-                FileType::Unknown => match place.folder.stat(&name) {
-                    Ok(stat) => kind(&stat),
-                    Err(_) => continue,
-                },
-                of_kind => of_kind,
-            };
             match of_kind {
-                FileType::Directory if self.enters(&place, &path, &name) => {
-                    below.push((Arc::clone(&place), name));
+                FileType::Directory if self.enters(place, &path, &name) => {
+                    below.push((Arc::clone(place), name));
                 }
-                FileType::RegularFile => self.look(&place, path, &name, found),
+                FileType::RegularFile => self.look(place, path, &name, found),
                 _ => {}
             }
         }
@@ -245,8 +314,7 @@ impl Walk<'_> {
                 id: id_of(path),
                 signature: match self.sign {
                     true => place
-                        .folder
-                        .stat(name)
+                        .stat(self.root, OsStr::new(path), name)
                         .ok()
                         .map(|stat| Signature::of(&stat)),
                     false => None,

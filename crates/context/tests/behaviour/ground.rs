@@ -36,6 +36,11 @@ pub(crate) fn ahead() -> Timestamp {
     Timestamp::from_second(real().as_second() + 3600).unwrap()
 }
 
+/// Waits until what changes gets other times than what was there.
+pub(crate) fn tick() {
+    std::thread::sleep(std::time::Duration::from_millis(12));
+}
+
 /// A folder that vanishes; in memory where that can be had, because builds are made durable.
 pub(crate) fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");

@@ -1,6 +1,6 @@
 //! Whether a cache is what its sources are, and what differs.
 
-use crate::ground::{Ground, real};
+use crate::ground::{Ground, real, tick};
 use candor_context::{Location, Wanted, status};
 use std::fs;
 
@@ -28,6 +28,7 @@ fn what_differs_is_listed_by_path() {
         told(&ground),
         r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
     );
+    tick();
     ground.put("b.md", "TWO");
     ground.put("x/E.md", "five");
     ground.put("c.md", "three");

@@ -1,7 +1,7 @@
 //! An update gives the bytes of a build, and reads only what changed.
 
 use crate::corpora;
-use crate::ground::{Ground, bytes_of, refusal};
+use crate::ground::{Ground, bytes_of, refusal, tick};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::collections::BTreeMap;
@@ -114,6 +114,7 @@ proptest! {
         }
         ground.build().unwrap();
         for (number, edits) in rounds.iter().enumerate() {
+            tick();
             edits.iter().for_each(|edit| apply(&ground, &mut model, edit));
             let updated = ground.update().unwrap();
             let fresh = format!("fresh-{number}");
@@ -139,6 +140,37 @@ fn what_was_too_fresh_to_prove_anything_is_read_again() {
     assert_eq!(ground.update().unwrap().read, 0);
     ground.put("b.md", "TWO");
     assert_eq!(ground.update().unwrap().read, 1);
+}
+
+#[test]
+fn directories_that_come_and_go_are_seen() {
+    let ground = Ground::with(&[
+        ("a.md", "one"),
+        ("in/b.md", "two"),
+        ("in/deep/c.md", "three"),
+        ("other/d.md", "four"),
+    ]);
+    ground.build().unwrap();
+    let sources = ground.sources();
+    let steps: [&dyn Fn(); 8] = [
+        &|| {},
+        &|| ground.put("in/deep/new.md", "five"),
+        &|| ground.put("in/deep/er/new.md", "six"),
+        &|| fs::rename(sources.join("in"), sources.join("moved")).unwrap(),
+        &|| fs::rename(sources.join("other"), sources.join("moved/deep/other")).unwrap(),
+        &|| fs::remove_file(sources.join("moved/deep/c.md")).unwrap(),
+        &|| std::os::unix::fs::symlink("moved", sources.join("in")).unwrap(),
+        &|| fs::remove_dir_all(sources.join("moved")).unwrap(),
+    ];
+    let counts = [4, 5, 6, 6, 6, 5, 5, 1];
+    for (number, (step, count)) in steps.into_iter().zip(counts).enumerate() {
+        tick();
+        step();
+        let fresh = format!("fresh-{number}");
+        assert_eq!(ground.update().unwrap().document_count, count);
+        ground.build_at(&fresh, false).unwrap();
+        assert!(bytes_of(&ground.cache()) == bytes_of(&ground.path(fresh)));
+    }
 }
 
 #[test]
