@@ -53,7 +53,7 @@ impl Folder {
     }
 
     /// The same, with its signature.
-    fn open_signed(&self, path: impl AsRef<Path>) -> Result<(File, Signature), Errno> {
+    pub(crate) fn open_signed(&self, path: impl AsRef<Path>) -> Result<(File, Signature), Errno> {
         let file = File::from(self.resolve(path.as_ref(), READING)?);
         let stat = rustix::fs::fstat(&file)?;
         match kind(&stat) {

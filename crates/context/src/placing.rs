@@ -219,17 +219,25 @@ impl Placing<'_> {
     /// Reads a source; its signature, where that proves anything later.
     fn read(&self, path: &str, content: &mut Vec<u8>) -> Result<Option<Signature>, Failure> {
         let failed = |error: Errno| unreadable(path, error.into());
-        let file = self.sources.folder.open(path).map_err(failed)?;
-        let before = signature_of(&file).map_err(failed)?;
+        let (file, before) = self.sources.folder.open_signed(path).map_err(failed)?;
         content.clear();
-        let read = (&file).take(MAX_CONTENT + 1).read_to_end(content);
-        read.map_err(|error| unreadable(path, error))?;
-        if content.len() as u64 > MAX_CONTENT {
+        let mut read_on = |most: u64| -> Result<u64, Failure> {
+            let read = (&file).take(most).read_to_end(content);
+            read.map_err(|error| unreadable(path, error))?;
+            Ok(content.len() as u64)
+        };
+        let mut length = read_on(before.size().min(MAX_CONTENT + 1))?;
+        let unchanged = signature_of(&file).map_err(failed)? == before;
+        // Some file systems say nothing of sizes.
+        if !unchanged || length == 0 || length != before.size() {
+            length = read_on(MAX_CONTENT + 1 - length)?;
+        }
+        if length > MAX_CONTENT {
             let large = SourceFlaw::Large(path.to_owned(), before.size());
             return Err(Failure::Sources(large));
         }
-        let unchanged = signature_of(&file).map_err(failed)? == before;
-        Ok(Some(before).filter(|origin| unchanged && origin.settled((self.now)())))
+        let whole = unchanged && length == before.size();
+        Ok(Some(before).filter(|origin| whole && origin.settled((self.now)())))
     }
 }
 
