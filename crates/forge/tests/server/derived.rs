@@ -82,6 +82,7 @@ pub(crate) fn pool(schema: &Value) -> Vec<Value> {
         "/a",
         ".git",
         "x/.git/y",
+        "a\0b",
         "A000000",
         "owner:-a",
         "owner:a.lock",

@@ -13,7 +13,7 @@ fn only(patterns: &[&str]) -> House {
 
 #[tokio::test]
 async fn every_tool_with_a_repository_asks_the_list() {
-    let (mine, others) = (only(&["OCTO/*"]), only(&["other/*", "octo/dog"]));
+    let (mine, others) = (only(&["OCTO/*", "fork/*"]), only(&["other/*", "octo/dog"]));
     for (tool, arguments) in valid::whole() {
         if tool == "search" {
             continue;
@@ -35,6 +35,21 @@ async fn every_tool_with_a_repository_asks_the_list() {
     }
     assert_eq!(others.asked(), Vec::<String>::new());
     assert_eq!(others.logged(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_fork_of_a_pull_request_asks_the_list_too() {
+    let house = only(&["octo/*"]);
+    let open =
+        |head: &str| json!({ "repo": "octo/cat", "title": "Purr", "head": head, "base": "main" });
+    let said = house.ask("create_pull_request", open("evil:topic")).await;
+    let wanted = "Permission denied: evil/cat is not on this server's list of repositories";
+    assert_eq!((said.code(), said.message().as_str()), (-32001, wanted));
+    assert_eq!(house.asked(), Vec::<String>::new());
+    house
+        .ask("create_pull_request", open("OCTO:topic"))
+        .await
+        .value();
 }
 
 #[tokio::test]
