@@ -266,6 +266,8 @@ fn context_limits() -> Vec<Limit> {
 }
 
 fn github_limits() -> Vec<Limit> {
+    use candor_forge::github::limits;
+    use candor_forge::local::{MAX_COMMITS, MAX_DEPTH};
     use candor_forge::{
         FILE_MAX, FOREIGN_WORDS_CHARS, LINE_MESSAGE_CHARS, MAX_LIMITED_REPOS, MAX_TREE_ENTRIES,
         PATCHES_MAX, READ_DEADLINE, README_MAX, TREE_ENTRIES, WRITE_DEADLINE, WRITES_A_MINUTE,
@@ -275,7 +277,7 @@ fn github_limits() -> Vec<Limit> {
             "a file that is answered",
             mib(FILE_MAX as usize),
             "−32003 with its size",
-            "a_large_file_is_refused_by_its_size",
+            "a_huge_file_is_too_large_by_its_header",
         ),
         limit(
             "bytes of a README",
@@ -293,7 +295,7 @@ fn github_limits() -> Vec<Limit> {
             "bytes of patches of a pull request",
             PATCHES_MAX,
             "left out, `truncated`",
-            "patches_have_a_largest_size",
+            "details_are_bounded",
         ),
         limit(
             "writes a minute and repository",
@@ -330,6 +332,48 @@ fn github_limits() -> Vec<Limit> {
             LINE_MESSAGE_CHARS,
             "cut with …",
             "a_long_message_is_cut",
+        ),
+        limit(
+            "bytes of an answer of GitHub",
+            limits::ANSWER_MAX_BYTES,
+            "−32603",
+            "a_huge_answer_is_not_read_to_its_end",
+        ),
+        limit(
+            "redirects that are followed",
+            limits::REDIRECTS_MAX,
+            "−32603",
+            "circles_end",
+        ),
+        limit(
+            "pages of statuses or check runs",
+            limits::PAGES_MAX,
+            "−32603",
+            "more_checks_than_are_read_are_a_failure_and_not_a_part",
+        ),
+        limit(
+            "answers of GitHub that are remembered",
+            limits::REMEMBERED_MAX,
+            "the one unused for longest is forgotten",
+            "the_least_used_goes_first",
+        ),
+        limit(
+            "bytes of answers that are remembered",
+            limits::REMEMBERED_MAX_BYTES,
+            "the one unused for longest is forgotten",
+            "bytes_are_bounded_in_all_and_in_one",
+        ),
+        limit(
+            "levels of a local tree",
+            MAX_DEPTH,
+            "−32603",
+            "a_tree_that_is_too_deep_is_refused",
+        ),
+        limit(
+            "commits of a local rebase",
+            MAX_COMMITS,
+            "−32005",
+            "more_commits_than_a_person_reads_are_not_rebased",
         ),
     ]
 }
