@@ -5,6 +5,7 @@ use crate::servers::{CANDOR, http};
 use candor_testkit::{Exit, Http, Stdio};
 use insta::assert_snapshot;
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
@@ -231,7 +232,7 @@ fn completions_are_printed() {
 fn printed_command(server: &mut Http) -> String {
     let process = server.process();
     process
-        .stderr_line("\"candor-playground\"", SOON)
+        .stderr_line("\"candor-github\"", SOON)
         .expect("a banner");
     let banner = process.stderr();
     let start = banner.find("curl -s").expect("a command to try");
@@ -240,15 +241,27 @@ fn printed_command(server: &mut Http) -> String {
     command[..end].to_owned()
 }
 
+/// `candor serve` on any free port, with what it keeps in a folder of the test's own.
+fn serve(folder: &Path, flags: &[&str]) -> Http {
+    let data = folder.join("data");
+    let fixed = ["serve", "--port", "0", "--data-dir", data.to_str().unwrap()];
+    let arguments: Vec<_> = fixed.iter().chain(flags).copied().collect();
+    Http::spawn(CANDOR, &arguments)
+}
+
+/// What the command that `serve` prints shows of the sample repository.
+const SHOWN: &str = "# hello\n\nSays hello, loudly.\n";
+
 #[test]
 fn what_serve_prints_works() {
-    let mut server = Http::spawn(CANDOR, &["serve", "--port", "0"]);
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = serve(folder.path(), &[]);
     let command = printed_command(&mut server);
     let tried = Command::new("sh").args(["-c", &command]).output().unwrap();
     let said = String::from_utf8(tried.stdout).unwrap();
     assert_eq!(
-        parsed(&said)["result"]["error"]["code"],
-        3001,
+        parsed(&said)["result"]["structuredContent"]["content"],
+        SHOWN,
         "{command}\n{said}"
     );
     let banner = server
@@ -259,10 +272,10 @@ fn what_serve_prints_works() {
     // The configuration that it prints names the same place.
     let config = banner
         .lines()
-        .find(|line| line.contains("\"candor-playground\""))
+        .find(|line| line.contains("\"candor-github\""))
         .unwrap();
-    let url = &parsed(config)["mcpServers"]["candor-playground"]["url"];
-    assert_eq!(url, "http://ADDRESS/playground/mcp");
+    let url = &parsed(config)["mcpServers"]["candor-github"]["url"];
+    assert_eq!(url, "http://ADDRESS/mcp");
     let other = server.at("/playground/mcp");
     let echoed = other.post(
         call("1", "fail", r#"{"dialect":"wire","code":-32700}"#),
@@ -282,16 +295,7 @@ fn what_serve_prints_works_with_a_token() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     std::fs::write(&file, "s3cret\n").unwrap();
-    let mut server = Http::spawn(
-        CANDOR,
-        &[
-            "serve",
-            "--port",
-            "0",
-            "--bearer-file",
-            file.to_str().unwrap(),
-        ],
-    );
+    let mut server = serve(folder.path(), &["--bearer-file", file.to_str().unwrap()]);
     let command = printed_command(&mut server);
     let run = |token: &str| {
         let tried = Command::new("sh")
@@ -301,16 +305,25 @@ fn what_serve_prints_works_with_a_token() {
             .unwrap();
         parsed(&String::from_utf8(tried.stdout).unwrap())
     };
-    assert_eq!(run("s3cret")["result"]["error"]["code"], 3001, "{command}");
+    let shown = run("s3cret");
+    assert_eq!(
+        shown["result"]["structuredContent"]["content"], SHOWN,
+        "{command}"
+    );
     assert_eq!(run("wrong")["error"]["code"], -32600, "{command}");
     assert!(!server.process().stderr().contains("s3cret"));
 }
 
 #[test]
 fn a_port_in_use_is_said_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
     let server = http(&[]);
     let port = server.address().port().to_string();
-    for command in [&["serve"][..], &["playground", "--http"]] {
+    for command in [
+        &["serve", "--data-dir", data][..],
+        &["playground", "--http"],
+    ] {
         let arguments: Vec<_> = command.iter().copied().chain(["--port", &port]).collect();
         let said = complaint(&arguments).replace(&port, "PORT");
         assert_eq!(
