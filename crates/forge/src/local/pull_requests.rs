@@ -283,7 +283,7 @@ impl LocalForge {
 /// The head of a pull request that may be opened.
 fn judge(place: &Place, base: &Opened, pull: &Pull, there: Option<u64>) -> Result<Oid, Failure> {
     let onto = base.branch(&pull.base)?;
-    let onto = onto.ok_or_else(|| Missing::Branch(pull.base.clone()))?;
+    let onto = onto.ok_or_else(|| base.without(&pull.base))?;
     let head = Head::of(place, base, pull)?;
     let id = head.id.ok_or_else(|| Missing::Branch(pull.head.clone()))?;
     if let Some(number) = there {

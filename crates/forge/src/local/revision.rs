@@ -56,6 +56,15 @@ impl Opened {
         self.pointed(&branch_ref(name))
     }
 
+    /// Why there is no such branch.
+    pub(super) fn without(&self, branch: &str) -> Failure {
+        match self.is_empty() {
+            Ok(true) => Failure::Empty,
+            Ok(false) => Missing::Branch(branch.to_owned()).into(),
+            Err(failure) => failure,
+        }
+    }
+
     fn named(&self, name: &str) -> Result<Option<Oid>, Failure> {
         if let Some(id) = self.branch(name)? {
             return Ok(Some(id));
