@@ -49,6 +49,8 @@ pub enum Unmet {
     BranchProtected(String),
     /// An open pull request for the same branches is there already.
     PullExists(u64),
+    /// Git takes no file of this path: some system takes a part of it for `.git`.
+    PathRefused(String),
     /// The two branches have nothing between them to merge.
     NothingToMerge {
         /// The branch that is brought.

@@ -118,6 +118,9 @@ fn unmet_rule(unmet: &Unmet) -> Fault<Github> {
         Unmet::PathConflict(path) => said
             .quoting(path)
             .then(" would be a file and a directory at once"),
+        Unmet::PathRefused(path) => said
+            .quoting(path)
+            .then(" has a name in it that git keeps for itself"),
         Unmet::NothingToCommit => said.then("the branch has exactly these files already"),
     };
     let fault = codes::ValidationError.fault().saying(said);
@@ -430,6 +433,7 @@ mod tests {
             Unmet::Unrelated,
             Unmet::AlreadyMerged(7),
             Unmet::PathConflict(text()),
+            Unmet::PathRefused(text()),
             Unmet::NothingToCommit,
         ];
         let why = [

@@ -5,15 +5,15 @@
 //! already.
 
 use super::build::{message, signature};
-use super::failing::{Or, off};
+use super::failing::{Broken as _, Or, off};
 use super::measure::MAX_DEPTH;
 use super::place::Opened;
 use super::swap::{Swapped, locked};
 use super::tree::{child, kind};
 use super::{Identity, LocalForge, Moment, url};
-use crate::{Committed, Failure, ItemKind, Missing, NewFile, RepoName, Turn, Unmet};
+use crate::{Committed, Failure, ItemKind, NewFile, RepoName, Turn, Unmet};
 use candor_fault::{Cause, Timestamp};
-use git2::{Odb, Oid, Tree};
+use git2::{ErrorClass, Odb, Oid, Tree};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -93,7 +93,13 @@ impl Opened {
                 }
                 (Node::File(_) | Node::Dir(_), Some(_)) => return Err(conflict()),
             };
-            builder.insert(*name, id, mode).or_broken(WHAT)?;
+            if let Err(error) = builder.insert(*name, id, mode) {
+                return Err(match error.class() {
+                    // Git has rules of its own for names: `git~1` is `.git` on some systems.
+                    ErrorClass::Tree => Unmet::PathRefused(path).into(),
+                    _ => error.broken(WHAT),
+                });
+            }
         }
         builder.write().or_broken(WHAT)
     }
@@ -157,7 +163,7 @@ impl LocalForge {
         let ready = off(move || {
             let opened = place.open_home(at)?;
             let parent = opened.branch(&name)?;
-            let parent = parent.ok_or_else(|| Missing::Branch(name.clone()))?;
+            let parent = parent.ok_or_else(|| opened.without(&name))?;
             if forbidden {
                 return Err(Unmet::BranchProtected(name).into());
             }

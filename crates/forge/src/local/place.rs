@@ -15,9 +15,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What libgit2 is to do in every repository, whatever the user's or the repository's own
-/// configuration says: objects and refs are on the disk before anything points to them.
-const GIT_CONFIG: &str =
-    "[core]\n\tbare = true\n\tfsyncObjectFiles = true\n\tlogAllRefUpdates = false\n";
+/// configuration says: objects and refs are on the disk before anything points to them, and no name is
+/// written that some system takes for `.git`.
+const GIT_CONFIG: &str = concat!(
+    "[core]\n\tbare = true\n\tfsyncObjectFiles = true\n\tlogAllRefUpdates = false\n",
+    "\tprotectHFS = true\n\tprotectNTFS = true\n",
+);
 
 /// The file of that configuration. No owner has this name: `~` is not in the alphabet of names.
 const GIT_CONFIG_FILE: &str = "~gitconfig";
