@@ -6,8 +6,8 @@ mod serve;
 
 use super::Trouble;
 use crate::host::system_clock;
-use candor_forge::Forge;
 use candor_forge::local::{Identity, LocalForge, Refused};
+use candor_forge::{Failure, Forge, Missing};
 use clap::Subcommand;
 pub(super) use options::{WriteArgs, server};
 use std::path::Path;
@@ -52,13 +52,12 @@ fn identity() -> Identity {
     }
 }
 
-/// The local forge in this directory; where there is none, one with the sample repository is made.
+/// The local forge in this directory; where there is none, one with the sample repository is made,
+/// and one that was not made to its end is completed.
 pub(super) async fn open_local(dir: &Path) -> Result<Arc<dyn Forge>, Trouble> {
-    if !dir.exists() {
-        candor_forge::local::init(dir)
-            .await
-            .map_err(|error| refused(&error))?;
-    }
+    candor_forge::local::init(dir)
+        .await
+        .map_err(|error| refused(&error))?;
     Ok(Arc::new(open(dir).await?))
 }
 
@@ -79,6 +78,11 @@ fn refused(error: &Refused) -> Trouble {
         Refused::Exists(_) => trouble.hinting("choose another owner/name"),
         Refused::NotARepository(_) => trouble.hinting("give the directory of a clone"),
         Refused::BadPattern(_) => trouble.hinting("write a branch; * stands for any text but /"),
-        Refused::Failed(_) => trouble,
+        Refused::Failed(failure) => match **failure {
+            Failure::Missing(Missing::Repository) => {
+                trouble.hinting("`candor github status` shows all repositories")
+            }
+            _ => trouble,
+        },
     }
 }
