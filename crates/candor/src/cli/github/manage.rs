@@ -29,17 +29,16 @@ pub(in crate::cli) struct InitArgs {
 impl InitArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let dir = self.data.forge()?;
-        run(|_| async {
+        let made = run(|_| async {
             let made = candor_forge::local::init(&dir).await;
             made.map_err(|error| refused(&error))
         })?;
-        print(
-            format!(
-                "a forge in {} with the repository sample/hello\n",
-                dir.display()
-            )
-            .as_bytes(),
-        )
+        let dir = dir.display();
+        let said = match made {
+            true => format!("a forge in {dir} with the repository sample/hello\n"),
+            false => format!("the forge in {dir} was there already, and stays as it is\n"),
+        };
+        print(said.as_bytes())
     }
 }
 
@@ -79,7 +78,7 @@ pub(in crate::cli) struct StatusArgs {
     #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
     repo: Option<RepoName>,
     /// Say how a check ended: NAME=success, NAME=failure or NAME=pending
-    #[arg(long, value_name = "NAME=STATE", requires = "repo", value_parser = check)]
+    #[arg(long, value_name = "NAME=STATE", requires = "repo", conflicts_with = "json", value_parser = check)]
     set: Option<(String, CheckState)>,
     /// The branch, tag or commit that was checked [default: the default branch]
     #[arg(long, value_name = "REVISION", requires = "set")]
@@ -143,7 +142,12 @@ impl StatusArgs {
         };
         let set = forge.set_status(repo, &at, name, state, None).await;
         let sha = set.map_err(|error| refused(&error))?;
-        Ok(format!("{name} of {sha}\n"))
+        let state = match state {
+            CheckState::Passed => "success",
+            CheckState::Failed => "failure",
+            CheckState::Pending => "pending",
+        };
+        Ok(format!("{name} of {sha} is {state}\n"))
     }
 
     fn shown(&self, all: &[Shown]) -> Result<String, Trouble> {
@@ -304,7 +308,8 @@ impl Shown {
 
 /// Protect a branch of a repository in the local forge, or a pattern of branches
 ///
-/// Without any rule the branch takes changes through pull requests only.
+/// It takes changes through pull requests only then, unless --allow-commits is given. Rules that the
+/// same branch or pattern had before are replaced; where several patterns match, all of them hold.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProtectArgs {
     /// The repository
@@ -315,8 +320,8 @@ pub(in crate::cli) struct ProtectArgs {
     /// A check that must have passed before a merge (repeatable)
     #[arg(long, value_name = "NAME")]
     require_check: Vec<String>,
-    /// Let commits be put on it directly
-    #[arg(long)]
+    /// Let commits be put on it directly; pull requests still need their checks
+    #[arg(long, requires = "require_check")]
     allow_commits: bool,
     /// Let nothing change it
     #[arg(long, conflicts_with = "allow_commits")]

@@ -46,7 +46,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = TREE_ENTRIES, value_parser = entries)]
     max_entries: usize,
     /// How many writes a minute one repository takes
-    #[arg(long, value_name = "N", default_value_t = WRITES_A_MINUTE)]
+    #[arg(long, value_name = "N", default_value_t = WRITES_A_MINUTE, value_parser = writes)]
     writes_per_minute: NonZeroU32,
     #[command(flatten)]
     writing: WriteArgs,
@@ -81,6 +81,16 @@ fn entries(text: &str) -> Result<usize, String> {
         .ok()
         .filter(|number| (1..=MAX_TREE_ENTRIES).contains(number));
     number.ok_or_else(|| format!("give a number from 1 to {MAX_TREE_ENTRIES}"))
+}
+
+fn writes(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.parse();
+    number.map_err(|_| {
+        format!(
+            "give a number from 1 to {}; without --allow-writes nothing is written",
+            u32::MAX
+        )
+    })
 }
 
 impl ServeArgs {
