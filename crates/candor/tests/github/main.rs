@@ -1,0 +1,21 @@
+//! The GitHub tools as people and clients meet them: the program, its servers on the local forge, and
+//! what git and the next process find afterwards.
+
+// Helpers of tests fail like tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod asking;
+mod at_once;
+mod codes;
+mod commands;
+mod data_dir;
+mod forms;
+mod help;
+mod hostile;
+mod killed;
+mod lines;
+mod place;
+mod secrets;
+mod seed;
+mod unread;
+mod write_log;
