@@ -1,10 +1,12 @@
 //! Every code from a real cause, on both wires.
 
-use crate::asking::Asked;
-use crate::place::Place;
+use crate::asking::{Asked, call, parsed};
+use crate::place::{LIMIT, Place};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// More than a file may have to be answered.
 const LARGE: usize = 6_000_000;
@@ -126,8 +128,8 @@ fn writing_takes_a_token_of_its_own() {
             .iter()
             .map(|text| ("Authorization", text.as_str()))
             .collect();
-        let response = server.post(crate::asking::call(1, tool, arguments), &headers);
-        (response.status, crate::asking::parsed(&response.text()))
+        let response = server.post(call(1, tool, arguments), &headers);
+        (response.status, parsed(&response.text()))
     };
     let reading = json!({ "repo": "sample/hello" });
     assert_eq!(send(None, "fetch", &reading).0, 401);
@@ -282,17 +284,6 @@ fn what_does_not_fit_the_repository_is_refused() {
                 ),
             ],
         );
-        // A git that is about to move the branch holds this file.
-        let lock = place.bare(more).join("refs/heads/main.lock");
-        fs::write(&lock, "").unwrap();
-        try_all(
-            server,
-            vec![(
-                "commit_files",
-                json!({ "repo": more, "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] }),
-            )],
-        );
-        fs::remove_file(lock).unwrap();
         server.done("merge_pull_request", pull(1));
         try_all(
             server,
@@ -323,10 +314,46 @@ fn what_does_not_fit_the_repository_is_refused() {
     commit_files -32003 none: Validation error: a would be a file and a directory at once
     commit_files -32003 none: Validation error: x/y would be a file and a directory at once
     commit_files -32003 none: Validation error: docs would be a file and a directory at once
-    commit_files -32003 none: Validation error: the branch main was moved by somebody else meanwhile; nothing was committed
     update_pull_request -32003 none: Validation error: the pull request #1 was merged already
     create_pull_request -32003 none: Validation error: there are no commits between main and feature/greeting
     ");
+}
+
+/// How many objects a repository has that are not packed.
+fn objects(bare: &Path) -> usize {
+    let folders = fs::read_dir(bare.join("objects")).unwrap();
+    let files = |folder: PathBuf| fs::read_dir(folder).map_or(0, Iterator::count);
+    folders.map(|folder| files(folder.unwrap().path())).sum()
+}
+
+/// A git that moves the branch while a commit is made: it has locked the ref when the commit comes to
+/// it, and gives it its new value then.
+#[test]
+fn a_branch_that_moves_meanwhile_is_never_overwritten() {
+    let place = Place::new();
+    let bare = place.bare("sample/hello");
+    let theirs = place.git(&bare, &["rev-parse", "feature/greeting"]);
+    let (main, lock) = (
+        bare.join("refs/heads/main"),
+        bare.join("refs/heads/main.lock"),
+    );
+    let before = objects(&bare);
+    fs::write(&lock, &theirs).unwrap();
+    let mut server = place.stdio(&FREE);
+    server.send_line(call(1, "commit_files", &commit("main", "a")));
+    // Its file, its directory and itself are there: it stands on what main was.
+    let start = Instant::now();
+    while objects(&bare) < before + 3 {
+        assert!(start.elapsed() < LIMIT);
+    }
+    fs::rename(&lock, &main).unwrap();
+    let answer = parsed(&server.line().unwrap());
+    assert_snapshot!(line(&answer["error"]), @"-32003 none: Validation error: the branch main was moved by somebody else meanwhile; nothing was committed");
+    assert_eq!(place.git(&bare, &["rev-parse", "main"]), theirs);
+    server.done("commit_files", commit("main", "a"));
+    // One that never unlocks it is told apart.
+    fs::write(&lock, "").unwrap();
+    assert_snapshot!(line(&server.failed("commit_files", commit("main", "b"))), @"-32603 none: Internal error: another program keeps the branch locked");
 }
 
 /// Every write counts once it is let through; what was refused before does not.

@@ -213,7 +213,7 @@ fn a_lock_of_the_dead_is_taken_away() {
     }
     fs::write(bare.join("refs/heads/main.lock"), "").unwrap();
     let error = server.failed("commit_files", commit("main", "b"));
-    assert_eq!(error["code"], -32003, "{error}");
+    assert_eq!(error["code"], -32603, "{error}");
     assert!(bare.join("refs/heads/main.lock").exists());
 }
 
