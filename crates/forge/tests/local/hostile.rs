@@ -358,7 +358,7 @@ async fn paths_never_leave_their_tree() {
             .commit("main", &[crate::ground::file(path, "x")])
             .await;
         assert!(
-            matches!(made, Err(Failure::Broken(..))),
+            matches!(made, Err(Failure::Unmet(Unmet::PathRefused(_)))),
             "{path:?}: {made:?}"
         );
     }

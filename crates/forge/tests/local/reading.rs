@@ -374,7 +374,7 @@ async fn an_empty_repository_has_no_commit_to_read() {
         .forge
         .commit_files(&turn, &none, "trunk", "m", &files)
         .await;
-    assert_eq!(made, Err(Failure::Missing(Missing::Branch("trunk".into()))));
+    assert_eq!(made, Err(Failure::Empty));
     let made = ground
         .forge
         .create_branch(&turn, &none, "b", &default)
