@@ -242,7 +242,7 @@ fn add_zeros(place: &Place, bytes: u64) {
         .unwrap();
     let mut input = import.stdin.take().unwrap();
     let head = "commit refs/heads/main\ncommitter T <t@example.com> 1767225600 +0000\ndata 3\nBig\nfrom refs/heads/main^0\nM 100644 inline large\n";
-    write!(input, "{head}data {bytes}\n").unwrap();
+    writeln!(input, "{head}data {bytes}").unwrap();
     let zeros = vec![0; 1 << 20];
     for _ in 0..bytes >> 20 {
         input.write_all(&zeros).unwrap();
