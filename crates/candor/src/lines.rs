@@ -2,98 +2,107 @@
 //! it never holds up an answer.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How many lines may wait for a slow reader.
-pub(crate) const LINES_QUEUE: usize = 4096;
+/// How many bytes of lines may wait for a slow reader.
+const MAX_WAITING: usize = 1024 * 1024;
+
+/// How long the writer rests after each write. Waking it for every line would cost more than the
+/// line; under load it finds many at once.
+const REST: Duration = Duration::from_millis(2);
 
 /// How long the last lines may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-enum Message {
-    Line(String),
-    /// Everything before it is written.
-    Flush(SyncSender<()>),
+/// What waits to be written.
+#[derive(Default)]
+struct Waiting {
+    text: String,
+    lost: u64,
+    /// Whether the writer sleeps until it is woken.
+    idle: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    /// Something waits.
+    wake: Condvar,
+    /// Nothing waits any more.
+    rest: Condvar,
 }
 
 /// The way of lines to stderr.
 #[derive(Clone)]
-pub(crate) struct Lines {
-    queue: SyncSender<Message>,
-    dropped: Arc<AtomicU64>,
-}
+pub(crate) struct Lines(Arc<Shared>);
 
 impl Lines {
     /// Starts the thread that writes.
     pub(crate) fn start() -> io::Result<Lines> {
-        let (queue, waiting) = sync_channel(LINES_QUEUE);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let lines = Lines {
-            queue,
-            dropped: Arc::clone(&dropped),
-        };
+        let lines = Lines(Arc::default());
+        let shared = Arc::clone(&lines.0);
         std::thread::Builder::new()
             .name(String::from("lines"))
-            .spawn(move || write(&waiting, &dropped, &mut io::stderr()))?;
+            .spawn(move || {
+                loop {
+                    shared.write(&mut io::stderr());
+                    std::thread::sleep(REST);
+                }
+            })?;
         Ok(lines)
     }
 
-    /// Sends a line on its way; never waits.
-    pub(crate) fn send(&self, line: String) {
-        if let Err(TrySendError::Full(_)) = self.queue.try_send(Message::Line(line)) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+    /// Sends a line on its way; never waits for the reader.
+    pub(crate) fn send(&self, line: &str) {
+        let mut waiting = self.0.lock();
+        if waiting.text.len() + line.len() < MAX_WAITING {
+            waiting.text.push_str(line);
+            waiting.text.push('\n');
+        } else {
+            waiting.lost += 1;
+        }
+        if std::mem::take(&mut waiting.idle) {
+            self.0.wake.notify_one();
         }
     }
 
     /// Waits a little for the lines that are on their way.
     pub(crate) fn finish(&self) {
-        let (done, written) = sync_channel(1);
-        if self.queue.try_send(Message::Flush(done)).is_ok() {
-            // A reader that stands still has had its time.
-            let _ = written.recv_timeout(PATIENCE);
-        }
+        let waiting = self.0.lock();
+        let unwritten = |waiting: &mut Waiting| !waiting.idle;
+        // A reader that stands still has had its time.
+        let _ = self.0.rest.wait_timeout_while(waiting, PATIENCE, unwritten);
     }
 }
 
-/// How many bytes are written at once: under load one call of the system takes many lines.
-const BATCH: usize = 32 * 1024;
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-fn write(waiting: &Receiver<Message>, dropped: &AtomicU64, out: &mut impl Write) {
-    let mut batch = String::new();
-    while let Ok(first) = waiting.recv() {
-        let mut next = Some(first);
-        while let Some(message) = next.take() {
-            match message {
-                Message::Line(line) => {
-                    batch.push_str(&line);
-                    batch.push('\n');
-                }
-                Message::Flush(done) => {
-                    put(&mut batch, out);
-                    let _ = done.try_send(());
-                }
-            }
-            if batch.len() < BATCH {
-                next = waiting.try_recv().ok();
-            }
+    /// Waits for lines, and writes those that are there.
+    fn write(&self, out: &mut impl Write) {
+        let mut waiting = self.lock();
+        while waiting.text.is_empty() {
+            waiting.idle = true;
+            self.rest.notify_all();
+            waiting = self
+                .wake
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
         }
-        let lost = dropped.swap(0, Ordering::Relaxed);
+        let mut text = std::mem::take(&mut waiting.text);
+        let lost = std::mem::take(&mut waiting.lost);
+        drop(waiting);
         if lost > 0 {
-            batch.push_str(&format!(
+            text.push_str(&format!(
                 "candor: {lost} lines were lost, stderr was not read\n"
             ));
         }
-        put(&mut batch, out);
+        // Where stderr is gone there is nobody to tell.
+        let _ = out.write_all(text.as_bytes());
     }
-}
-
-fn put(batch: &mut String, out: &mut impl Write) {
-    // Where stderr is gone there is nobody to tell.
-    let _ = out.write_all(batch.as_bytes());
-    batch.clear();
 }
 
 #[cfg(test)]
@@ -102,19 +111,18 @@ mod tests {
 
     #[test]
     fn what_a_slow_reader_misses_is_counted() {
-        let (queue, waiting) = sync_channel(2);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let lines = Lines {
-            queue,
-            dropped: Arc::clone(&dropped),
-        };
-        for number in 0..5 {
-            lines.send(format!("line {number}"));
+        let lines = Lines(Arc::default());
+        let long = "x".repeat(MAX_WAITING - 2);
+        lines.send(&long);
+        for _ in 0..3 {
+            lines.send("one");
         }
-        drop(lines);
         let mut out = Vec::new();
-        write(&waiting, &dropped, &mut out);
-        let wanted = "line 0\nline 1\ncandor: 3 lines were lost, stderr was not read\n";
-        assert_eq!(String::from_utf8(out).unwrap(), wanted);
+        lines.0.write(&mut out);
+        lines.send("two");
+        lines.0.write(&mut out);
+        let lost = "candor: 3 lines were lost, stderr was not read";
+        let wanted = format!("{long}\n{lost}\ntwo\n");
+        assert!(out == wanted.as_bytes());
     }
 }

@@ -61,7 +61,7 @@ pub(in crate::cli) fn server(
     data: &Path,
 ) -> Result<ForgeServer, Trouble> {
     let lines = lines.clone();
-    let sink = Arc::new(move |line| lines.send(line));
+    let sink = Arc::new(move |line: String| lines.send(&line));
     let writes = config.allow_writes;
     let server = ForgeServer::new(forge, config, sink, system_clock());
     if !writes {
