@@ -2,8 +2,9 @@
 //! it never holds up an answer.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+use tracing_subscriber::fmt::MakeWriter;
 
 /// How many bytes of lines may wait for a slow reader.
 const MAX_WAITING: usize = 1024 * 1024;
@@ -16,15 +17,26 @@ const REST: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What waits to be written.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Waiting {
     text: String,
     lost: u64,
-    /// Whether the writer sleeps until it is woken.
-    idle: bool,
+    writer: Writer,
 }
 
-#[derive(Default)]
+/// What the thread that writes is doing.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    /// There is none yet: most commands write no line.
+    #[default]
+    Absent,
+    /// It sleeps until it is woken.
+    Idle,
+    /// It writes, or rests from writing.
+    Busy,
+}
+
+#[derive(Debug, Default)]
 struct Shared {
     waiting: Mutex<Waiting>,
     /// Something waits.
@@ -34,23 +46,15 @@ struct Shared {
 }
 
 /// The way of lines to stderr.
-#[derive(Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Lines(Arc<Shared>);
 
 impl Lines {
-    /// Starts the thread that writes.
-    pub(crate) fn start() -> io::Result<Lines> {
-        let lines = Lines(Arc::default());
-        let shared = Arc::clone(&lines.0);
-        std::thread::Builder::new()
-            .name(String::from("lines"))
-            .spawn(move || {
-                loop {
-                    shared.write(&mut io::stderr());
-                    std::thread::sleep(REST);
-                }
-            })?;
-        Ok(lines)
+    /// The one way to stderr of this process. Whoever writes there beside it would wait for a reader
+    /// that stands still.
+    pub(crate) fn shared() -> Lines {
+        static SHARED: OnceLock<Lines> = OnceLock::new();
+        SHARED.get_or_init(Lines::default).clone()
     }
 
     /// Sends a line on its way; never waits for the reader.
@@ -62,15 +66,31 @@ impl Lines {
         } else {
             waiting.lost += 1;
         }
-        if std::mem::take(&mut waiting.idle) {
-            self.0.wake.notify_one();
+        match waiting.writer {
+            Writer::Busy => {}
+            Writer::Idle => self.0.wake.notify_one(),
+            Writer::Absent => self.start(),
         }
+        waiting.writer = Writer::Busy;
+    }
+
+    fn start(&self) {
+        let shared = Arc::clone(&self.0);
+        let write = move || {
+            loop {
+                shared.write(&mut io::stderr());
+                std::thread::sleep(REST);
+            }
+        };
+        let thread = std::thread::Builder::new().name(String::from("lines"));
+        // Where no thread can be had, lines wait until they are lost: nothing else may wait for them.
+        let _ = thread.spawn(write);
     }
 
     /// Waits a little for the lines that are on their way.
     pub(crate) fn finish(&self) {
         let waiting = self.0.lock();
-        let unwritten = |waiting: &mut Waiting| !waiting.idle;
+        let unwritten = |waiting: &mut Waiting| waiting.writer == Writer::Busy;
         // A reader that stands still has had its time.
         let _ = self.0.rest.wait_timeout_while(waiting, PATIENCE, unwritten);
     }
@@ -85,7 +105,7 @@ impl Shared {
     fn write(&self, out: &mut impl Write) {
         let mut waiting = self.lock();
         while waiting.text.is_empty() {
-            waiting.idle = true;
+            waiting.writer = Writer::Idle;
             self.rest.notify_all();
             waiting = self
                 .wake
@@ -105,13 +125,37 @@ impl Shared {
     }
 }
 
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Event<'a>;
+
+    fn make_writer(&'a self) -> Event<'a> {
+        Event(self)
+    }
+}
+
+/// One event of the log, which comes as a whole.
+pub(crate) struct Event<'a>(&'a Lines);
+
+impl Write for Event<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.0.send(text.strip_suffix('\n').unwrap_or(&text));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_a_slow_reader_misses_is_counted() {
-        let lines = Lines(Arc::default());
+        let lines = Lines::default();
+        lines.0.lock().writer = Writer::Busy;
         let long = "x".repeat(MAX_WAITING - 2);
         lines.send(&long);
         for _ in 0..3 {

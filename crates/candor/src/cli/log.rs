@@ -1,6 +1,7 @@
 //! The log: where it goes, how much of it, and, behind a feature, to a collector.
 
 use super::Trouble;
+use crate::lines::Lines;
 use clap::Args;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -45,16 +46,30 @@ enum Form {
 /// Keeps the log's way out open; what is still inside leaves when this is dropped.
 #[derive(Debug)]
 pub(super) struct Flushed {
+    // Before the lines: what cannot be sent is told there.
     #[cfg(feature = "otel")]
     _spans: Option<super::otlp::Spans>,
+    _last: LastLines,
+}
+
+/// Waits for the last lines when it is dropped.
+#[derive(Debug)]
+struct LastLines(Lines);
+
+impl Drop for LastLines {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
 }
 
 type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 impl LogArgs {
     pub(super) fn start(&self) -> Result<Flushed, Trouble> {
+        let way = Lines::shared();
+        let last = LastLines(way.clone());
         let lines = tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
+            .with_writer(way)
             .with_target(false);
         let lines: BoxLayer = match self.form() {
             Form::Text => lines.with_ansi(is_terminal()).with_filter(self.log).boxed(),
@@ -66,13 +81,16 @@ impl LogArgs {
             let all: Vec<BoxLayer> = [lines].into_iter().chain(layer).collect();
             // A second start in one process keeps the first log.
             let _ = tracing_subscriber::registry().with(all).try_init();
-            Ok(Flushed { _spans: spans })
+            Ok(Flushed {
+                _spans: spans,
+                _last: last,
+            })
         }
         #[cfg(not(feature = "otel"))]
         {
             // A second start in one process keeps the first log.
             let _ = tracing_subscriber::registry().with(lines).try_init();
-            Ok(Flushed {})
+            Ok(Flushed { _last: last })
         }
     }
 

@@ -36,11 +36,9 @@ impl ServeArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let admission = self.listen.admission(self.writing.bearer_file())?;
         let bearer = admission.bearer.is_some();
-        let lines = Lines::start()?;
+        let lines = Lines::shared();
         let make = || self.paths(&lines, admission);
-        let served = self.listen.serve(make, |address| announce(address, bearer));
-        lines.finish();
-        served
+        self.listen.serve(make, |address| announce(address, bearer))
     }
 
     async fn paths(&self, lines: &Lines, admission: Arc<Admission>) -> Result<Paths, Trouble> {

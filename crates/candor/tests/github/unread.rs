@@ -5,7 +5,7 @@ use crate::place::{LIMIT, Place};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 /// Failures whose lines are far more than a pipe and the queue before it hold.
@@ -34,12 +34,17 @@ fn fail(child: &mut Child, calls: u32) {
         }
         input
     });
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let (sender, answers) = channel();
+    thread::spawn(move || output.lines().try_for_each(|line| sender.send(line)));
     for _ in 0..calls {
-        line.clear();
-        output.read_line(&mut line).unwrap();
-        assert!(line.contains("-32002"), "{line}");
+        let Ok(answer) = answers.recv_timeout(LIMIT) else {
+            // It would never end by itself.
+            child.kill().unwrap();
+            panic!("an answer waits for stderr to be read");
+        };
+        let answer = answer.unwrap();
+        assert!(answer.contains("-32002"), "{answer}");
     }
     child.stdin = Some(writing.join().unwrap());
 }
@@ -59,7 +64,8 @@ fn ends(mut child: Child) {
 #[test]
 fn a_client_that_never_reads_stderr_is_served() {
     let place = Place::new();
-    let mut child = start(place.command(&["serve"]));
+    // With a log beside the lines: it goes the same way.
+    let mut child = start(place.command(&["serve", "--log", "debug"]));
     let unread = child.stderr.take().unwrap();
     fail(&mut child, FAILURES);
     drop(child.stdin.take());

@@ -95,13 +95,11 @@ fn writes(text: &str) -> Result<NonZeroU32, String> {
 
 impl ServeArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        let lines = Lines::start()?;
-        let served = match self.http {
+        let lines = Lines::shared();
+        match self.http {
             true => self.over_http(&lines),
             false => self.over_stdio(&lines),
-        };
-        lines.finish();
-        served
+        }
     }
 
     fn over_stdio(&self, lines: &Lines) -> Result<(), Trouble> {
