@@ -104,7 +104,7 @@ fn many_clients_commit_to_one_branch() {
 /// Somebody who pushes with git takes part: neither side loses anything.
 #[test]
 fn clients_commit_while_somebody_pushes() {
-    const PUSHES: u32 = 5;
+    const PUSHES: u32 = 2;
     let place = Place::new();
     let server = place.http(&FREE);
     let bare = place.bare("sample/hello");

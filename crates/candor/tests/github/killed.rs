@@ -221,7 +221,7 @@ fn a_lock_of_the_dead_is_taken_away() {
 #[test]
 fn a_first_start_that_was_killed_is_made_good() {
     let mut dice = Dice(7);
-    for _ in 0..20 {
+    for _ in 0..10 {
         let place = Place::empty();
         let mut server = place.stdio(&["--allow-writes"]);
         spend(Duration::from_micros(dice.below(60_000)));
