@@ -272,6 +272,10 @@ fn what_does_not_fit_the_repository_is_refused() {
                 ),
                 (
                     "commit_files",
+                    json!({ "repo": more, "branch": "main", "message": "x", "files": [{ "path": "a", "content": "a\n" }] }),
+                ),
+                (
+                    "commit_files",
                     json!({ "repo": more, "branch": "main", "message": "x", "files": [{ "path": "a/b", "content": "" }] }),
                 ),
                 (
@@ -311,6 +315,7 @@ fn what_does_not_fit_the_repository_is_refused() {
     create_pull_request -32003 none: Validation error: the two branches have no history in common
     create_pull_request -32003 none: Validation error: there are no commits between main and main
     commit_files -32003 none: Validation error: the branch same is protected and takes changes through pull requests only
+    commit_files -32003 none: Validation error: the branch has exactly these files already
     commit_files -32003 none: Validation error: a would be a file and a directory at once
     commit_files -32003 none: Validation error: x/y would be a file and a directory at once
     commit_files -32003 none: Validation error: docs would be a file and a directory at once
