@@ -179,6 +179,8 @@ pub enum Failure {
         expected: String,
         /// The one there is, where it is known.
         actual: Option<String>,
+        /// The last `mergeable_state` seen.
+        state: Option<String>,
     },
     /// It is forbidden.
     Denied(Denied),

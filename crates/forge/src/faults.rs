@@ -29,7 +29,11 @@ impl Failure {
             Failure::Missing(missing) => not_found(&missing),
             Failure::Unmet(unmet) => unmet_rule(&unmet),
             Failure::Unmergeable(unmergeable) => not_mergeable(unmergeable),
-            Failure::HeadMoved { expected, actual } => head_moved(expected, actual),
+            Failure::HeadMoved {
+                expected,
+                actual,
+                state,
+            } => head_moved(expected, actual, state),
             Failure::Denied(denied) => denial(&denied),
             Failure::Limited(after) => codes::RateLimited
                 .fault()
@@ -187,11 +191,12 @@ fn not_mergeable(unmergeable: Unmergeable) -> Fault<Github> {
     }
 }
 
-fn head_moved(expected: String, actual: Option<String>) -> Fault<Github> {
+fn head_moved(expected: String, actual: Option<String>, state: Option<String>) -> Fault<Github> {
     codes::HeadMismatch
         .fault()
         .saying("Head SHA does not match: the pull request has another head than expected")
         .knowing(|facts| {
+            facts.mergeable_state = state;
             facts.expected = Some(expected);
             facts.actual = actual;
         })
@@ -465,6 +470,7 @@ mod tests {
             Failure::HeadMoved {
                 expected: String::from("abcdef0"),
                 actual: Some(String::from("0123456")),
+                state: Some(String::from("clean")),
             },
             Failure::Limited(Duration::from_millis(1500)),
             Failure::Empty,

@@ -217,6 +217,7 @@ pub(super) async fn merge(
         }
         Failure::Answered(answered) if answered.status == 409 => Err(Failure::HeadMoved {
             expected: order.head_sha.clone(),
+            state: None,
             // Only told where it can be had.
             actual: one(api, turn, repo, number)
                 .await

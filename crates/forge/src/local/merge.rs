@@ -78,6 +78,7 @@ impl LocalForge {
             return Err(Failure::HeadMoved {
                 expected: order.head_sha.clone(),
                 actual: Some(standing.head_sha),
+                state: None,
             });
         }
         let head_sha = &standing.head_sha;

@@ -60,7 +60,11 @@ async fn merge(server: Arc<ForgeServer>, turn: Turn, asked: Merge) -> Result<Mer
         .filter(|sha| !pull.head_sha.starts_with(sha.as_str()))
     {
         let actual = Some(pull.head_sha);
-        return Err(Failure::HeadMoved { expected, actual });
+        return Err(Failure::HeadMoved {
+            expected,
+            actual,
+            state: pull.mergeable_state,
+        });
     }
     if let Some(why) = obstacle(&pull) {
         let unmergeable = Unmergeable {
@@ -83,6 +87,15 @@ async fn merge(server: Arc<ForgeServer>, turn: Turn, asked: Merge) -> Result<Mer
         Ok(merged) => merged,
         Err(Failure::Unmergeable(unmergeable)) => {
             return Err(decorated(&server, &turn, &asked.repo, &pull, unmergeable).await);
+        }
+        Err(Failure::HeadMoved {
+            expected, actual, ..
+        }) => {
+            return Err(Failure::HeadMoved {
+                expected,
+                actual,
+                state: pull.mergeable_state,
+            });
         }
         Err(failure) => return Err(failure),
     };

@@ -163,7 +163,14 @@ async fn a_409_is_another_head() {
         stage.play("GET /repos/octo/hello/pulls/7", again);
         let made = stage.forge.merge(&stage.turn, &repo(), &order()).await;
         let expected = HEAD.to_owned();
-        assert_eq!(failed(made), Failure::HeadMoved { expected, actual });
+        assert_eq!(
+            failed(made),
+            Failure::HeadMoved {
+                expected,
+                actual,
+                state: None
+            }
+        );
         assert_eq!(stage.effect(), Effect::None);
         stage.ends();
     }

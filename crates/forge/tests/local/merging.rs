@@ -138,6 +138,7 @@ async fn what_stands_against_a_merge_is_told_in_order() {
     let failure = Failure::HeadMoved {
         expected: ground.head("main"),
         actual: Some(ground.head("draft/guide")),
+        state: None,
     };
     assert_eq!(ground.merge_as(&moved).await, Err(failure));
     let close = PullChange {

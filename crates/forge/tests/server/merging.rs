@@ -229,6 +229,7 @@ async fn a_merge_that_the_backend_refuses_is_told_the_same_way() {
     let moved = Failure::HeadMoved {
         expected: String::from(HEAD),
         actual: None,
+        state: None,
     };
     house.stub.world().failing.insert("merge", moved);
     let said = house.ask("merge_pull_request", simply()).await;
