@@ -91,7 +91,7 @@ fn every_failure_has_one_line_and_nothing_else_has() {
     jsonrpc_error tool=- code=-32602 repo=- pr=- sha=- state=- msg="Unknown tool: x\" code=0 msg=\"y\\u{a}"
     jsonrpc_error tool=read_file code=-32602 repo=sample/hello pr=- sha=- state=- msg="Validation errors: must have required property 'path'"
     jsonrpc_error tool=read_file code=-32002 repo=sample/hello pr=- sha=- state=- msg="Not found: the path a\"b\\u{a}c does not exist, or the token cannot see it"
-    jsonrpc_error tool=merge_pull_request code=-32006 repo=Sample/Hello pr=2 sha=0123456 state=- msg="Head SHA does not match: the pull request has another head than expected"
+    jsonrpc_error tool=merge_pull_request code=-32006 repo=Sample/Hello pr=2 sha=0123456 state=dirty msg="Head SHA does not match: the pull request has another head than expected"
     jsonrpc_error tool=merge_pull_request code=-32005 repo=sample/hello pr=3 sha=- state=draft msg="Pull request #3 is not mergeable: it is a draft"
     jsonrpc_error tool=get_checks_for_sha code=-32602 repo=- pr=- sha=- state=- msg="Validation errors: must match pattern \"^[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+$\"; must match pattern \"^[a-f0-9]{7,40}$\""
     jsonrpc_error tool=fetch code=-32602 repo=- pr=- sha=- state=- msg="Validation errors: must be object"

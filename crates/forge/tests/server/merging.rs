@@ -41,7 +41,7 @@ async fn a_stale_sha_is_told_before_anything_that_is_in_the_way() {
         concat!(
             r#"{{"code":-32006,"message":"Head SHA does not match: the pull request has another head than expected","#,
             r#""data":{{"tool":"merge_pull_request","timestamp":"2025-10-12T15:49:21.049Z","#,
-            r#""expected":"abcdef0","actual":"{}","#,
+            r#""mergeable_state":"dirty","expected":"abcdef0","actual":"{}","#,
             r#""fault":{{"class":"caller","retry":"after_change","retry_after_ms":null,"effect":"none","#,
             r#""remedy":"Review the new head in `actual`, then merge with that `sha`."}}}}}}"#
         ),
