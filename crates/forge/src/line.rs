@@ -40,19 +40,20 @@ pub(crate) fn line(entry: &Entry<'_, Github>) -> Option<String> {
         .filter(|_| entry.tool.is_some())
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default();
-    let mut line = format!(
-        "jsonrpc_error tool={} code={code}",
-        entry.tool.unwrap_or("-")
-    );
+    let mut line = String::with_capacity(128 + message.len());
+    let (tool, repo) = (entry.tool.unwrap_or("-"), repo(&shown.repo).unwrap_or("-"));
     // Writing to a string cannot fail.
     let _ = write!(
         line,
-        " repo={} pr={} sha={} state={} msg=\"",
-        repo(&shown.repo).unwrap_or("-"),
-        number(&shown.number).map_or_else(|| String::from("-"), |number| number.to_string()),
-        sha(&shown.sha).unwrap_or("-"),
-        state.filter(|state| is_word(state)).unwrap_or("-"),
+        "jsonrpc_error tool={tool} code={code} repo={repo} pr="
     );
+    match number(&shown.number) {
+        Some(number) => _ = write!(line, "{number}"),
+        None => line.push('-'),
+    }
+    let sha = sha(&shown.sha).unwrap_or("-");
+    let state = state.filter(|state| is_word(state)).unwrap_or("-");
+    let _ = write!(line, " sha={sha} state={state} msg=\"");
     quote(&message, &mut line);
     line.push('"');
     Some(line)
@@ -65,6 +66,7 @@ fn repo(value: &Value) -> Option<&str> {
 
 /// A positive number in digits; `7.0` is 7 here as in the schema.
 fn number(value: &Value) -> Option<u64> {
+    let value = Some(value).filter(|value| value.is_number())?;
     let whole = || Int::<1, { i64::MAX }>::deserialize(value).ok();
     let number = value.as_u64().or_else(|| whole().map(unsigned));
     number.filter(|number| *number > 0)
@@ -87,29 +89,27 @@ fn is_word(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-/// Appends a message so that no part of it can pass for another member or line.
+/// Appends a message so that no part of it can pass for another member or line. A cut never splits an
+/// escape, so it cannot swallow the closing quote.
 fn quote(message: &str, line: &mut String) {
-    let mut escaped = String::new();
+    let mut shown = 0;
+    // Where a message that turns out too long is cut: the ellipsis still fits there.
+    let mut cut = line.len();
     for c in message.chars() {
-        if matches!(c, '"' | '\\') {
-            escaped.push('\\');
-            escaped.push(c);
-        } else {
-            escape_visible(std::iter::once(c), &mut escaped);
+        let before = line.len();
+        match c {
+            '"' | '\\' => line.extend(['\\', c]),
+            ' '..='~' => line.push(c),
+            _ => escape_visible(std::iter::once(c), line),
         }
-        // The rest of a long message is never looked at.
-        if escaped.len() > 16 * LINE_MESSAGE_CHARS {
-            break;
-        }
-    }
-    match escaped.char_indices().nth(LINE_MESSAGE_CHARS) {
-        None => line.push_str(&escaped),
-        Some(_) => {
-            let kept: String = escaped.chars().take(LINE_MESSAGE_CHARS - 1).collect();
-            // A cut must not leave half an escape that swallows the closing quote.
-            let backslashes = kept.chars().rev().take_while(|c| *c == '\\').count();
-            line.push_str(&kept[..kept.len() - backslashes % 2]);
+        shown += line[before..].chars().count();
+        if shown > LINE_MESSAGE_CHARS {
+            line.truncate(cut);
             line.push('…');
+            return;
+        }
+        if shown < LINE_MESSAGE_CHARS {
+            cut = line.len();
         }
     }
 }
