@@ -76,10 +76,10 @@ impl<S: Server> Desk<S> {
     /// Must be called within a tokio runtime.
     pub fn begin(
         self: &Arc<Self>,
-        call: Call,
+        call: impl Into<Arc<Call>>,
         cancel: CancellationToken,
     ) -> Result<Answer, Waiting> {
-        self.first_try(answer(Arc::clone(self), Arc::new(call), cancel))
+        self.first_try(answer(Arc::clone(self), call.into(), cancel))
     }
 
     /// Begins to answer what is no call of a tool: recorded and noted like one.

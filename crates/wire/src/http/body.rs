@@ -81,7 +81,7 @@ impl Room {
         if let Some(held) = reading.as_mut().now_or_never() {
             return held;
         }
-        match tokio::time::timeout(BODY_TIMEOUT, reading).await {
+        match Box::pin(tokio::time::timeout(BODY_TIMEOUT, reading)).await {
             Ok(held) => held,
             Err(_) => Err(Wire::invalid_request("the body took too long")
                 .knowing(|facts| facts.status = Some(408))),

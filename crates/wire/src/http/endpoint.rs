@@ -14,6 +14,7 @@ use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
 use candor_street::{Call, Client, Desk, Era, Peer, Progress, ProgressSink, Server, Waiting};
+use futures_util::future::BoxFuture;
 use hyper::header::{ACCEPT, HeaderName};
 use hyper::{HeaderMap, Method, Request};
 use std::borrow::Cow;
@@ -63,22 +64,45 @@ impl<S: Server> Endpoint<S> {
         }
     }
 
-    /// Answers one request.
-    pub(super) async fn answer(
+    /// Answers one request. What is known at once is settled before anything waits: the rest has to
+    /// be kept for as long as that.
+    pub(super) fn answer(
         self: Arc<Self>,
         request: Request<Body>,
         address: IpAddr,
-    ) -> Response {
+    ) -> BoxFuture<'static, Response> {
         let (parts, body) = request.into_parts();
-        let peer = match self.admitted(&parts.method, &parts.headers, address) {
-            Ok(peer) => peer,
-            Err(fault) => return self.refuse("null", Era::Handshake, fault).await,
-        };
-        let held = match self.room.read(&parts.headers, body).await {
+        match self.admitted(&parts.method, &parts.headers, address) {
+            Ok(peer) => Box::pin(self.admitted_answer(parts.headers, body, peer)),
+            Err(fault) => Box::pin(async move { self.refuse("null", Era::Handshake, fault).await }),
+        }
+    }
+
+    async fn admitted_answer(
+        self: Arc<Self>,
+        headers: HeaderMap,
+        body: Body,
+        peer: Peer,
+    ) -> Response {
+        let Held { bytes, share } = match self.room.read(&headers, body).await {
             Ok(held) => held,
-            Err(fault) => return self.refuse("null", Era::Handshake, fault).await,
+            Err(fault) => return Box::pin(self.refuse("null", Era::Handshake, fault)).await,
         };
-        self.message(held, &parts.headers, peer).await
+        let understood = self.understood(&bytes, &headers, peer);
+        // What the call needs of the body it has for itself; that takes the body's share.
+        drop((bytes, headers));
+        match understood {
+            Understood::Answered(response) => response,
+            Understood::Refused { id, era, fault } => Box::pin(self.refuse(&id, era, fault)).await,
+            Understood::Called { id, era, call } => self.plain(id, era, call, share).await,
+            // Rare, and large: every call would have to have room for it.
+            Understood::Reporting {
+                id,
+                era,
+                call,
+                progress,
+            } => Box::pin(self.streamed(id, era, call, share, progress)).await,
+        }
     }
 
     fn admitted(
@@ -104,7 +128,8 @@ impl<S: Server> Endpoint<S> {
         respond::json(id, era, &answer)
     }
 
-    async fn message(&self, held: Held, headers: &HeaderMap, peer: Peer) -> Response {
+    /// What a message asks for.
+    fn understood(&self, bytes: &[u8], headers: &HeaderMap, peer: Peer) -> Understood {
         let (version, method, name) = (
             whole(headers, &PROTOCOL_VERSION),
             whole(headers, &MCP_METHOD),
@@ -115,35 +140,39 @@ impl<S: Server> Endpoint<S> {
             method: method.as_deref(),
             name: name.as_deref(),
         });
-        let Held { bytes, share } = held;
-        let (id, era, called) = match read(&bytes, &facts) {
-            Inbound::Nothing | Inbound::Cancel { .. } => return respond::accepted(),
-            Inbound::Refused { id, era, fault } => return self.refuse(id, era, fault).await,
+        let (id, era, called) = match read(bytes, &facts) {
+            Inbound::Nothing | Inbound::Cancel { .. } => {
+                return Understood::Answered(respond::accepted());
+            }
+            Inbound::Refused { id, era, fault } => {
+                let id = id.to_owned();
+                return Understood::Refused { id, era, fault };
+            }
             Inbound::Asked {
                 id,
                 era,
                 ask: Ask::Call(called),
             } => (id, era, called),
             Inbound::Asked { id, era, ask } => {
-                return respond::json(id, era, &self.listing.answer(&ask, era));
+                let answer = self.listing.answer(&ask, era);
+                return Understood::Answered(respond::json(id, era, &answer));
             }
         };
-        let events = called.progress.is_some() && takes_events(headers);
-        if !events {
+        let own = id.to_owned();
+        if called.progress.is_none() || !takes_events(headers) {
             let call = made(id, era, called, peer, None);
-            let id = id.to_owned();
-            drop(bytes);
-            return self.plain(id, era, call, share).await;
+            return Understood::Called { id: own, era, call };
         }
         let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
-        let call = made(id, era, called, peer, Some(sink));
-        let id = id.to_owned();
-        // What the call needs of the body it has for itself; that takes the body's share.
-        drop(bytes);
-        self.streamed(id, era, call, share, progress).await
+        Understood::Reporting {
+            id: own,
+            era,
+            call: made(id, era, called, peer, Some(sink)),
+            progress,
+        }
     }
 
-    async fn plain(&self, id: String, era: Era, call: Call, share: Share) -> Response {
+    async fn plain(&self, id: String, era: Era, call: Arc<Call>, share: Share) -> Response {
         let hangup = Hangup::new(era);
         let answer = match self.desk.begin(call, hangup.token.clone()) {
             Ok(answer) => answer,
@@ -158,7 +187,7 @@ impl<S: Server> Endpoint<S> {
         &self,
         id: String,
         era: Era,
-        call: Call,
+        call: Arc<Call>,
         share: Share,
         mut progress: mpsc::Receiver<Bytes>,
     ) -> Response {
@@ -192,6 +221,31 @@ impl<S: Server> Endpoint<S> {
             }
         }
     }
+}
+
+/// What a message asks for.
+enum Understood {
+    /// It needs no waiting.
+    Answered(Response),
+    /// It is none that can be served.
+    Refused {
+        id: String,
+        era: Era,
+        fault: Fault<Wire>,
+    },
+    /// A call.
+    Called {
+        id: String,
+        era: Era,
+        call: Arc<Call>,
+    },
+    /// A call whose client wants to hear how far it is.
+    Reporting {
+        id: String,
+        era: Era,
+        call: Arc<Call>,
+        progress: mpsc::Receiver<Bytes>,
+    },
 }
 
 /// Lets a call go on; its answer will come here. Until then the request's share of the room is taken,
@@ -230,12 +284,13 @@ fn made(
     called: Called<'_>,
     peer: Peer,
     sink: Option<mpsc::Sender<Bytes>>,
-) -> Call {
+) -> Arc<Call> {
     let progress = match (called.progress.and_then(raw), sink) {
         (Some(token), Some(sink)) => Progress::new(token, Eventual(sink)),
         _ => Progress::default(),
     };
-    Call {
+    // Shared from the start: a call is large, and what waits for it would have room for it twice.
+    Arc::new(Call {
         name: called.name.into_owned(),
         arguments: called.arguments.map(Into::into),
         era,
@@ -248,7 +303,7 @@ fn made(
         },
         progress,
         attempt: OnceLock::new(),
-    }
+    })
 }
 
 /// Progress as events; dropped while the client does not read.

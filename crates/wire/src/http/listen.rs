@@ -93,9 +93,8 @@ impl Paths {
             let desk = Arc::clone(&desk);
             Box::pin(async move { desk.drain(patience).await })
         }));
-        let serve = move |request: Request<Body>, address| -> BoxFuture<'static, Response> {
-            Box::pin(Arc::clone(&endpoint).answer(request, address))
-        };
+        let serve =
+            move |request: Request<Body>, address| Arc::clone(&endpoint).answer(request, address);
         self.servers.push((path.to_owned(), Box::new(serve)));
         self
     }
