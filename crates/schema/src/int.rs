@@ -143,6 +143,23 @@ mod tests {
     }
 
     #[test]
+    fn a_flattened_struct_takes_the_same() {
+        #[derive(serde::Deserialize)]
+        struct Outer {
+            #[serde(flatten)]
+            inner: Inner,
+        }
+        #[derive(serde::Deserialize)]
+        struct Inner {
+            page: Option<Page>,
+        }
+        for text in ["1", "1.0", "1e0"] {
+            let outer: Outer = from_str(&format!(r#"{{"page":{text}}}"#)).unwrap();
+            assert_eq!(outer.inner.page.map(Page::get), Some(1), "{text}");
+        }
+    }
+
+    #[test]
     fn fractions_and_what_is_out_of_range_are_refused_with_the_range() {
         let refused = |value: Value| from_value::<Page>(value).unwrap_err().to_string();
         let expected = "expected an integer from 1 to 100";

@@ -98,8 +98,7 @@ where
         .open_world()
 }
 
-/// A page, or how many things it has, as it is asked for. It is a member of its own wherever it is
-/// asked for: what serde flattens into another struct takes no `1.0` for an integer.
+/// A page, or how many things it has, as it is asked for.
 type Page = Option<Int<1, 100>>;
 
 /// How many things a page has unless the caller says otherwise.
