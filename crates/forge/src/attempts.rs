@@ -13,6 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The number of a line, once it is there.
 type Numbered = BoxFuture<'static, Result<u64, Cause>>;
 
+/// The number of a call's attempt, kept with the call: the record of the outcome names it.
+struct Attempt(u64);
+
 /// The attempts of a server, and the log that has them.
 #[derive(Default)]
 pub(crate) struct Attempts {
@@ -51,14 +54,13 @@ impl Attempts {
         locked(&self.recording).remove(&place(call));
         let number = recorded?;
         locked(&self.unanswered).insert(number);
-        // Set once: this is the only place that sets it.
-        let _ = call.attempt.set(number);
+        call.kept.get_or_init(|| Attempt(number));
         Ok(())
     }
 
     /// The number of a call's attempt, once that is on record; nothing where it made none.
     pub(crate) async fn number(&self, call: &Call) -> Option<u64> {
-        if let Some(number) = call.attempt.get() {
+        if let Some(Attempt(number)) = call.kept.get() {
             return Some(*number);
         }
         let recording = locked(&self.recording).remove(&place(call));
@@ -67,8 +69,8 @@ impl Attempts {
 
     /// Whether a call ends for the first time: a write that outlives its answer ends twice.
     pub(crate) fn is_first_end(&self, call: &Call) -> bool {
-        let attempt = call.attempt.get();
-        attempt.is_none_or(|number| locked(&self.unanswered).remove(number))
+        let attempt = call.kept.get();
+        attempt.is_none_or(|Attempt(number)| locked(&self.unanswered).remove(number))
     }
 }
 

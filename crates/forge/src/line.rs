@@ -120,8 +120,7 @@ mod tests {
     use crate::{Failure, Missing, Unmergeable, Why};
     use candor_fault::dialects::Wire;
     use candor_fault::{Effect, Fault, Output, Timestamp};
-    use candor_street::{Call, Client, Era, Peer, Progress};
-    use std::sync::OnceLock;
+    use candor_street::{Call, Client, Era, Kept, Peer, Progress};
     use std::time::Duration;
 
     fn of(outcome: Outcome<'_, Github>, tool: Option<&str>, arguments: &str) -> Option<String> {
@@ -133,7 +132,7 @@ mod tests {
             peer: Peer::default(),
             client: Client::default(),
             progress: Progress::default(),
-            attempt: OnceLock::new(),
+            kept: Kept::default(),
         };
         line(&Entry {
             call: Some(&call),

@@ -1,6 +1,8 @@
 //! One call as a transport hands it over.
 
 use crate::Progress;
+use std::any::Any;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::OnceLock;
 
@@ -52,7 +54,33 @@ pub struct Call {
     pub client: Client,
     /// Where progress goes.
     pub progress: Progress,
-    /// The number under which the server has put the attempt on record, where it has: the record of
-    /// the outcome names it.
-    pub attempt: OnceLock<u64>,
+    /// What the server keeps about this call until it is on record.
+    pub kept: Kept,
+}
+
+/// A place for one value of the server's own choice.
+#[derive(Default)]
+pub struct Kept(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Kept {
+    /// The value of this type, where one was put here.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.0.get()?.downcast_ref()
+    }
+
+    /// The value of this type, made where none was put here yet; nothing where another one was.
+    pub fn get_or_init<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        self.0.get_or_init(|| Box::new(make())).downcast_ref()
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = if self.0.get().is_some() {
+            "something"
+        } else {
+            "nothing"
+        };
+        write!(out, "Kept({kept})")
+    }
 }

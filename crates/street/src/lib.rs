@@ -14,7 +14,7 @@ mod reply;
 mod server;
 mod tool;
 
-pub use call::{Call, Client, Era, Peer};
+pub use call::{Call, Client, Era, Kept, Peer};
 pub use clock::Clock;
 pub use desk::{Desk, SetupError, Waiting};
 pub use entry::{Entry, Outcome};

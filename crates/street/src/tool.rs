@@ -56,6 +56,7 @@ pub struct Tool<S: Server> {
     input: Result<Schema, SchemaError>,
     output: Option<Value>,
     annotations: Annotations,
+    listed: bool,
     handler: Box<Handler<S>>,
 }
 
@@ -88,6 +89,7 @@ impl<S: Server> Tool<S> {
                 idempotent: true,
                 open_world: false,
             },
+            listed: true,
             handler: Box::new(handler),
         }
     }
@@ -138,9 +140,20 @@ impl<S: Server> Tool<S> {
         self
     }
 
+    /// The tool is there, so that a call of it is refused for what it is, but nobody is told of it.
+    pub fn unlisted(mut self) -> Self {
+        self.listed = false;
+        self
+    }
+
     /// The name.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Whether clients are told of the tool.
+    pub fn is_listed(&self) -> bool {
+        self.listed
     }
 
     /// Whether the tool may change anything.
@@ -280,7 +293,8 @@ impl<S: Server> Tools<S> {
 
     /// A known name near to this one.
     pub(crate) fn near(&self, name: &str) -> Option<&'static str> {
-        let names = self.tools.iter().map(|tool| tool.name);
+        let listed = self.tools.iter().filter(|tool| tool.listed);
+        let names = listed.map(|tool| tool.name);
         candor_schema::nearest(name, names)
     }
 
@@ -321,6 +335,7 @@ impl<S: Server> Tools<S> {
         let texts: Vec<_> = self
             .tools
             .iter()
+            .filter(|tool| tool.listed)
             .map(|tool| (tool, listed_schema(tool)))
             .collect();
         let named: Vec<_> = texts

@@ -5,12 +5,12 @@ use candor_fault::{Answer, Timestamp};
 use candor_forge::local::{Identity, LocalForge, init};
 use candor_forge::{Config, Forge, ForgeServer, WriteLog};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, MetricsHub, Peer, Progress, Server,
+    Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress, Server,
 };
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// What stands above the generated part of the page.
@@ -213,7 +213,7 @@ async fn answered(desk: &Arc<Desk<ForgeServer>>, tool: &str, arguments: &Value) 
         },
         client: Client::default(),
         progress: Progress::default(),
-        attempt: OnceLock::new(),
+        kept: Kept::default(),
     };
     let answer = match desk.begin(call, CancellationToken::new()) {
         Ok(answer) => answer,

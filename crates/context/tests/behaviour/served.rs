@@ -3,10 +3,9 @@
 use crate::ground::{Ground, real};
 use candor_context::{ContextServer, Location, Noticing};
 use candor_fault::Answer;
-use candor_street::{Call, CancellationToken, Client, Desk, Era, MetricsHub, Peer, Progress};
+use candor_street::{Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress};
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::OnceLock;
 use tokio::runtime::Runtime;
 
 /// A server whose root is the ground.
@@ -36,7 +35,7 @@ impl Served {
             peer: Peer::default(),
             client: Client::default(),
             progress: Progress::default(),
-            attempt: OnceLock::new(),
+            kept: Kept::default(),
         };
         let answer = self.runtime.block_on(async {
             match self.desk.begin(call, CancellationToken::new()) {

@@ -3,11 +3,11 @@
 use candor_fault::dialects::Github;
 use candor_fault::{Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Cx, Desk, Era, Mark, MetricsHub, Peer, Progress, Server, Tool,
-    Tools, reply,
+    Call, CancellationToken, Client, Cx, Desk, Era, Kept, Mark, MetricsHub, Peer, Progress, Server,
+    Tool, Tools, reply,
 };
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 struct Lender {
     tools: Tools<Self>,
@@ -59,7 +59,7 @@ fn lent(name: &str) -> Mark {
         peer: Peer::default(),
         client: Client::default(),
         progress: Progress::default(),
-        attempt: OnceLock::new(),
+        kept: Kept::default(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     let mark = desk.server().lent.lock().unwrap().take();

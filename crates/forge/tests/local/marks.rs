@@ -4,8 +4,8 @@ use candor_fault::Timestamp;
 use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Mark, MetricsHub, Peer, Progress, Server, Tool,
-    Tools, reply,
+    Call, CancellationToken, Client, Desk, Era, Kept, Mark, MetricsHub, Peer, Progress, Server,
+    Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -48,7 +48,7 @@ pub(crate) fn mark(writes: bool) -> Mark {
         peer: Peer::default(),
         client: Client::default(),
         progress: Progress::default(),
-        attempt: std::sync::OnceLock::new(),
+        kept: Kept::default(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     desk.server().given.lock().unwrap().take().unwrap()

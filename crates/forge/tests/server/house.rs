@@ -5,13 +5,13 @@ use crate::world::World;
 use candor_fault::{Answer, Timestamp};
 use candor_forge::{AllowList, Config, ForgeServer, WriteLog};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Failures, MetricsHub, Peer, Progress,
+    Call, CancellationToken, Client, Desk, Era, Failures, Kept, MetricsHub, Peer, Progress,
 };
 use serde_json::Value;
 use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 
 /// The instant of the specification's examples.
 pub(crate) fn now() -> Timestamp {
@@ -147,7 +147,7 @@ pub(crate) fn call(tool: &str, arguments: &Value) -> Call {
         },
         client: Client::default(),
         progress: Progress::default(),
-        attempt: OnceLock::new(),
+        kept: Kept::default(),
     }
 }
 

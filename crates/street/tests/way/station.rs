@@ -4,11 +4,10 @@ use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Cause, Dialect, Fault, Output, Receipt, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Cx, Desk, Entry, Era, MetricsHub, Outcome, Peer, Pending,
-    Permit, Progress, Reply, Server, Tool, Tools, reply,
+    Call, CancellationToken, Client, Cx, Desk, Entry, Era, Kept, MetricsHub, Outcome, Peer,
+    Pending, Permit, Progress, Reply, Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
-use std::sync::OnceLock;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -249,7 +248,7 @@ pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
         peer: Peer::default(),
         client: Client::default(),
         progress: Progress::default(),
-        attempt: OnceLock::new(),
+        kept: Kept::default(),
     }
 }
 

@@ -4,12 +4,11 @@ use candor_fault::codes::candor as codes;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, MetricsHub, Peer, Progress, Server, Tool, Tools,
-    reply,
+    Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress, Server, Tool,
+    Tools, reply,
 };
 use candor_wire::{Ask, Facts, Headers, Inbound, Listing, STATELESS_REVISION, read, write};
 use serde_json::{Value, json};
-use std::sync::OnceLock;
 use std::sync::{Arc, LazyLock};
 
 /// A server with one tool that answers with its arguments, or fails with them.
@@ -84,7 +83,7 @@ fn asked(id: &str, era: Era, ask: Ask<'_>) -> Option<Answer> {
         peer: Peer::default(),
         client: Client::default(),
         progress: Progress::default(),
-        attempt: OnceLock::new(),
+        kept: Kept::default(),
     };
     DESK.begin(call, CancellationToken::new()).ok()
 }

@@ -13,13 +13,13 @@ use axum::response::Response;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
-use candor_street::{Call, Client, Desk, Era, Peer, Progress, ProgressSink, Server, Waiting};
+use candor_street::{Call, Client, Desk, Era, Kept, Peer, Progress, ProgressSink, Server, Waiting};
 use futures_util::future::BoxFuture;
 use hyper::header::{ACCEPT, HeaderName};
 use hyper::{HeaderMap, Method, Request};
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// How many progress events may wait for a slow reader; more are dropped.
@@ -302,7 +302,7 @@ fn made(
             capabilities: called.capabilities.map(Into::into),
         },
         progress,
-        attempt: OnceLock::new(),
+        kept: Kept::default(),
     })
 }
 

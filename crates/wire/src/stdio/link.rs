@@ -8,11 +8,12 @@ use crate::read::{Ask, Called, Inbound, id_in_flight, id_key, raw, read, too_lar
 use crate::revision::Facts;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Refusal};
-use candor_street::{Call, CancellationToken, Client, Desk, Era, Peer, Progress, Server, Waiting};
+use candor_street::{
+    Call, CancellationToken, Client, Desk, Era, Kept, Peer, Progress, Server, Waiting,
+};
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -309,7 +310,7 @@ impl<S: Server> Link<S> {
             },
             client,
             progress,
-            attempt: OnceLock::new(),
+            kept: Kept::default(),
         }
     }
 

@@ -1,0 +1,432 @@
+//! Writing: one batch of lines, one sync. Everything that waits when a batch begins is in it.
+
+use crate::canonical::NotCanonical;
+use crate::chain::End;
+use crate::files::{Files, read_range};
+use crate::hash::Hash;
+use crate::line::{self, MAX_LINE};
+use crate::tail::{self, MAX_BATCH, Tail};
+use candor_disk::{Disk, DiskFile};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much room is kept ahead of a log, so that a line about a full disk can be written.
+pub(crate) const RESERVE: u64 = 256 * 1024;
+
+/// In what steps room is taken.
+const STEP: u64 = 1024 * 1024;
+
+/// How often the lock is asked for.
+const ASK_AGAIN: Duration = Duration::from_millis(2);
+
+/// Where a line stands: proof that it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Receipt {
+    /// Its number.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Hash,
+}
+
+/// Why a line is not in the log.
+#[derive(Debug, Clone)]
+pub enum AppendError {
+    /// Another process has held the lock for too long.
+    Locked,
+    /// The line has no canonical form.
+    NotCanonical(NotCanonical),
+    /// The line is longer than a line may be.
+    TooLong,
+    /// The log is broken behind the line of this number.
+    Broken(u64),
+    /// The disk failed.
+    Failed(Arc<io::Error>),
+    /// The log is closed.
+    Closed,
+}
+
+impl fmt::Display for AppendError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AppendError::Locked => out.write_str("another process holds the log's lock"),
+            AppendError::NotCanonical(why) => why.fmt(out),
+            AppendError::TooLong => out.write_str("the line is too long"),
+            AppendError::Broken(seq) => write!(out, "the log is broken behind its line {seq}"),
+            AppendError::Failed(error) => write!(out, "the log could not be written: {error}"),
+            AppendError::Closed => out.write_str("the log is closed"),
+        }
+    }
+}
+
+impl std::error::Error for AppendError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            AppendError::Failed(error) => Some(error.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for AppendError {
+    fn from(error: io::Error) -> Self {
+        AppendError::Failed(Arc::new(error))
+    }
+}
+
+/// What a crash left behind the last whole line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Torn {
+    /// How many bytes it is; they are kept in a file of their own.
+    pub bytes: u64,
+    /// Their SHA-256.
+    pub hash: Hash,
+}
+
+/// What is said in the log about what a crash left.
+pub(crate) type SayTorn = dyn Fn(Torn) -> Map<String, Value> + Send + Sync;
+
+/// The one who writes.
+pub(crate) struct Writer<D: Disk> {
+    pub(crate) files: Files<D>,
+    pub(crate) rotate_at: u64,
+    pub(crate) patience: Duration,
+    pub(crate) say_torn: Box<SayTorn>,
+    known: Tail,
+    reserved: u64,
+    /// A sync has failed: what is on the disk is not known, so nothing more is promised.
+    unsure: bool,
+}
+
+impl<D: Disk> Writer<D> {
+    pub(crate) fn new(
+        files: Files<D>,
+        rotate_at: u64,
+        patience: Duration,
+        say_torn: Box<SayTorn>,
+    ) -> Self {
+        Writer {
+            files,
+            rotate_at,
+            patience,
+            say_torn,
+            known: Tail::UNKNOWN,
+            reserved: 0,
+            unsure: false,
+        }
+    }
+
+    /// Appends these lines, all of them durable when this returns; each has a result of its own.
+    pub(crate) fn append(
+        &mut self,
+        batch: Vec<Map<String, Value>>,
+    ) -> Vec<Result<Receipt, AppendError>> {
+        let count = batch.len();
+        let written = self.locked().and_then(|_lock| self.write(batch));
+        written.unwrap_or_else(|error| vec![Err(error); count])
+    }
+
+    fn locked(&self) -> Result<D::File, AppendError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            if let Some(lock) = self.files.lock()? {
+                return Ok(lock);
+            }
+            if waited >= self.patience {
+                return Err(AppendError::Locked);
+            }
+            std::thread::sleep(ASK_AGAIN);
+            waited += ASK_AGAIN;
+        }
+    }
+
+    fn write(
+        &mut self,
+        batch: Vec<Map<String, Value>>,
+    ) -> Result<Vec<Result<Receipt, AppendError>>, AppendError> {
+        if self.unsure {
+            let unsure = "what an earlier write left is not known";
+            return Err(io::Error::other(unsure).into());
+        }
+        let mut file = self.files.current()?;
+        let (mut tail, torn) = match tail::glance::<D>(&file, &self.known)? {
+            Some(tail) => (tail, None),
+            None => self.recovered(&file)?,
+        };
+        if tail.length >= self.rotate_at {
+            self.files.rotate()?;
+            file = self.files.current()?;
+            tail = Tail {
+                end: tail.end,
+                ..Tail::UNKNOWN
+            };
+            self.reserved = 0;
+        }
+        self.known = tail;
+        let mut built = Built::after(&tail);
+        if let Some(torn) = torn {
+            built.put((self.say_torn)(torn))?;
+        }
+        let mut results = Vec::with_capacity(batch.len());
+        for members in batch {
+            if built.bytes.len() > MAX_BATCH - MAX_LINE {
+                self.commit(&file, &built)?;
+                built = Built::after(&self.known);
+            }
+            results.push(built.put(members));
+        }
+        if !built.bytes.is_empty() {
+            self.commit(&file, &built)?;
+        }
+        Ok(results)
+    }
+
+    /// Puts bytes at the end of a file, on the disk when this returns.
+    fn commit(&mut self, file: &D::File, built: &Built) -> Result<(), AppendError> {
+        let before = self.known.length;
+        let length = before + built.bytes.len() as u64;
+        let needed = length + RESERVE;
+        if needed > self.reserved {
+            let up_to = needed.next_multiple_of(STEP);
+            // Where there is no more room to reserve, what was reserved before is used up.
+            if file.reserve(up_to).is_ok() {
+                self.reserved = up_to;
+            }
+        }
+        if let Err(error) = file.append_all(&built.bytes) {
+            let undone = file.set_len(before).and_then(|()| file.sync_data());
+            self.unsure = undone.is_err();
+            self.reserved = 0;
+            return Err(error.into());
+        }
+        self.unsure = true;
+        file.sync_data()?;
+        self.unsure = false;
+        self.known = Tail {
+            end: built.end,
+            line: built.line,
+            whole: length,
+            length,
+        };
+        Ok(())
+    }
+
+    /// The end of a log that does not end with a whole line: what a crash left is put aside.
+    fn recovered(&mut self, file: &D::File) -> Result<(Tail, Option<Torn>), AppendError> {
+        let found = tail::find(&self.files, file)?;
+        let mut tail = found.map_err(|end| AppendError::Broken(end.seq))?;
+        if tail.whole == tail.length {
+            return Ok((tail, None));
+        }
+        let bytes = read_range(file, tail.whole, tail.length)?;
+        self.files.keep_torn(&bytes)?;
+        file.set_len(tail.whole)?;
+        self.unsure = true;
+        file.sync_data()?;
+        self.unsure = false;
+        self.reserved = 0;
+        tail.length = tail.whole;
+        let torn = Torn {
+            bytes: bytes.len() as u64,
+            hash: Hash::of(&[&bytes]),
+        };
+        Ok((tail, Some(torn)))
+    }
+
+    /// Looks at the log as it is, and settles what a crash left.
+    pub(crate) fn settle(&mut self) -> Result<Option<Receipt>, AppendError> {
+        let _lock = self.locked()?;
+        self.write(Vec::new())?;
+        let End { seq, hash } = self.known.end;
+        Ok((seq > 0).then_some(Receipt { seq, hash }))
+    }
+}
+
+/// Lines that are to be written.
+struct Built {
+    end: End,
+    /// The length of the last line.
+    line: u64,
+    bytes: Vec<u8>,
+}
+
+impl Built {
+    fn after(tail: &Tail) -> Built {
+        Built {
+            end: tail.end,
+            line: tail.line,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Puts one line behind those that are there.
+    fn put(&mut self, members: Map<String, Value>) -> Result<Receipt, AppendError> {
+        let seq = self.end.seq + 1;
+        let line = line::write(members, seq, self.end.hash).map_err(AppendError::NotCanonical)?;
+        let length = line.bytes.len();
+        if length > MAX_LINE {
+            return Err(AppendError::TooLong);
+        }
+        self.bytes.extend_from_slice(&line.bytes);
+        self.line = length as u64;
+        let hash = line.hash;
+        self.end = End { seq, hash };
+        Ok(Receipt { seq, hash })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Flaw, verify};
+    use candor_disk::Open;
+    use candor_testkit::sim_disk::{SimDisk, Trials};
+    use serde_json::json;
+
+    fn writer(disk: &SimDisk, rotate_at: u64) -> Writer<SimDisk> {
+        let files = Files::new(disk.clone(), "log");
+        let torn = |torn: Torn| members(json!({ "torn": torn.bytes }));
+        Writer::new(files, rotate_at, Duration::ZERO, Box::new(torn))
+    }
+
+    fn members(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    /// Appends two batches of two lines, opens the log anew, and does it again.
+    fn workload(disk: &SimDisk, rotate_at: u64) {
+        for _ in 0..2 {
+            let mut writer = writer(disk, rotate_at);
+            if writer.settle().is_err() {
+                continue;
+            }
+            for _ in 0..2 {
+                let batch = (0..2).map(|n| members(json!({ "text": "x".repeat(300), "n": n })));
+                for receipt in writer.append(batch.collect()).into_iter().flatten() {
+                    disk.mark(format!("{} {}", receipt.seq, receipt.hash));
+                }
+            }
+        }
+    }
+
+    /// Every promised line is there, and the log goes on behind whatever is found.
+    fn check(disk: &SimDisk, promised: &[String]) {
+        let mut writer = writer(disk, u64::MAX);
+        writer.settle().unwrap();
+        let next = writer
+            .append(vec![members(json!({ "next": true }))])
+            .remove(0);
+        let verified = verify(disk.clone(), "log").unwrap();
+        assert_eq!(verified.flaw, None);
+        assert_eq!(verified.last, Some(next.unwrap()));
+        let text = whole(disk);
+        for line in promised {
+            let (seq, hash) = line.split_once(' ').unwrap();
+            assert!(
+                text.contains(&format!("\"hash\":\"{hash}\"")),
+                "{seq} {text}"
+            );
+        }
+    }
+
+    fn whole(disk: &SimDisk) -> String {
+        let files = Files::new(disk.clone(), "log");
+        let full = files
+            .full()
+            .unwrap()
+            .into_iter()
+            .map(|number| files.open_full(number).unwrap());
+        let all = full.chain(files.to_read().unwrap());
+        all.map(|file| String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn every_promised_line_is_there_whatever_fails() {
+        let trials = Trials::new().crash_after_faults();
+        trials.run(|disk| workload(disk, u64::MAX), check).unwrap();
+    }
+
+    #[test]
+    fn every_promised_line_is_there_across_files() {
+        Trials::new()
+            .run(|disk| workload(disk, 500), check)
+            .unwrap();
+    }
+
+    #[test]
+    fn what_a_crash_left_is_kept_and_said() {
+        let disk = SimDisk::new(1);
+        let mut first = writer(&disk, u64::MAX);
+        first.append(vec![members(json!({ "a": 1 }))]);
+        let file = disk.open("log", Open::Edit).unwrap();
+        file.append_all(b"{\"half\":").unwrap();
+        let receipts = first.append(vec![members(json!({ "a": 2 }))]);
+        assert_eq!(receipts[0].as_ref().unwrap().seq, 3);
+        assert!(whole(&disk).contains("\"seq\":2,\"torn\":8"));
+        let torn = disk.open("log.torn.1", Open::Read).unwrap();
+        assert_eq!(torn.read_all(99).unwrap(), b"{\"half\":");
+        assert_eq!(verify(disk, "log").unwrap().flaw, None);
+    }
+
+    #[test]
+    fn two_writers_leave_no_gap() {
+        let disk = SimDisk::new(1);
+        let (mut one, mut other) = (writer(&disk, 2000), writer(&disk, 2000));
+        for round in 0..20 {
+            let batch = || vec![members(json!({ "round": round, "text": "x".repeat(200) }))];
+            assert_eq!(one.append(batch())[0].as_ref().unwrap().seq, 2 * round + 1);
+            assert_eq!(
+                other.append(batch())[0].as_ref().unwrap().seq,
+                2 * round + 2
+            );
+        }
+        let verified = verify(disk, "log").unwrap();
+        assert_eq!((verified.lines, verified.flaw), (40, None));
+        assert!(verified.files > 3);
+    }
+
+    #[test]
+    fn a_log_that_is_held_is_not_written() {
+        let disk = SimDisk::new(1);
+        let mut one = writer(&disk, u64::MAX);
+        let _held = one.files.lock().unwrap().unwrap();
+        let refused = one.append(vec![members(json!({}))]).remove(0);
+        assert!(matches!(refused, Err(AppendError::Locked)));
+    }
+
+    /// Every way to change a log is found, with the first line that is not what it was.
+    #[test]
+    fn changes_are_found() {
+        let disk = SimDisk::new(1);
+        let mut own = writer(&disk, u64::MAX);
+        let batch = (0..5).map(|n| members(json!({ "n": n }))).collect();
+        own.append(batch);
+        let text = whole(&disk);
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let after = |lines: &[&str]| {
+            let disk = SimDisk::new(2);
+            let file = disk.open("log", Open::Create(0o600)).unwrap();
+            file.append_all(lines.concat().as_bytes()).unwrap();
+            verify(disk, "log").unwrap().flaw
+        };
+        assert_eq!(after(&lines), None);
+        let edited = lines[2].replace("\"n\":2", "\"n\":3");
+        assert_eq!(
+            after(&[lines[0], lines[1], &edited, lines[3]]),
+            Some(Flaw::Changed(3))
+        );
+        assert_eq!(after(&[lines[0], lines[2]]), Some(Flaw::Missing(2)));
+        assert_eq!(after(&[lines[1], lines[2]]), Some(Flaw::Missing(1)));
+        assert_eq!(
+            after(&[lines[0], lines[2], lines[1]]),
+            Some(Flaw::Missing(2))
+        );
+        assert_eq!(after(&[lines[0], lines[0]]), Some(Flaw::Missing(2)));
+        assert_eq!(after(&[lines[0], "\n"]), Some(Flaw::NotALine(2)));
+        assert_eq!(after(&[lines[0], &lines[1][..20]]), Some(Flaw::Torn(2)));
+    }
+}

@@ -1,0 +1,162 @@
+//! A log that is open: a thread that writes, and a queue to it. Callers that wait together share one
+//! sync.
+
+pub use crate::append::Torn;
+use crate::append::{AppendError, Receipt, SayTorn, Writer};
+use crate::files::Files;
+use candor_disk::Disk;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::io;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How many lines may wait; more are refused.
+pub const MAX_WAITING: usize = 4096;
+
+/// How many lines are written at once.
+const MAX_TOGETHER: usize = 256;
+
+/// At which size a file is full unless the owner says otherwise.
+const ROTATE_AT: u64 = 64 * 1024 * 1024;
+
+/// How long the lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How a log is kept.
+pub struct Options {
+    /// At which size a file is full.
+    pub rotate_at: u64,
+    /// How long another process is waited for.
+    pub patience: Duration,
+    /// What the log says about what a crash left.
+    pub say_torn: Box<SayTorn>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            rotate_at: ROTATE_AT,
+            patience: PATIENCE,
+            say_torn: Box::new(|torn| {
+                let mut members = Map::new();
+                members.insert(String::from("kind"), Value::from("torn"));
+                members.insert(String::from("bytes"), Value::from(torn.bytes));
+                members.insert(String::from("sha256"), Value::from(torn.hash.to_string()));
+                members
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Options")
+            .field("rotate_at", &self.rotate_at)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a log cannot be opened.
+pub type OpenError = AppendError;
+
+struct Job {
+    members: Map<String, Value>,
+    done: oneshot::Sender<Result<Receipt, AppendError>>,
+}
+
+/// A log that is open.
+pub struct Log {
+    queue: Option<SyncSender<Job>>,
+    writing: Mutex<Option<JoinHandle<()>>>,
+    last: Option<Receipt>,
+}
+
+impl Log {
+    /// Opens the log of this name, or makes it, and settles what a crash left.
+    pub fn open<D: Disk>(disk: D, name: &str, options: Options) -> Result<Log, OpenError> {
+        let files = Files::new(disk, name);
+        let mut writer = Writer::new(files, options.rotate_at, options.patience, options.say_torn);
+        let last = writer.settle()?;
+        let (queue, waiting) = sync_channel(MAX_WAITING);
+        let writing = std::thread::Builder::new()
+            .name(String::from("log"))
+            .spawn(move || write(writer, &waiting))?;
+        Ok(Log {
+            queue: Some(queue),
+            writing: Mutex::new(Some(writing)),
+            last,
+        })
+    }
+
+    /// The last line that was there when the log was opened.
+    pub fn last(&self) -> Option<Receipt> {
+        self.last
+    }
+
+    /// Appends a line; it is on the disk when this is ready.
+    pub async fn append(&self, members: Map<String, Value>) -> Result<Receipt, AppendError> {
+        let waiting = self.begin(members)?;
+        waiting.await.unwrap_or(Err(AppendError::Closed))
+    }
+
+    /// The same, for callers that may block.
+    pub fn append_blocking(&self, members: Map<String, Value>) -> Result<Receipt, AppendError> {
+        let waiting = self.begin(members)?;
+        waiting.blocking_recv().unwrap_or(Err(AppendError::Closed))
+    }
+
+    fn begin(
+        &self,
+        members: Map<String, Value>,
+    ) -> Result<oneshot::Receiver<Result<Receipt, AppendError>>, AppendError> {
+        let (done, waiting) = oneshot::channel();
+        let queue = self.queue.as_ref().ok_or(AppendError::Closed)?;
+        match queue.try_send(Job { members, done }) {
+            Ok(()) => Ok(waiting),
+            Err(TrySendError::Full(_)) => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
+            Err(TrySendError::Disconnected(_)) => Err(AppendError::Closed),
+        }
+    }
+}
+
+impl Drop for Log {
+    /// Waits for what is being written.
+    fn drop(&mut self) {
+        self.queue = None;
+        let writing = self
+            .writing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(writing) = writing {
+            // A writer that panicked has said so to everybody who waited.
+            let _ = writing.join();
+        }
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Log")
+    }
+}
+
+/// Writes whatever waits, until nobody can ask any more.
+fn write<D: Disk>(mut writer: Writer<D>, waiting: &Receiver<Job>) {
+    while let Ok(first) = waiting.recv() {
+        let more = std::iter::from_fn(|| waiting.try_recv().ok());
+        let jobs = std::iter::once(first).chain(more).take(MAX_TOGETHER);
+        let (batch, callers): (Vec<_>, Vec<_>) = jobs.map(|job| (job.members, job.done)).unzip();
+        let results = writer.append(batch);
+        for (caller, result) in callers.into_iter().zip(results) {
+            // One that was given up has its line all the same.
+            let _ = caller.send(result);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The end of a log, found by looking at its last lines alone, and what a crash left behind it.
+
+use crate::chain::End;
+use crate::files::{Files, read_range};
+use crate::line::{MAX_LINE, lines};
+use candor_disk::{Disk, DiskFile};
+use std::io;
+
+/// How many bytes are written at once. Whatever is torn is within the last of them.
+pub(crate) const MAX_BATCH: usize = 1024 * 1024;
+
+/// How much of a file's end is looked at when it is opened: the last batch, and a whole line before it.
+const WINDOW: u64 = (MAX_BATCH + 2 * MAX_LINE) as u64;
+
+/// Where a file's lines end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tail {
+    pub(crate) end: End,
+    /// The length of the last of them.
+    pub(crate) line: u64,
+    /// The length of the whole lines.
+    pub(crate) whole: u64,
+    /// The length of the file.
+    pub(crate) length: u64,
+}
+
+impl Tail {
+    /// Nothing is known yet.
+    pub(crate) const UNKNOWN: Tail = Tail {
+        end: End::START,
+        line: 0,
+        whole: 0,
+        length: 0,
+    };
+}
+
+/// The end of a log whose last file may have been left torn. A line that is broken before the last
+/// batch was not torn by a crash: the log is broken, and its length says how far it can be trusted.
+pub(crate) fn find<D: Disk>(files: &Files<D>, file: &D::File) -> io::Result<Result<Tail, End>> {
+    let length = file.len()?;
+    let start = length.saturating_sub(WINDOW);
+    let bytes = read_range(file, start, length)?;
+    // The first line is cut off by the window.
+    let skipped = match start {
+        0 => 0,
+        _ => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1),
+    };
+    let first = match start {
+        0 => Some(before(files)?),
+        _ => None,
+    };
+    let Some(walked) = walk(first, &bytes[skipped..]) else {
+        return Ok(Err(End::START));
+    };
+    let whole = start + (skipped + walked.whole) as u64;
+    match length - whole <= MAX_BATCH as u64 {
+        true => Ok(Ok(Tail {
+            end: walked.end,
+            line: walked.line,
+            whole,
+            length,
+        })),
+        false => Ok(Err(walked.end)),
+    }
+}
+
+/// How far lines follow each other.
+struct Walked {
+    end: End,
+    line: u64,
+    whole: usize,
+}
+
+/// Follows lines from an end on, or from the first of them; nothing where not even that is one.
+fn walk(from: Option<End>, bytes: &[u8]) -> Option<Walked> {
+    let mut walked = from.map(|end| Walked {
+        end,
+        line: 0,
+        whole: 0,
+    });
+    for (text, behind) in lines(bytes) {
+        let next = match &walked {
+            None => End::after(text),
+            Some(walked) => walked.end.then(text),
+        };
+        let Ok(end) = next else { break };
+        walked = Some(Walked {
+            end,
+            line: text.len() as u64 + 1,
+            whole: behind,
+        });
+    }
+    walked
+}
+
+/// The end of the chain in the full files.
+fn before<D: Disk>(files: &Files<D>) -> io::Result<End> {
+    let Some(last) = files.full()?.last().copied() else {
+        return Ok(End::START);
+    };
+    let file = files.open_full(last)?;
+    let length = file.len()?;
+    let bytes = read_range(&file, length.saturating_sub(2 * MAX_LINE as u64), length)?;
+    let last = lines(&bytes).last().map(|(text, _)| End::after(text));
+    match last {
+        Some(Ok(end)) => Ok(end),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a full file of the log does not end with a line",
+        )),
+    }
+}
+
+/// The end of a file whose end was `known`: whatever others have appended since follows it. Nothing
+/// where that is not so, or where nothing was known. Reads the last known line and what came after it,
+/// however long the file is.
+pub(crate) fn glance<D: Disk>(file: &D::File, known: &Tail) -> io::Result<Option<Tail>> {
+    let length = file.len()?;
+    if known.line == 0 || length < known.length || length - known.length > WINDOW {
+        return Ok(None);
+    }
+    let start = known.length - known.line;
+    let bytes = read_range(file, start, length)?;
+    let same = lines(&bytes).next().map(|(text, _)| End::after(text)) == Some(Ok(known.end));
+    let walked = walk(None, &bytes).filter(|walked| same && walked.whole == bytes.len());
+    Ok(walked.map(|walked| Tail {
+        end: walked.end,
+        line: walked.line,
+        whole: length,
+        length,
+    }))
+}
