@@ -43,6 +43,9 @@ pub trait Disk: Send + Sync + 'static {
     /// Gives a file another name, in one step; EEXIST where something has it.
     fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()>;
 
+    /// Gives each of two files the other's name, in one step; both must exist.
+    fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()>;
+
     /// Removes the name of a file.
     fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()>;
 

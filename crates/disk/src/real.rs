@@ -113,6 +113,10 @@ impl Disk for RealDisk {
         self.rename_with(from.as_ref(), to.as_ref(), RenameFlags::NOREPLACE)
     }
 
+    fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
+        self.rename_with(one.as_ref(), other.as_ref(), RenameFlags::EXCHANGE)
+    }
+
     fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let (holder, name) = self.holder(path.as_ref())?;
         Ok(rustix::fs::unlinkat(holder, name, AtFlags::empty())?)

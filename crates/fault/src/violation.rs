@@ -99,6 +99,8 @@ impl Violation {
         match self.keyword {
             "type" if self.path.0.is_empty() => Kind::NotAnObject,
             "required" => Kind::Missing,
+            // None of several members is there, one of which must be.
+            "anyOf" if self.params.get("missingProperties").is_some() => Kind::Missing,
             "additionalProperties" => Kind::Unknown,
             "type" => Kind::Type,
             "pattern" | "format" | "contentEncoding" => Kind::Form,

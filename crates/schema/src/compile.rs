@@ -8,7 +8,7 @@
 //! `required`. `$ref` and `allOf` are transparent: what they lead to is reported in place. What
 //! only the library can decide comes last.
 
-use crate::hint::advice;
+use crate::hint::{advice, alternatives};
 use crate::rules::{Advice, Demand, Node, NodeId, ProbeId, Rule, Said};
 use crate::wording::{missing, said, type_names, unmatched};
 use serde_json::{Map, Value, json};
@@ -199,7 +199,12 @@ impl<'a> Compiler<'a> {
             }
             _ => {
                 node.integer |= keyword == "type" && type_names(rule).contains(&"integer");
-                let mut demand = self.demand(said(keyword, rule), json!({ keyword: rule }));
+                let mut said = said(keyword, rule);
+                if let ("anyOf", Some(names)) = (keyword, alternatives(rule)) {
+                    let names = names.iter().map(|name| name.trim_matches('`'));
+                    said.params = json!({ "missingProperties": names.collect::<Vec<_>>() });
+                }
+                let mut demand = self.demand(said, json!({ keyword: rule }));
                 demand.advice = advice(keyword, rule);
                 node.rules.push(Rule::Demand(demand));
             }

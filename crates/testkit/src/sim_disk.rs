@@ -178,6 +178,16 @@ impl Disk for SimDisk {
         self.rename_with(from.as_ref(), to.as_ref(), false)
     }
 
+    fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
+        let (first, second) = (names(one.as_ref())?, names(other.as_ref())?);
+        let (one, other) = (one.as_ref().to_path_buf(), other.as_ref().to_path_buf());
+        self.perform(Operation::Exchange { one, other }, |state, _| {
+            let first = state.tree.place(&first)?;
+            let second = state.tree.place(&second)?;
+            state.tree.exchange(first, second)
+        })
+    }
+
     fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();

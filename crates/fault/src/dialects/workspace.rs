@@ -118,7 +118,13 @@ fn wording(violation: &Violation) -> Shown {
         field => field,
     };
     let what = match violation.kind() {
-        Kind::Missing => Shown::from("").quoting(&field).then(" is required"),
+        Kind::Missing if violation.missing().is_some() => {
+            Shown::from("").quoting(&field).then(" is required")
+        }
+        Kind::Missing => Shown::from("")
+            .quoting(&field)
+            .then(" must be ")
+            .quoting_at_most(&violation.expected, WORDING_CHARS),
         Kind::Unknown => Shown::from("")
             .quoting(&field)
             .then(" is not a known member"),

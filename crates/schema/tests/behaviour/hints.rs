@@ -82,7 +82,7 @@ fn of_alternatives_all_are_named() {
             "message": "must match a schema in anyOf",
             "path": "root",
             "keyword": "anyOf",
-            "params": {},
+            "params": { "missingProperties": ["content", "edits", "patch"] },
             "value": {},
             "expected": "an object with at least one of `content`, `edits`, `patch`",
             "hint": "give at least one of `content`, `edits`, `patch`",

@@ -19,6 +19,10 @@ pub enum Operation {
         from: PathBuf,
         to: PathBuf,
     },
+    Exchange {
+        one: PathBuf,
+        other: PathBuf,
+    },
     Unlink {
         path: PathBuf,
     },

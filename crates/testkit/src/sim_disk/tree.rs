@@ -163,6 +163,19 @@ impl Tree {
         Ok(())
     }
 
+    /// The rules are those of renameat2(2) with RENAME_EXCHANGE.
+    pub(super) fn exchange(&mut self, one: Place, other: Place) -> Result<(), Errno> {
+        let first = self.get(&one).ok_or(Errno::NOENT)?;
+        let second = self.get(&other).ok_or(Errno::NOENT)?;
+        if self.is_within(other.dir, first) || self.is_within(one.dir, second) {
+            return Err(Errno::INVAL);
+        }
+        if first != second {
+            self.change(vec![(one, Some(second)), (other, Some(first))]);
+        }
+        Ok(())
+    }
+
     /// Whether a directory is this node or somewhere below it.
     fn is_within(&self, mut dir: Inode, node: Node) -> bool {
         loop {

@@ -16,6 +16,7 @@ enum Step {
     Open(&'static str, Open),
     CreateDir(&'static str),
     Rename(&'static str, &'static str, bool),
+    Exchange(&'static str, &'static str),
     Unlink(&'static str),
     List(&'static str),
     SyncDir(&'static str),
@@ -43,6 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (path(), how).prop_map(|(path, how)| Step::Open(path, how)),
         4 => path().prop_map(Step::CreateDir),
         6 => (path(), path(), any::<bool>()).prop_map(|(a, b, r)| Step::Rename(a, b, r)),
+        4 => (path(), path()).prop_map(|(a, b)| Step::Exchange(a, b)),
         2 => path().prop_map(Step::Unlink),
         2 => dir().prop_map(Step::List),
         1 => dir().prop_map(Step::SyncDir),
@@ -164,14 +166,44 @@ impl Plain {
             (_, Some(Entry::Dir)) if !self.list(to)?.is_empty() => return Err(ENOTEMPTY),
             _ => {}
         }
-        let moved = self.entries.keys().filter(|path| path.starts_with(from));
-        for old in moved.cloned().collect::<Vec<_>>() {
-            let below = old.strip_prefix(from).unwrap();
-            let new: PathBuf = to.join(below).components().collect();
-            let entry = self.entries.remove(&old).unwrap();
-            self.entries.insert(new, entry);
+        self.entries.remove(to);
+        let moved = self.take(from);
+        self.put(to, moved);
+        Ok(())
+    }
+
+    fn exchange(&mut self, one: &Path, other: &Path) -> Said<()> {
+        self.reachable(one)?;
+        self.reachable(other)?;
+        self.entry(one).ok_or(ENOENT)?;
+        self.entry(other).ok_or(ENOENT)?;
+        if one != other && (one.starts_with(other) || other.starts_with(one)) {
+            return Err(EINVAL);
+        }
+        if one != other {
+            let (first, second) = (self.take(one), self.take(other));
+            self.put(one, second);
+            self.put(other, first);
         }
         Ok(())
+    }
+
+    /// Takes out everything at and below a path, each entry with its place below that.
+    fn take(&mut self, from: &Path) -> Vec<(PathBuf, Entry)> {
+        let inside = self.entries.keys().filter(|path| path.starts_with(from));
+        let inside: Vec<_> = inside.cloned().collect();
+        let taken = inside.into_iter().map(|old| {
+            let below = old.strip_prefix(from).unwrap().to_path_buf();
+            (below, self.entries.remove(&old).unwrap())
+        });
+        taken.collect()
+    }
+
+    fn put(&mut self, to: &Path, taken: Vec<(PathBuf, Entry)>) {
+        for (below, entry) in taken {
+            let new: PathBuf = to.join(below).components().collect();
+            self.entries.insert(new, entry);
+        }
     }
 
     fn list(&self, path: &Path) -> Said<Vec<OsString>> {
@@ -298,6 +330,10 @@ impl<D: Disk> Compared<D> {
                 let (from, to) = (Path::new(from), Path::new(to));
                 (done, plain.rename(from, to, *replace))
             }
+            Step::Exchange(one, other) => (
+                disk.exchange(one, other),
+                plain.exchange(Path::new(one), Path::new(other)),
+            ),
             Step::Unlink(path) => (disk.unlink(path), plain.unlink(Path::new(path))),
             Step::SyncDir(path) => (disk.sync_dir(path), plain.list(Path::new(path)).map(drop)),
             Step::List(path) => {
