@@ -43,8 +43,10 @@ pub enum AppendError {
     TooLong,
     /// The log is broken behind the line of this number.
     Broken(u64),
-    /// The disk failed.
+    /// The disk failed, and the line is not in the log.
     Failed(Arc<io::Error>),
+    /// The disk failed, and whether the line is in the log is not known until the log is opened anew.
+    Unsure(Arc<io::Error>),
     /// The log is closed.
     Closed,
 }
@@ -57,6 +59,9 @@ impl fmt::Display for AppendError {
             AppendError::TooLong => out.write_str("the line is too long"),
             AppendError::Broken(seq) => write!(out, "the log is broken behind its line {seq}"),
             AppendError::Failed(error) => write!(out, "the log could not be written: {error}"),
+            AppendError::Unsure(error) => {
+                write!(out, "whether the log was written is not known: {error}")
+            }
             AppendError::Closed => out.write_str("the log is closed"),
         }
     }
@@ -65,7 +70,7 @@ impl fmt::Display for AppendError {
 impl std::error::Error for AppendError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            AppendError::Failed(error) => Some(error.as_ref()),
+            AppendError::Failed(error) | AppendError::Unsure(error) => Some(error.as_ref()),
             _ => None,
         }
     }
@@ -196,15 +201,19 @@ impl<D: Disk> Writer<D> {
                 self.reserved = up_to;
             }
         }
-        if let Err(error) = file.append_all(&built.bytes) {
+        let appended = file
+            .append_all(&built.bytes)
+            .and_then(|()| file.sync_data());
+        if let Err(error) = appended {
+            // What a failed sync left is not known, but a file that was cut off for good has none of it.
             let undone = file.set_len(before).and_then(|()| file.sync_data());
             self.unsure = undone.is_err();
             self.reserved = 0;
-            return Err(error.into());
+            return Err(match self.unsure {
+                true => AppendError::Unsure(Arc::new(error)),
+                false => error.into(),
+            });
         }
-        self.unsure = true;
-        file.sync_data()?;
-        self.unsure = false;
         self.known = Tail {
             end: built.end,
             line: built.line,
@@ -236,10 +245,14 @@ impl<D: Disk> Writer<D> {
         Ok((tail, Some(torn)))
     }
 
-    /// Looks at the log as it is, and settles what a crash left.
+    /// Looks at the log as it is, and settles what a crash left: whatever can be read afterwards stays.
     pub(crate) fn settle(&mut self) -> Result<Option<Receipt>, AppendError> {
         let _lock = self.locked()?;
         self.write(Vec::new())?;
+        // Whoever wrote the last lines may have died before they were on the disk.
+        self.unsure = true;
+        self.files.current()?.sync_data()?;
+        self.unsure = false;
         let End { seq, hash } = self.known.end;
         Ok((seq > 0).then_some(Receipt { seq, hash }))
     }

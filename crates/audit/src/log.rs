@@ -65,7 +65,12 @@ impl fmt::Debug for Options {
 /// Why a log cannot be opened.
 pub type OpenError = AppendError;
 
-struct Job {
+enum Job {
+    Line(Line),
+    Settle(oneshot::Sender<Result<(), AppendError>>),
+}
+
+struct Line {
     members: Map<String, Value>,
     done: oneshot::Sender<Result<Receipt, AppendError>>,
 }
@@ -111,14 +116,27 @@ impl Log {
         waiting.blocking_recv().unwrap_or(Err(AppendError::Closed))
     }
 
+    /// Settles what another process may have left: whatever can be read afterwards is on the disk. For
+    /// callers that may block.
+    pub fn settle_blocking(&self) -> Result<(), AppendError> {
+        let (done, waiting) = oneshot::channel();
+        self.send(Job::Settle(done))?;
+        waiting.blocking_recv().unwrap_or(Err(AppendError::Closed))
+    }
+
     fn begin(
         &self,
         members: Map<String, Value>,
     ) -> Result<oneshot::Receiver<Result<Receipt, AppendError>>, AppendError> {
         let (done, waiting) = oneshot::channel();
+        self.send(Job::Line(Line { members, done }))?;
+        Ok(waiting)
+    }
+
+    fn send(&self, job: Job) -> Result<(), AppendError> {
         let queue = self.queue.as_ref().ok_or(AppendError::Closed)?;
-        match queue.try_send(Job { members, done }) {
-            Ok(()) => Ok(waiting),
+        match queue.try_send(job) {
+            Ok(()) => Ok(()),
             Err(TrySendError::Full(_)) => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
             Err(TrySendError::Disconnected(_)) => Err(AppendError::Closed),
         }
@@ -151,12 +169,25 @@ impl fmt::Debug for Log {
 fn write<D: Disk>(mut writer: Writer<D>, waiting: &Receiver<Job>) {
     while let Ok(first) = waiting.recv() {
         let more = std::iter::from_fn(|| waiting.try_recv().ok());
-        let jobs = std::iter::once(first).chain(more).take(MAX_TOGETHER);
-        let (batch, callers): (Vec<_>, Vec<_>) = jobs.map(|job| (job.members, job.done)).unzip();
-        let results = writer.append(batch);
-        for (caller, result) in callers.into_iter().zip(results) {
-            // One that was given up has its line all the same.
-            let _ = caller.send(result);
+        let (mut batch, mut callers, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+        for job in std::iter::once(first).chain(more).take(MAX_TOGETHER) {
+            match job {
+                Job::Line(line) => {
+                    batch.push(line.members);
+                    callers.push(line.done);
+                }
+                Job::Settle(done) => asked.push(done),
+            }
+        }
+        // One that was given up has its line all the same.
+        if !batch.is_empty() {
+            let results = writer.append(batch);
+            for (caller, result) in callers.into_iter().zip(results) {
+                let _ = caller.send(result);
+            }
+        }
+        for caller in asked {
+            let _ = caller.send(writer.settle().map(drop));
         }
     }
 }

@@ -1,1 +1,3 @@
 //! Governed edits.
+
+mod write;

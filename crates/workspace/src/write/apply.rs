@@ -1,0 +1,130 @@
+//! The steps of one entry: forward, back, and to their end.
+
+use super::content::{Content, content};
+use super::journal::{Entry, Step};
+use super::{Change, What};
+use candor_disk::{Disk, DiskFile, Open};
+use std::collections::BTreeSet;
+use std::io;
+
+/// The mode of files that are made; the umask takes its part.
+const NEW_MODE: u32 = 0o644;
+
+/// The directory that a path is in.
+pub(super) fn dir_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(dir, _)| dir)
+}
+
+/// Makes every change of an entry; durable when this returns.
+pub(super) fn forward<D: Disk>(root: &D, entry: &Entry, changes: &[Change]) -> io::Result<()> {
+    for (step, change) in entry.steps.iter().zip(changes) {
+        if let Some(bytes) = change.what.bytes() {
+            prepare(root, step, &change.what, bytes)?;
+        }
+    }
+    for (step, change) in entry.steps.iter().zip(changes) {
+        match change.what {
+            What::Create { .. } => root.rename_new(&step.aside, &step.path)?,
+            What::Modify { .. } => root.exchange(&step.aside, &step.path)?,
+            What::Delete { .. } => root.rename_new(&step.path, &step.aside)?,
+        }
+    }
+    sync_dirs(root, entry)
+}
+
+/// Writes the new bytes beside the file.
+fn prepare<D: Disk>(root: &D, step: &Step, what: &What, bytes: &[u8]) -> io::Result<()> {
+    let file = root.open(&step.aside, Open::CreateNew(NEW_MODE))?;
+    if let What::Modify { .. } = what {
+        file.set_mode(root.open(&step.path, Open::Read)?.mode()?)?;
+    }
+    file.append_all(bytes)?;
+    file.sync_all()
+}
+
+fn sync_dirs<D: Disk>(root: &D, entry: &Entry) -> io::Result<()> {
+    let dirs: BTreeSet<&str> = entry.steps.iter().map(|step| dir_of(&step.path)).collect();
+    dirs.into_iter().try_for_each(|dir| root.sync_dir(dir))
+}
+
+/// What became of files that were to be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Back {
+    /// How many hold something that we did not write; they were left alone.
+    pub(super) left: usize,
+}
+
+/// Takes back whatever was changed, wherever it stopped; durable when this returns, but for what is
+/// removed aside.
+pub(super) fn back<D: Disk>(root: &D, entry: &Entry) -> io::Result<Back> {
+    let mut back = Back::default();
+    for step in entry.steps.iter().rev() {
+        if !step_back(root, step)? {
+            back.left += 1;
+        }
+    }
+    // What is aside may hold the old bytes: it goes only when they are back for good.
+    sync_dirs(root, entry)?;
+    tidy(root, entry)?;
+    Ok(back)
+}
+
+/// Takes one step back; false where somebody else has changed the file since.
+fn step_back<D: Disk>(root: &D, step: &Step) -> io::Result<bool> {
+    let now = content(root, &step.path)?;
+    let aside = content(root, &step.aside)?;
+    Ok(match (&step.before, &step.after) {
+        (None, Some(after)) if aside == Content::Missing => {
+            let ours = now.is(after);
+            if ours {
+                root.unlink(&step.path)?;
+            }
+            ours || now == Content::Missing
+        }
+        (Some(before), Some(after)) if aside.is(before) && before != after => {
+            let ours = now.is(after);
+            if ours {
+                root.exchange(&step.aside, &step.path)?;
+            }
+            // A part of the new bytes that was written aside can be the same as the old bytes.
+            ours || now.is(before)
+        }
+        (Some(_), None) if aside != Content::Missing => {
+            let gone = now == Content::Missing;
+            if gone {
+                root.rename_new(&step.aside, &step.path)?;
+            }
+            gone
+        }
+        // It was never changed.
+        _ => true,
+    })
+}
+
+/// Whether an entry is in its place, although it was kept: its new bytes must not still wait aside.
+pub(super) fn stands<D: Disk>(root: &D, entry: &Entry) -> io::Result<bool> {
+    for step in &entry.steps {
+        let aside = content(root, &step.aside)?;
+        let waits = |after: &String| step.before.as_ref() != Some(after) && aside.is(after);
+        if step.after.as_ref().is_some_and(waits) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Removes what an entry put aside.
+pub(super) fn tidy<D: Disk>(root: &D, entry: &Entry) -> io::Result<()> {
+    entry
+        .steps
+        .iter()
+        .try_for_each(|step| remove(root, &step.aside))
+}
+
+/// Removes a file that may be gone already.
+pub(super) fn remove<D: Disk>(root: &D, path: &str) -> io::Result<()> {
+    match root.unlink(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}

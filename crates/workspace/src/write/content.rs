@@ -1,0 +1,78 @@
+//! What a file holds, as its hash.
+
+use candor_disk::{Disk, DiskFile, Open};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::io;
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// The SHA-256 of some bytes, in hex.
+pub(crate) fn hash_of(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(digest: &[u8]) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in digest {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Nothing.
+    Missing,
+    /// A file with this hash.
+    File(String),
+    /// Something that is no file, or not to be reached without a link.
+    Other,
+}
+
+impl Content {
+    pub(super) fn is(&self, hash: &str) -> bool {
+        matches!(self, Content::File(own) if own == hash)
+    }
+}
+
+/// What stands at a path of a disk.
+pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<Content> {
+    let other = [
+        Errno::ISDIR,
+        Errno::INVAL,
+        Errno::LOOP,
+        Errno::XDEV,
+        Errno::NOTDIR,
+    ];
+    match disk.open(path, Open::Read) {
+        Ok(file) => Ok(Content::File(read_hash(&file)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::Missing),
+        Err(error) if Errno::from_io_error(&error).is_some_and(|code| other.contains(&code)) => {
+            Ok(Content::Other)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The SHA-256 of a whole file, in hex.
+pub(crate) fn read_hash(file: &impl DiskFile) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; CHUNK];
+    let mut place = 0;
+    loop {
+        match file.read_at(&mut buffer, place) {
+            Ok(0) => return Ok(hex(&hasher.finalize())),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+                place += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The journal: what a call is about to change, on the disk before it changes anything.
+//!
+//! Two files take turns, so that an entry that was torn while it was written leaves the one before it
+//! whole. An entry that was torn is none: nothing had been changed by then.
+
+use super::content::hash_of;
+use candor_disk::{Disk, DiskFile, Open};
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// The files, written in turns.
+const FILES: [&str; 2] = ["journal.0", "journal.1"];
+
+const MODE: u32 = 0o600;
+
+/// How the first line begins: the version of the form.
+const MAGIC: &str = "candor-journal/1 ";
+
+/// How many bytes an entry may have.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Whose change it is: enough to find its line in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct About {
+    pub(crate) session_id: String,
+    pub(crate) request_id: String,
+    pub(crate) tool_name: String,
+    pub(crate) args_hash: String,
+    /// The line stands behind the one with this number.
+    pub(crate) after_seq: u64,
+}
+
+/// One file of an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Step {
+    pub(super) path: String,
+    /// Where the new bytes wait before the change, and the old ones after it.
+    pub(super) aside: String,
+    pub(super) before: Option<String>,
+    pub(super) after: Option<String>,
+}
+
+/// What one call is about to change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    /// Entries are counted; the newest one counts.
+    pub(super) number: u64,
+    pub(super) about: About,
+    pub(super) steps: Vec<Step>,
+    /// What earlier calls put aside and removed, where that may not be on the disk yet.
+    pub(super) sweep: Vec<String>,
+}
+
+/// How far the call of an entry came, as far as is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It may stand anywhere.
+    Open,
+    /// Its line is in the log.
+    Kept,
+    /// Everything was taken back.
+    Undone,
+}
+
+impl Fate {
+    fn mark(self) -> u8 {
+        match self {
+            Fate::Open => b'o',
+            Fate::Kept => b'k',
+            Fate::Undone => b'u',
+        }
+    }
+
+    fn of(mark: u8) -> Option<Fate> {
+        [Fate::Open, Fate::Kept, Fate::Undone]
+            .into_iter()
+            .find(|fate| fate.mark() == mark)
+    }
+}
+
+/// What is wrong with a journal.
+#[derive(Debug)]
+pub(crate) enum JournalError {
+    /// The disk failed.
+    Io(io::Error),
+    /// An entry is whole, but this program did not write it.
+    Foreign,
+}
+
+impl From<io::Error> for JournalError {
+    fn from(error: io::Error) -> Self {
+        JournalError::Io(error)
+    }
+}
+
+/// The newest entry, if there is one.
+pub(super) fn newest<D: Disk>(state: &D) -> Result<Option<(Entry, Fate)>, JournalError> {
+    let mut newest: Option<(Entry, Fate)> = None;
+    for name in FILES {
+        let found = read(state, name)?;
+        let number = newest.as_ref().map(|(entry, _)| entry.number);
+        if let Some((entry, fate)) = found.filter(|(entry, _)| Some(entry.number) > number) {
+            newest = Some((entry, fate));
+        }
+    }
+    Ok(newest)
+}
+
+fn read<D: Disk>(state: &D, name: &str) -> Result<Option<(Entry, Fate)>, JournalError> {
+    let file = match state.open(name, Open::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let bytes = file.read_all(MAX_BYTES)?;
+    let Some((fate, body)) = whole(&bytes) else {
+        return Ok(None);
+    };
+    match serde_json::from_slice(body) {
+        Ok(entry) => Ok(Some((entry, fate))),
+        Err(_) => Err(JournalError::Foreign),
+    }
+}
+
+/// The body of an entry that was written to its end.
+fn whole(bytes: &[u8]) -> Option<(Fate, &[u8])> {
+    let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
+    let (fate, rest) = rest.split_first()?;
+    let end = memchr::memchr(b'\n', rest)?;
+    let mut words = std::str::from_utf8(&rest[..end]).ok()?.split(' ').skip(1);
+    let (hash, length) = (words.next()?, words.next()?.parse::<usize>().ok()?);
+    let body = rest.get(end + 1..)?.get(..length)?;
+    (hash_of(body) == hash).then_some(())?;
+    Some((Fate::of(*fate)?, body))
+}
+
+fn name(number: u64) -> &'static str {
+    FILES[usize::from(number % 2 == 1)]
+}
+
+/// Puts an entry into the journal; it is on the disk when this returns.
+pub(super) fn write<D: Disk>(state: &D, entry: &Entry) -> io::Result<()> {
+    let body = serde_json::to_vec(entry)?;
+    let head = format!(
+        "{MAGIC}{} {} {}\n",
+        char::from(Fate::Open.mark()),
+        hash_of(&body),
+        body.len()
+    );
+    if head.len() + body.len() > MAX_BYTES {
+        return Err(rustix::io::Errno::FBIG.into());
+    }
+    let name = name(entry.number);
+    let (file, is_new) = match state.open(name, Open::Edit) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            (state.open(name, Open::Create(MODE))?, true)
+        }
+        opened => (opened?, false),
+    };
+    let mut bytes = head.into_bytes();
+    bytes.extend_from_slice(&body);
+    let written = file
+        .write_all_at(&bytes, 0)
+        .and_then(|()| file.sync_data())
+        .and_then(|()| if is_new { state.sync_dir("") } else { Ok(()) });
+    if written.is_err() && is_new {
+        // A name whose sync failed is never sure again: the next entry makes it anew.
+        let _ = state.unlink(name);
+    }
+    written
+}
+
+/// Notes how the call of an entry ended; `durable` says whether that must be on the disk.
+pub(super) fn note<D: Disk>(state: &D, entry: &Entry, fate: Fate, durable: bool) -> io::Result<()> {
+    let file = state.open(name(entry.number), Open::Edit)?;
+    file.write_all_at(&[fate.mark()], MAGIC.len() as u64)?;
+    if durable { file.sync_data() } else { Ok(()) }
+}

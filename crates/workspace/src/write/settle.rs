@@ -1,0 +1,103 @@
+//! What a dead process left: its change is finished where the log has its line, and undone where not.
+
+use super::apply::{self, Back, dir_of};
+use super::journal::{self, About, Entry, Fate, JournalError};
+use candor_disk::Disk;
+use std::collections::BTreeSet;
+use std::io;
+
+/// What was done about a change that a dead process left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settled {
+    /// Whose change it was.
+    pub(crate) about: About,
+    /// The files.
+    pub(crate) paths: Vec<String>,
+    /// Whether it stands.
+    pub(crate) finished: bool,
+    /// How many files were left alone because somebody else has changed them since.
+    pub(crate) left: usize,
+}
+
+/// Why what a dead process left cannot be settled.
+#[derive(Debug)]
+pub(crate) enum SettleError {
+    /// The disk failed.
+    Io(io::Error),
+    /// The journal was not written by this program.
+    Foreign,
+    /// The log has the line of a change that never took place.
+    Contradiction(About),
+}
+
+impl From<io::Error> for SettleError {
+    fn from(error: io::Error) -> Self {
+        SettleError::Io(error)
+    }
+}
+
+impl From<JournalError> for SettleError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Io(error) => SettleError::Io(error),
+            JournalError::Foreign => SettleError::Foreign,
+        }
+    }
+}
+
+/// Settles the newest entry. `recorded` says whether the log has the line of a call. What comes back
+/// is to be put on record, and then `close`d.
+pub(super) fn settle<D: Disk>(
+    root: &D,
+    entry: &Entry,
+    fate: Fate,
+    recorded: impl FnOnce(&About) -> io::Result<bool>,
+) -> Result<Option<Settled>, SettleError> {
+    let finished = match fate {
+        Fate::Kept => true,
+        Fate::Undone => false,
+        Fate::Open => recorded(&entry.about)?,
+    };
+    let mut left = 0;
+    if finished {
+        if !apply::stands(root, entry)? {
+            return Err(SettleError::Contradiction(entry.about.clone()));
+        }
+        apply::tidy(root, entry)?;
+    } else {
+        Back { left } = apply::back(root, entry)?;
+    }
+    sweep(root, entry)?;
+    Ok((fate == Fate::Open).then(|| Settled {
+        about: entry.about.clone(),
+        paths: entry.steps.iter().map(|step| step.path.clone()).collect(),
+        finished,
+        left,
+    }))
+}
+
+/// Removes what earlier calls had put aside and removed, in case that was lost.
+fn sweep<D: Disk>(root: &D, entry: &Entry) -> io::Result<()> {
+    let mut dirs: BTreeSet<&str> = entry.steps.iter().map(|step| dir_of(&step.path)).collect();
+    for path in &entry.sweep {
+        match apply::remove(root, path) {
+            // Its directory is gone, and it with that.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => continue,
+            removed => removed?,
+        }
+        dirs.insert(dir_of(path));
+    }
+    for dir in dirs {
+        match root.sync_dir(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
+}
+
+/// Notes that an entry is settled.
+pub(super) fn close<D: Disk>(state: &D, entry: &Entry, finished: bool) -> io::Result<()> {
+    let fate = if finished { Fate::Kept } else { Fate::Undone };
+    journal::note(state, entry, fate, true)
+}

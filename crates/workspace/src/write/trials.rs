@@ -1,0 +1,296 @@
+//! Writing on the simulated disk: whatever fails wherever, every answered call is on record, and log and
+//! files agree.
+
+use super::{About, Change, Settled, What, Writing, hash_of};
+use candor_audit::{AppendError, Log, Options, verify};
+use candor_disk::{Disk, DiskFile, Open};
+use candor_testkit::sim_disk::{SimDisk, SimFile, Trials};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A directory of a disk as a disk of its own.
+#[derive(Clone)]
+struct Below(SimDisk, &'static str);
+
+impl Below {
+    fn at(&self, path: impl AsRef<Path>) -> PathBuf {
+        Path::new(self.1).join(path)
+    }
+}
+
+impl Disk for Below {
+    type File = SimFile;
+
+    fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<SimFile> {
+        self.0.open(self.at(path), how)
+    }
+
+    fn create_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
+        self.0.create_dir(self.at(path), mode)
+    }
+
+    fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        self.0.rename(self.at(from), self.at(to))
+    }
+
+    fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        self.0.rename_new(self.at(from), self.at(to))
+    }
+
+    fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
+        self.0.exchange(self.at(one), self.at(other))
+    }
+
+    fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.0.unlink(self.at(path))
+    }
+
+    fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.0.sync_dir(self.at(path))
+    }
+
+    fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
+        self.0.list(self.at(path))
+    }
+}
+
+const LOG: &str = "audit-log.jsonl";
+
+type Files = BTreeMap<String, String>;
+
+/// The files at the start.
+fn first() -> Files {
+    [("a", "old a"), ("d/b", "old b")]
+        .map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .into()
+}
+
+fn prepared() -> SimDisk {
+    let disk = SimDisk::new(0);
+    for dir in ["ws", "ws/d", "state"] {
+        disk.create_dir(dir, 0o755).unwrap();
+    }
+    for (path, text) in first() {
+        let file = disk
+            .open(format!("ws/{path}"), Open::Create(0o644))
+            .unwrap();
+        file.append_all(text.as_bytes()).unwrap();
+        file.sync_all().unwrap();
+    }
+    for dir in ["", "ws", "ws/d"] {
+        disk.sync_dir(dir).unwrap();
+    }
+    disk
+}
+
+fn modify(path: &str, before: &str, bytes: &str) -> Change {
+    Change {
+        path: path.to_owned(),
+        what: What::Modify {
+            before: hash_of(before.as_bytes()),
+            bytes: bytes.as_bytes().to_vec(),
+        },
+    }
+}
+
+/// Three calls: change a file, change three at once, and change the first one again.
+fn calls() -> Vec<Vec<Change>> {
+    let create = |path: &str, text: &str| Change {
+        path: path.to_owned(),
+        what: What::Create {
+            bytes: text.as_bytes().to_vec(),
+        },
+    };
+    let delete = Change {
+        path: String::from("d/b"),
+        what: What::Delete {
+            before: hash_of(b"old b"),
+        },
+    };
+    vec![
+        vec![modify("a", "old a", "a 1")],
+        vec![modify("a", "a 1", "a 2"), create("d/c", "new c"), delete],
+        vec![modify("a", "a 2", "a 3")],
+    ]
+}
+
+fn members(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn lines(disk: &SimDisk) -> io::Result<Vec<Value>> {
+    let file = disk.open(format!("ws/{LOG}"), Open::Read)?;
+    let text = String::from_utf8(file.read_all(1 << 20)?).unwrap();
+    let lines = text.lines().map(serde_json::from_str);
+    Ok(lines.map_while(Result::ok).collect())
+}
+
+struct Place {
+    log: Log,
+    writing: Arc<Writing<Below>>,
+}
+
+impl Place {
+    fn open(disk: &SimDisk) -> Option<Place> {
+        let root = Below(disk.clone(), "ws");
+        let log = Log::open(root.clone(), LOG, Options::default()).ok()?;
+        let writing = Arc::new(Writing::new(root, Below(disk.clone(), "state")));
+        Some(Place { log, writing })
+    }
+
+    fn turn(&self, disk: &SimDisk) -> Option<super::Turn<Below>> {
+        let recorded = |about: &About| {
+            self.log.settle_blocking().map_err(io::Error::other)?;
+            let is_it = |line: &Value| line["call"] == about.request_id && line["ok"] == true;
+            Ok(lines(disk)?.iter().any(is_it))
+        };
+        let record = |settled: &Settled| {
+            let line = json!({ "settled": settled.about.request_id, "finished": settled.finished });
+            let put = self.log.append_blocking(members(line));
+            put.map(drop).map_err(io::Error::other)
+        };
+        let turn = self.writing.turn(Duration::ZERO).ok()?;
+        turn.settle(recorded, record).ok()
+    }
+
+    /// One call on its way: turn, change, record, keep or undo, answer.
+    fn call(&self, disk: &SimDisk, number: usize, changes: &[Change]) -> Option<()> {
+        let turn = self.turn(disk)?;
+        let about = About {
+            session_id: String::from("s"),
+            request_id: number.to_string(),
+            tool_name: String::from("write_file"),
+            args_hash: String::new(),
+            after_seq: 0,
+        };
+        let applied = turn.apply(about, changes, &format!("{number}x"));
+        let line = json!({ "call": number.to_string(), "ok": applied.is_ok() });
+        let recorded = self.log.append_blocking(members(line));
+        match (applied, recorded) {
+            (Ok(applied), Ok(_)) => {
+                disk.mark(format!("done {number}"));
+                let _ = applied.keep();
+                Some(())
+            }
+            // The next one looks into the log.
+            (Ok(_), Err(AppendError::Unsure(_))) => None,
+            (Ok(applied), Err(_)) => {
+                let _ = applied.undo();
+                None
+            }
+            (Err(_), recorded) => {
+                if recorded.is_ok() {
+                    disk.mark(format!("failed {number}"));
+                }
+                None
+            }
+        }
+    }
+}
+
+fn workload(disk: &SimDisk) {
+    let Some(place) = Place::open(disk) else {
+        return;
+    };
+    for (number, changes) in calls().iter().enumerate() {
+        // A later call expects what an earlier one left.
+        if place.call(disk, number, changes).is_none() {
+            break;
+        }
+    }
+}
+
+fn found(disk: &SimDisk) -> Files {
+    let mut found = Files::new();
+    for dir in ["", "d"] {
+        for name in disk.list(Path::new("ws").join(dir)).unwrap() {
+            let name = name.to_str().unwrap();
+            if name == "d" || name.starts_with(LOG) {
+                continue;
+            }
+            let path = if dir.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{dir}/{name}")
+            };
+            let file = disk.open(format!("ws/{path}"), Open::Read).unwrap();
+            let text = String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap();
+            found.insert(path, text);
+        }
+    }
+    found
+}
+
+/// What the log says the files hold.
+fn told(disk: &SimDisk) -> Files {
+    let mut files = first();
+    for line in lines(disk)
+        .unwrap()
+        .iter()
+        .filter(|line| line["ok"] == true)
+    {
+        let number: usize = line["call"].as_str().unwrap().parse().unwrap();
+        for change in &calls()[number] {
+            match change.what.bytes() {
+                Some(bytes) => {
+                    let text = String::from_utf8(bytes.to_vec()).unwrap();
+                    files.insert(change.path.clone(), text)
+                }
+                None => files.remove(&change.path),
+            };
+        }
+    }
+    files
+}
+
+fn check(disk: &SimDisk, marks: &[String]) {
+    let place = Place::open(disk).unwrap();
+    drop(place.turn(disk).unwrap());
+    drop(place);
+    let verified = verify(Below(disk.clone(), "ws"), LOG).unwrap();
+    assert_eq!(verified.flaw, None);
+    assert_eq!(found(disk), told(disk));
+    for mark in marks {
+        let (how, number) = mark.split_once(' ').unwrap();
+        let is_it = |line: &Value| line["call"] == number && line["ok"] == (how == "done");
+        assert!(lines(disk).unwrap().iter().any(is_it), "{mark}");
+    }
+}
+
+#[test]
+fn log_and_files_agree_whatever_fails() {
+    let trials = Trials::new().starting_from(&prepared());
+    trials.run(workload, check).unwrap();
+}
+
+#[test]
+fn log_and_files_agree_when_the_power_fails_after_a_fault() {
+    let trials = Trials::new().starting_from(&prepared()).images(2).rounds(1);
+    trials.crash_after_faults().run(workload, check).unwrap();
+}
+
+/// What is done about a crash can crash itself.
+#[test]
+fn settling_can_be_interrupted_anywhere() {
+    use candor_testkit::sim_disk::{Fault, Survival};
+    let whole = prepared().after(Survival::Everything);
+    workload(&whole);
+    for number in 0..whole.operations() {
+        let disk = prepared().after(Survival::Everything);
+        disk.fail_at(number, Fault::Crash);
+        workload(&disk);
+        let left = disk.after(Survival::Everything);
+        let settle = |disk: &SimDisk| {
+            if let Some(place) = Place::open(disk) {
+                drop(place.turn(disk));
+            }
+        };
+        let trials = Trials::new().starting_from(&left).images(2).rounds(1);
+        trials.run(settle, check).unwrap();
+    }
+}

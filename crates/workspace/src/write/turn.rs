@@ -1,0 +1,235 @@
+//! Taking turns: one call writes in a workspace at a time, across processes, from its first look at the
+//! files until it is on record.
+
+use super::Change;
+use super::apply::{self, dir_of};
+use super::content::hash_of;
+use super::journal::{self, About, Entry, Fate, Step};
+use super::settle::{self, SettleError, Settled};
+use candor_disk::{Disk, DiskFile, Open};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+/// Whoever writes holds this file.
+const LOCK: &str = "write.lock";
+
+const MODE: u32 = 0o600;
+
+/// How often the lock is asked for.
+const ASK_AGAIN: Duration = Duration::from_millis(2);
+
+/// Of how many directories it is remembered that something removed there may come back; the next one
+/// is synced at once.
+const MAX_SWEPT_DIRS: usize = 64;
+
+/// The writing of one workspace: its files below `root`, the journal below `state`.
+#[derive(Debug)]
+pub(crate) struct Writing<D: Disk> {
+    root: D,
+    state: D,
+    memory: Arc<Mutex<Memory>>,
+}
+
+/// What this process knows without looking.
+#[derive(Debug, Default)]
+struct Memory {
+    /// The number of the last entry that this process has brought to its end.
+    settled: Option<u64>,
+    /// What was removed, by directory, where that may not be on the disk yet.
+    swept: BTreeMap<String, Vec<String>>,
+}
+
+impl Memory {
+    /// An entry came to its end, and what it had put aside is removed.
+    fn settle(&mut self, entry: &Entry) {
+        self.settled = Some(entry.number);
+        for step in &entry.steps {
+            let dir = self.swept.entry(dir_of(&step.path).to_owned());
+            dir.or_default().push(step.aside.clone());
+        }
+    }
+}
+
+/// Why it is nobody's turn.
+#[derive(Debug)]
+pub(crate) enum TurnError {
+    /// Another process is writing.
+    Busy,
+    /// The disk failed.
+    Io(io::Error),
+}
+
+/// Why nothing was changed, or perhaps something.
+#[derive(Debug)]
+pub(crate) enum WriteError {
+    /// The disk failed, and everything is as it was.
+    Undone(io::Error),
+    /// The disk failed, and so did taking back what had been changed; the next turn tries again.
+    Stuck(io::Error),
+}
+
+impl<D: Disk> Writing<D> {
+    pub(crate) fn new(root: D, state: D) -> Self {
+        Writing {
+            root,
+            state,
+            memory: Arc::default(),
+        }
+    }
+
+    /// Waits for its turn; not to be called where waiting is not allowed.
+    pub(crate) fn turn(self: &Arc<Self>, patience: Duration) -> Result<Unsettled<D>, TurnError> {
+        let memory = Arc::clone(&self.memory).blocking_lock_owned();
+        let file = self.state.open(LOCK, Open::Create(MODE));
+        let file = file.map_err(TurnError::Io)?;
+        let since = Instant::now();
+        while !file.try_lock().map_err(TurnError::Io)? {
+            if since.elapsed() >= patience {
+                return Err(TurnError::Busy);
+            }
+            std::thread::sleep(ASK_AGAIN);
+        }
+        Ok(Unsettled {
+            writing: Arc::clone(self),
+            memory,
+            lock: file,
+        })
+    }
+}
+
+/// A turn before anybody has looked at what a dead process left.
+pub(crate) struct Unsettled<D: Disk> {
+    writing: Arc<Writing<D>>,
+    memory: OwnedMutexGuard<Memory>,
+    lock: D::File,
+}
+
+impl<D: Disk> Unsettled<D> {
+    /// Settles what a dead process left. `recorded` says whether the log has the line of a call;
+    /// `record` puts on record what was done.
+    pub(crate) fn settle(
+        mut self,
+        recorded: impl FnOnce(&About) -> io::Result<bool>,
+        record: impl FnOnce(&Settled) -> io::Result<()>,
+    ) -> Result<Turn<D>, SettleError> {
+        let Writing { root, state, .. } = &*self.writing;
+        let mut newest = 0;
+        if let Some((entry, fate)) = journal::newest(state)? {
+            newest = entry.number;
+            if self.memory.settled != Some(newest) {
+                let settled = settle::settle(root, &entry, fate, recorded)?;
+                if let Some(settled) = settled {
+                    record(&settled)?;
+                    settle::close(state, &entry, settled.finished)?;
+                }
+                self.memory.settled = Some(newest);
+            }
+        }
+        Ok(Turn {
+            writing: self.writing,
+            memory: self.memory,
+            newest,
+            _lock: self.lock,
+        })
+    }
+}
+
+/// The turn of one call.
+pub(crate) struct Turn<D: Disk> {
+    writing: Arc<Writing<D>>,
+    memory: OwnedMutexGuard<Memory>,
+    /// The number of the newest entry.
+    newest: u64,
+    _lock: D::File,
+}
+
+impl<D: Disk> Turn<D> {
+    /// Makes changes, all of them or none. They stand when this returns, and are to be kept or undone.
+    pub(crate) fn apply(
+        mut self,
+        about: About,
+        changes: &[Change],
+        id: &str,
+    ) -> Result<Applied<D>, WriteError> {
+        let Writing { root, state, .. } = &*self.writing;
+        let entry = self.entry(about, changes, id);
+        journal::write(state, &entry).map_err(WriteError::Undone)?;
+        if let Err(error) = apply::forward(root, &entry, changes) {
+            return Err(match undo(root, state, &entry) {
+                Ok(()) => {
+                    self.memory.settle(&entry);
+                    WriteError::Undone(error)
+                }
+                Err(_) => WriteError::Stuck(error),
+            });
+        }
+        // Whatever was removed in these directories before is removed for good.
+        for step in &entry.steps {
+            self.memory.swept.remove(dir_of(&step.path));
+        }
+        Ok(Applied { turn: self, entry })
+    }
+
+    fn entry(&self, about: About, changes: &[Change], id: &str) -> Entry {
+        let steps = changes.iter().enumerate().map(|(place, change)| Step {
+            path: change.path.clone(),
+            aside: aside(&change.path, id, place),
+            before: change.what.before().map(String::from),
+            after: change.what.bytes().map(hash_of),
+        });
+        Entry {
+            number: self.newest + 1,
+            about,
+            steps: steps.collect(),
+            sweep: self.memory.swept.values().flatten().cloned().collect(),
+        }
+    }
+}
+
+/// A name beside a file, for what is not there yet or no more.
+fn aside(path: &str, id: &str, place: usize) -> String {
+    match dir_of(path) {
+        "" => format!(".candor-{id}-{place}"),
+        dir => format!("{dir}/.candor-{id}-{place}"),
+    }
+}
+
+fn undo<D: Disk>(root: &D, state: &D, entry: &Entry) -> io::Result<()> {
+    apply::back(root, entry)?;
+    journal::note(state, entry, Fate::Undone, true)
+}
+
+/// Changes that stand, but not yet for good.
+pub(crate) struct Applied<D: Disk> {
+    turn: Turn<D>,
+    entry: Entry,
+}
+
+impl<D: Disk> Applied<D> {
+    /// Makes them final: they are on record. What is lost of this in a crash is done again.
+    pub(crate) fn keep(mut self) -> io::Result<()> {
+        let Writing { root, state, .. } = &*self.turn.writing;
+        journal::note(state, &self.entry, Fate::Kept, false)?;
+        apply::tidy(root, &self.entry)?;
+        self.turn.memory.settle(&self.entry);
+        let swept = &mut self.turn.memory.swept;
+        while swept.len() > MAX_SWEPT_DIRS {
+            let Some((dir, _)) = swept.pop_first() else {
+                break;
+            };
+            root.sync_dir(dir)?;
+        }
+        Ok(())
+    }
+
+    /// Takes them back.
+    pub(crate) fn undo(mut self) -> io::Result<()> {
+        let Writing { root, state, .. } = &*self.turn.writing;
+        undo(root, state, &self.entry)?;
+        self.turn.memory.settle(&self.entry);
+        Ok(())
+    }
+}
