@@ -1,3 +1,4 @@
 //! Governed edits.
 
 mod write;
+pub mod path;

@@ -1,0 +1,149 @@
+//! Why a path is refused.
+
+use super::shown::shown;
+use super::typed::{MAX_NAME_BYTES, MAX_PATH_BYTES};
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a path leads to no place that may be used.
+#[derive(Debug)]
+pub enum PathError {
+    /// The text can be no path of a file, whatever is on the disk.
+    Invalid(Reason),
+    /// A `..` stands in what was typed.
+    Traversal,
+    /// The place is not beneath the root.
+    Outside {
+        /// Whether the text itself says so; else a link leads out.
+        typed: bool,
+    },
+    /// A directory on the way does not exist.
+    ParentMissing {
+        /// The first that is missing, from the root.
+        parent: PathBuf,
+    },
+    /// Something on the way is no directory.
+    ParentIsFile {
+        /// What is in the way, from the root.
+        parent: PathBuf,
+    },
+    /// The place is taken by something that is neither file nor directory.
+    NotOrdinary(Special),
+    /// Links lead to links, without an end.
+    Loop,
+    /// The operating system does not permit it: EACCES or EPERM.
+    Denied(io::Error),
+    /// The operating system failed in another way.
+    Io(io::Error),
+}
+
+/// Why a text can be no path of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Nothing was typed.
+    Empty,
+    /// It contains a NUL.
+    Nul,
+    /// The whole is longer than [`MAX_PATH_BYTES`].
+    PathTooLong,
+    /// One name is longer than [`MAX_NAME_BYTES`], or than the file system permits.
+    NameTooLong,
+    /// It is the root itself.
+    Root,
+}
+
+/// What is neither file nor directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A device, by characters or by blocks.
+    Device,
+    /// Anything else.
+    Other,
+}
+
+impl PathError {
+    /// What an error of the operating system says about a path that was checked before and holds no
+    /// link: a link found there now, or a way out of the root, was put there in between.
+    pub fn of_real(error: io::Error) -> PathError {
+        match Errno::from_io_error(&error) {
+            Some(Errno::LOOP | Errno::XDEV) => PathError::Outside { typed: false },
+            Some(Errno::ACCESS | Errno::PERM) => PathError::Denied(error),
+            Some(Errno::NAMETOOLONG) => PathError::Invalid(Reason::NameTooLong),
+            _ => PathError::Io(error),
+        }
+    }
+}
+
+impl From<Errno> for PathError {
+    fn from(errno: Errno) -> PathError {
+        PathError::of_real(errno.into())
+    }
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathError::Invalid(reason) => reason.fmt(out),
+            PathError::Traversal => out.write_str(
+                "the path contains `..`; name the file by its path from the workspace root",
+            ),
+            PathError::Outside { typed: true } => out.write_str(
+                "the path is outside the workspace; name the file by its path from the workspace root",
+            ),
+            PathError::Outside { typed: false } => {
+                out.write_str("a link on the way leads out of the workspace")
+            }
+            PathError::ParentMissing { parent } => {
+                write!(out, "the directory {} does not exist", shown(parent))
+            }
+            PathError::ParentIsFile { parent } => {
+                write!(out, "{} is not a directory", shown(parent))
+            }
+            PathError::NotOrdinary(special) => write!(
+                out,
+                "the path names {}, and only ordinary files can be used",
+                match special {
+                    Special::Fifo => "a named pipe",
+                    Special::Socket => "a socket",
+                    Special::Device => "a device",
+                    Special::Other => "no file",
+                }
+            ),
+            PathError::Loop => out.write_str("the links on the way lead nowhere: there are too many"),
+            PathError::Denied(error) => write!(out, "the operating system does not permit it: {error}"),
+            PathError::Io(error) => write!(out, "the path cannot be used: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Empty => out.write_str("the path is empty"),
+            Reason::Nul => out.write_str("the path contains a NUL character"),
+            Reason::PathTooLong => write!(out, "the path is longer than {MAX_PATH_BYTES} bytes"),
+            Reason::NameTooLong => write!(
+                out,
+                "a name in the path is longer than {MAX_NAME_BYTES} bytes, or than its file system permits"
+            ),
+            Reason::Root => {
+                out.write_str("the path is the workspace root itself, not a file in it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PathError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            PathError::Denied(error) | PathError::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

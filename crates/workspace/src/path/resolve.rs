@@ -1,0 +1,257 @@
+//! From a typed path to one real place beneath the root.
+//!
+//! Names are looked up one after the other, each in a directory that is held open, and links are read
+//! and taken apart here: nothing outside the root is ever opened or asked about, so that a link to
+//! outside is refused the same whether its target exists or not. What comes out holds no link, and
+//! everything afterwards goes by that path without following any ([`Root::disk`]): a link that
+//! somebody puts there in between is an error then, never a way out. ELOOP and EXDEV from there mean
+//! [`PathError::Outside`] by a link; [`PathError::of_real`] says so.
+
+use super::error::{PathError, Reason, Special};
+use super::root::Root;
+use super::typed::{MAX_PATH_BYTES, Typed};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Links that are followed on the way to one file: as many as Linux follows.
+pub const MAX_LINKS: usize = 40;
+
+/// How often a lookup begins anew because directories were moved during it.
+const TRIES: usize = 16;
+
+/// A place beneath the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// Where it really is, from the root: no links, no `..`; empty for the root itself.
+    pub real: PathBuf,
+    /// What is there, if anything.
+    pub found: Option<Found>,
+    /// Where the links are that were followed, from the root.
+    pub links: Vec<PathBuf>,
+}
+
+impl Located {
+    /// Whether something is true of the real path, or of a link that led to it: a protected name stays
+    /// protected where it is a link.
+    pub fn any(&self, of: impl Fn(&Path) -> bool) -> bool {
+        of(&self.real) || self.links.iter().any(|link| of(link))
+    }
+}
+
+/// What is at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// File or directory.
+    pub kind: Kind,
+    /// Bytes in it.
+    pub size: u64,
+    /// Permission bits.
+    pub mode: u32,
+    /// Names that it has: hard links.
+    pub names: u64,
+}
+
+/// What can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An ordinary file.
+    File,
+    /// A directory.
+    Directory,
+}
+
+/// Finds the real place of a path. Links within the root are followed, the last name's too; a link to
+/// something that does not exist stands for that place.
+pub fn locate(root: &Root, typed: &Typed) -> Result<Located, PathError> {
+    for _ in 0..TRIES {
+        match Walk::new(root, typed).end() {
+            Err(Stopped::Disturbed) => {}
+            Err(Stopped::Refused(error)) => return Err(error),
+            Ok(located) => return Ok(located),
+        }
+    }
+    // Whoever moves directories this eagerly is trying to lead us out.
+    Err(PathError::Outside { typed: false })
+}
+
+enum Stopped {
+    Refused(PathError),
+    /// A directory that was just passed is no longer where it was.
+    Disturbed,
+}
+
+impl<E: Into<PathError>> From<E> for Stopped {
+    fn from(error: E) -> Stopped {
+        Stopped::Refused(error.into())
+    }
+}
+
+enum Step {
+    Down(OsString),
+    Up,
+    /// Here must be a directory.
+    Here,
+}
+
+struct Walk<'r> {
+    root: &'r Root,
+    /// Real names from the root to `dir`.
+    real: PathBuf,
+    /// The directory that the next name is looked up in; none is the root.
+    dir: Option<OwnedFd>,
+    /// What is still to go, the next last.
+    left: Vec<Step>,
+    links: Vec<PathBuf>,
+}
+
+impl<'r> Walk<'r> {
+    fn new(root: &'r Root, typed: &Typed) -> Walk<'r> {
+        let mut walk = Walk {
+            root,
+            real: PathBuf::new(),
+            dir: None,
+            left: Vec::new(),
+            links: Vec::new(),
+        };
+        walk.go_on(typed.path(), typed.is_directory());
+        walk
+    }
+
+    fn go_on(&mut self, path: &Path, directory: bool) {
+        if directory {
+            self.left.push(Step::Here);
+        }
+        for part in path.components().rev() {
+            match part {
+                Component::Normal(name) => self.left.push(Step::Down(name.to_os_string())),
+                Component::ParentDir => self.left.push(Step::Up),
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+    }
+
+    fn end(mut self) -> Result<Located, Stopped> {
+        while let Some(step) = self.left.pop() {
+            let name = match step {
+                Step::Here => continue,
+                Step::Up => {
+                    self.up()?;
+                    continue;
+                }
+                Step::Down(name) => name,
+            };
+            let at = self.real.join(&name);
+            if at.as_os_str().len() > MAX_PATH_BYTES {
+                return Err(PathError::Invalid(Reason::PathTooLong).into());
+            }
+            let handle = match self.open(&name) {
+                Err(Errno::NOENT) if self.left.is_empty() => return Ok(self.located(at, None)),
+                Err(Errno::NOENT) => return Err(PathError::ParentMissing { parent: at }.into()),
+                other => other?,
+            };
+            let stat = rustix::fs::fstat(&handle)?;
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Symlink => self.follow(at, &handle)?,
+                FileType::Directory => {
+                    self.real = at;
+                    self.dir = Some(handle);
+                }
+                _ if !self.left.is_empty() => {
+                    return Err(PathError::ParentIsFile { parent: at }.into());
+                }
+                FileType::RegularFile => return Ok(self.located(at, Some(found(&stat)))),
+                other => return Err(PathError::NotOrdinary(special(other)).into()),
+            }
+        }
+        let stat = match &self.dir {
+            Some(dir) => rustix::fs::fstat(dir)?,
+            None => rustix::fs::fstat(self.root)?,
+        };
+        let real = std::mem::take(&mut self.real);
+        Ok(self.located(real, Some(found(&stat))))
+    }
+
+    fn located(self, real: PathBuf, found: Option<Found>) -> Located {
+        Located {
+            real,
+            found,
+            links: self.links,
+        }
+    }
+
+    /// A handle of what a name stands for, a link itself where it is one; nothing is opened by it.
+    fn open(&self, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+        let dir = match &self.dir {
+            Some(dir) => dir.as_fd(),
+            None => self.root.as_fd(),
+        };
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(dir, name, flags, Mode::empty())
+    }
+
+    /// To the directory above, by its real path: one that is moved meanwhile has another above it.
+    fn up(&mut self) -> Result<(), Stopped> {
+        if !self.real.pop() {
+            return Err(PathError::Outside { typed: false }.into());
+        }
+        self.dir = match self.root.open_dir(&self.real, OFlags::PATH) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::AGAIN) => {
+                return Err(Stopped::Disturbed);
+            }
+            other => Some(other?),
+        };
+        Ok(())
+    }
+
+    fn follow(&mut self, at: PathBuf, link: &OwnedFd) -> Result<(), Stopped> {
+        if self.links.len() == MAX_LINKS {
+            return Err(PathError::Loop.into());
+        }
+        self.links.push(at);
+        let target = rustix::fs::readlinkat(link, "", Vec::new())?.into_bytes();
+        let directory = target.ends_with(b"/") || target.ends_with(b"/.");
+        let target = PathBuf::from(OsString::from_vec(target));
+        if target.is_absolute() {
+            let outside = PathError::Outside { typed: false };
+            let rest = self.root.strip(&target).ok_or(outside)?;
+            self.real.clear();
+            self.dir = None;
+            self.go_on(rest, directory);
+        } else {
+            self.go_on(&target, directory);
+        }
+        Ok(())
+    }
+}
+
+#[allow(
+    clippy::useless_conversion,
+    reason = "the width of st_nlink differs between machines"
+)]
+fn found(stat: &Stat) -> Found {
+    Found {
+        kind: match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Kind::Directory,
+            _ => Kind::File,
+        },
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mode: stat.st_mode & 0o7777,
+        names: u64::from(stat.st_nlink),
+    }
+}
+
+fn special(kind: FileType) -> Special {
+    match kind {
+        FileType::Fifo => Special::Fifo,
+        FileType::Socket => Special::Socket,
+        FileType::CharacterDevice | FileType::BlockDevice => Special::Device,
+        _ => Special::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

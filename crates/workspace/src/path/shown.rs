@@ -1,0 +1,39 @@
+//! A path as a person may be shown it: short, on one line, with nothing that a terminal obeys.
+
+use std::path::Path;
+
+const SHOWN_CHARS: usize = 300;
+
+/// The path in one line: control characters escaped, bytes that are no UTF-8 replaced, the middle
+/// left out where it is long.
+pub(crate) fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let count = text.chars().count();
+    if count <= SHOWN_CHARS {
+        return text.escape_debug().to_string();
+    }
+    let half = SHOWN_CHARS / 2;
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(count - half).collect();
+    format!("{}…{}", start.escape_debug(), end.escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_left() {
+        let path = Path::new(OsStr::from_bytes(b"a\x1b[2J\nb\xff\"\xc3\xa9"));
+        assert_eq!(shown(path), "a\\u{1b}[2J\\nb\u{fffd}\\\"é");
+    }
+
+    #[test]
+    fn the_middle_of_a_long_path_is_left_out() {
+        let long = format!("{}{}", "a".repeat(200), "z".repeat(200));
+        let expected = format!("{}…{}", "a".repeat(150), "z".repeat(150));
+        assert_eq!(shown(Path::new(&long)), expected);
+    }
+}

@@ -1,0 +1,222 @@
+//! What was typed, checked name by name before anything is opened.
+//!
+//! `.` and repeated slashes mean nothing. A slash at the end says that a directory is meant: with it,
+//! a file is "not a directory" and what does not exist yet is a missing directory. Bytes are taken as
+//! they are: no Unicode normalisation, so that two spellings of one word stay two files as they are on
+//! the disk, and control characters are permitted in names, since files may have them.
+
+use super::error::{PathError, Reason};
+use super::root::Root;
+use std::path::{Path, PathBuf};
+
+/// The longest path that the system takes: PATH_MAX less its NUL.
+pub const MAX_PATH_BYTES: usize = 4095;
+
+/// The longest name that Linux file systems have.
+pub const MAX_NAME_BYTES: usize = 255;
+
+/// A path from the root, as it was typed: no `..`, nothing empty, every name of a possible length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed {
+    path: PathBuf,
+    directory: bool,
+}
+
+impl Typed {
+    /// Reads the path of something in the root: relative, or absolute and in the root by its names.
+    pub fn read(text: &str, root: &Root) -> Result<Typed, PathError> {
+        match Typed::read_or_root(text, root)? {
+            typed if typed.path.as_os_str().is_empty() => Err(PathError::Invalid(Reason::Root)),
+            typed => Ok(typed),
+        }
+    }
+
+    /// The same where the root itself, typed as `.` or by its own path, will do.
+    pub fn read_or_root(text: &str, root: &Root) -> Result<Typed, PathError> {
+        possible(text)?;
+        let path = Path::new(text);
+        let rest = match path.is_absolute() {
+            true => root.strip(path).ok_or(PathError::Outside { typed: true })?,
+            false => path,
+        };
+        Ok(Typed {
+            // Collecting anew drops what means nothing.
+            path: rest.components().filter(|part| is_name(*part)).collect(),
+            directory: text.ends_with('/') || text.ends_with("/."),
+        })
+    }
+
+    /// The root itself.
+    pub fn root() -> Typed {
+        Typed {
+            path: PathBuf::new(),
+            directory: true,
+        }
+    }
+
+    /// The names that were typed, from the root.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether only a directory is meant: a slash stands at the end.
+    pub fn is_directory(&self) -> bool {
+        self.directory
+    }
+}
+
+fn is_name(part: std::path::Component<'_>) -> bool {
+    matches!(part, std::path::Component::Normal(_))
+}
+
+fn possible(text: &str) -> Result<(), PathError> {
+    let invalid = |reason| Err(PathError::Invalid(reason));
+    if text.is_empty() {
+        return invalid(Reason::Empty);
+    }
+    if text.contains('\0') {
+        return invalid(Reason::Nul);
+    }
+    // Before the lengths: whoever types `..` is to hear about that.
+    if text.split('/').any(|name| name == "..") {
+        return Err(PathError::Traversal);
+    }
+    if text.len() > MAX_PATH_BYTES {
+        return invalid(Reason::PathTooLong);
+    }
+    if text.split('/').any(|name| name.len() > MAX_NAME_BYTES) {
+        return invalid(Reason::NameTooLong);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fresh() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("ws")).unwrap();
+        let root = Root::open(dir.path().join("ws")).unwrap();
+        (dir, root)
+    }
+
+    fn read(text: &str, root: &Root) -> String {
+        match Typed::read(text, root) {
+            Ok(typed) if typed.directory => format!("{}/", typed.path.display()),
+            Ok(typed) => typed.path.display().to_string(),
+            Err(error) => format!("{error:?}"),
+        }
+    }
+
+    #[test]
+    fn what_means_nothing_is_dropped() {
+        let (_dir, root) = fresh();
+        let name = "n".repeat(255);
+        for (typed, path) in [
+            ("a", "a"),
+            ("./a//b", "a/b"),
+            (".//./a/./b", "a/b"),
+            ("a/b/", "a/b/"),
+            ("a/b/.", "a/b/"),
+            ("a/b//", "a/b/"),
+            ("...", "..."),
+            ("a..b/..c/d..", "a..b/..c/d.."),
+            ("..\\x", "..\\x"),
+            ("~", "~"),
+            ("a\n\u{1b}", "a\n\u{1b}"),
+            (" ", " "),
+            (&name, &name),
+        ] {
+            assert_eq!(read(typed, &root), path, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_path_is_refused_before_anything_is_opened() {
+        let (_dir, root) = fresh();
+        let long = "n".repeat(256);
+        let deep = "d/".repeat(2048);
+        for (typed, error) in [
+            ("", "Invalid(Empty)"),
+            ("a\0b", "Invalid(Nul)"),
+            (".", "Invalid(Root)"),
+            ("./", "Invalid(Root)"),
+            ("././/.", "Invalid(Root)"),
+            (&long, "Invalid(NameTooLong)"),
+            (&deep, "Invalid(PathTooLong)"),
+            ("..", "Traversal"),
+            ("../a", "Traversal"),
+            ("a/../b", "Traversal"),
+            ("a/..", "Traversal"),
+            ("/..", "Traversal"),
+            ("/", "Outside { typed: true }"),
+            ("//", "Outside { typed: true }"),
+            ("/etc/passwd", "Outside { typed: true }"),
+            ("/proc/self/environ", "Outside { typed: true }"),
+        ] {
+            assert_eq!(read(typed, &root), error, "{typed:?}");
+        }
+        let most = &deep[..MAX_PATH_BYTES];
+        assert!(Typed::read(most, &root).is_ok());
+        assert_eq!(read(&format!("{long}/.."), &root), "Traversal");
+    }
+
+    #[test]
+    fn an_absolute_path_is_in_the_root_by_names_not_by_characters() {
+        let (_dir, root) = fresh();
+        let ws = root.path().display();
+        assert_eq!(read(&format!("{ws}/a"), &root), "a");
+        assert_eq!(read(&format!("/{ws}//./a/"), &root), "a/");
+        let outside = "Outside { typed: true }";
+        assert_eq!(read(&format!("{ws}-evil/a"), &root), outside);
+        assert_eq!(read(&format!("{ws}-evil"), &root), outside);
+        assert_eq!(read(&format!("{ws}/../x"), &root), "Traversal");
+        assert_eq!(read(&format!("{ws}"), &root), "Invalid(Root)");
+        assert_eq!(read(&format!("{ws}/."), &root), "Invalid(Root)");
+    }
+
+    #[test]
+    fn the_root_is_a_path_where_it_is_asked_for() {
+        let (_dir, root) = fresh();
+        let ws = root.path().to_str().unwrap();
+        for typed in [".", "./", ws] {
+            let typed = Typed::read_or_root(typed, &root).unwrap();
+            assert_eq!(typed.path(), Path::new(""));
+        }
+        assert!(Typed::read_or_root("", &root).is_err());
+    }
+
+    #[test]
+    fn two_spellings_of_a_letter_stay_two_names() {
+        let (_dir, root) = fresh();
+        let composed = Typed::read("\u{e9}", &root).unwrap();
+        let decomposed = Typed::read("e\u{301}", &root).unwrap();
+        assert_ne!(composed, decomposed);
+    }
+
+    proptest! {
+        /// Whatever is typed: what comes out is a list of names, those of the text.
+        #[test]
+        fn only_names_come_out(text in "(/|\\.|a|-|\u{e9}|\0){0,12}") {
+            let (_dir, root) = fresh();
+            let names: Vec<&str> =
+                text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+            match Typed::read(&text, &root) {
+                Ok(typed) => {
+                    let out: Vec<&str> = typed.path.to_str().unwrap().split('/').collect();
+                    prop_assert_eq!(out, names);
+                    prop_assert!(!text.starts_with('/'));
+                    prop_assert!(!text.contains('\0'));
+                }
+                Err(PathError::Invalid(Reason::Nul)) => prop_assert!(text.contains('\0')),
+                Err(PathError::Traversal) => prop_assert!(names.contains(&"..")),
+                Err(PathError::Outside { typed: true }) => prop_assert!(text.starts_with('/')),
+                Err(PathError::Invalid(Reason::Empty)) => prop_assert!(text.is_empty()),
+                Err(PathError::Invalid(Reason::Root)) => prop_assert!(names.is_empty()),
+                Err(error) => prop_assert!(false, "{:?}", error),
+            }
+        }
+    }
+}
