@@ -2,3 +2,4 @@
 
 mod write;
 pub mod path;
+pub mod protected;

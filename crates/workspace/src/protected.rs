@@ -1,0 +1,87 @@
+//! What an agent never writes, and what it never reads.
+//!
+//! Both are judged on real paths from the root, and on the places of the links that led there
+//! ([`Located::any`](crate::path::Located::any)). Names are compared as the least careful file system
+//! would compare them: without regard to case, to characters that nobody sees, and to dots and spaces
+//! at the end; so `.GIT` is protected where it happens to be another directory too.
+
+mod deny_read;
+mod fold;
+
+pub use deny_read::{
+    DEFAULT_DENY_READ, DenyRead, DenyReadError, MAX_DENY_READ_BYTES, MAX_DENY_READ_LINES, Problem,
+};
+use fold::fold;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Whether a path from the root is never written by an agent: the audit log with its locks and rotated
+/// parts, `.candor/`, `docs/plans/`, and everything called `.git` at any depth, file or directory,
+/// since the hooks of a nested repository are run as those of the outer one are.
+pub fn is_write_protected(path: &Path) -> bool {
+    let names: Vec<Vec<u8>> = path.iter().map(|name| fold(name.as_bytes())).collect();
+    let at_the_root = match names.as_slice() {
+        [first, ..] if first == b".candor" || first.starts_with(b"audit-log.jsonl") => true,
+        [first, second, ..] => first == b"docs" && second == b"plans",
+        _ => false,
+    };
+    at_the_root || names.iter().any(|name| name == b".git")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn what_the_server_and_git_rely_on_is_not_written() {
+        for path in [
+            "audit-log.jsonl",
+            "audit-log.jsonl.1",
+            "audit-log.jsonl.lock",
+            "audit-log.jsonl.torn/x",
+            ".candor",
+            ".candor/deny_read",
+            "docs/plans",
+            "docs/plans/a.toml",
+            "docs/plans/deep/a",
+            ".git",
+            ".git/hooks/pre-commit",
+            "vendor/lib/.git",
+            "vendor/lib/.git/config",
+            ".GIT/hooks/pre-commit",
+            "Docs/PLANS/a",
+            "AUDIT-LOG.JSONL",
+            ".g\u{200c}it/config",
+            ".git./config",
+            ".git /config",
+            "doc\u{17f}/plans/a",
+        ] {
+            assert!(is_write_protected(Path::new(path)), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is() {
+        for path in [
+            "",
+            "src/main.rs",
+            "src/audit-log.jsonl",
+            "audit-log.json",
+            "docs",
+            "docs/plans.md",
+            "docs/reports/a.md",
+            "sub/docs/plans/a",
+            "sub/.candor/x",
+            ".gitignore",
+            ".github/workflows/ci.yml",
+            ".gitmodules",
+            "git/x",
+            "\u{ff0e}git",
+        ] {
+            assert!(!is_write_protected(Path::new(path)), "{path:?}");
+        }
+        let bytes = Path::new(OsStr::from_bytes(b"\xff/.git\xff/x"));
+        assert!(!is_write_protected(bytes));
+    }
+}

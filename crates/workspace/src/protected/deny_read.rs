@@ -1,0 +1,405 @@
+//! What is not to be read: lines of globs, the usual secrets first, then what a person adds.
+//!
+//! One glob a line, as in a `.gitignore`: without a slash it is the name of a file or directory at any
+//! depth, with one it is a path from the root; a slash at the end means directories only; what is
+//! in a matched directory is matched too; `#` begins a comment; a line that begins with `!` takes back.
+//! The last line that matches decides. So a person's lines extend the usual ones, and a first line
+//! `!**` replaces them.
+
+use super::fold::fold;
+use globset::{Glob, GlobBuilder, GlobSet};
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the person's file that are read.
+pub const MAX_DENY_READ_BYTES: usize = 64 * 1024;
+
+/// Lines that it may have.
+pub const MAX_DENY_READ_LINES: usize = 1000;
+
+/// Bytes that one line may have.
+const MAX_LINE: usize = 512;
+
+/// The usual secrets: environment files, private keys, credentials, and what git keeps of them.
+pub const DEFAULT_DENY_READ: &str = "\
+credentials
+!**/credentials/**
+credentials.json
+application_default_credentials.json
+.env*
+*.pem
+*.key
+*.p12
+*.pfx
+*.jks
+*.keystore
+*.kdbx
+*.ppk
+id_rsa
+id_dsa
+id_ecdsa
+id_ecdsa_sk
+id_ed25519
+id_ed25519_sk
+secring.gpg
+private-keys-v1.d/
+.netrc
+_netrc
+.npmrc
+.pypirc
+.pgpass
+.htpasswd
+.dockercfg
+.git-credentials
+.vault-token
+**/.docker/config.json
+**/.kube/config
+**/.aws/credentials
+**/.cargo/credentials.toml
+**/.config/gh/hosts.yml
+**/.git/config
+**/.git/config.worktree
+**/.git/worktrees/**/config.worktree
+**/.git/modules/**/config
+";
+
+/// Which files are not to be read.
+#[derive(Debug, Clone)]
+pub struct DenyRead(Option<Rules>);
+
+impl DenyRead {
+    /// The usual secrets, and what the lines of a person's file say after them.
+    pub fn parse(bytes: &[u8]) -> Result<DenyRead, DenyReadError> {
+        let mut lines = Lines::default();
+        for line in DEFAULT_DENY_READ.lines() {
+            let at = |problem| DenyReadError { line: 0, problem };
+            lines.add(line).map_err(at)?;
+        }
+        let mut last = 0;
+        for (number, line) in (1..).zip(text_lines(bytes)) {
+            let at = |problem| DenyReadError {
+                line: number,
+                problem,
+            };
+            if bytes.len() > MAX_DENY_READ_BYTES || number > MAX_DENY_READ_LINES {
+                return Err(at(Problem::FileTooLong));
+            }
+            let text = std::str::from_utf8(line).map_err(|_| at(Problem::NotText))?;
+            lines.add(text).map_err(at)?;
+            last = number;
+        }
+        let too_complex = |_| DenyReadError {
+            line: last,
+            problem: Problem::TooComplex,
+        };
+        Ok(DenyRead(Some(lines.build().map_err(too_complex)?)))
+    }
+
+    /// Nothing is to be read: where a person's file is there and cannot be used.
+    pub fn everything() -> DenyRead {
+        DenyRead(None)
+    }
+
+    /// Whether the file at a path from the root is not to be read.
+    pub fn denies(&self, path: &Path) -> bool {
+        self.0.as_ref().is_none_or(|rules| rules.denies(path))
+    }
+}
+
+impl Default for DenyRead {
+    /// The usual secrets alone.
+    fn default() -> DenyRead {
+        DenyRead::parse(b"").unwrap_or(DenyRead::everything())
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Rules {
+    rules: Vec<Rule>,
+    /// Matched against single names.
+    names: Globs,
+    /// Matched against paths from the root.
+    paths: Globs,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Rule {
+    denies: bool,
+    directories_only: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Globs {
+    set: GlobSet,
+    /// The rule that each glob belongs to.
+    rules: Vec<usize>,
+}
+
+impl Rules {
+    fn denies(&self, path: &Path) -> bool {
+        let names: Vec<Vec<u8>> = path.iter().map(|name| fold(name.as_bytes())).collect();
+        let mut so_far = PathBuf::new();
+        let mut decides = None;
+        for (place, name) in names.iter().enumerate() {
+            let name = Path::new(OsStr::from_bytes(name));
+            so_far.push(name);
+            let is_directory = place + 1 < names.len();
+            let applies = |rule: &usize| is_directory || !self.rules[*rule].directories_only;
+            for (globs, path) in [(&self.names, name), (&self.paths, so_far.as_path())] {
+                let matched = globs.set.matches(path).into_iter();
+                let rules = matched.map(|glob| globs.rules[glob]);
+                decides = decides.max(rules.filter(applies).max());
+            }
+        }
+        decides.is_some_and(|rule: usize| self.rules[rule].denies)
+    }
+}
+
+#[derive(Default)]
+struct Lines {
+    rules: Vec<Rule>,
+    names: Vec<(Glob, usize)>,
+    paths: Vec<(Glob, usize)>,
+}
+
+impl Lines {
+    fn add(&mut self, line: &str) -> Result<(), Problem> {
+        if line.len() > MAX_LINE {
+            return Err(Problem::LineTooLong);
+        }
+        let line = line.trim_end();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(());
+        }
+        let (denies, glob) = match line.strip_prefix('!') {
+            Some(rest) => (false, rest),
+            None => (true, line),
+        };
+        let (directories_only, glob) = match glob.strip_suffix('/') {
+            Some(rest) => (true, rest),
+            None => (false, glob),
+        };
+        let (globs, glob) = match glob.contains('/') {
+            true => (&mut self.paths, glob.strip_prefix('/').unwrap_or(glob)),
+            false => (&mut self.names, glob),
+        };
+        if glob.is_empty() {
+            return Err(Problem::NoGlob("nothing is named".to_owned()));
+        }
+        let glob = GlobBuilder::new(glob)
+            .literal_separator(true)
+            .case_insensitive(true)
+            .build()
+            .map_err(|error| Problem::NoGlob(error.kind().to_string()))?;
+        globs.push((glob, self.rules.len()));
+        self.rules.push(Rule {
+            denies,
+            directories_only,
+        });
+        Ok(())
+    }
+
+    fn build(self) -> Result<Rules, globset::Error> {
+        let globs = |globs: Vec<(Glob, usize)>| {
+            let (globs, rules): (Vec<Glob>, Vec<usize>) = globs.into_iter().unzip();
+            let set = GlobSet::new(globs)?;
+            Ok(Globs { set, rules })
+        };
+        Ok(Rules {
+            rules: self.rules,
+            names: globs(self.names)?,
+            paths: globs(self.paths)?,
+        })
+    }
+}
+
+/// The lines of a file that may begin with a byte order mark and end its lines as Windows does.
+fn text_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    bytes.split(|byte| *byte == b'\n')
+}
+
+/// Why a person's file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DenyReadError {
+    /// The line, counted from one.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The file is longer than [`MAX_DENY_READ_BYTES`] or [`MAX_DENY_READ_LINES`].
+    FileTooLong,
+    /// The line is longer than a line may be.
+    LineTooLong,
+    /// The line is not UTF-8.
+    NotText,
+    /// The line is no glob; why not.
+    NoGlob(String),
+    /// All lines together are too much for one matcher.
+    TooComplex,
+}
+
+impl fmt::Display for DenyReadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {}: ", self.line)?;
+        match &self.problem {
+            Problem::FileTooLong => write!(
+                out,
+                "a file of at most {MAX_DENY_READ_LINES} lines and {MAX_DENY_READ_BYTES} bytes is read"
+            ),
+            Problem::LineTooLong => write!(out, "longer than {MAX_LINE} bytes"),
+            Problem::NotText => out.write_str("not UTF-8"),
+            Problem::NoGlob(why) => write!(out, "not a glob: {why}"),
+            Problem::TooComplex => out.write_str("the globs up to here are too many or too large"),
+        }
+    }
+}
+
+impl std::error::Error for DenyReadError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn denied(file: &str, path: &str) -> bool {
+        DenyRead::parse(file.as_bytes())
+            .unwrap()
+            .denies(Path::new(path))
+    }
+
+    #[test]
+    fn the_usual_secrets_are_not_read() {
+        let usual = DenyRead::default();
+        for path in [
+            ".env",
+            ".env.production",
+            "app/.envrc",
+            "deep/er/.ENV",
+            "tls/server.pem",
+            "server.KEY",
+            "a.p12",
+            "home/.ssh/id_rsa",
+            "id_ed25519",
+            ".netrc",
+            "web/.npmrc",
+            ".pypirc",
+            "credentials",
+            ".aws/credentials",
+            "home/.aws/credentials",
+            "credentials.json",
+            ".docker/config.json",
+            ".git/config",
+            "vendor/x/.git/config",
+            ".git/modules/a/b/config",
+            ".e\u{200b}nv",
+            "src/credentials/.env",
+        ] {
+            assert!(usual.denies(Path::new(path)), "{path}");
+        }
+        for path in [
+            "",
+            "src/main.rs",
+            "id_rsa.pub",
+            "server.key.pub",
+            "src/credentials/mod.rs",
+            "environment.rs",
+            "src/config.json",
+            "config",
+            ".git/HEAD",
+            ".gitignore",
+            "keyboard.rs",
+        ] {
+            assert!(!usual.denies(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_person_adds_and_takes_back() {
+        assert!(denied("secrets/\n", "secrets/a/b"));
+        assert!(!denied("secrets/\n", "secrets"));
+        assert!(denied("secrets", "x/secrets/b"));
+        assert!(denied("/top.txt", "top.txt"));
+        assert!(!denied("/top.txt", "sub/top.txt"));
+        assert!(denied("a/*.txt", "a/b.txt"));
+        assert!(!denied("a/*.txt", "a/b/c.txt"));
+        assert!(denied("a/**/*.txt", "a/b/c.txt"));
+        assert!(!denied("!.env.example", "x/.env.example"));
+        assert!(denied("!.env.example", ".env"));
+        assert!(!denied("!**\n", ".env"));
+        assert!(denied("!**\nonly", "only"));
+        assert!(!denied("s\n!s/public", "s/public"));
+        assert!(denied("!s/public\ns", "s/public"));
+        let file = "\u{feff}# a comment\r\n\r\nplans.txt  \r\n\\#odd";
+        assert!(denied(file, "plans.txt"));
+        assert!(denied(file, "#odd"));
+        assert!(!denied(file, "# a comment"));
+        assert!(denied("CaSe", "cAsE"));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_used_is_named() {
+        let long = format!("ok\n{}", "x".repeat(MAX_LINE + 1));
+        let many = "x\n".repeat(MAX_DENY_READ_LINES + 1);
+        let big = "#".repeat(MAX_DENY_READ_BYTES + 1);
+        for (file, said) in [
+            (
+                b"a\n[".as_slice(),
+                "line 2: not a glob: unclosed character class; missing ']'",
+            ),
+            (b"a\n\n!", "line 3: not a glob: nothing is named"),
+            (b"/", "line 1: not a glob: nothing is named"),
+            (b"a\n\xff", "line 2: not UTF-8"),
+            (long.as_bytes(), "line 2: longer than 512 bytes"),
+            (
+                many.as_bytes(),
+                "line 1001: a file of at most 1000 lines and 65536 bytes is read",
+            ),
+            (
+                big.as_bytes(),
+                "line 1: a file of at most 1000 lines and 65536 bytes is read",
+            ),
+        ] {
+            assert_eq!(DenyRead::parse(file).unwrap_err().to_string(), said);
+        }
+        let most = "x\n".repeat(MAX_DENY_READ_LINES);
+        assert!(DenyRead::parse(most.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn rules_that_are_not_known_deny_all() {
+        assert!(DenyRead::everything().denies(Path::new("README.md")));
+        // The usual ones are known: reading them has not failed.
+        assert!(!DenyRead::default().denies(Path::new("README.md")));
+    }
+
+    proptest! {
+        /// Any bytes are a file or an error, and any path is judged.
+        #[test]
+        fn nothing_panics(file in prop::collection::vec(any::<u8>(), 0..200), path in "\\PC{0,40}") {
+            if let Ok(rules) = DenyRead::parse(&file) {
+                rules.denies(Path::new(&path));
+            }
+        }
+
+        /// With plain names alone, the last line that is one of the path's names decides.
+        #[test]
+        fn the_last_line_that_matches_decides(
+            lines in prop::collection::vec((any::<bool>(), "[abc]"), 0..8),
+            path in prop::collection::vec("[abc]", 1..4),
+        ) {
+            let file: String =
+                lines.iter().map(|(back, name)| format!("{}{name}\n", if *back { "!" } else { "" })).collect();
+            let last = lines.iter().rev().find(|(_, name)| path.contains(name));
+            let expected = last.is_some_and(|(back, _)| !back);
+            prop_assert_eq!(denied(&file, &path.join("/")), expected);
+        }
+    }
+}
