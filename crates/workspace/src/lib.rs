@@ -3,3 +3,4 @@
 mod write;
 pub mod path;
 pub mod protected;
+pub mod reading;

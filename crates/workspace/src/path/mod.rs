@@ -9,4 +9,5 @@ mod typed;
 pub use error::{PathError, Reason, Special};
 pub use resolve::{Found, Kind, Located, MAX_LINKS, locate};
 pub use root::{Root, RootId};
+pub(crate) use shown::shown;
 pub use typed::{MAX_NAME_BYTES, MAX_PATH_BYTES, Typed};

@@ -1,0 +1,193 @@
+//! Reading: a file, the names in a directory, the lines that match. Everything is bounded, and what a
+//! bound left out is said in the answer.
+
+mod read_file;
+
+use crate::path::{Kind, Located, PathError, Root, Typed, locate, shown};
+use crate::protected::DenyRead;
+use candor_disk::{Disk, Open, RealFile};
+pub use read_file::{
+    Encoding, MAX_CONTENT_BYTES, MAX_SCAN_BYTES, MAX_WHOLE_BYTES, ReadAnswer, ReadRequest,
+};
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How often a file that was just found is looked for again, because somebody moved it.
+const TRIES: usize = 16;
+
+/// Somebody who reads in a workspace.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// The workspace.
+    pub root: &'a Root,
+    /// What is not to be read.
+    pub deny: &'a DenyRead,
+    /// Whether to stop now: the time is over, or nobody waits any longer. It is asked often.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// Why something cannot be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The path leads to no place in the workspace.
+    Path(PathError),
+    /// The file is one of those that are not to be read.
+    Denied {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Nothing is there.
+    NotFound {
+        /// Where nothing is.
+        path: PathBuf,
+    },
+    /// A directory is there, and a file was asked for.
+    IsDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file is there, and a directory was asked for.
+    NotADirectory {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is longer than may be read at once, or than may be looked through for a line.
+    TooLarge {
+        /// Bytes of the file.
+        size: u64,
+        /// Bytes that are permitted.
+        limit: u64,
+    },
+    /// What was asked for is not UTF-8.
+    NotText {
+        /// Where in the file the first wrong byte is, counted from zero.
+        at: u64,
+    },
+    /// The glob cannot be used; why not.
+    Glob(String),
+    /// The pattern cannot be used; why not.
+    Pattern(String),
+    /// The caller said stop before there was anything to answer.
+    Stopped,
+    /// The operating system failed.
+    Io(io::Error),
+}
+
+impl Reading<'_> {
+    /// Finds a path that may be read.
+    fn find(&self, typed: &Typed) -> Result<Located, ReadError> {
+        let located = locate(self.root, typed)?;
+        match located.any(|path| self.deny.denies(path)) {
+            true => Err(ReadError::Denied { path: located.real }),
+            false => Ok(located),
+        }
+    }
+
+    /// Finds and opens a file that may be read; the path is where it really is.
+    fn open(&self, typed: &Typed) -> Result<(RealFile, PathBuf), ReadError> {
+        let disk = self.root.disk();
+        let mut last = PathError::Outside { typed: false };
+        for _ in 0..TRIES {
+            let Located { real, found, .. } = self.find(typed)?;
+            match found.map(|found| found.kind) {
+                None => return Err(ReadError::NotFound { path: real }),
+                Some(Kind::Directory) => return Err(ReadError::IsDirectory { path: real }),
+                Some(Kind::File) => {}
+            }
+            match disk.open(&real, Open::Read) {
+                Ok(file) => return Ok((file, real)),
+                Err(error) if was_moved(&error) => last = PathError::of_real(error),
+                Err(error) => return Err(PathError::of_real(error).into()),
+            }
+        }
+        Err(last.into())
+    }
+}
+
+/// Whether an error about a place that was just found means that it has changed since.
+fn was_moved(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(
+            Errno::LOOP
+                | Errno::XDEV
+                | Errno::NOENT
+                | Errno::NOTDIR
+                | Errno::ISDIR
+                | Errno::INVAL
+                | Errno::AGAIN
+        )
+    )
+}
+
+/// A path as an answer says it, and whether its bytes are exactly that.
+fn said(path: &Path) -> (String, bool) {
+    match path.to_str() {
+        Some(text) => (text.to_owned(), true),
+        None => (path.to_string_lossy().into_owned(), false),
+    }
+}
+
+impl From<PathError> for ReadError {
+    fn from(error: PathError) -> ReadError {
+        match error {
+            PathError::Io(error) => ReadError::Io(error),
+            error => ReadError::Path(error),
+        }
+    }
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> ReadError {
+        PathError::of_real(error).into()
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Path(error) => error.fmt(out),
+            ReadError::Denied { path } => write!(
+                out,
+                "{} is not to be read here; a person can permit it in .candor/deny_read",
+                shown(path)
+            ),
+            ReadError::NotFound { path } => write!(out, "{} does not exist", shown(path)),
+            ReadError::IsDirectory { path } => write!(
+                out,
+                "{} is a directory; list_files shows what is in it",
+                shown(path)
+            ),
+            ReadError::NotADirectory { path } => {
+                write!(out, "{} is a file, not a directory", shown(path))
+            }
+            ReadError::TooLarge { size, limit } => write!(
+                out,
+                "the file has {size} bytes and {limit} can be read; ask for fewer lines, or earlier ones, with offset and limit"
+            ),
+            ReadError::NotText { at } => write!(
+                out,
+                "the file is not UTF-8 at byte {at}; ask for it with encoding base64"
+            ),
+            ReadError::Glob(why) => write!(out, "the glob cannot be used: {why}"),
+            ReadError::Pattern(why) => write!(out, "the pattern cannot be used: {why}"),
+            ReadError::Stopped => out.write_str("stopped before anything was read"),
+            ReadError::Io(error) => write!(out, "cannot be read: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ReadError::Path(error) => Some(error),
+            ReadError::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod place;
