@@ -4,3 +4,4 @@ mod write;
 pub mod path;
 pub mod protected;
 pub mod reading;
+pub mod plan;

@@ -1,0 +1,164 @@
+//! How large a plan may be, part by part.
+
+use super::error::PlanError;
+use super::model::{Env, Phase, Plan};
+use super::text;
+
+/// How many bytes the text of a plan may have.
+pub const PLAN_BYTES_MAX: usize = 64 * 1024;
+/// How many bytes a title may have.
+pub const TITLE_BYTES_MAX: usize = 256;
+/// How many bytes an objective may have.
+pub const OBJECTIVE_BYTES_MAX: usize = 8 * 1024;
+/// How many phases a plan may have.
+pub const PHASES_MAX: usize = 32;
+/// How many characters the id of a phase may have.
+pub const PHASE_ID_MAX: usize = 64;
+/// How many globs a phase may allow.
+pub const GLOBS_MAX: usize = 64;
+/// How many bytes a glob or a directory may have.
+pub const GLOB_BYTES_MAX: usize = 256;
+/// How many commands a phase may have.
+pub const COMMANDS_MAX: usize = 16;
+/// How many arguments a command may have.
+pub const ARGS_MAX: usize = 64;
+/// How many bytes an argument or a variable may have.
+pub const ARG_BYTES_MAX: usize = 4096;
+/// How many directories the commands of a phase may write.
+pub const WRITABLE_MAX: usize = 16;
+/// How many variables the commands of a phase may get.
+pub const ENV_MAX: usize = 32;
+/// How many profiles a phase may switch on.
+pub const PROFILES_MAX: usize = 8;
+/// How many exceptions a phase may have.
+pub const EXCEPTIONS_MAX: usize = 64;
+/// How many bytes the name of a rule or a profile may have.
+pub const RULE_BYTES_MAX: usize = 64;
+/// How many bytes the reason of an exception may have.
+pub const REASON_BYTES_MAX: usize = 1024;
+
+/// Whether a plan keeps every bound; the first that it does not.
+pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
+    long(&plan.title, TITLE_BYTES_MAX, || "title".to_owned())?;
+    long(&plan.objective, OBJECTIVE_BYTES_MAX, || {
+        "objective".to_owned()
+    })?;
+    many(&plan.phases, PHASES_MAX, || "phase".to_owned())?;
+    for (place, phase) in plan.phases.iter().enumerate() {
+        check_phase(phase, &format!("phase[{place}]"))?;
+    }
+    match text::render(plan).len() {
+        bytes if bytes > PLAN_BYTES_MAX => Err(PlanError::TooLarge {
+            bytes,
+            max: PLAN_BYTES_MAX,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn check_phase(phase: &Phase, at: &str) -> Result<(), PlanError> {
+    let member = |name: &str| format!("{at}.{name}");
+    texts(&phase.allow, GLOBS_MAX, GLOB_BYTES_MAX, &member("allow"))?;
+    many(&phase.verify, COMMANDS_MAX, || member("verify"))?;
+    for (place, command) in phase.verify.iter().enumerate() {
+        let at = member(&format!("verify[{place}]"));
+        texts(command, ARGS_MAX, ARG_BYTES_MAX, &at)?;
+    }
+    let writable = member("writable");
+    texts(&phase.writable, WRITABLE_MAX, GLOB_BYTES_MAX, &writable)?;
+    let length = |env: &Env| env.name().len() + env.value().map_or(0, str::len);
+    many(&phase.env, ENV_MAX, || member("env"))?;
+    if let Some(place) = phase.env.iter().position(|e| length(e) > ARG_BYTES_MAX) {
+        return Err(PlanError::TooLong {
+            at: member(&format!("env[{place}]")),
+            max: ARG_BYTES_MAX,
+        });
+    }
+    let profiles = member("policy.profiles");
+    texts(
+        &phase.policy.profiles,
+        PROFILES_MAX,
+        RULE_BYTES_MAX,
+        &profiles,
+    )?;
+    let exceptions = &phase.policy.exceptions;
+    many(exceptions, EXCEPTIONS_MAX, || member("policy.exceptions"))?;
+    for (place, exception) in exceptions.iter().enumerate() {
+        let at = |name: &str| member(&format!("policy.exceptions[{place}].{name}"));
+        long(&exception.rule, RULE_BYTES_MAX, || at("rule"))?;
+        long(&exception.path, GLOB_BYTES_MAX, || at("path"))?;
+        long(&exception.reason, REASON_BYTES_MAX, || at("reason"))?;
+    }
+    Ok(())
+}
+
+fn texts(all: &[String], count: usize, bytes: usize, at: &str) -> Result<(), PlanError> {
+    many(all, count, || at.to_owned())?;
+    for (place, text) in all.iter().enumerate() {
+        long(text, bytes, || format!("{at}[{place}]"))?;
+    }
+    Ok(())
+}
+
+fn many<T>(all: &[T], max: usize, at: impl FnOnce() -> String) -> Result<(), PlanError> {
+    if all.len() > max {
+        return Err(PlanError::TooMany { at: at(), max });
+    }
+    Ok(())
+}
+
+fn long(text: &str, max: usize, at: impl FnOnce() -> String) -> Result<(), PlanError> {
+    if text.len() > max {
+        return Err(PlanError::TooLong { at: at(), max });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn refused(change: impl FnOnce(&mut Value)) -> PlanError {
+        let phase = json!({"id": "A", "allow": [], "operations": []});
+        let mut plan = json!({"title": "t", "objective": "o", "phase": [phase]});
+        change(&mut plan);
+        Plan::from_value(plan).unwrap_err()
+    }
+
+    #[test]
+    fn every_part_is_bounded_and_named() {
+        let many = |at: &str, max| PlanError::TooMany {
+            at: at.to_owned(),
+            max,
+        };
+        let long = |at: &str, max| PlanError::TooLong {
+            at: at.to_owned(),
+            max,
+        };
+        let globs = refused(|plan| plan["phase"][0]["allow"] = json!(vec!["a"; 65]));
+        assert_eq!(globs, many("phase[0].allow", 64));
+        let glob = refused(|plan| plan["phase"][0]["allow"] = json!(["a", "a".repeat(257)]));
+        assert_eq!(glob, long("phase[0].allow[1]", 256));
+        let arg = refused(|plan| plan["phase"][0]["verify"] = json!([["a", "a".repeat(4097)]]));
+        assert_eq!(arg, long("phase[0].verify[0][1]", 4096));
+        let env = refused(|plan| plan["phase"][0]["env"] = json!(["A", "B=".repeat(3000)]));
+        assert_eq!(env, long("phase[0].env[1]", 4096));
+        let why = json!({"exceptions": [{"rule": "r", "path": "p", "reason": "x".repeat(1025)}]});
+        let reason = refused(|plan| plan["phase"][0]["policy"] = why);
+        assert_eq!(reason, long("phase[0].policy.exceptions[0].reason", 1024));
+        let phases = refused(|plan| {
+            let one = plan["phase"][0].clone();
+            plan["phase"] = json!(vec![one; 33]);
+        });
+        assert_eq!(phases, many("phase", 32));
+    }
+
+    #[test]
+    fn parts_that_are_small_may_be_too_much_together() {
+        let whole = refused(|plan| {
+            plan["phase"][0]["verify"] = json!(vec![vec!["x".repeat(4000); 8]; 8]);
+        });
+        assert!(matches!(whole, PlanError::TooLarge { max: 65536, .. }));
+    }
+}

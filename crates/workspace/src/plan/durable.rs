@@ -1,0 +1,72 @@
+//! Writing a small file so that it is there whole or not at all.
+
+use candor_disk::{Disk, DiskFile, Open};
+use rustix::io::Errno;
+use std::io;
+
+/// How many temporary files of crashed writers may lie about before somebody has to look.
+const TEMPORARY_MAX: usize = 64;
+
+/// What happens to a file that has the name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// It stays, and writing is EEXIST.
+    Keep,
+    /// It is replaced in one step.
+    Replace,
+}
+
+/// Makes a directory where it is missing, and its name durable.
+pub(crate) fn ensure_dir(disk: &impl Disk, parent: &str, dir: &str, mode: u32) -> io::Result<()> {
+    match disk.create_dir(dir, mode) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made?,
+    }
+    // Whoever made it may have died before its name was on the disk.
+    disk.sync_dir(parent)
+}
+
+/// Writes a file in a directory: when this succeeds it is on the disk.
+pub(crate) fn write(
+    disk: &impl Disk,
+    dir: &str,
+    name: &str,
+    mode: u32,
+    bytes: &[u8],
+    existing: Existing,
+) -> io::Result<()> {
+    let (temporary, file) = temporary(disk, dir, name, mode)?;
+    let target = format!("{dir}/{name}");
+    let named = fill(&file, bytes).and_then(|()| match existing {
+        Existing::Keep => disk.rename_new(&temporary, &target),
+        Existing::Replace => disk.rename(&temporary, &target),
+    });
+    if named.is_err() {
+        // Whether it works or not: a temporary file is nobody's truth.
+        disk.unlink(&temporary).ok();
+    }
+    named?;
+    let synced = disk.sync_dir(dir);
+    if synced.is_err() && existing == Existing::Keep {
+        // A name whose sync failed is never sure again: the next writer makes it anew.
+        disk.unlink(&target).ok();
+    }
+    synced
+}
+
+fn fill(file: &impl DiskFile, bytes: &[u8]) -> io::Result<()> {
+    file.write_all_at(bytes, 0)?;
+    file.sync_all()
+}
+
+/// A file that no other writer has, and that no reader takes for anything.
+fn temporary<D: Disk>(disk: &D, dir: &str, name: &str, mode: u32) -> io::Result<(String, D::File)> {
+    for number in 0..TEMPORARY_MAX {
+        let path = format!("{dir}/.{name}.{number}.tmp");
+        match disk.open(&path, Open::CreateNew(mode)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return Ok((path, opened?)),
+        }
+    }
+    Err(Errno::EXIST.into())
+}

@@ -1,0 +1,308 @@
+//! What a plan says, as types; the same members in the TOML text and in the JSON of the tools.
+
+use super::bounds::{self, PHASE_ID_MAX};
+use super::error::PlanError;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What a person is asked to allow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What it is about, in a few words.
+    pub title: String,
+    /// What is to be reached, and why.
+    pub objective: String,
+    /// Its parts, each with its own permissions; an order is not enforced.
+    #[serde(rename = "phase")]
+    pub phases: Vec<Phase>,
+}
+
+impl Plan {
+    /// The plan that a JSON object says.
+    pub fn from_value(value: Value) -> Result<Plan, PlanError> {
+        let plan: Plan = serde_json::from_value(value).map_err(|error| PlanError::Shape {
+            message: error.to_string(),
+        })?;
+        bounds::check(&plan)?;
+        Ok(plan)
+    }
+}
+
+/// A part of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Its name in calls.
+    pub id: PhaseId,
+    /// Which files it allows: globs relative to the root.
+    pub allow: Vec<String>,
+    /// What may be done to those files.
+    pub operations: BTreeSet<Operation>,
+    /// The commands that prove the work, each as its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<Vec<String>>,
+    /// When those commands run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub preflight: Preflight,
+    /// The directories that the commands may write, relative to the root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<String>,
+    /// Whether the commands may use the network.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub network: bool,
+    /// The variables that the commands get.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<Env>,
+    /// What is demanded of the text that is written.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub policy: Policy,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// What is done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// A file is made where there is none.
+    Create,
+    /// A file that is there gets other bytes.
+    Modify,
+    /// A file is removed.
+    Delete,
+}
+
+impl Operation {
+    /// Every operation.
+    pub const ALL: [Operation; 3] = [Operation::Create, Operation::Modify, Operation::Delete];
+
+    /// Its name in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Create => "create",
+            Operation::Modify => "modify",
+            Operation::Delete => "delete",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// When the commands of a phase run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preflight {
+    /// When somebody asks for it.
+    #[default]
+    OnRequest,
+    /// After each write, which is undone where they fail.
+    EachWrite,
+}
+
+impl Preflight {
+    /// Its name in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preflight::OnRequest => "on_request",
+            Preflight::EachWrite => "each_write",
+        }
+    }
+}
+
+/// What a phase demands of the text that is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// The profiles that are switched on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<String>,
+    /// The findings that are let through.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exceptions: Vec<Exception>,
+}
+
+/// A rule that does not hold for some files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exception {
+    /// The rule, as findings name it.
+    pub rule: String,
+    /// The files, as a glob.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The name of a phase: a capital letter, then capital letters, digits and `_`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PhaseId(String);
+
+impl PhaseId {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PhaseId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl From<PhaseId> for String {
+    fn from(id: PhaseId) -> String {
+        id.0
+    }
+}
+
+/// A text that is no name of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadPhaseId;
+
+impl fmt::Display for BadPhaseId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "a phase id is a capital letter, then capital letters, digits and _, at most {PHASE_ID_MAX}"
+        )
+    }
+}
+
+impl std::error::Error for BadPhaseId {}
+
+impl TryFrom<String> for PhaseId {
+    type Error = BadPhaseId;
+
+    fn try_from(text: String) -> Result<PhaseId, BadPhaseId> {
+        let mut bytes = text.bytes();
+        let good = bytes.next().is_some_and(|first| first.is_ascii_uppercase())
+            && bytes.all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+            && text.len() <= PHASE_ID_MAX;
+        good.then_some(PhaseId(text)).ok_or(BadPhaseId)
+    }
+}
+
+/// A variable that the commands get: `NAME` is passed on from the server's own environment,
+/// `NAME=value` has that value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Env {
+    name: String,
+    value: Option<String>,
+}
+
+impl Env {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value that the plan gives it; nothing where the server's own is passed on.
+    pub fn value(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+}
+
+impl From<Env> for String {
+    fn from(env: Env) -> String {
+        match env.value {
+            Some(value) => format!("{}={value}", env.name),
+            None => env.name,
+        }
+    }
+}
+
+/// A text that is no variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadEnv;
+
+impl fmt::Display for BadEnv {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a variable is NAME or NAME=value, the name of letters, digits and _")
+    }
+}
+
+impl std::error::Error for BadEnv {}
+
+impl TryFrom<String> for Env {
+    type Error = BadEnv;
+
+    fn try_from(text: String) -> Result<Env, BadEnv> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (text, None),
+        };
+        let mut bytes = name.bytes();
+        let good = bytes
+            .next()
+            .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+            && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && !value.as_deref().is_some_and(|value| value.contains('\0'));
+        good.then_some(Env { name, value }).ok_or(BadEnv)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn phase_ids_have_one_form() {
+        for good in ["A", "BUILD_2", &"A".repeat(PHASE_ID_MAX)] {
+            assert!(PhaseId::try_from(good.to_owned()).is_ok(), "{good}");
+        }
+        let long = "A".repeat(PHASE_ID_MAX + 1);
+        for bad in ["", "a", "2A", "_A", "A-B", "A B", "Ä", "A\n", &long] {
+            assert_eq!(PhaseId::try_from(bad.to_owned()), Err(BadPhaseId), "{bad}");
+        }
+    }
+
+    #[test]
+    fn variables_are_names_with_or_without_a_value() {
+        let read = |text: &str| Env::try_from(text.to_owned());
+        let env = read("A_1=b=c").unwrap();
+        assert_eq!((env.name(), env.value()), ("A_1", Some("b=c")));
+        assert_eq!(read("PATH_X").unwrap().value(), None);
+        assert_eq!(read("A=").unwrap().value(), Some(""));
+        for bad in ["", "=x", "1A", "A B", "A-B=1", "A=\0"] {
+            assert_eq!(read(bad), Err(BadEnv), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_and_what_is_left_out_is_least() {
+        let phase = json!({"id": "A", "allow": ["a"], "operations": ["modify", "create"]});
+        let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
+        let read = Plan::from_value(plan.clone()).unwrap();
+        let only = &read.phases[0];
+        assert_eq!(only.preflight, Preflight::OnRequest);
+        assert!(!only.network && only.verify.is_empty() && only.writable.is_empty());
+        let operations: Vec<_> = only.operations.iter().map(|o| o.name()).collect();
+        assert_eq!(operations, ["create", "modify"]);
+
+        for (pointer, member) in [("", "phases"), ("/phase/0", "alow")] {
+            let mut plan = plan.clone();
+            plan.pointer_mut(pointer).unwrap()[member] = json!([]);
+            let refused = Plan::from_value(plan).unwrap_err();
+            assert!(matches!(refused, PlanError::Shape { .. }), "{refused:?}");
+        }
+        for missing in ["id", "allow", "operations"] {
+            let mut plan = plan.clone();
+            let phase = plan["phase"][0].as_object_mut().unwrap();
+            phase.shift_remove(missing);
+            assert!(Plan::from_value(plan).is_err(), "{missing}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Whether a phase allows an operation on a file.
+
+use super::glob::{GlobFlaw, Globs};
+use super::model::{Operation, Phase, PhaseId, Plan};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Why a plan does not allow something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The plan has no such phase.
+    UnknownPhase {
+        /// What was asked for.
+        asked: String,
+        /// The phases that it has.
+        known: Vec<PhaseId>,
+    },
+    /// None of the phase's globs means the file.
+    Target {
+        /// The phase.
+        phase: PhaseId,
+        /// The file, relative to the root.
+        path: Vec<u8>,
+        /// The globs.
+        allow: Vec<String>,
+    },
+    /// The phase allows the file, but not this operation.
+    Operation {
+        /// The phase.
+        phase: PhaseId,
+        /// What was to be done.
+        operation: Operation,
+        /// What may be done.
+        allowed: BTreeSet<Operation>,
+    },
+    /// A glob of the phase means nothing that could be enforced, so the phase allows nothing.
+    Glob {
+        /// The phase.
+        phase: PhaseId,
+        /// The glob.
+        glob: String,
+        /// What is wrong with it.
+        flaw: GlobFlaw,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::UnknownPhase { asked, known } => {
+                let known: Vec<_> = known.iter().map(PhaseId::as_str).collect();
+                let known = listed(&known);
+                write!(out, "the plan has no phase {asked:?}; its phases: {known}")
+            }
+            Refusal::Target { phase, path, allow } => {
+                let path = String::from_utf8_lossy(path);
+                let allow: Vec<_> = allow.iter().map(String::as_str).collect();
+                let allow = listed(&allow);
+                write!(
+                    out,
+                    "phase {phase} does not allow {path:?}; it allows: {allow}"
+                )
+            }
+            Refusal::Operation {
+                phase,
+                operation,
+                allowed,
+            } => {
+                let allowed: Vec<_> = allowed.iter().map(|o| o.name()).collect();
+                let allowed = listed(&allowed);
+                write!(
+                    out,
+                    "phase {phase} does not allow to {operation}; it allows: {allowed}"
+                )
+            }
+            Refusal::Glob { phase, glob, flaw } => {
+                write!(
+                    out,
+                    "phase {phase} allows nothing: its glob {glob:?} {flaw}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        names => names.join(", "),
+    }
+}
+
+/// The phase of a plan that has this id.
+pub fn phase<'p>(plan: &'p Plan, id: &str) -> Result<&'p Phase, Refusal> {
+    let found = plan.phases.iter().find(|phase| phase.id.as_str() == id);
+    found.ok_or_else(|| Refusal::UnknownPhase {
+        asked: id.to_owned(),
+        known: plan.phases.iter().map(|phase| phase.id.clone()).collect(),
+    })
+}
+
+/// A phase, ready to be asked many times.
+#[derive(Debug, Clone)]
+pub struct Scope<'p> {
+    phase: &'p Phase,
+    globs: Globs,
+}
+
+impl<'p> Scope<'p> {
+    /// The scope of a phase.
+    pub fn of(phase: &'p Phase) -> Result<Scope<'p>, Refusal> {
+        let globs = Globs::new(&phase.allow).map_err(|(place, flaw)| Refusal::Glob {
+            phase: phase.id.clone(),
+            glob: phase.allow.get(place).cloned().unwrap_or_default(),
+            flaw,
+        })?;
+        Ok(Scope { phase, globs })
+    }
+
+    /// Whether the operation is allowed on the file at this path: the real one, relative to the
+    /// root, byte for byte.
+    pub fn allows(&self, operation: Operation, path: &[u8]) -> Result<(), Refusal> {
+        if !self.globs.matches(path) {
+            return Err(Refusal::Target {
+                phase: self.phase.id.clone(),
+                path: path.to_vec(),
+                allow: self.phase.allow.clone(),
+            });
+        }
+        if !self.phase.operations.contains(&operation) {
+            return Err(Refusal::Operation {
+                phase: self.phase.id.clone(),
+                operation,
+                allowed: self.phase.operations.clone(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Whether a phase allows an operation on the file at this path; see [`Scope::allows`].
+pub fn allows(phase: &Phase, operation: Operation, path: &[u8]) -> Result<(), Refusal> {
+    Scope::of(phase)?.allows(operation, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn plan(allow: &[&str], operations: &[&str]) -> Plan {
+        let phase = json!({"id": "A", "allow": allow, "operations": operations});
+        Plan::from_value(json!({"title": "t", "objective": "o", "phase": [phase]})).unwrap()
+    }
+
+    #[test]
+    fn target_and_operation_must_both_be_allowed() {
+        let plan = plan(&["src/**", "a.txt"], &["create", "modify"]);
+        let only = phase(&plan, "A").unwrap();
+        assert_eq!(allows(only, Operation::Create, b"src/x/y"), Ok(()));
+        assert_eq!(allows(only, Operation::Modify, b"a.txt"), Ok(()));
+        let said = |operation, path: &[u8]| allows(only, operation, path).unwrap_err().to_string();
+        assert_eq!(
+            said(Operation::Delete, b"a.txt"),
+            "phase A does not allow to delete; it allows: create, modify"
+        );
+        assert_eq!(
+            said(Operation::Delete, b"A.txt"),
+            "phase A does not allow \"A.txt\"; it allows: src/**, a.txt"
+        );
+        assert_eq!(
+            phase(&plan, "B").unwrap_err().to_string(),
+            "the plan has no phase \"B\"; its phases: A"
+        );
+    }
+
+    #[test]
+    fn a_plan_that_allows_nothing_allows_nothing() {
+        for plan in [plan(&[], &["create"]), plan(&["**"], &[]), plan(&[], &[])] {
+            for operation in Operation::ALL {
+                for path in [&b"a"[..], b"", b".", b"src/x"] {
+                    assert!(allows(&plan.phases[0], operation, path).is_err());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_glob_takes_the_good_ones_with_it() {
+        let plan = plan(&["src/**", "[!a]"], &["create"]);
+        let refused = allows(&plan.phases[0], Operation::Create, b"src/x").unwrap_err();
+        let Refusal::Glob { glob, flaw, .. } = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!((&glob[..], flaw), ("[!a]", GlobFlaw::Class));
+    }
+}
