@@ -2,12 +2,15 @@
 
 use crate::canonical::NotCanonical;
 use crate::chain::End;
+use crate::checkpoint::Mark;
 use crate::files::{Files, read_range};
 use crate::hash::Hash;
+use crate::keeper::Checkpoints;
 use crate::line::{self, MAX_LINE};
+use crate::quarantine;
 use crate::tail::{self, MAX_BATCH, Tail};
 use candor_disk::{Disk, DiskFile};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::io;
@@ -20,11 +23,8 @@ pub(crate) const RESERVE: u64 = 256 * 1024;
 /// In what steps room is taken.
 const STEP: u64 = 1024 * 1024;
 
-/// How often the lock is asked for.
-const ASK_AGAIN: Duration = Duration::from_millis(2);
-
 /// Where a line stands: proof that it does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// Its number.
     pub seq: u64,
@@ -41,8 +41,11 @@ pub enum AppendError {
     NotCanonical(NotCanonical),
     /// The line is longer than a line may be.
     TooLong,
-    /// The log is broken behind the line of this number.
+    /// The log is broken behind the line of this number, or ends there though a checkpoint has seen
+    /// more.
     Broken(u64),
+    /// Somebody began to put the log aside and did not finish: that has to be done first.
+    Quarantined,
     /// The disk failed, and the line is not in the log.
     Failed(Arc<io::Error>),
     /// The disk failed, and whether the line is in the log is not known until the log is opened anew.
@@ -58,6 +61,7 @@ impl fmt::Display for AppendError {
             AppendError::NotCanonical(why) => why.fmt(out),
             AppendError::TooLong => out.write_str("the line is too long"),
             AppendError::Broken(seq) => write!(out, "the log is broken behind its line {seq}"),
+            AppendError::Quarantined => out.write_str("the log is being put into quarantine"),
             AppendError::Failed(error) => write!(out, "the log could not be written: {error}"),
             AppendError::Unsure(error) => {
                 write!(out, "whether the log was written is not known: {error}")
@@ -100,7 +104,11 @@ pub(crate) struct Writer<D: Disk> {
     pub(crate) rotate_at: u64,
     pub(crate) patience: Duration,
     pub(crate) say_torn: Box<SayTorn>,
+    /// What is kept elsewhere: a log that ends before a checkpoint is broken.
+    pub(crate) checkpoints: Option<Arc<Checkpoints>>,
     known: Tail,
+    /// The hash of the first line, once it was looked for.
+    chain: Option<Hash>,
     reserved: u64,
     /// A sync has failed: what is on the disk is not known, so nothing more is promised.
     unsure: bool,
@@ -118,7 +126,9 @@ impl<D: Disk> Writer<D> {
             rotate_at,
             patience,
             say_torn,
+            checkpoints: None,
             known: Tail::UNKNOWN,
+            chain: None,
             reserved: 0,
             unsure: false,
         }
@@ -135,17 +145,23 @@ impl<D: Disk> Writer<D> {
     }
 
     fn locked(&self) -> Result<D::File, AppendError> {
-        let mut waited = Duration::ZERO;
-        loop {
-            if let Some(lock) = self.files.lock()? {
-                return Ok(lock);
-            }
-            if waited >= self.patience {
-                return Err(AppendError::Locked);
-            }
-            std::thread::sleep(ASK_AGAIN);
-            waited += ASK_AGAIN;
+        let lock = self.files.lock_within(self.patience)?;
+        lock.ok_or(AppendError::Locked)
+    }
+
+    /// How far the log has come; nothing where it has no lines.
+    pub(crate) fn mark(&mut self) -> io::Result<Option<Mark>> {
+        let End { seq, hash } = self.known.end;
+        if seq == 0 {
+            return Ok(None);
         }
+        if self.chain.is_none() {
+            let first = self.files.first_line()?;
+            let first = first.and_then(|text| line::read(&text));
+            self.chain = first.map(|placed| placed.hash);
+        }
+        let last = Receipt { seq, hash };
+        Ok(self.chain.map(|chain| Mark { chain, last }))
     }
 
     fn write(
@@ -155,6 +171,9 @@ impl<D: Disk> Writer<D> {
         if self.unsure {
             let unsure = "what an earlier write left is not known";
             return Err(io::Error::other(unsure).into());
+        }
+        if quarantine::is_begun(&self.files)? {
+            return Err(AppendError::Quarantined);
         }
         let mut file = self.files.current()?;
         let (mut tail, torn) = match tail::glance::<D>(&file, &self.known)? {
@@ -218,6 +237,7 @@ impl<D: Disk> Writer<D> {
             end: built.end,
             line: built.line,
             whole: length,
+            unended: false,
             length,
         };
         Ok(())
@@ -225,8 +245,27 @@ impl<D: Disk> Writer<D> {
 
     /// The end of a log that does not end with a whole line: what a crash left is put aside.
     fn recovered(&mut self, file: &D::File) -> Result<(Tail, Option<Torn>), AppendError> {
+        self.chain = None;
         let found = tail::find(&self.files, file)?;
         let mut tail = found.map_err(|end| AppendError::Broken(end.seq))?;
+        // What a checkpoint has seen was on the disk: no crash takes it.
+        let seen = match &self.checkpoints {
+            Some(checkpoints) => checkpoints.newest()?,
+            None => None,
+        };
+        let end = tail.end;
+        let lost =
+            |seen: Receipt| seen.seq > end.seq || (seen.seq == end.seq && seen.hash != end.hash);
+        if seen.is_some_and(lost) {
+            return Err(AppendError::Broken(end.seq));
+        }
+        if tail.unended {
+            self.unsure = true;
+            file.append_all(b"\n")?;
+            file.sync_data()?;
+            self.unsure = false;
+            (tail.whole, tail.length, tail.unended) = (tail.whole + 1, tail.length + 1, false);
+        }
         if tail.whole == tail.length {
             return Ok((tail, None));
         }
@@ -385,6 +424,56 @@ mod tests {
         assert_eq!(verify(disk, "log").unwrap().flaw, None);
     }
 
+    /// A last line that lacks nothing but its line break was promised perhaps: it stays.
+    #[test]
+    fn a_missing_line_break_glues_nothing() {
+        let disk = SimDisk::new(1);
+        let mut first = writer(&disk, u64::MAX);
+        first.append((1..3).map(|n| members(json!({ "a": n }))).collect());
+        let text = whole(&disk);
+        let file = disk.open("log", Open::Edit).unwrap();
+        file.set_len(text.len() as u64 - 1).unwrap();
+        assert_eq!(
+            verify(disk.clone(), "log").unwrap().flaw,
+            Some(Flaw::Torn(2))
+        );
+        for mut writer in [first, writer(&disk, u64::MAX)] {
+            file.set_len(text.len() as u64 - 1).unwrap();
+            let receipts = writer.append(vec![members(json!({ "a": 3 }))]);
+            assert_eq!(receipts[0].as_ref().unwrap().seq, 3);
+            let now = whole(&disk);
+            assert_eq!(now.strip_prefix(&text).unwrap().lines().count(), 1);
+            assert_eq!(verify(disk.clone(), "log").unwrap().flaw, None);
+        }
+        assert!(disk.open("log.torn.1", Open::Read).is_err());
+    }
+
+    /// A whole line of another place was not torn by a crash.
+    #[test]
+    fn a_log_without_its_beginning_is_broken() {
+        let disk = SimDisk::new(1);
+        writer(&disk, u64::MAX).append((1..5).map(|n| members(json!({ "a": n }))).collect());
+        let text = whole(&disk);
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (kept, good) in [
+            (&[1, 2, 3][..], 0),
+            (&[0, 1, 3], 2),
+            (&[0, 0], 1),
+            (&[0, 2, 1], 1),
+        ] {
+            let disk = SimDisk::new(1);
+            let file = disk.open("log", Open::Create(0o600)).unwrap();
+            for number in kept {
+                file.append_all(lines[*number].as_bytes()).unwrap();
+            }
+            let refused = writer(&disk, u64::MAX).settle();
+            assert!(
+                matches!(refused, Err(AppendError::Broken(seq)) if seq == good),
+                "{refused:?} {kept:?}"
+            );
+        }
+    }
+
     #[test]
     fn two_writers_leave_no_gap() {
         let disk = SimDisk::new(1);
@@ -406,7 +495,7 @@ mod tests {
     fn a_log_that_is_held_is_not_written() {
         let disk = SimDisk::new(1);
         let mut one = writer(&disk, u64::MAX);
-        let _held = one.files.lock().unwrap().unwrap();
+        let _held = one.files.lock_within(Duration::ZERO).unwrap().unwrap();
         let refused = one.append(vec![members(json!({}))]).remove(0);
         assert!(matches!(refused, Err(AppendError::Locked)));
     }

@@ -1,17 +1,55 @@
 //! The files of a log: `NAME` is being written, `NAME.000001` and so on are full, `NAME.lock` is held
-//! by whoever writes, `NAME.torn.1` and so on hold what a crash left unfinished.
+//! by whoever writes, `NAME.torn.1` and so on hold what a crash left unfinished, `NAME.quarantined.1`
+//! and so on are logs that a person has put aside.
 
+use crate::line::MAX_LINE;
 use candor_disk::{Disk, DiskFile, Open};
 use std::io;
+use std::time::Duration;
 
 /// The mode of new files: a log is for its owner.
-const MODE: u32 = 0o600;
+pub(crate) const MODE: u32 = 0o600;
+
+/// How often the lock is asked for.
+const ASK_AGAIN: Duration = Duration::from_millis(2);
+
+/// How often the files are listed again because they changed meanwhile.
+const LISTINGS: usize = 100;
 
 /// A log's files on a disk.
 #[derive(Debug)]
 pub(crate) struct Files<D> {
     pub(crate) disk: D,
-    name: String,
+    pub(crate) name: String,
+}
+
+/// A file with lines: a full one, or the one that is being written.
+#[derive(Debug)]
+pub(crate) enum Part<D: Disk> {
+    Full(u32),
+    Current(D::File),
+}
+
+impl<D: Disk> Part<D> {
+    /// The file, to be read.
+    pub(crate) fn open(self, files: &Files<D>) -> io::Result<D::File> {
+        match self {
+            Part::Full(number) => files.open_full(number),
+            Part::Current(file) => Ok(file),
+        }
+    }
+
+    /// Looks into the file.
+    pub(crate) fn with<T>(
+        &self,
+        files: &Files<D>,
+        look: impl FnOnce(&D::File) -> io::Result<T>,
+    ) -> io::Result<T> {
+        match self {
+            Part::Full(number) => look(&files.open_full(*number)?),
+            Part::Current(file) => look(file),
+        }
+    }
 }
 
 impl<D: Disk> Files<D> {
@@ -52,6 +90,20 @@ impl<D: Disk> Files<D> {
         }
     }
 
+    /// Every file with lines, the oldest first, as they stand at one moment.
+    pub(crate) fn parts(&self) -> io::Result<Vec<Part<D>>> {
+        for _ in 0..LISTINGS {
+            let full = self.full()?;
+            let current = self.to_read()?;
+            // A file that became full in between would be there twice, or not at all.
+            if self.full()? == full {
+                let full = full.into_iter().map(Part::Full);
+                return Ok(full.chain(current.map(Part::Current)).collect());
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
     /// The numbers of the full files, the oldest first.
     pub(crate) fn full(&self) -> io::Result<Vec<u32>> {
         let mut numbers = Vec::new();
@@ -73,7 +125,7 @@ impl<D: Disk> Files<D> {
         self.disk.open(self.full_name(number), Open::Read)
     }
 
-    fn full_name(&self, number: u32) -> String {
+    pub(crate) fn full_name(&self, number: u32) -> String {
         format!("{}.{number:06}", self.name)
     }
 
@@ -84,12 +136,44 @@ impl<D: Disk> Files<D> {
         self.disk.sync_dir("")
     }
 
-    /// The lock of the log, if nobody has it; it is free again when this is dropped.
-    pub(crate) fn lock(&self) -> io::Result<Option<D::File>> {
-        let file = self
-            .disk
-            .open(format!("{}.lock", self.name), Open::Create(MODE))?;
+    /// The first line of the log, without its line break; nothing where there is none.
+    pub(crate) fn first_line(&self) -> io::Result<Option<Vec<u8>>> {
+        let Some(oldest) = self.parts()?.into_iter().next() else {
+            return Ok(None);
+        };
+        let bytes = oldest.with(self, |file| read_range(file, 0, MAX_LINE as u64))?;
+        let end = memchr::memchr(b'\n', &bytes);
+        Ok(end.map(|end| bytes[..end].to_vec()))
+    }
+
+    fn lock_as(&self, how: Open) -> io::Result<Option<D::File>> {
+        let file = self.disk.open(format!("{}.lock", self.name), how)?;
         Ok(file.try_lock()?.then_some(file))
+    }
+
+    /// The lock of the log; nothing where somebody else had it for so long. It is free again when this
+    /// is dropped.
+    pub(crate) fn lock_within(&self, patience: Duration) -> io::Result<Option<D::File>> {
+        self.lock_as_within(Open::Create(MODE), patience)
+    }
+
+    /// The same for one who only reads: a lock that is not there is nobody's, and is not made.
+    pub(crate) fn calm_within(&self, patience: Duration) -> io::Result<Option<D::File>> {
+        self.lock_as_within(Open::Edit, patience)
+    }
+
+    fn lock_as_within(&self, how: Open, patience: Duration) -> io::Result<Option<D::File>> {
+        let mut waited = Duration::ZERO;
+        loop {
+            if let Some(lock) = self.lock_as(how)? {
+                return Ok(Some(lock));
+            }
+            if waited >= patience {
+                return Ok(None);
+            }
+            std::thread::sleep(ASK_AGAIN);
+            waited += ASK_AGAIN;
+        }
     }
 
     /// Keeps what a crash left, for good.

@@ -55,6 +55,14 @@ impl serde::Serialize for Hash {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for Hash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let wrong = || serde::de::Error::custom("not 64 lowercase hex digits");
+        Hash::read(text.as_bytes()).ok_or_else(wrong)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

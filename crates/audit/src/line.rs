@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::ops::Range;
 
 /// How many bytes a line may have, its line break included.
-pub(crate) const MAX_LINE: usize = 256 * 1024;
+pub const MAX_LINE: usize = 256 * 1024;
 
 /// Where the hash goes: before the first member whose name comes after it. `prev_hash` always does.
 const HASH: &str = "hash";
@@ -96,6 +96,17 @@ pub(crate) fn read(line: &[u8]) -> Option<Placed> {
         hash: quoted(&line[value])?,
         actual: Hash::of(&[&line[..opens], &line[closes..]]),
     })
+}
+
+/// The number that a line says it has.
+pub(crate) fn seq(line: &[u8]) -> Option<u64> {
+    let mut seq = None;
+    each_member(line, |key, value| {
+        if &line[key] == b"\"seq\"" {
+            seq = Some(value);
+        }
+    })?;
+    number(&line[seq?])
 }
 
 fn number(text: &[u8]) -> Option<u64> {

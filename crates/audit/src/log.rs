@@ -4,13 +4,13 @@
 pub use crate::append::Torn;
 use crate::append::{AppendError, Receipt, SayTorn, Writer};
 use crate::files::Files;
+use crate::keeper::{Checkpoints, Keeper, Teller};
 use candor_disk::Disk;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::io;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -35,6 +35,8 @@ pub struct Options {
     pub patience: Duration,
     /// What the log says about what a crash left.
     pub say_torn: Box<SayTorn>,
+    /// Where checkpoints are kept, and how they are made; none are where this is nothing.
+    pub checkpoints: Option<Checkpoints>,
 }
 
 impl Default for Options {
@@ -49,6 +51,7 @@ impl Default for Options {
                 members.insert(String::from("sha256"), Value::from(torn.hash.to_string()));
                 members
             }),
+            checkpoints: None,
         }
     }
 }
@@ -58,6 +61,7 @@ impl fmt::Debug for Options {
         out.debug_struct("Options")
             .field("rotate_at", &self.rotate_at)
             .field("patience", &self.patience)
+            .field("checkpoints", &self.checkpoints)
             .finish_non_exhaustive()
     }
 }
@@ -80,28 +84,44 @@ pub struct Log {
     queue: Option<SyncSender<Job>>,
     writing: Mutex<Option<JoinHandle<()>>>,
     last: Option<Receipt>,
+    keeper: Option<Keeper>,
 }
 
 impl Log {
     /// Opens the log of this name, or makes it, and settles what a crash left.
     pub fn open<D: Disk>(disk: D, name: &str, options: Options) -> Result<Log, OpenError> {
         let files = Files::new(disk, name);
-        let mut writer = Writer::new(files, options.rotate_at, options.patience, options.say_torn);
+        let (patience, say_torn) = (options.patience, options.say_torn);
+        let checkpoints = options.checkpoints.map(Arc::new);
+        let mut writer = Writer::new(files, options.rotate_at, patience, say_torn);
+        writer.checkpoints = checkpoints.clone();
         let last = writer.settle()?;
+        let keeper = match checkpoints {
+            Some(how) => Some(Keeper::start(name, last, how)?),
+            None => None,
+        };
+        let told = keeper.as_ref().map(Keeper::teller);
         let (queue, waiting) = sync_channel(MAX_WAITING);
         let writing = std::thread::Builder::new()
             .name(String::from("log"))
-            .spawn(move || write(writer, &waiting))?;
+            .spawn(move || write(writer, &waiting, told.as_ref()))?;
         Ok(Log {
             queue: Some(queue),
             writing: Mutex::new(Some(writing)),
             last,
+            keeper,
         })
     }
 
     /// The last line that was there when the log was opened.
     pub fn last(&self) -> Option<Receipt> {
         self.last
+    }
+
+    /// Why the last checkpoint could not be written everywhere; nothing where it was. Lines are none
+    /// the worse for it.
+    pub fn checkpoint_trouble(&self) -> Option<Arc<io::Error>> {
+        self.keeper.as_ref()?.teller().trouble()
     }
 
     /// Appends a line; it is on the disk when this is ready.
@@ -144,7 +164,7 @@ impl Log {
 }
 
 impl Drop for Log {
-    /// Waits for what is being written.
+    /// Waits for what is being written, and then for the last checkpoint.
     fn drop(&mut self) {
         self.queue = None;
         let writing = self
@@ -166,7 +186,7 @@ impl fmt::Debug for Log {
 }
 
 /// Writes whatever waits, until nobody can ask any more.
-fn write<D: Disk>(mut writer: Writer<D>, waiting: &Receiver<Job>) {
+fn write<D: Disk>(mut writer: Writer<D>, waiting: &Receiver<Job>, told: Option<&Teller>) {
     while let Ok(first) = waiting.recv() {
         let more = std::iter::from_fn(|| waiting.try_recv().ok());
         let (mut batch, mut callers, mut asked) = (Vec::new(), Vec::new(), Vec::new());
@@ -188,6 +208,9 @@ fn write<D: Disk>(mut writer: Writer<D>, waiting: &Receiver<Job>) {
         }
         for caller in asked {
             let _ = caller.send(writer.settle().map(drop));
+        }
+        if let Some(told) = told {
+            told.tell(writer.mark());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The end of a log, found by looking at its last lines alone, and what a crash left behind it.
 
-use crate::chain::End;
+use crate::chain::{Break, End};
 use crate::files::{Files, read_range};
 use crate::line::{MAX_LINE, lines};
 use candor_disk::{Disk, DiskFile};
@@ -20,6 +20,8 @@ pub(crate) struct Tail {
     pub(crate) line: u64,
     /// The length of the whole lines.
     pub(crate) whole: u64,
+    /// Whether the last of them lacks nothing but its line break.
+    pub(crate) unended: bool,
     /// The length of the file.
     pub(crate) length: u64,
 }
@@ -30,12 +32,14 @@ impl Tail {
         end: End::START,
         line: 0,
         whole: 0,
+        unended: false,
         length: 0,
     };
 }
 
 /// The end of a log whose last file may have been left torn. A line that is broken before the last
-/// batch was not torn by a crash: the log is broken, and its length says how far it can be trusted.
+/// batch was not torn by a crash, and neither was one that is whole and of another place: the log is
+/// broken, and its end says how far it can be trusted.
 pub(crate) fn find<D: Disk>(files: &Files<D>, file: &D::File) -> io::Result<Result<Tail, End>> {
     let length = file.len()?;
     let start = length.saturating_sub(WINDOW);
@@ -53,15 +57,22 @@ pub(crate) fn find<D: Disk>(files: &Files<D>, file: &D::File) -> io::Result<Resu
         return Ok(Err(End::START));
     };
     let whole = start + (skipped + walked.whole) as u64;
-    match length - whole <= MAX_BATCH as u64 {
-        true => Ok(Ok(Tail {
-            end: walked.end,
-            line: walked.line,
-            whole,
-            length,
-        })),
-        false => Ok(Err(walked.end)),
+    if walked.elsewhere || length - whole > MAX_BATCH as u64 {
+        return Ok(Err(walked.end));
     }
+    let rest = &bytes[skipped + walked.whole..];
+    // A line break in it would be noticed: no string of a line has one.
+    let (end, line, unended) = match walked.end.then(rest) {
+        Ok(end) => (end, rest.len() as u64 + 1, true),
+        Err(_) => (walked.end, walked.line, false),
+    };
+    Ok(Ok(Tail {
+        end,
+        line,
+        whole: if unended { length } else { whole },
+        unended,
+        length,
+    }))
 }
 
 /// How far lines follow each other.
@@ -69,6 +80,8 @@ struct Walked {
     end: End,
     line: u64,
     whole: usize,
+    /// Whether a whole line of another place is next.
+    elsewhere: bool,
 }
 
 /// Follows lines from an end on, or from the first of them; nothing where not even that is one.
@@ -77,17 +90,26 @@ fn walk(from: Option<End>, bytes: &[u8]) -> Option<Walked> {
         end,
         line: 0,
         whole: 0,
+        elsewhere: false,
     });
     for (text, behind) in lines(bytes) {
         let next = match &walked {
             None => End::after(text),
             Some(walked) => walked.end.then(text),
         };
-        let Ok(end) = next else { break };
+        let end = match (next, &mut walked) {
+            (Ok(end), _) => end,
+            (Err(Break::Elsewhere), Some(walked)) => {
+                walked.elsewhere = true;
+                break;
+            }
+            (Err(_), _) => break,
+        };
         walked = Some(Walked {
             end,
             line: text.len() as u64 + 1,
             whole: behind,
+            elsewhere: false,
         });
     }
     walked
@@ -127,6 +149,7 @@ pub(crate) fn glance<D: Disk>(file: &D::File, known: &Tail) -> io::Result<Option
         end: walked.end,
         line: walked.line,
         whole: length,
+        unended: false,
         length,
     }))
 }

@@ -1,19 +1,23 @@
-//! Verification: every line of every file, one after the other, in bounded memory.
+//! Verification: every line of every file, one after the other, in bounded memory, and whether it is
+//! what checkpoints have seen.
 
 use crate::append::Receipt;
 use crate::chain::{Break, End};
-use crate::files::Files;
-use crate::line::MAX_LINE;
+use crate::checkpoint::Checkpoint;
+use crate::files::{Files, Part};
+use crate::line;
+use crate::seek::seek;
+use crate::stream::{Step, Stream};
 use candor_disk::{Disk, DiskFile};
-use memchr::memchr;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io;
+use std::time::Duration;
 
-/// How much is read at once.
-const CHUNK: usize = 1024 * 1024;
+/// How long a writer is waited for that seems to be in the middle of a line.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is wrong with a log: the first thing, and behind which line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flaw {
     /// The line with this number is no line of a log.
@@ -24,18 +28,37 @@ pub enum Flaw {
     Missing(u64),
     /// The last line, which would have this number, is cut off.
     Torn(u64),
+    /// The line with this number is missing at the end: a checkpoint has seen it or a later one.
+    Truncated(u64),
+    /// The line with this number is not the one that a checkpoint has seen: it was written anew, and
+    /// perhaps lines before it were, as far back as the checkpoint before.
+    Rewritten(u64),
+}
+
+impl Flaw {
+    /// The number of the first line that is not as it was.
+    pub fn seq(self) -> u64 {
+        match self {
+            Flaw::NotALine(seq)
+            | Flaw::Changed(seq)
+            | Flaw::Missing(seq)
+            | Flaw::Torn(seq)
+            | Flaw::Truncated(seq)
+            | Flaw::Rewritten(seq) => seq,
+        }
+    }
 }
 
 /// What a log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Verified {
-    /// How many files it has.
+    /// How many files were looked at.
     pub files: usize,
-    /// How many of its lines are right, from the first.
+    /// How many lines were looked at and are right.
     pub lines: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The last of them.
+    /// The last line that is right.
     pub last: Option<Receipt>,
     /// What is wrong with the next one.
     pub flaw: Option<Flaw>,
@@ -43,81 +66,174 @@ pub struct Verified {
 
 /// Looks at every line of the log of this name.
 pub fn verify<D: Disk>(disk: D, name: &str) -> io::Result<Verified> {
+    verify_against(disk, name, &[])
+}
+
+/// The same, and at what checkpoints have seen of it.
+pub fn verify_against<D: Disk>(
+    disk: D,
+    name: &str,
+    checkpoints: &[Checkpoint],
+) -> io::Result<Verified> {
     let files = Files::new(disk, name);
-    let mut check = Check {
-        end: End::START,
-        bytes: 0,
+    let parts = files.parts()?;
+    Check::new(End::START, checkpoints).parts(&files, parts, 0)
+}
+
+/// The same, by one who has the log's lock.
+pub(crate) fn verify_locked<D: Disk>(
+    files: &Files<D>,
+    checkpoints: &[Checkpoint],
+) -> io::Result<Verified> {
+    let mut check = Check::new(End::START, checkpoints);
+    check.has_lock = true;
+    check.parts(files, files.parts()?, 0)
+}
+
+/// Looks at the line that a checkpoint names and at every line after it. What stands before is looked
+/// at only where those are not as they were: to say which line is the first.
+pub fn verify_from<D: Disk>(disk: D, name: &str, checkpoint: &Checkpoint) -> io::Result<Verified> {
+    let files = Files::new(disk, name);
+    let mut parts = files.parts()?;
+    let spot = seek(&files, &parts, checkpoint.seq)?;
+    let found = match spot {
+        Some(spot) if spot.part < parts.len() => {
+            let behind = |file: &D::File| behind(file, spot.offset, checkpoint);
+            parts[spot.part].with(&files, behind)?
+        }
+        _ => None,
     };
-    let mut seen = 0;
-    let mut flaw = None;
-    for number in files.full()? {
-        seen += 1;
-        flaw = check.file(&files.open_full(number)?)?;
-        if flaw.is_some() {
-            break;
+    if let (Some(spot), Some(offset)) = (spot, found) {
+        parts.drain(..spot.part);
+        let Receipt { seq, hash } = checkpoint.receipt();
+        let rest = Check::new(End { seq, hash }, &[]).parts(&files, parts, offset)?;
+        if let None | Some(Flaw::Torn(_)) = rest.flaw {
+            return Ok(rest);
         }
     }
-    if let (None, Some(current)) = (flaw, files.to_read()?) {
-        seen += 1;
-        flaw = check.file(&current)?;
+    let whole = Check::new(End::START, std::slice::from_ref(checkpoint));
+    whole.parts(&files, files.parts()?, 0)
+}
+
+/// Where the line ends that a checkpoint names; nothing where it is not there as it was.
+fn behind(
+    file: &impl DiskFile,
+    mut offset: u64,
+    checkpoint: &Checkpoint,
+) -> io::Result<Option<u64>> {
+    let mut stream = Stream::at(offset);
+    while let Step::Line(text) = stream.next(file)? {
+        offset += text.len() as u64 + 1;
+        if line::seq(text).is_some_and(|seq| seq < checkpoint.seq) {
+            continue;
+        }
+        let end = End::after(text).ok();
+        let same = end.map(|end| (end.seq, end.hash)) == Some((checkpoint.seq, checkpoint.hash));
+        return Ok(same.then_some(offset));
     }
-    let End { seq, hash } = check.end;
-    Ok(Verified {
-        files: seen,
-        lines: seq,
-        bytes: check.bytes,
-        last: (seq > 0).then_some(Receipt { seq, hash }),
-        flaw,
-    })
+    Ok(None)
 }
 
 /// How far a verification is.
 struct Check {
     end: End,
+    lines: u64,
     bytes: u64,
+    /// What checkpoints have seen, the first one last.
+    seen: Vec<Receipt>,
+    /// Whether whoever checks has the log's lock.
+    has_lock: bool,
 }
 
 impl Check {
-    fn file(&mut self, file: &impl DiskFile) -> io::Result<Option<Flaw>> {
-        let mut buffer = vec![0; CHUNK + MAX_LINE];
-        let (mut held, mut place) = (0, 0);
+    fn new(end: End, checkpoints: &[Checkpoint]) -> Check {
+        let mut seen: Vec<_> = checkpoints.iter().map(Checkpoint::receipt).collect();
+        seen.sort_unstable_by_key(|receipt| std::cmp::Reverse(receipt.seq));
+        Check {
+            end,
+            lines: 0,
+            bytes: 0,
+            seen,
+            has_lock: false,
+        }
+    }
+
+    fn parts<D: Disk>(
+        mut self,
+        files: &Files<D>,
+        parts: Vec<Part<D>>,
+        offset: u64,
+    ) -> io::Result<Verified> {
+        let mut stream = Stream::at(offset);
+        let (mut looked_at, mut flaw) = (0, None);
+        for part in parts {
+            looked_at += 1;
+            let written = matches!(part, Part::Current(_)) && !self.has_lock;
+            let file = part.open(files)?;
+            flaw = self.file(&mut stream, &file, written.then_some(files))?;
+            if flaw.is_some() {
+                break;
+            }
+            stream.restart();
+        }
+        if let (None | Some(Flaw::Torn(_)), false) = (flaw, self.seen.is_empty()) {
+            flaw = Some(Flaw::Truncated(self.end.seq + 1));
+        }
+        let End { seq, hash } = self.end;
+        Ok(Verified {
+            files: looked_at,
+            lines: self.lines,
+            bytes: self.bytes,
+            last: (seq > 0).then_some(Receipt { seq, hash }),
+            flaw,
+        })
+    }
+
+    /// Looks at the lines of a file, which may be one that is being written.
+    fn file<D: Disk>(
+        &mut self,
+        stream: &mut Stream,
+        file: &D::File,
+        written: Option<&Files<D>>,
+    ) -> io::Result<Option<Flaw>> {
+        let mut calm: Option<Option<D::File>> = None;
         loop {
-            let read = match file.read_at(&mut buffer[held..held + CHUNK], place) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read?,
+            let flaw = match stream.next(file)? {
+                Step::Line(text) => self.line(text),
+                Step::TooLong => Some(Flaw::NotALine(self.end.seq + 1)),
+                Step::End { rest: 0 } => return Ok(None),
+                Step::End { .. } => match (written, &calm) {
+                    (Some(files), None) => {
+                        // Perhaps somebody is writing this line: while the lock is held nobody is.
+                        // Who may only read has to take the file as it is.
+                        calm = Some(files.calm_within(PATIENCE).ok().flatten());
+                        None
+                    }
+                    _ => Some(Flaw::Torn(self.end.seq + 1)),
+                },
             };
-            if read == 0 {
-                let next = self.end.seq + 1;
-                return Ok((held > 0).then_some(Flaw::Torn(next)));
+            if flaw.is_some() {
+                return Ok(flaw);
             }
-            place += read as u64;
-            let filled = held + read;
-            let mut begin = 0;
-            while let Some(length) = memchr(b'\n', &buffer[begin..filled]) {
-                if let Some(flaw) = self.line(&buffer[begin..begin + length]) {
-                    return Ok(Some(flaw));
-                }
-                begin += length + 1;
-            }
-            held = filled - begin;
-            if held >= MAX_LINE {
-                return Ok(Some(Flaw::NotALine(self.end.seq + 1)));
-            }
-            buffer.copy_within(begin..filled, 0);
         }
     }
 
     fn line(&mut self, text: &[u8]) -> Option<Flaw> {
         let next = self.end.seq + 1;
-        match self.end.then(text) {
-            Ok(end) => {
-                self.end = end;
-                self.bytes += text.len() as u64 + 1;
-                None
+        let end = match self.end.then(text) {
+            Ok(end) => end,
+            Err(Break::NotALine) => return Some(Flaw::NotALine(next)),
+            Err(Break::Changed) => return Some(Flaw::Changed(next)),
+            Err(Break::Elsewhere) => return Some(Flaw::Missing(next)),
+        };
+        while let Some(seen) = self.seen.pop_if(|seen| seen.seq == end.seq) {
+            if seen.hash != end.hash {
+                return Some(Flaw::Rewritten(next));
             }
-            Err(Break::NotALine) => Some(Flaw::NotALine(next)),
-            Err(Break::Changed) => Some(Flaw::Changed(next)),
-            Err(Break::Elsewhere) => Some(Flaw::Missing(next)),
         }
+        self.end = end;
+        self.lines += 1;
+        self.bytes += text.len() as u64 + 1;
+        None
     }
 }

@@ -1,0 +1,216 @@
+//! What writing costs, counted: syncs that callers share, and bytes that are read for one line.
+
+use crate::append::{Torn, Writer};
+use crate::files::Files;
+use crate::hash::Hash;
+use crate::line;
+use crate::log::{Log, Options};
+use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
+use serde_json::{Map, Value, json};
+use std::ffi::OsString;
+use std::future::Future;
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+#[derive(Default)]
+struct Counts {
+    read: AtomicU64,
+    syncs: AtomicU64,
+    /// Whether a sync takes until this is false.
+    slow: AtomicBool,
+}
+
+/// The machine's disk, counted.
+#[derive(Clone)]
+struct Counting {
+    disk: RealDisk,
+    counts: Arc<Counts>,
+}
+
+struct CountingFile {
+    file: RealFile,
+    counts: Arc<Counts>,
+}
+
+impl Counting {
+    fn at(path: &Path) -> Counting {
+        Counting {
+            disk: RealDisk::at(path).unwrap(),
+            counts: Arc::default(),
+        }
+    }
+}
+
+impl Disk for Counting {
+    type File = CountingFile;
+
+    fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<CountingFile> {
+        let counts = self.counts.clone();
+        let file = self.disk.open(path, how)?;
+        Ok(CountingFile { file, counts })
+    }
+
+    fn create_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
+        self.disk.create_dir(path, mode)
+    }
+
+    fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.rename_new(from, to)
+    }
+
+    fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.unlink(path)
+    }
+
+    fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.sync_dir(path)
+    }
+
+    fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
+        self.disk.list(path)
+    }
+}
+
+impl DiskFile for CountingFile {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let read = self.file.read_at(bytes, offset)?;
+        self.counts.read.fetch_add(read as u64, SeqCst);
+        Ok(read)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.file.write_at(bytes, offset)
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.append(bytes)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn reserve(&self, up_to: u64) -> io::Result<()> {
+        self.file.reserve(up_to)
+    }
+
+    fn mode(&self) -> io::Result<u32> {
+        self.file.mode()
+    }
+
+    fn set_mode(&self, mode: u32) -> io::Result<()> {
+        self.file.set_mode(mode)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.counts.syncs.fetch_add(1, SeqCst);
+        while self.counts.slow.load(SeqCst) {
+            std::thread::yield_now();
+        }
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        self.file.try_lock()
+    }
+}
+
+fn members(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+/// Callers that ask while a sync is under way are together in the next one.
+#[test]
+fn callers_share_syncs() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Counting::at(dir.path());
+    let log = Log::open(disk.clone(), "log", Options::default()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let before = disk.counts.syncs.load(SeqCst);
+    for round in 0..20 {
+        disk.counts.slow.store(true, SeqCst);
+        let ask = |n| Box::pin(log.append(members(json!({ "round": round, "n": n }))));
+        let mut callers: Vec<_> = (0..64).map(ask).collect();
+        let mut context = Context::from_waker(Waker::noop());
+        for caller in &mut callers {
+            assert!(matches!(Pin::new(caller).poll(&mut context), Poll::Pending));
+        }
+        disk.counts.slow.store(false, SeqCst);
+        for caller in callers {
+            runtime.block_on(caller).unwrap();
+        }
+    }
+    let syncs = disk.counts.syncs.load(SeqCst) - before;
+    assert!(20 * 64 / syncs >= 16, "{syncs} syncs");
+}
+
+/// How many lines at the end of a long log are really there: more than anybody who appends looks at.
+const REAL: u64 = 10_000;
+
+/// A log of so many lines of one length; in place of those long before its end there is a hole.
+fn bulk(path: &Path, count: u64) {
+    let mut file = std::fs::File::create(path).unwrap();
+    let mut before = match count > REAL {
+        true => Hash::of(&[b"before"]),
+        false => Hash::NONE,
+    };
+    let mut bytes = Vec::new();
+    for seq in count.saturating_sub(REAL) + 1..=count {
+        let members = members(json!({ "n": format!("{seq:07}") }));
+        let line = line::write(members, seq, before).unwrap();
+        bytes.extend_from_slice(&line.bytes);
+        before = line.hash;
+    }
+    let length = bytes.len() as u64 / count.min(REAL);
+    let hole = count.saturating_sub(REAL) * length;
+    file.seek(io::SeekFrom::Start(hole)).unwrap();
+    file.write_all(&bytes).unwrap();
+}
+
+/// How many bytes are read for one line: by one who has just opened the log, and by one who has
+/// written before.
+fn read_for_one(count: u64) -> (u64, u64) {
+    let dir = tempfile::tempdir().unwrap();
+    bulk(&dir.path().join("log"), count);
+    let disk = Counting::at(dir.path());
+    let say = |_: Torn| Map::new();
+    let files = Files::new(disk.clone(), "log");
+    let mut writer = Writer::new(files, u64::MAX, Duration::ZERO, Box::new(say));
+    let mut one = || {
+        let before = disk.counts.read.load(SeqCst);
+        let receipt = writer.append(vec![members(json!({ "n": "0000000" }))]);
+        assert!(receipt[0].as_ref().unwrap().seq > count);
+        disk.counts.read.load(SeqCst) - before
+    };
+    let first = one();
+    (first, one())
+}
+
+/// The length of the log makes no difference, but for the digits of its numbers.
+#[test]
+fn a_line_costs_the_same_in_a_long_log() {
+    let (short, long) = (read_for_one(1_000), read_for_one(1_000_000));
+    assert!(long.1 - short.1 < 8, "{short:?} {long:?}");
+    assert!(long.1 < 512);
+    // Who opens it looks at the last batch alone.
+    assert!(long.0 <= 2 << 20, "{long:?}");
+}

@@ -1,0 +1,188 @@
+//! Who writes checkpoints while a log is open: a thread of its own, so that no line waits for one.
+
+use crate::append::Receipt;
+use crate::checkpoint::{Mark, Signer};
+use crate::place::{Place, Said};
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// After how many lines a checkpoint is written.
+pub const CHECKPOINT_LINES: u64 = 256;
+
+/// How long after the last checkpoint the next is written, where there are new lines.
+pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+
+/// How checkpoints of a log are made.
+pub struct Checkpoints {
+    /// Where they are kept.
+    pub places: Vec<Place>,
+    /// What signs them.
+    pub signer: Option<Signer>,
+    /// What time it is, as it stands in them.
+    pub now: Box<dyn Fn() -> String + Send + Sync>,
+}
+
+impl fmt::Debug for Checkpoints {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Checkpoints")
+            .field("places", &self.places.len())
+            .field("signer", &self.signer)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Checkpoints {
+    /// The line that the newest of them names.
+    pub(crate) fn newest(&self) -> io::Result<Option<Receipt>> {
+        let mut newest: Option<Receipt> = None;
+        for place in &self.places {
+            let there = place.read()?.map(|checkpoint| checkpoint.receipt());
+            if there.map(|receipt| receipt.seq) > newest.map(|receipt| receipt.seq) {
+                newest = there;
+            }
+        }
+        Ok(newest)
+    }
+
+    /// Says at every place how far the log has come; the first failure, after all were tried.
+    pub(crate) fn say(&self, log: &str, mark: Mark, anew: bool) -> io::Result<()> {
+        let said = Said {
+            log,
+            mark,
+            signer: self.signer.as_ref(),
+            now: &*self.now,
+            anew,
+        };
+        let mut failed = Ok(());
+        for place in &self.places {
+            failed = failed.and(place.put(&said).map(|_| ()));
+        }
+        failed
+    }
+}
+
+/// The thread that writes checkpoints.
+pub(crate) struct Keeper {
+    shared: Arc<Shared>,
+    keeping: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// How far the log has come since the last checkpoint.
+    newest: Option<Mark>,
+    closing: bool,
+    trouble: Option<Arc<io::Error>>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What tells a keeper how far the log has come.
+#[derive(Clone)]
+pub(crate) struct Teller(Arc<Shared>);
+
+impl Teller {
+    /// The log has come so far, if that is known.
+    pub(crate) fn tell(&self, mark: io::Result<Option<Mark>>) {
+        let mut state = self.0.state();
+        match mark {
+            Ok(Some(mark)) => state.newest = Some(mark),
+            Ok(None) => {}
+            Err(error) => state.trouble = Some(Arc::new(error)),
+        }
+        drop(state);
+        self.0.changed.notify_one();
+    }
+
+    /// Why the last checkpoint could not be written at some place.
+    pub(crate) fn trouble(&self) -> Option<Arc<io::Error>> {
+        self.0.state().trouble.clone()
+    }
+}
+
+impl Keeper {
+    pub(crate) fn start(
+        log: &str,
+        last: Option<Receipt>,
+        how: Arc<Checkpoints>,
+    ) -> io::Result<Keeper> {
+        let last = last.map_or(0, |last| last.seq);
+        let shared = Arc::new(Shared::default());
+        let (own, log) = (shared.clone(), log.to_owned());
+        let keeping = std::thread::Builder::new()
+            .name(String::from("checkpoints"))
+            .spawn(move || keep(&own, &log, last, &how))?;
+        Ok(Keeper {
+            shared,
+            keeping: Some(keeping),
+        })
+    }
+
+    pub(crate) fn teller(&self) -> Teller {
+        Teller(self.shared.clone())
+    }
+}
+
+impl Drop for Keeper {
+    /// Writes the last checkpoint.
+    fn drop(&mut self) {
+        self.shared.state().closing = true;
+        self.shared.changed.notify_one();
+        if let Some(keeping) = self.keeping.take() {
+            // One that panicked has left a checkpoint that is older, which is no harm.
+            let _ = keeping.join();
+        }
+    }
+}
+
+/// Writes a checkpoint whenever one is due, until the log is closed.
+fn keep(shared: &Shared, log: &str, last: u64, how: &Checkpoints) {
+    let (mut seq, mut when) = (last, Instant::now());
+    while let Some(mark) = due(shared, seq, when) {
+        let said = how.say(log, mark, false);
+        shared.state().trouble = said.err().map(Arc::new);
+        (seq, when) = (mark.last.seq, Instant::now());
+    }
+}
+
+/// How far the log has come, once that is to be said; nothing when it is closed and all is said.
+fn due(shared: &Shared, seq: u64, when: Instant) -> Option<Mark> {
+    let mut state = shared.state();
+    loop {
+        let wait = match &state.newest {
+            None if state.closing => return None,
+            None => None,
+            Some(newest) => {
+                let waited = when.elapsed();
+                let many = newest.last.seq.abs_diff(seq) >= CHECKPOINT_LINES;
+                if many || state.closing || waited >= CHECKPOINT_EVERY {
+                    return state.newest.take();
+                }
+                Some(CHECKPOINT_EVERY - waited)
+            }
+        };
+        state = match wait {
+            None => {
+                let woken = shared.changed.wait(state);
+                woken.unwrap_or_else(PoisonError::into_inner)
+            }
+            Some(wait) => {
+                let woken = shared.changed.wait_timeout(state, wait);
+                woken.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+    }
+}

@@ -1,0 +1,82 @@
+//! Logs for tests, on a simulated disk.
+
+use candor_audit::{Checkpoint, Checkpoints, Log, Options, Place, Receipt};
+use candor_disk::{Disk, DiskFile, Open};
+use candor_testkit::sim_disk::SimDisk;
+use serde_json::{Map, Value, json};
+
+pub(crate) fn members(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+/// A log with two places for its checkpoints.
+pub(crate) struct Ground {
+    pub(crate) log: SimDisk,
+    pub(crate) near: SimDisk,
+    pub(crate) far: SimDisk,
+}
+
+impl Ground {
+    pub(crate) fn new() -> Ground {
+        Ground {
+            log: SimDisk::new(1),
+            near: SimDisk::new(2),
+            far: SimDisk::new(3),
+        }
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        let places = [&self.near, &self.far].map(|disk| Place::new(disk.clone(), "checkpoint"));
+        Options {
+            checkpoints: Some(Checkpoints {
+                places: places.into(),
+                signer: None,
+                now: Box::new(|| String::from("2026-01-02T03:04:05.678Z")),
+            }),
+            ..Options::default()
+        }
+    }
+
+    /// Appends so many lines and closes the log.
+    pub(crate) fn append(&self, count: u64, word: &str) -> Vec<Receipt> {
+        self.append_with(count, word, self.options())
+    }
+
+    pub(crate) fn append_with(&self, count: u64, word: &str, options: Options) -> Vec<Receipt> {
+        let log = Log::open(self.log.clone(), "log", options).unwrap();
+        let lines = (0..count).map(|n| members(json!({ "n": n, "word": word })));
+        lines
+            .map(|line| log.append_blocking(line).unwrap())
+            .collect()
+    }
+
+    /// The checkpoints of both places.
+    pub(crate) fn checkpoints(&self) -> Vec<Checkpoint> {
+        [&self.near, &self.far].map(checkpoint).into()
+    }
+
+    pub(crate) fn text(&self) -> String {
+        text(&self.log, "log")
+    }
+
+    /// Makes the file of the log say this.
+    pub(crate) fn set(&self, text: &str) {
+        set(&self.log, "log", text);
+    }
+}
+
+pub(crate) fn checkpoint(disk: &SimDisk) -> Checkpoint {
+    let place = Place::new(disk.clone(), "checkpoint");
+    place.read().unwrap().unwrap()
+}
+
+pub(crate) fn text(disk: &SimDisk, name: &str) -> String {
+    let file = disk.open(name, Open::Read).unwrap();
+    String::from_utf8(file.read_all(1 << 24).unwrap()).unwrap()
+}
+
+pub(crate) fn set(disk: &SimDisk, name: &str, text: &str) {
+    let file = disk.open(name, Open::Create(0o600)).unwrap();
+    file.set_len(0).unwrap();
+    file.append_all(text.as_bytes()).unwrap();
+}

@@ -1,0 +1,114 @@
+//! Lines of a log by number and from its end, across files.
+
+use crate::ground::{Ground, set};
+use candor_audit::{Options, Raw, lines, page, tail};
+use candor_testkit::sim_disk::{Event, Operation};
+
+fn numbers(lines: &[Raw]) -> Vec<u64> {
+    lines.iter().map(|line| line.seq.unwrap()).collect()
+}
+
+/// A log of 3000 lines in several files.
+fn long() -> Ground {
+    let ground = Ground::new();
+    let options = Options {
+        rotate_at: 200_000,
+        ..ground.options()
+    };
+    ground.append_with(3000, &"x".repeat(60), options);
+    ground
+}
+
+#[test]
+fn lines_are_found_by_number_without_reading_the_rest() {
+    let ground = long();
+    let read = || {
+        let journal = ground.log.journal();
+        let bytes = journal.iter().map(|event| match event {
+            Event::Operation {
+                operation: Operation::Read { len, .. },
+                ..
+            } if *len < 1 << 20 => *len as u64,
+            _ => 0,
+        });
+        bytes.sum::<u64>()
+    };
+    for from in [0, 1, 2, 500, 1499, 2999, 3000] {
+        let before = read();
+        let mut all = lines(ground.log.clone(), "log", from).unwrap();
+        let first = all.next().unwrap().unwrap();
+        assert_eq!(first.seq, Some(from.max(1)));
+        assert!(read() - before < 100_000, "{from}");
+        let rest: Vec<Raw> = all.map(Result::unwrap).collect();
+        assert_eq!(rest.len() as u64, 3000 - from.max(1));
+        assert!(
+            rest.iter()
+                .map(|line| line.seq.unwrap())
+                .eq(from.max(1) + 1..=3000)
+        );
+    }
+    assert!(
+        lines(ground.log.clone(), "log", 3001)
+            .unwrap()
+            .next()
+            .is_none()
+    );
+    assert!(
+        lines(ground.log.clone(), "other", 1)
+            .unwrap()
+            .next()
+            .is_none()
+    );
+}
+
+#[test]
+fn a_page_is_bounded_in_lines_and_bytes() {
+    let ground = long();
+    let few = page(ground.log.clone(), "log", 10, 3, 1 << 20).unwrap();
+    assert_eq!((numbers(&few.lines), few.more), (vec![11, 12, 13], true));
+    let last = page(ground.log.clone(), "log", 2998, 3, 1 << 20).unwrap();
+    assert_eq!((numbers(&last.lines), last.more), (vec![2999, 3000], false));
+    let length = few.lines[0].bytes.len();
+    let short = page(ground.log.clone(), "log", 10, 9, 2 * length).unwrap();
+    assert_eq!((numbers(&short.lines), short.more), (vec![11, 12], true));
+    let one = page(ground.log.clone(), "log", 10, 9, 1).unwrap();
+    assert_eq!((numbers(&one.lines), one.more), (vec![11], true));
+    let none = page(ground.log.clone(), "log", u64::MAX, 9, 1).unwrap();
+    assert_eq!((numbers(&none.lines), none.more), (vec![], false));
+}
+
+#[test]
+fn the_last_lines_come_from_several_files() {
+    let ground = long();
+    for count in [0, 1, 2, 700, 1500, 3000, 9999] {
+        let found = tail(ground.log.clone(), "log", count, 1 << 24).unwrap();
+        let first = 3001 - (count as u64).min(3000);
+        assert!(numbers(&found).into_iter().eq(first..=3000), "{count}");
+    }
+    let bounded = tail(ground.log.clone(), "log", 9999, 1000).unwrap();
+    assert!(!bounded.is_empty() && bounded.len() < 5);
+    assert_eq!(bounded.last().unwrap().seq, Some(3000));
+}
+
+/// A log that is broken can still be looked at, and half a line at its end is none.
+#[test]
+fn what_is_no_line_is_shown_as_it_stands() {
+    let ground = Ground::new();
+    ground.append(3, "a");
+    let text = ground
+        .text()
+        .replacen('{', "what?", 2)
+        .replacen("what?", "{", 1)
+        + "{\"half";
+    set(&ground.log, "log", &text);
+    let all: Vec<Raw> = lines(ground.log.clone(), "log", 0)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let seqs: Vec<_> = all.iter().map(|line| line.seq).collect();
+    assert_eq!(seqs, [Some(1), None, Some(3)]);
+    assert!(all[1].bytes.starts_with(b"what?"));
+    assert_eq!(tail(ground.log.clone(), "log", 2, 9999).unwrap(), all[1..]);
+    let third = page(ground.log.clone(), "log", 2, 9, 9999).unwrap();
+    assert_eq!(numbers(&third.lines), [3]);
+}
