@@ -194,16 +194,27 @@ impl<D: Disk> Writer<D> {
         if let Some(torn) = torn {
             built.put((self.say_torn)(torn))?;
         }
-        let mut results = Vec::with_capacity(batch.len());
+        let count = batch.len();
+        let (mut results, mut promised) = (Vec::with_capacity(count), 0);
+        let mut failed = None;
         for members in batch {
             if built.bytes.len() > MAX_BATCH - MAX_LINE {
-                self.commit(&file, &built)?;
+                failed = self.commit(&file, &built).err();
+                if failed.is_some() {
+                    break;
+                }
                 built = Built::after(&self.known);
+                promised = results.len();
             }
             results.push(built.put(members));
         }
-        if !built.bytes.is_empty() {
-            self.commit(&file, &built)?;
+        if failed.is_none() && !built.bytes.is_empty() {
+            failed = self.commit(&file, &built).err();
+        }
+        if let Some(error) = failed {
+            // What was promised before stays promised.
+            results.truncate(promised);
+            results.resize(count, Err(error));
         }
         Ok(results)
     }

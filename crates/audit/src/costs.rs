@@ -67,6 +67,10 @@ impl Disk for Counting {
         self.disk.rename_new(from, to)
     }
 
+    fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.exchange(one, other)
+    }
+
     fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.disk.unlink(path)
     }
