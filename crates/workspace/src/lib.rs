@@ -5,3 +5,4 @@ pub mod path;
 pub mod protected;
 pub mod reading;
 pub mod plan;
+pub mod edit;

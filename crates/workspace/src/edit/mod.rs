@@ -1,0 +1,13 @@
+//! New text from old: edits that name what they replace, and patches of one file.
+
+mod edits;
+mod lines;
+mod nearest;
+mod patch;
+
+pub use edits::{Edit, EditError, EditProblem, MAX_EDITS, apply_edits};
+pub use nearest::{MAX_NEAR_TEXT, Near};
+pub use patch::{Invalid, MAX_HUNKS, Misfit, PatchError, apply_patch};
+
+/// How many bytes a text may have that edits or a patch make.
+pub const MAX_RESULT: usize = 5 * 1024 * 1024;

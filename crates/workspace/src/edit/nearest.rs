@@ -1,0 +1,174 @@
+//! The lines of a file that look most like a text that is not in it.
+
+use super::lines::cut;
+use std::collections::HashSet;
+use std::fmt;
+
+/// How many characters of a line are shown.
+pub const MAX_NEAR_TEXT: usize = 200;
+
+/// How many lines are named.
+const MAX_NEAR: usize = 3;
+
+/// How many lines of the wanted text are looked at.
+const LOOKED_AT: usize = 64;
+
+/// How many bytes of a line are compared.
+const COMPARED: usize = 400;
+
+/// Lines that share less than this many thousandths with the wanted one are not named.
+const ALIKE: usize = 350;
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// Its number, the first being 1.
+    pub line: usize,
+    /// Its text without the line break, cut to [`MAX_NEAR_TEXT`] characters.
+    pub text: String,
+}
+
+impl Near {
+    pub(crate) fn new(line: usize, text: &str) -> Self {
+        let text = String::from(cut(text, MAX_NEAR_TEXT));
+        Self { line, text }
+    }
+}
+
+/// The lines as one phrase; nothing where there are none.
+pub(crate) struct Listed<'a>(pub(crate) &'static str, pub(crate) &'a [Near]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, near) in self.1.iter().enumerate() {
+            match index {
+                0 => write!(f, "; {} ", self.0)?,
+                _ => f.write_str(", ")?,
+            }
+            write!(f, "{}: `{}`", near.line, near.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// The lines most like the first line of `wanted` that the text does not have, best first. One pass
+/// over the text to see which lines it has, one to compare.
+pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<Near> {
+    let Some(line) = missing_line(text, wanted) else {
+        return Vec::new();
+    };
+    let pairs = Pairs::of(line);
+    let mut best: Vec<(usize, usize, &str)> = Vec::new();
+    for (index, candidate) in text.lines().enumerate() {
+        let score = pairs.alike(candidate);
+        let worst = best.last().map_or(0, |found| found.0);
+        if score < ALIKE || (best.len() == MAX_NEAR && score <= worst) {
+            continue;
+        }
+        let place = best.partition_point(|found| found.0 >= score);
+        best.insert(place, (score, index + 1, candidate));
+        best.truncate(MAX_NEAR);
+    }
+    let named = best.into_iter();
+    named.map(|(_, line, text)| Near::new(line, text)).collect()
+}
+
+/// The first line of `wanted` that is no line of the text; where all are, the first that is not blank.
+fn missing_line<'a>(text: &str, wanted: &'a str) -> Option<&'a str> {
+    let lines = || {
+        let lines = wanted.lines().take(LOOKED_AT);
+        lines.filter(|line| !line.trim().is_empty())
+    };
+    let mut missing: HashSet<&str> = lines().collect();
+    for line in text.lines() {
+        missing.remove(line);
+        if missing.is_empty() {
+            break;
+        }
+    }
+    lines()
+        .find(|line| missing.contains(line))
+        .or_else(|| lines().next())
+}
+
+/// Which pairs of neighbouring bytes a line has.
+struct Pairs {
+    has: Vec<bool>,
+    count: usize,
+}
+
+impl Pairs {
+    fn of(line: &str) -> Self {
+        let mut has = vec![false; 1 << 16];
+        let mut count = 0;
+        for pair in compared(line).windows(2) {
+            has[place(pair)] = true;
+            count += 1;
+        }
+        Self { has, count }
+    }
+
+    /// How much of two lines is shared, in thousandths.
+    fn alike(&self, line: &str) -> usize {
+        let bytes = compared(line);
+        let shared = bytes
+            .windows(2)
+            .filter(|pair| self.has[place(pair)])
+            .count();
+        let both = self.count + bytes.len().saturating_sub(1);
+        // A short line with one pair over and over is not more than alike.
+        (2000 * shared.min(self.count))
+            .checked_div(both)
+            .unwrap_or(0)
+    }
+}
+
+fn compared(line: &str) -> &[u8] {
+    let bytes = line.trim().as_bytes();
+    &bytes[..bytes.len().min(COMPARED)]
+}
+
+fn place(pair: &[u8]) -> usize {
+    match pair {
+        [one, other] => usize::from(*one) << 8 | usize::from(*other),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "fn main() {\n    let total = add(1, 2);\n    print(total);\n}\n";
+
+    fn numbers(wanted: &str) -> Vec<usize> {
+        nearest(TEXT, wanted).iter().map(|near| near.line).collect()
+    }
+
+    #[test]
+    fn the_line_that_was_meant_comes_first() {
+        assert_eq!(numbers("let total = add(1, 3);")[0], 2);
+        assert_eq!(numbers("fn main() {\n    let total = sum(1, 2);\n")[0], 2);
+        assert_eq!(numbers("print (total);"), [3, 2]);
+    }
+
+    #[test]
+    fn what_is_like_nothing_names_nothing() {
+        assert_eq!(numbers("zzzzzzzz"), []);
+        assert_eq!(numbers("\n  \n"), []);
+        assert_eq!(nearest("", "a"), []);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_characters() {
+        let line = "ä".repeat(1000);
+        let found = nearest(&line, &"ä".repeat(990));
+        assert_eq!(
+            found,
+            [Near {
+                line: 1,
+                text: "ä".repeat(200)
+            }]
+        );
+    }
+}

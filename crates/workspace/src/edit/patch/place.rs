@@ -1,0 +1,252 @@
+//! Finds the place of every hunk in the old text and puts the new text together.
+
+use super::read::{Diff, Hunk, Line, Side};
+use super::{MAX_RESULT, Misfit, PatchError};
+use crate::edit::lines::{LineEnds, around, number, starts};
+use crate::edit::nearest::{Near, nearest};
+use memchr::memmem::Finder;
+
+/// The new text of a file.
+pub(super) fn apply(old: Option<&str>, diff: Diff<'_>) -> Result<String, PatchError> {
+    let fresh = |hunk: &Hunk<'_>| hunk.lines.iter().all(|line| line.side == Side::New);
+    let reason = match old {
+        Some(_) if diff.creates => Some(Misfit::FileExists),
+        None if !diff.hunks.iter().all(fresh) => Some(Misfit::NoFile),
+        _ => None,
+    };
+    if let Some(reason) = reason {
+        return Err(misfit(0, reason, Vec::new()));
+    }
+    let old = old.unwrap_or_default();
+    let file = File::new(old, &diff);
+    let mut changes = Vec::with_capacity(diff.hunks.len());
+    for (index, hunk) in diff.hunks.iter().enumerate() {
+        let (reason, nearest) = match file.place(hunk) {
+            Ok(line) => {
+                changes.push(Change::of(index, hunk, line));
+                continue;
+            }
+            Err(refused) => refused,
+        };
+        return Err(misfit(index, reason, nearest));
+    }
+    changes.sort_by_key(|change| (change.from, change.to));
+    file.written(&changes)
+}
+
+fn misfit(hunk: usize, reason: Misfit, nearest: Vec<Near>) -> PatchError {
+    PatchError::DoesNotApply {
+        hunk,
+        reason,
+        nearest,
+    }
+}
+
+/// The part of a hunk between its first and its last change, at its place in the old text.
+struct Change<'a> {
+    hunk: usize,
+    /// Old lines from here, the first being 0.
+    from: usize,
+    /// Up to here, this one not.
+    to: usize,
+    lines: &'a [Line<'a>],
+}
+
+impl<'a> Change<'a> {
+    fn of(index: usize, hunk: &'a Hunk<'a>, line: usize) -> Self {
+        let context = |line: &&Line<'_>| line.side == Side::Both;
+        let before = hunk.lines.iter().take_while(context).count();
+        let rest = &hunk.lines[before..];
+        let after = rest.iter().rev().take_while(context).count();
+        let lines = &rest[..rest.len() - after];
+        let from = line + before;
+        let to = from + lines.iter().filter(|line| line.side.is_old()).count();
+        Self {
+            hunk: index,
+            from,
+            to,
+            lines,
+        }
+    }
+}
+
+/// The old text, prepared for looking.
+struct File<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+    /// A line break, the text, and one more where its last line has none: so a line is found whole.
+    framed: String,
+    style: Style,
+}
+
+/// How a line of the patch is written so that it compares with the file.
+#[derive(Clone, Copy)]
+struct Style {
+    /// A CR at the end of the patch's lines belongs to the patch.
+    strip: bool,
+    /// What ends a line.
+    end: &'static str,
+}
+
+impl Style {
+    fn of(text: &str, diff: &Diff<'_>) -> Self {
+        let ends = LineEnds::of(text);
+        let mut lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
+        let bare = !lines.any(|line| line.text.ends_with('\r'));
+        match ends {
+            LineEnds::Crlf if bare || diff.crlf => Self {
+                strip: true,
+                end: "\r\n",
+            },
+            LineEnds::None if diff.crlf => Self {
+                strip: true,
+                end: "\r\n",
+            },
+            LineEnds::Lf if diff.crlf => Self {
+                strip: true,
+                end: "\n",
+            },
+            _ => Self {
+                strip: false,
+                end: "\n",
+            },
+        }
+    }
+
+    fn write(self, line: &Line<'_>, out: &mut String) {
+        let text = line.text;
+        out.push_str(match self.strip {
+            true => text.strip_suffix('\r').unwrap_or(text),
+            false => text,
+        });
+        if line.ended {
+            out.push_str(self.end);
+        }
+    }
+}
+
+impl<'a> File<'a> {
+    fn new(text: &'a str, diff: &Diff<'_>) -> Self {
+        let style = Style::of(text, diff);
+        let mut framed = String::with_capacity(text.len() + 3);
+        framed.push('\n');
+        framed.push_str(text);
+        if !framed.ends_with('\n') {
+            framed.push_str(style.end);
+        }
+        Self {
+            text,
+            starts: starts(text),
+            framed,
+            style,
+        }
+    }
+
+    /// The line at which the old lines of a hunk begin, the first being 0.
+    fn place(&self, hunk: &Hunk<'_>) -> Result<usize, (Misfit, Vec<Near>)> {
+        let mut wanted = String::from("\n");
+        let mut ended = true;
+        for line in hunk.lines.iter().filter(|line| line.side.is_old()) {
+            self.style.write(line, &mut wanted);
+            ended = line.ended;
+        }
+        if wanted.len() == 1 {
+            return match self.text.is_empty() {
+                true => Ok(0),
+                false => Err((Misfit::NoContext, Vec::new())),
+            };
+        }
+        if !ended {
+            return self.at_end(&wanted);
+        }
+        // Line n begins behind the line break that is just before it, and the frame's shifts both by one.
+        let stated = self.starts.get(hunk.start.saturating_sub(1));
+        if let Some(&start) = stated
+            && self.framed.as_bytes()[start..].starts_with(wanted.as_bytes())
+        {
+            return Ok(hunk.start.saturating_sub(1));
+        }
+        let finder = Finder::new(&wanted);
+        let framed = self.framed.as_bytes();
+        let Some(first) = finder.find(framed) else {
+            return Err((Misfit::NotFound, nearest(self.text, &wanted)));
+        };
+        let next = finder
+            .find(&framed[first + 1..])
+            .map(|next| next + first + 1);
+        match next {
+            None => Ok(self.line(first)),
+            Some(next) => {
+                let near = |at| Near::new(number(self.text, at), around(self.text, at));
+                Err((Misfit::NotUnique, vec![near(first), near(next)]))
+            }
+        }
+    }
+
+    /// The place of lines of which the last has no line break: at the end of the file or nowhere.
+    fn at_end(&self, wanted: &str) -> Result<usize, (Misfit, Vec<Near>)> {
+        let whole = &self.framed[..self.text.len() + 1];
+        match whole.strip_suffix(wanted) {
+            Some(before) => Ok(self.line(before.len())),
+            None => Err((Misfit::NotFound, nearest(self.text, wanted))),
+        }
+    }
+
+    /// The line that begins at a place of the text, the first being 0.
+    fn line(&self, start: usize) -> usize {
+        self.starts.partition_point(|&line| line < start)
+    }
+
+    /// The bytes of old lines.
+    fn lines(&self, from: usize, to: usize) -> &'a str {
+        let place = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
+        &self.text[place(from)..place(to)]
+    }
+
+    fn written(&self, changes: &[Change<'_>]) -> Result<String, PatchError> {
+        let mut out = String::with_capacity(self.text.len());
+        let mut done = 0;
+        // The hunk that said that the file ends here.
+        let mut ended_by = None;
+        let mut inserted = None;
+        for change in changes {
+            let again = change.from == change.to && inserted == Some(change.from);
+            if change.from < done || again {
+                return Err(misfit(change.hunk, Misfit::Overlaps, Vec::new()));
+            }
+            self.put(&mut out, self.lines(done, change.from), ended_by)?;
+            for line in change.lines.iter().filter(|line| line.side.is_new()) {
+                let mut text = String::new();
+                self.style.write(line, &mut text);
+                self.put(&mut out, &text, ended_by)?;
+                if !line.ended {
+                    ended_by = Some(change.hunk);
+                }
+            }
+            done = change.to;
+            inserted = (change.from == change.to).then_some(change.to);
+        }
+        self.put(&mut out, self.lines(done, self.starts.len()), ended_by)?;
+        match changes.last() {
+            Some(last) if out.len() > MAX_RESULT => {
+                Err(misfit(last.hunk, Misfit::TooLarge, Vec::new()))
+            }
+            _ => Ok(out),
+        }
+    }
+
+    /// Adds lines. A last line of the old text without a line break gets one where more follows.
+    fn put(&self, out: &mut String, text: &str, ended_by: Option<usize>) -> Result<(), PatchError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if let Some(hunk) = ended_by {
+            return Err(misfit(hunk, Misfit::NotAtEnd, Vec::new()));
+        }
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push_str(self.style.end);
+        }
+        out.push_str(text);
+        Ok(())
+    }
+}
