@@ -54,6 +54,13 @@ impl Cause {
         }
     }
 
+    pub(crate) fn redact(&mut self, redact: &dyn Fn(&str) -> Option<String>) {
+        match self {
+            Cause::Text(text) | Cause::Error { message: text, .. } => hide(text, redact),
+            Cause::Data(value) => hide_in(value, CAUSE_MAX_DEPTH, redact),
+        }
+    }
+
     /// A text, a plain object or null, within the bounds. A text stays a text, an error becomes
     /// `{message, code, name}`, a list becomes `{items}`, a number or a boolean its text; what does
     /// not fit is cut with [`CUT`](crate::CUT).
@@ -72,6 +79,26 @@ impl Cause {
             Cause::Data(value) => value.clone(),
         };
         bounded(&whole, CAUSE_MAX_DEPTH, CAUSE_MAX_BYTES)
+    }
+}
+
+fn hide(text: &mut String, redact: &dyn Fn(&str) -> Option<String>) {
+    if let Some(hidden) = redact(text) {
+        *text = hidden;
+    }
+}
+
+/// Passes every text of a value; what is deeper than a cause may be is cut off anyway.
+fn hide_in(value: &mut Value, levels: usize, redact: &dyn Fn(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => hide(text, redact),
+        Value::Array(items) if levels > 0 => {
+            items.iter_mut().for_each(|item| hide_in(item, levels - 1, redact));
+        }
+        Value::Object(members) if levels > 0 => {
+            members.values_mut().for_each(|member| hide_in(member, levels - 1, redact));
+        }
+        _ => {}
     }
 }
 

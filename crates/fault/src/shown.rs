@@ -57,6 +57,14 @@ impl Shown {
     }
 }
 
+impl Shown {
+    pub(crate) fn redact(&mut self, redact: &dyn Fn(&str) -> Option<String>) {
+        if let Some(hidden) = redact(&self.0) {
+            self.0 = Cow::Owned(hidden);
+        }
+    }
+}
+
 impl From<&'static str> for Shown {
     fn from(literal: &'static str) -> Self {
         Shown(Cow::Borrowed(literal))

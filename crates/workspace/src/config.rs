@@ -1,0 +1,85 @@
+//! What the person who starts a server decides.
+
+use crate::approval::Signers;
+use crate::path::Root;
+use crate::preflight::{Helper, Limits};
+use crate::role::Role;
+use candor_audit::Signer;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+/// How many strikes lock a session unless the owner says otherwise.
+pub const LOCK_AFTER: NonZeroU32 = NonZeroU32::new(3).unwrap();
+
+/// Who can unlock a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unlock {
+    /// A failure report does.
+    #[default]
+    Report,
+    /// Only a person does.
+    Person,
+}
+
+/// How the commands of plans are run.
+#[derive(Debug, Clone)]
+pub struct Checks {
+    /// The program that locks itself in and becomes the command.
+    pub helper: Helper,
+    /// Where programs and libraries are.
+    pub readable: Vec<PathBuf>,
+    /// What no command may read, whatever else it may.
+    pub never: Vec<PathBuf>,
+    /// Where programs are looked for.
+    pub path: String,
+    /// Whether commands may run where the kernel cannot lock them in.
+    pub allow_unsandboxed: bool,
+    /// What a command may use.
+    pub limits: Limits,
+}
+
+/// Gives an id that nobody else has: a UUID.
+pub type Ids = Box<dyn Fn() -> String + Send + Sync>;
+
+/// What the person who starts a server decides.
+pub struct Config {
+    /// What the server is for.
+    pub role: Role,
+    /// The workspaces that it may open.
+    pub roots: Vec<Root>,
+    /// The state directory of this program; each root has a directory in it.
+    pub state: PathBuf,
+    /// Where else checkpoints go.
+    pub checkpoint_to: Vec<PathBuf>,
+    /// The key that signs checkpoints.
+    pub signer: Option<Signer>,
+    /// Who may approve plans.
+    pub signers: Signers,
+    /// How many strikes lock a session.
+    pub lock_after: NonZeroU32,
+    /// Who can unlock one.
+    pub unlock: Unlock,
+    /// Whether nothing may be written.
+    pub read_only: bool,
+    /// Whether the strict profile for Rust is on, whatever a plan says.
+    pub rust_strict: bool,
+    /// How the commands of plans are run.
+    pub checks: Checks,
+    /// Whether failures carry a stack.
+    pub debug_stack: bool,
+    /// The user who runs the server.
+    pub os_user: String,
+    /// Where ids come from.
+    pub ids: Ids,
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Config")
+            .field("role", &self.role)
+            .field("roots", &self.roots)
+            .field("read_only", &self.read_only)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,174 @@
+//! Everything that can go wrong in a call, as types: which code each one has is said in `faults`.
+
+use crate::edit::{EditError, PatchError};
+use crate::lock::{Lock, LockError};
+use crate::path::PathError;
+use crate::plan::{self, store};
+use crate::policy;
+use crate::preflight::{FingerprintError, Ran, RunError};
+use crate::reading::ReadError;
+use crate::role::Role;
+use crate::write::{SettleError, TurnError, WriteError};
+use candor_audit::Flaw;
+use candor_fault::Violations;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// `begin_session` was not called.
+    NoSession,
+    /// The workspace is locked.
+    Locked(Box<Lock>),
+    /// The tool is the other role's.
+    OtherRole { tool: &'static str, role: Role },
+    /// The caller says that it has the other role.
+    RoleClaim { claimed: String, role: Role },
+    /// The session could not be started.
+    Start(StartError),
+    /// Something about the arguments that no schema can say.
+    Arguments(Violations),
+    /// The path leads nowhere that may be used.
+    Path(PathError),
+    /// The real path is no text.
+    PathNotText(PathBuf),
+    /// A directory is where a file is to be written.
+    IsDirectory(String),
+    /// Nothing is there.
+    Missing(String),
+    /// The path is protected.
+    Protected(String),
+    /// The server was started to change nothing.
+    ReadOnly,
+    /// Reading failed.
+    Read(ReadError),
+    /// About plans.
+    Plan(PlanFailure),
+    /// The file is there, and must not be.
+    Exists(String),
+    /// The file is not the one that the caller saw.
+    Changed { expected: String, actual: Option<String> },
+    /// The edits do not fit.
+    Edit(EditError),
+    /// The patch does not fit, or is none.
+    Patch(PatchError),
+    /// The change adds what the policy forbids.
+    Policy(policy::Report),
+    /// A command of the plan failed.
+    Check(Box<Ran>),
+    /// A command of the plan could not be run.
+    CheckNotRun(RunError),
+    /// The protected paths could not be compared.
+    NotCompared(FingerprintError),
+    /// A call is not made because another process writes.
+    Turn(TurnError),
+    /// Writing failed.
+    Write(WriteError),
+    /// Something that must hold does not.
+    Broken(Broken),
+    /// The operating system failed in a way that nothing above says.
+    Io(io::Error),
+}
+
+/// Why a session could not be started.
+#[derive(Debug)]
+pub(crate) enum StartError {
+    /// The root was left blank.
+    Blank,
+    /// The root is not absolute.
+    Relative,
+    /// The root is no directory, or cannot be opened.
+    Unusable(io::Error),
+    /// The root is none of those that the server was started with.
+    NotARoot { roots: Vec<PathBuf> },
+    /// There is a session with another root.
+    Other { root: PathBuf },
+    /// The log is broken.
+    Flawed(Flaw),
+    /// The log cannot be opened.
+    Log(candor_audit::OpenError),
+    /// The state directory of the root cannot be used.
+    State(io::Error),
+}
+
+/// What can be wrong with the plan of a call.
+#[derive(Debug)]
+pub(crate) enum PlanFailure {
+    /// There is none at all.
+    None,
+    /// There is no such plan.
+    Missing { asked: String },
+    /// Several plans begin so.
+    Ambiguous { asked: String, hashes: Vec<String> },
+    /// Several plans or phases are there, and the call names none.
+    Unnamed { member: &'static str, among: Vec<String> },
+    /// It is not approved, and why; the command is the one that a person has to run.
+    NotApproved {
+        hash: Option<String>,
+        why: String,
+        command: String,
+    },
+    /// The stored plan is damaged.
+    Damaged { hash: String, damage: store::Damage },
+    /// The plan does not allow it.
+    Scope(plan::Refusal),
+}
+
+/// What must always hold, and does not.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// The state directory does not hold what this program wrote.
+    State(String),
+    /// The lock in the state directory cannot be read.
+    Lock(LockError),
+    /// The journal contradicts the files.
+    Journal(SettleError),
+    /// The root is another directory than the session began with.
+    Root,
+    /// A command changed protected paths.
+    Protected(Vec<PathBuf>),
+    /// The log does not verify.
+    Chain(Flaw),
+}
+
+macro_rules! from {
+    ($($of:ty => $variant:ident),* $(,)?) => {$(
+        impl From<$of> for Failure {
+            fn from(why: $of) -> Self {
+                Failure::$variant(why)
+            }
+        }
+    )*};
+}
+
+from! {
+    StartError => Start,
+    Violations => Arguments,
+    PathError => Path,
+    ReadError => Read,
+    PlanFailure => Plan,
+    EditError => Edit,
+    PatchError => Patch,
+    RunError => CheckNotRun,
+    FingerprintError => NotCompared,
+    TurnError => Turn,
+    WriteError => Write,
+    Broken => Broken,
+    io::Error => Io,
+}
+
+impl From<SettleError> for Failure {
+    fn from(error: SettleError) -> Self {
+        match error {
+            SettleError::Io(error) => Failure::Io(error),
+            error => Failure::Broken(Broken::Journal(error)),
+        }
+    }
+}
+
+impl From<plan::Refusal> for Failure {
+    fn from(refusal: plan::Refusal) -> Self {
+        Failure::Plan(PlanFailure::Scope(refusal))
+    }
+}

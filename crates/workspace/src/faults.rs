@@ -1,0 +1,475 @@
+//! From what went wrong to the codes of the contract. No other file of this crate names a code.
+
+use crate::edit::{EditError, EditProblem, PatchError};
+use crate::failure::{Broken, Failure, PlanFailure, StartError};
+use crate::notes::Crime;
+use crate::path::{PathError, shown};
+use crate::policy;
+use crate::reading::ReadError;
+use crate::write::{SettleError, TurnError, WriteError};
+use candor_fault::codes::workspace::{self as codes, INVARIANTS};
+use candor_fault::dialects::Workspace;
+use candor_fault::system_error::{Thrown, startup_failure};
+use candor_fault::{Cause, Dialect, Effect, Fault, Refusal, Retry, Shown, Violations};
+use rustix::io::Errno;
+use serde_json::{Value, json};
+use std::error::Error;
+use std::fmt::Display;
+use std::io;
+
+/// How many characters of a sentence of ours, with the caller's text in it, are shown.
+const SENTENCE_CHARS: usize = 600;
+
+type F = Fault<Workspace>;
+
+impl Failure {
+    /// The failure as the contract says it.
+    pub(crate) fn fault(&self) -> F {
+        match self {
+            Failure::NoSession => codes::SessionNotInitialized
+                .fault()
+                .because(named("NoSession", "no call of begin_session has succeeded")),
+            Failure::Locked(lock) => {
+                let fault = codes::SessionLocked.fault().because(json!({
+                    "error_code": lock.error_code,
+                    "human_message": lock.human_message,
+                    "seq": lock.seq,
+                }));
+                match lock.person {
+                    true => fault.advising("Ask a person to look, and to run candor workspace unlock."),
+                    false => fault.advising("Say what happened with write_failure_report; that unlocks the session."),
+                }
+            }
+            Failure::OtherRole { tool, role } => codes::UnauthorizedAction
+                .fault()
+                .saying(Shown::from("").quoting(tool).then(" is not a tool of the role ").quoting(role.name()))
+                .because(named("OtherRole", &format!("this server has the role {role}"))),
+            Failure::RoleClaim { claimed, role } => codes::RoleMismatch
+                .fault()
+                .saying(
+                    Shown::from("The call claims the role ")
+                        .quoting(claimed)
+                        .then("; this server has the role ")
+                        .quoting(role.name()),
+                )
+                .because(named("RoleClaim", &format!("this server has the role {role}"))),
+            Failure::Start(error) => start(error),
+            Failure::Arguments(violations) => arguments(violations.clone()),
+            Failure::Path(error) => path(error),
+            Failure::PathNotText(real) => codes::InvalidPath
+                .fault()
+                .because(named("PathNotText", &format!("{} is not UTF-8", shown(real)))),
+            Failure::IsDirectory(at) => codes::InvalidPath
+                .fault()
+                .saying(Shown::from("").quoting_at_most(at, SENTENCE_CHARS).then(" is a directory, not a file"))
+                .because(named("IsDirectory", &format!("{at} is a directory"))),
+            Failure::Missing(at) => codes::FileNotFound
+                .fault()
+                .saying(Shown::from("").quoting_at_most(at, SENTENCE_CHARS).then(" does not exist"))
+                .because(os(Errno::NOENT)),
+            Failure::Protected(at) => codes::UnauthorizedAction
+                .fault()
+                .saying(Shown::from("").quoting_at_most(at, SENTENCE_CHARS).then(" is protected: no agent may change it"))
+                .because(named("ProtectedPath", &format!("{at} is protected"))),
+            Failure::ReadOnly => codes::InsufficientPermissions
+                .fault()
+                .saying("This server was started to change nothing")
+                .because(named("ReadOnlyServer", "the server was started with --read-only")),
+            Failure::Read(error) => read(error),
+            Failure::Plan(failure) => plan(failure),
+            Failure::Exists(at) => codes::FileAlreadyExists
+                .fault()
+                .saying(Shown::from("").quoting_at_most(at, SENTENCE_CHARS).then(" exists already"))
+                .because(os(Errno::EXIST)),
+            Failure::Changed { expected, actual } => codes::HashMismatch
+                .fault()
+                .because(json!({ "expected": expected, "actual": actual })),
+            Failure::Edit(error) => edit(error),
+            Failure::Patch(error) => patch(error),
+            Failure::Policy(report) => policy_violation(report),
+            Failure::Check(ran) => codes::PreflightFailed.fault(Effect::None).because(json!({
+                "argv": ran.argv,
+                "exit_code": ran.exit_code,
+                "signal": ran.signal,
+                "timed_out": ran.timed_out,
+                "output_tail": ran.output_tail,
+            })),
+            Failure::CheckNotRun(error) => codes::PreflightFailed
+                .fault(Effect::None)
+                .saying(said(error))
+                .because(json!({
+                    "argv": null,
+                    "exit_code": null,
+                    "signal": null,
+                    "timed_out": false,
+                    "output_tail": "",
+                    "message": error.to_string(),
+                })),
+            Failure::NotCompared(error) => codes::PreflightFailed
+                .fault(Effect::None)
+                .saying(said(error))
+                .because(Cause::error("NotCompared", error)),
+            Failure::Turn(TurnError::Busy) => codes::UnknownToolFailure
+                .fault(Retry::SameCall, Effect::None)
+                .saying("Another process is writing in this workspace")
+                .because(os(Errno::AGAIN)),
+            Failure::Turn(TurnError::Io(error)) | Failure::Io(error) => system(error, Effect::None),
+            Failure::Write(WriteError::Undone(error)) => write(error, Effect::None),
+            Failure::Write(WriteError::Stuck(error)) => stuck(error),
+            Failure::Broken(broken) => invariant(broken),
+        }
+    }
+
+    /// What the failure does to the session.
+    pub(crate) fn crime(&self) -> Crime {
+        match self {
+            Failure::Protected(_) => Crime::Lock,
+            Failure::Broken(_) => Crime::LockForPerson,
+            Failure::OtherRole { .. }
+            | Failure::RoleClaim { .. }
+            | Failure::Plan(PlanFailure::Scope(_))
+            | Failure::Read(ReadError::Denied { .. }) => Crime::Strike,
+            Failure::Path(error) | Failure::Read(ReadError::Path(error)) => match error {
+                PathError::Traversal | PathError::Outside { typed: true } => Crime::Strike,
+                _ => Crime::None,
+            },
+            _ => Crime::None,
+        }
+    }
+}
+
+/// A sentence of ours as a message: its first letter is large.
+fn said(text: impl Display) -> Shown {
+    let text = text.to_string();
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    let whole = first.unwrap_or_default() + letters.as_str();
+    Shown::from("").quoting_at_most(&whole, SENTENCE_CHARS)
+}
+
+fn named(name: &str, message: &str) -> Cause {
+    Cause::Error {
+        message: message.to_owned(),
+        code: None,
+        name: name.to_owned(),
+    }
+}
+
+fn os(errno: Errno) -> Cause {
+    Cause::from(io::Error::from(errno))
+}
+
+/// Everything that is wrong about arguments, beyond what their schema says.
+pub(crate) fn arguments(violations: Violations) -> F {
+    Workspace::adopt(Refusal::Arguments(violations))
+}
+
+fn start(error: &StartError) -> F {
+    let failed = codes::SessionInitializationFailed.fault();
+    let because = |message: &str| named("StartError", message);
+    match error {
+        StartError::Blank => failed
+            .saying("The workspace root is blank")
+            .because(because("workspace_root is blank")),
+        StartError::Relative => failed
+            .saying("The workspace root must be an absolute path")
+            .because(because("workspace_root is not absolute")),
+        StartError::Unusable(error) => failed
+            .saying("The workspace root cannot be opened")
+            .because(Cause::error("IoError", error)),
+        StartError::NotARoot { roots } => {
+            let roots: Vec<_> = roots.iter().map(|root| root.display().to_string()).collect();
+            failed
+                .saying("The workspace root is none of those that this server was started with")
+                .because(json!({ "message": "not a root of this server", "code": null, "name": "StartError", "roots": roots }))
+        }
+        StartError::Other { root } => failed
+            .saying("The session has another workspace root")
+            .advising("Go on in the root that session_status shows.")
+            .because(because(&format!("the session's root is {}", root.display()))),
+        StartError::Flawed(flaw) => failed
+            .saying(
+                Shown::from("The audit log does not verify: its line ")
+                    .number(flaw.seq())
+                    .then(" is the first that is wrong"),
+            )
+            .advising("Ask a person to run candor audit verify, and candor audit quarantine to begin a new log.")
+            .because(json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw })),
+        StartError::Log(error) => failed
+            .saying("The audit log cannot be opened")
+            .advising("Ask a person to look at the log with candor audit verify.")
+            .because(Cause::error("LogError", error)),
+        StartError::State(error) => failed
+            .saying("The state directory of the workspace cannot be used")
+            .advising("Ask the owner of the machine to look at the state directory.")
+            .because(Cause::error("IoError", error)),
+    }
+}
+
+fn path(error: &PathError) -> F {
+    let fault = match error {
+        PathError::Invalid(_) | PathError::NotOrdinary(_) | PathError::Loop => {
+            codes::InvalidPath.fault()
+        }
+        PathError::Traversal => codes::PathTraversalBlocked.fault(),
+        PathError::Outside { .. } => codes::OutsideWorkspace.fault(),
+        PathError::ParentMissing { .. } | PathError::ParentIsFile { .. } => {
+            codes::PathNotFound.fault()
+        }
+        PathError::Denied(_) => codes::InsufficientPermissions.fault(),
+        PathError::Io(error) => return system(error, Effect::None),
+    };
+    fault.saying(said(error)).because(cause("PathError", error))
+}
+
+/// An error of ours, or the one of the operating system below it.
+fn cause(name: &str, error: &(dyn Error + 'static)) -> Cause {
+    match error.source() {
+        Some(below) => Cause::error("IoError", below),
+        None => Cause::error(name, error),
+    }
+}
+
+fn read(error: &ReadError) -> F {
+    let fault = match error {
+        ReadError::Path(error) => return path(error),
+        ReadError::Io(error) if is_exhausted(error) => return system(error, Effect::None),
+        ReadError::Denied { .. } => codes::UnauthorizedAction.fault(),
+        ReadError::NotFound { .. } => codes::FileNotFound.fault(),
+        ReadError::NotADirectory { .. } => codes::PathNotFound.fault(),
+        ReadError::Glob(_) | ReadError::Pattern(_) => codes::InvalidInputFormat.fault(),
+        ReadError::IsDirectory { .. }
+        | ReadError::TooLarge { .. }
+        | ReadError::NotText { .. }
+        | ReadError::Stopped
+        | ReadError::Io(_) => codes::FileReadFailed.fault(),
+    };
+    let fault = fault.saying(said(error));
+    match error {
+        ReadError::NotFound { .. } => fault.because(os(Errno::NOENT)),
+        ReadError::IsDirectory { .. } => fault.because(os(Errno::ISDIR)),
+        error => fault.because(cause("ReadError", error)),
+    }
+}
+
+fn plan(failure: &PlanFailure) -> F {
+    match failure {
+        PlanFailure::None => codes::PlanNotFound
+            .fault()
+            .saying("There is no plan")
+            .because(named("PlanMissing", "docs/plans holds no plan")),
+        PlanFailure::Missing { asked } => codes::PlanNotFound
+            .fault()
+            .saying(Shown::from("There is no plan ").quoting(asked))
+            .because(named("PlanMissing", &format!("no plan begins with {asked}"))),
+        PlanFailure::Ambiguous { asked, hashes } => codes::InvalidInputValue
+            .fault()
+            .saying(Shown::from("Several plans begin with ").quoting(asked))
+            .advising("Send more of the plan's hash.")
+            .because(json!({ "message": "several plans begin so", "code": null, "name": "PlanAmbiguous", "hashes": hashes })),
+        PlanFailure::Unnamed { member, among } => codes::MissingRequiredField
+            .fault()
+            .saying(Shown::from("").quoting(member).then(" is required: there are several"))
+            .because(json!({ "message": "there are several", "code": null, "name": "PlanUnnamed", "among": among })),
+        PlanFailure::NotApproved { hash, why, command } => codes::PlanNotApproved
+            .fault()
+            .saying(
+                Shown::from("The plan is not approved (")
+                    .quoting_at_most(why, SENTENCE_CHARS)
+                    .then("). Ask a person to run: ")
+                    .quoting_at_most(command, SENTENCE_CHARS),
+            )
+            .because(json!({ "message": why, "code": null, "name": "NotApproved", "command": command }))
+            .knowing(|facts| facts.plan_hash = hash.clone()),
+        PlanFailure::Damaged { hash, damage } => codes::PlanEnforcementFailed
+            .fault()
+            .saying(Shown::from("The stored plan is damaged: ").quoting_at_most(&damage.to_string(), SENTENCE_CHARS))
+            .because(named("PlanDamaged", &damage.to_string()))
+            .knowing(|facts| facts.plan_hash = Some(hash.clone())),
+        PlanFailure::Scope(refusal) => codes::PlanScopeViolation
+            .fault()
+            .saying(said(refusal))
+            .because(Cause::error("PlanScope", refusal)),
+    }
+}
+
+fn edit(error: &EditError) -> F {
+    let fault = match error.problem {
+        EditProblem::EmptyOld => codes::InvalidInputValue.fault(),
+        _ => codes::PatchApplyFailed.fault(),
+    };
+    fault.saying(said(error)).because(json!({
+        "message": error.to_string(),
+        "code": null,
+        "name": "EditError",
+        "edit": error.index,
+        "nearest": error.nearest,
+    }))
+}
+
+fn patch(error: &PatchError) -> F {
+    let (fault, nearest) = match error {
+        PatchError::Invalid(_) => (codes::PatchInvalid.fault(), Value::Null),
+        PatchError::DoesNotApply { nearest, .. } => (codes::PatchApplyFailed.fault(), json!(nearest)),
+    };
+    fault.saying(said(error)).because(json!({
+        "message": error.to_string(),
+        "code": null,
+        "name": "PatchError",
+        "nearest": nearest,
+    }))
+}
+
+fn policy_violation(report: &policy::Report) -> F {
+    let is_secret = |finding: &policy::Finding| finding.profile == policy::Profile::Secrets;
+    let fault = match report.findings.iter().any(is_secret) || report.omitted_secrets {
+        true => codes::PolicyViolation.fault(),
+        false => codes::RustPolicyViolation.fault(),
+    };
+    let first = report.findings.first();
+    let fault = match first {
+        Some(first) => fault.saying(
+            Shown::from("The edit adds ")
+                .quoting(&first.rule)
+                .then(" in line ")
+                .number(first.line as i64)
+                .then("; ")
+                .quoting_at_most(&first.how, SENTENCE_CHARS),
+        ),
+        None => fault,
+    };
+    let findings = report.findings.iter().map(|finding| {
+        json!({ "rule": finding.rule, "line": finding.line, "text": finding.text })
+    });
+    let findings: Vec<_> = findings.collect();
+    fault.because(json!({ "findings": findings, "omitted": report.omitted }))
+}
+
+/// Whether the process or the machine has run out of something that has nothing to do with the file.
+fn is_exhausted(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+/// An error of the operating system while something was written.
+fn write(error: &io::Error, effect: Effect) -> F {
+    let failed = |fault: F| fault.because(Cause::error("IoError", error));
+    match Errno::from_io_error(error) {
+        Some(Errno::NOSPC | Errno::DQUOT | Errno::ROFS | Errno::IO | Errno::FBIG | Errno::INVAL) => {
+            failed(codes::FileWriteFailed.fault())
+        }
+        Some(Errno::EXIST) => failed(codes::FileAlreadyExists.fault()),
+        Some(Errno::NOENT) => failed(codes::FileNotFound.fault()),
+        _ => system(error, effect),
+    }
+}
+
+/// Writing failed, and taking it back did too: what the files hold is settled with the next session.
+fn stuck(error: &io::Error) -> F {
+    codes::UnknownToolFailure
+        .fault(Retry::Never, Effect::Unknown)
+        .saying("The change failed half-way and could not be taken back; the next session settles it")
+        .because(Cause::error("IoError", error))
+}
+
+/// An error of the operating system that no other function here names.
+fn system(error: &io::Error, effect: Effect) -> F {
+    let fault = match Errno::from_io_error(error) {
+        Some(Errno::ACCESS | Errno::PERM) => codes::InsufficientPermissions.fault(),
+        Some(Errno::LOOP | Errno::XDEV) => codes::OutsideWorkspace.fault(),
+        _ => codes::UnknownToolFailure.fault(Retry::AfterChange, effect),
+    };
+    fault.because(Cause::error("IoError", error))
+}
+
+fn invariant(broken: &Broken) -> F {
+    let (id, said, cause) = match broken {
+        Broken::State(why) => (
+            "STATE_INTACT",
+            Shown::from("The state directory does not hold what this program wrote"),
+            named("StateError", why),
+        ),
+        Broken::Lock(error) => (
+            "STATE_INTACT",
+            Shown::from("The lock of the workspace cannot be read"),
+            Cause::error("LockError", error),
+        ),
+        Broken::Journal(error) => (
+            "JOURNAL_CONSISTENT",
+            Shown::from("The journal of writes and the files contradict each other"),
+            named("JournalError", match error {
+                SettleError::Foreign => "the journal was not written by this program",
+                SettleError::Contradiction(_) => "the log has a change that the files do not have",
+                SettleError::Io(_) => "the journal cannot be read",
+            }),
+        ),
+        Broken::Root => (
+            "ROOT_UNCHANGED",
+            Shown::from("The workspace root is another directory than the session began with"),
+            named("RootChanged", "the root was moved or replaced"),
+        ),
+        Broken::Protected(paths) => {
+            let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+            (
+                "PROTECTED_PATHS_UNCHANGED",
+                Shown::from("A command of the plan changed protected paths"),
+                Cause::from(json!({ "message": "protected paths were changed", "code": null, "name": "ProtectedChanged", "paths": paths })),
+            )
+        }
+        Broken::Chain(flaw) => (
+            "AUDIT_CHAIN_INTACT",
+            Shown::from("The audit log does not verify: its line ")
+                .number(flaw.seq())
+                .then(" is the first that is wrong"),
+            Cause::from(json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw })),
+        ),
+    };
+    let id = INVARIANTS.iter().find(|known| known.name == id);
+    codes::InvariantViolation
+        .fault(Effect::None)
+        .saying(said)
+        .because(cause)
+        .knowing(|facts| facts.invariant_id = id.map(|known| known.name))
+}
+
+/// Whether a failure says that its call is not on record.
+pub(crate) fn is_unrecorded(fault: &F) -> bool {
+    fault.is(codes::AuditLogFailed)
+}
+
+/// The failure of a call that is not on record because another process held the log.
+pub(crate) fn log_was_busy(unrecorded: &F) -> F {
+    let effect = unrecorded.effect();
+    let retry = match effect {
+        Effect::None => Retry::SameCall,
+        Effect::Done | Effect::Unknown => Retry::AfterChange,
+    };
+    let fault = codes::AuditLockFailed.fault(retry, effect);
+    match unrecorded.cause() {
+        Some(cause) => fault.because(cause.clone()),
+        None => fault,
+    }
+}
+
+/// Whether a failure locks the session for good, whoever raised it.
+pub(crate) fn is_invariant(fault: &F) -> bool {
+    fault.is(codes::InvariantViolation)
+}
+
+/// A configuration or a key that cannot be used at start.
+pub fn bootstrap_failure(message: &str) -> F {
+    startup_failure(
+        codes::BootstrapFailure,
+        Some(said(message)),
+        Thrown::Text(message.to_owned()),
+    )
+}
+
+/// A record or a registry that is broken at start.
+pub fn self_audit_failure(message: &str) -> F {
+    startup_failure(
+        codes::SelfAuditFailure,
+        Some(said(message)),
+        Thrown::Text(message.to_owned()),
+    )
+}

@@ -1,0 +1,204 @@
+//! The lines of the audit log: who did what, under which plan, with which result. No contents, only
+//! lengths and hashes.
+
+use crate::notes::{Notes, Subject};
+use crate::role::Role;
+use crate::write::{Settled, hash_of};
+use candor_audit::Torn;
+use candor_fault::dialects::Workspace;
+use candor_fault::{Cause, Effect, Timestamp, iso_millis};
+use candor_street::{Call, Entry, Outcome};
+use serde_json::{Map, Number, Value, json};
+
+/// The version of a line's form.
+const VERSION: u64 = 1;
+
+/// How many characters of a request's id or of a client's name are recorded.
+const NAME_CHARS: usize = 256;
+
+/// Whole numbers up to this one are exact for every reader.
+const MAX_EXACT: u64 = (1 << 53) - 1;
+
+/// Who the record is about, the same for every call of a process.
+#[derive(Debug, Clone)]
+pub(crate) struct Actor {
+    pub(crate) role: Role,
+    pub(crate) os_user: String,
+    pub(crate) version: &'static str,
+}
+
+/// The line of a call.
+pub(crate) fn of_call(
+    actor: &Actor,
+    session: Option<&str>,
+    entry: &Entry<'_, Workspace>,
+    notes: &Notes,
+) -> Map<String, Value> {
+    let mut line = empty(actor, session, entry.at);
+    let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
+    set("tool_name", json!(entry.tool));
+    set("effect", json!(entry.effect));
+    let took = u64::try_from(entry.took.as_micros()).unwrap_or(MAX_EXACT);
+    set("duration_us", json!(took.min(MAX_EXACT)));
+    set("subject", subject(&notes.subjects));
+    set("approval", json!(notes.approval));
+    set("plan_hash", json!(notes.plan_hash));
+    set("phase_id", json!(notes.phase_id));
+    if let Some(call) = entry.call {
+        set("request_id", json!(cut(&call.id)));
+        set("args_hash", json!(args_hash(call)));
+        set("actor", who(actor, Some(call)));
+    }
+    match &entry.outcome {
+        Outcome::Done(_) => set("result", json!("ok")),
+        Outcome::Refused(fault) => {
+            set("cause", plain(json!({ "code": fault.row().code, "message": fault.message() })));
+            set("result", json!("error"))
+        }
+        Outcome::Failed(fault) => {
+            let facts = fault.facts();
+            set("error_code", json!(fault.row().code));
+            set("invariant_id", json!(facts.invariant_id));
+            set("plan_hash", json!(facts.plan_hash));
+            set("phase_id", json!(facts.phase_id));
+            set("cause", plain(json!(fault.cause())));
+            let text = Workspace::envelope(fault, entry.tool, entry.at);
+            let mut envelope: Value = serde_json::from_str(&text).unwrap_or_default();
+            if let Some(members) = envelope.as_object_mut() {
+                members.shift_remove("stack_trace");
+            }
+            set("envelope", plain(envelope));
+            set("result", json!("error"))
+        }
+    };
+    line
+}
+
+/// The line about what a crash left of the log itself.
+pub(crate) fn of_torn(actor: &Actor, at: Timestamp, torn: &Torn) -> Map<String, Value> {
+    let said = format!(
+        "{} bytes behind the last whole line were put aside; their SHA-256 is {}",
+        torn.bytes, torn.hash
+    );
+    of_recovery(actor, at, "TornLog", &said, Vec::new(), Effect::None)
+}
+
+/// The line about a change that a dead process left.
+pub(crate) fn of_settled(actor: &Actor, at: Timestamp, settled: &Settled) -> Map<String, Value> {
+    let about = &settled.about;
+    let what = match (settled.finished, settled.left) {
+        (true, _) => "was finished",
+        (false, 0) => "was undone",
+        (false, _) => "was undone, but for files that somebody has changed since",
+    };
+    let said = format!(
+        "the {} of request {} in session {} {what}",
+        about.tool_name, about.request_id, about.session_id
+    );
+    let subjects = settled.paths.iter().map(|path| Subject {
+        path: path.clone(),
+        ..Subject::default()
+    });
+    let effect = if settled.finished { Effect::Done } else { Effect::None };
+    of_recovery(actor, at, "Recovery", &said, subjects.collect(), effect)
+}
+
+fn of_recovery(
+    actor: &Actor,
+    at: Timestamp,
+    name: &str,
+    said: &str,
+    subjects: Vec<Subject>,
+    effect: Effect,
+) -> Map<String, Value> {
+    let mut line = empty(actor, None, at);
+    let cause = Cause::Error {
+        message: said.to_owned(),
+        code: None,
+        name: name.to_owned(),
+    };
+    line.insert(String::from("cause"), json!(cause));
+    line.insert(String::from("subject"), subject(&subjects));
+    line.insert(String::from("effect"), json!(effect));
+    line.insert(String::from("result"), json!("ok"));
+    line.insert(String::from("tool_name"), json!("recovery"));
+    line
+}
+
+/// Every member that a line has, before anything is known.
+fn empty(actor: &Actor, session: Option<&str>, at: Timestamp) -> Map<String, Value> {
+    let line = json!({
+        "v": VERSION,
+        "timestamp": iso_millis(at),
+        "session_id": session,
+        "role": actor.role.name(),
+        "tool_name": null,
+        "request_id": null,
+        "actor": who(actor, None),
+        "args_hash": null,
+        "subject": null,
+        "approval": null,
+        "result": null,
+        "error_code": null,
+        "invariant_id": null,
+        "plan_hash": null,
+        "phase_id": null,
+        "cause": null,
+        "envelope": null,
+        "duration_us": 0,
+        "effect": Effect::None,
+    });
+    match line {
+        Value::Object(line) => line,
+        _ => Map::new(),
+    }
+}
+
+fn who(actor: &Actor, call: Option<&Call>) -> Value {
+    let client = call.map(|call| &call.client);
+    let name = client.and_then(|client| client.name.as_deref());
+    let version = client.and_then(|client| client.version.as_deref());
+    json!({
+        "os_user": actor.os_user,
+        "client": name.map(cut),
+        "client_version": version.map(cut),
+        "candor": actor.version,
+    })
+}
+
+/// The hash of the arguments as they came, byte for byte.
+pub(crate) fn args_hash(call: &Call) -> String {
+    hash_of(call.arguments.as_deref().unwrap_or("{}").as_bytes())
+}
+
+fn subject(subjects: &[Subject]) -> Value {
+    match subjects {
+        [] => Value::Null,
+        [one] => json!(one),
+        several => json!(several),
+    }
+}
+
+/// A request's id as the log knows it.
+pub(crate) fn cut(text: &str) -> String {
+    text.chars().take(NAME_CHARS).collect()
+}
+
+/// A value whose numbers every reader keeps exactly: others become their text. Bounded like a cause.
+fn plain(value: Value) -> Value {
+    match value {
+        Value::Number(number) if !is_exact(&number) => Value::String(number.to_string()),
+        Value::Array(items) => items.into_iter().map(plain).collect(),
+        Value::Object(members) => {
+            let members = members.into_iter();
+            Value::Object(members.map(|(name, value)| (name, plain(value))).collect())
+        }
+        other => other,
+    }
+}
+
+fn is_exact(number: &Number) -> bool {
+    number
+        .as_i64()
+        .is_some_and(|whole| whole.unsigned_abs() <= MAX_EXACT)
+}

@@ -1,0 +1,78 @@
+//! What is kept with a call until it is on record: what it was about, and what its failure counts for.
+
+use candor_street::Call;
+use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
+
+/// A file that a call was about, by its hashes: the record has no contents.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub(crate) struct Subject {
+    pub(crate) path: String,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+    pub(crate) bytes: Option<u64>,
+}
+
+/// Who approved the plan that a call went by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Approval {
+    pub(crate) approver: String,
+    pub(crate) key_id: String,
+}
+
+/// What a failure does to the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Crime {
+    /// Nothing.
+    #[default]
+    None,
+    /// The last of several locks it.
+    Strike,
+    /// It locks it.
+    Lock,
+    /// It locks it, and only a person can unlock it.
+    LockForPerson,
+}
+
+/// Why a call is not on record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Unrecorded {
+    /// It is, or nobody has tried yet.
+    #[default]
+    No,
+    /// It is certainly not.
+    Certainly,
+    /// Another process held the log's lock.
+    Busy,
+    /// Nobody knows.
+    Perhaps,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Notes {
+    pub(crate) plan_hash: Option<String>,
+    pub(crate) phase_id: Option<String>,
+    pub(crate) subjects: Vec<Subject>,
+    pub(crate) approval: Option<Approval>,
+    pub(crate) crime: Crime,
+    pub(crate) unrecorded: Unrecorded,
+}
+
+/// The notes of a call.
+#[derive(Debug, Default)]
+struct Kept(Mutex<Notes>);
+
+/// Changes the notes of a call.
+pub(crate) fn note(call: &Call, change: impl FnOnce(&mut Notes)) {
+    if let Some(Kept(notes)) = call.kept.get_or_init(Kept::default) {
+        change(&mut notes.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// The notes of a call as they are.
+pub(crate) fn notes(call: &Call) -> Notes {
+    let kept: Option<&Kept> = call.kept.get();
+    kept.map_or_else(Notes::default, |Kept(notes)| {
+        notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    })
+}

@@ -1,0 +1,254 @@
+//! The server: who may, what is put on record, what locks a session, and the tools.
+
+use crate::config::{Config, Unlock};
+use crate::failure::{Broken, Failure};
+use crate::line::{self, Actor};
+use crate::lock::{self, Lock};
+use crate::notes::{Crime, Notes, Unrecorded, note, notes};
+use crate::role::Role;
+use crate::session::{self, Session};
+use crate::state::{self, REFUSALS};
+use crate::{faults, further, tools};
+use candor_audit::{AppendError, Log};
+use candor_fault::dialects::{Workspace, WorkspaceFacts};
+use candor_fault::{Cause, Fault, Receipt, iso_millis};
+use candor_street::{Call, Clock, Entry, Outcome, Permit, Server, Tool, Tools};
+use serde_json::Value;
+use std::backtrace::Backtrace;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The workspace tools for one role.
+pub struct WorkspaceServer {
+    tools: Tools<Self>,
+    pub(crate) config: Config,
+    pub(crate) actor: Actor,
+    pub(crate) clock: Arc<dyn Clock>,
+    session: RwLock<Option<Arc<Session>>>,
+    /// One session begins at a time.
+    pub(crate) beginning: tokio::sync::Mutex<()>,
+    /// What is refused before there is a session goes here.
+    refusals: Log,
+}
+
+impl WorkspaceServer {
+    /// A server that is ready to begin a session. A record in the state directory that does not verify,
+    /// and a list of tools that disagrees with the roles, are failures of the start.
+    pub fn new(config: Config, clock: Arc<dyn Clock>) -> Result<Self, Fault<Workspace>> {
+        let actor = Actor {
+            role: config.role,
+            os_user: config.os_user.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        let unusable = |error: &dyn fmt::Display| {
+            faults::bootstrap_failure(&format!("the state directory cannot be used: {error}"))
+        };
+        let state = state::open(&config.state).map_err(|error| unusable(&error))?;
+        let verified =
+            candor_audit::verify(state.clone(), REFUSALS).map_err(|error| unusable(&error))?;
+        match verified.flaw {
+            None | Some(candor_audit::Flaw::Torn(_)) => {}
+            Some(flaw) => {
+                return Err(faults::self_audit_failure(&format!(
+                    "the log {REFUSALS} in the state directory does not verify: line {} is the first that is wrong",
+                    flaw.seq()
+                )));
+            }
+        }
+        let refusals = session::open_log(state, REFUSALS, &actor, &clock, &config, Vec::new());
+        let refusals = refusals.map_err(|error| unusable(&error))?;
+        let empty = Tools::new("candor-workspace", env!("CARGO_PKG_VERSION"));
+        let tools = tools::all(config.role).into_iter().fold(empty, Tools::with);
+        if let Some(why) = tools::disagreement(&tools, config.role) {
+            return Err(faults::self_audit_failure(&why));
+        }
+        Ok(WorkspaceServer {
+            tools,
+            config,
+            actor,
+            clock,
+            session: RwLock::new(None),
+            beginning: tokio::sync::Mutex::new(()),
+            refusals,
+        })
+    }
+
+    /// The session, if it was begun.
+    pub(crate) fn session(&self) -> Option<Arc<Session>> {
+        let session = self.session.read();
+        session.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_session(&self, session: Option<Arc<Session>>) {
+        let own = self.session.write();
+        *own.unwrap_or_else(PoisonError::into_inner) = session;
+    }
+
+    /// What went wrong as the contract says it; what it does to the session is noted.
+    pub(crate) fn raise(&self, call: &Call, failure: &Failure) -> Fault<Workspace> {
+        note(call, |notes| notes.crime = failure.crime());
+        failure.fault()
+    }
+
+    fn admit(&self, tool: &Tool<Self>) -> Result<(), Failure> {
+        if tool.name() == tools::BEGIN_SESSION {
+            return Ok(());
+        }
+        let session = self.session().ok_or(Failure::NoSession)?;
+        if !tools::works_when_locked(tool.name())
+            && let Some(lock) = session.lock(self.config.role)?
+        {
+            return Err(Failure::Locked(Box::new(lock)));
+        }
+        if !tool.is_listed() {
+            return Err(Failure::OtherRole {
+                tool: tool.name(),
+                role: self.config.role,
+            });
+        }
+        match session.root.unchanged() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Broken::Root.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn claim(&self, arguments: &Value) -> Result<(), Failure> {
+        let claimed = arguments.get("role").and_then(Value::as_str);
+        match claimed.filter(|claimed| Role::read(claimed) != Some(self.config.role)) {
+            None => Ok(()),
+            Some(claimed) => Err(Failure::RoleClaim {
+                claimed: claimed.to_owned(),
+                role: self.config.role,
+            }),
+        }
+    }
+
+    /// Locks the session where this failure is one too many; the lock names its line.
+    fn punish(&self, session: &Session, entry: &Entry<'_, Workspace>, seq: u64) -> Result<(), Cause> {
+        let Outcome::Failed(fault) = &entry.outcome else {
+            return Ok(());
+        };
+        let crime = match entry.call.map(|call| notes(call).crime) {
+            _ if faults::is_invariant(fault) => Crime::LockForPerson,
+            None => Crime::None,
+            Some(crime) => crime,
+        };
+        let strikes = match crime {
+            Crime::None => return Ok(()),
+            Crime::Strike => session.strikes.fetch_add(1, Ordering::AcqRel) + 1,
+            Crime::Lock | Crime::LockForPerson => u32::MAX,
+        };
+        if strikes < self.config.lock_after.get() {
+            return Ok(());
+        }
+        let lock = Lock {
+            v: 1,
+            error_code: fault.row().code.text().to_owned(),
+            human_message: fault.message().to_owned(),
+            seq,
+            timestamp: iso_millis(entry.at),
+            person: crime == Crime::LockForPerson || self.config.unlock == Unlock::Person,
+        };
+        lock::put(&session.state, self.config.role, &lock).map_err(Cause::from)
+    }
+}
+
+impl fmt::Debug for WorkspaceServer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("WorkspaceServer")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the arguments say about the plan, where its form is right.
+fn claimed(call: &Call) -> (Option<String>, Option<String>) {
+    let arguments = call.arguments.as_deref().unwrap_or("{}");
+    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(String::from);
+    let hash = text("plan_hash").filter(|hash| crate::plan::PlanRef::read(hash).is_some());
+    let phase = text("phase_id").filter(|id| crate::plan::PhaseId::try_from(id.clone()).is_ok());
+    (hash, phase)
+}
+
+impl Server for WorkspaceServer {
+    type Dialect = Workspace;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+
+    fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Workspace>> {
+        self.admit(tool).map_err(|failure| self.raise(call, &failure))
+    }
+
+    async fn guard(
+        &self,
+        call: &Call,
+        tool: &Tool<Self>,
+        arguments: &Value,
+    ) -> Result<Permit, Fault<Workspace>> {
+        further::check(tool.name(), arguments).map_err(faults::arguments)?;
+        self.claim(arguments).map_err(|failure| self.raise(call, &failure))?;
+        Ok(Permit::default())
+    }
+
+    fn complete(&self, fault: Fault<Workspace>, call: &Call) -> Fault<Workspace> {
+        let Notes {
+            plan_hash,
+            phase_id,
+            unrecorded,
+            ..
+        } = notes(call);
+        let fault = match unrecorded {
+            Unrecorded::Busy if faults::is_unrecorded(&fault) => faults::log_was_busy(&fault),
+            _ => fault,
+        };
+        let (claimed_hash, claimed_phase) = claimed(call);
+        let session = self.session();
+        let stack = self.config.debug_stack.then(Backtrace::force_capture);
+        let known = WorkspaceFacts {
+            role: Some(self.config.role.name().to_owned()),
+            session_id: session.as_ref().map(|session| session.id.clone()),
+            workspace_root: session.map(|session| session.root.path().display().to_string()),
+            phase_id: phase_id.or(claimed_phase),
+            plan_hash: plan_hash.or(claimed_hash),
+            stack_trace: stack.map(|stack| stack.to_string()),
+            ..WorkspaceFacts::default()
+        };
+        let fault = fault.knowing(|facts| facts.fill(known));
+        fault.redacted(&|text| match candor_audit::secrets::redact(text) {
+            std::borrow::Cow::Borrowed(_) => None,
+            std::borrow::Cow::Owned(hidden) => Some(hidden),
+        })
+    }
+
+    async fn record(&self, entry: &Entry<'_, Workspace>) -> Result<Option<Receipt>, Cause> {
+        let kept = entry.call.map(notes).unwrap_or_default();
+        let session = self.session();
+        let id = session.as_ref().map(|session| session.id.as_str());
+        let line = line::of_call(&self.actor, id, entry, &kept);
+        let log = session.as_ref().map_or(&self.refusals, |session| &session.log);
+        let receipt = log.append(line).await.map_err(|error| {
+            let unrecorded = match error {
+                AppendError::Locked => Unrecorded::Busy,
+                AppendError::Unsure(_) | AppendError::Closed => Unrecorded::Perhaps,
+                _ => Unrecorded::Certainly,
+            };
+            if let Some(call) = entry.call {
+                note(call, |notes| notes.unrecorded = unrecorded);
+            }
+            Cause::error("AuditLog", &error)
+        })?;
+        if let Some(session) = &session {
+            session.noticed(receipt);
+            self.punish(session, entry, receipt.seq)?;
+        }
+        Ok(Some(Receipt {
+            seq: receipt.seq,
+            hash: receipt.hash.to_string(),
+        }))
+    }
+}

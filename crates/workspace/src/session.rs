@@ -1,0 +1,217 @@
+//! A session: one root, one log, from `begin_session` to the end of the process.
+
+use crate::config::Config;
+use crate::failure::{Broken, Failure, StartError};
+use crate::line::{self, Actor};
+use crate::lock::{self, Lock};
+use crate::path::Root;
+use crate::role::Role;
+use crate::state::{self, LOG};
+use crate::write::{About, Settled, Turn, Writing};
+use candor_audit::{Checkpoints, Flaw, Log, OpenError, Options, Place, Receipt, Verified};
+use candor_disk::RealDisk;
+use candor_fault::iso_millis;
+use candor_street::Clock;
+use serde_json::Value;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How long a call waits for another one that writes.
+pub const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How many bytes of the log are looked through at once for the line of a call.
+const LOOK_BYTES: usize = 1024 * 1024;
+
+/// The checkpoint of a root's log, in its state directory.
+pub const CHECKPOINT: &str = "checkpoint.json";
+
+/// A session.
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) root: Root,
+    pub(crate) state: RealDisk,
+    pub(crate) log: Log,
+    pub(crate) strikes: AtomicU32,
+    writing: Arc<Writing<RealDisk>>,
+    actor: Actor,
+    clock: Arc<dyn Clock>,
+    /// The number of the last line that this session knows of.
+    last: AtomicU64,
+}
+
+/// The root among those of the server that a caller means.
+pub(crate) fn chosen<'c>(config: &'c Config, asked: &str) -> Result<&'c Root, StartError> {
+    let path = Path::new(asked);
+    if asked.trim().is_empty() {
+        return Err(StartError::Blank);
+    }
+    if !path.is_absolute() {
+        return Err(StartError::Relative);
+    }
+    let real = std::fs::canonicalize(path).map_err(StartError::Unusable)?;
+    if !real.is_dir() {
+        return Err(StartError::Unusable(io::ErrorKind::NotADirectory.into()));
+    }
+    let roots = config.roots.iter();
+    let mut same = roots.filter(|root| root.path() == real);
+    same.next().ok_or_else(|| StartError::NotARoot {
+        roots: config.roots.iter().map(|root| root.path().to_owned()).collect(),
+    })
+}
+
+impl Session {
+    /// Begins a session: the log is verified, and what a dead process left is settled.
+    pub(crate) fn begin(
+        config: &Config,
+        root: &Root,
+        actor: Actor,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Session, Failure> {
+        let directory = state::of_root(&config.state, root.id());
+        let state = state::open(&directory).map_err(StartError::State)?;
+        let places = places(config, &directory).map_err(StartError::State)?;
+        // What a crash tore off the end is put aside when the log is opened.
+        match verified(root, &places).map_err(StartError::State)? {
+            None | Some(Flaw::Torn(_)) => {}
+            Some(flaw) => return Err(StartError::Flawed(flaw).into()),
+        }
+        let log = open_log(root.disk(), LOG, &actor, &clock, config, places);
+        let log = log.map_err(StartError::Log)?;
+        let last = log.last().map_or(0, |receipt| receipt.seq);
+        let session = Session {
+            id: (config.ids)(),
+            writing: Arc::new(Writing::new(root.disk(), state.clone())),
+            root: root.clone(),
+            state,
+            log,
+            strikes: AtomicU32::new(0),
+            actor,
+            clock,
+            last: AtomicU64::new(last),
+        };
+        drop(session.turn()?);
+        Ok(session)
+    }
+
+    /// Waits for its turn to write; what a dead process left is settled first.
+    pub(crate) fn turn(&self) -> Result<Turn<RealDisk>, Failure> {
+        let recorded = |about: &About| self.has_line_of(about);
+        let record = |settled: &Settled| {
+            let line = line::of_settled(&self.actor, self.clock.now(), settled);
+            let receipt = self.log.append_blocking(line).map_err(io::Error::other)?;
+            self.noticed(receipt);
+            Ok(())
+        };
+        Ok(self.writing.turn(WRITE_PATIENCE)?.settle(recorded, record)?)
+    }
+
+    /// A line of the log was written.
+    pub(crate) fn noticed(&self, receipt: Receipt) {
+        self.last.fetch_max(receipt.seq, Ordering::AcqRel);
+    }
+
+    /// The number of the last line that this session knows of.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.last.load(Ordering::Acquire)
+    }
+
+    /// Whether the log has the line of a change that was made.
+    fn has_line_of(&self, about: &About) -> io::Result<bool> {
+        // Whoever wrote it may have died before it was on the disk.
+        self.log.settle_blocking().map_err(io::Error::other)?;
+        let mut after = about.after_seq;
+        loop {
+            let page = candor_audit::page(self.root.disk(), LOG, after, usize::MAX, LOOK_BYTES)?;
+            for raw in &page.lines {
+                if raw.seq.is_some_and(|seq| seq > about.after_seq) && is_of(&raw.bytes, about) {
+                    return Ok(true);
+                }
+            }
+            match page.lines.iter().rev().find_map(|raw| raw.seq) {
+                Some(seq) if page.more && seq > after => after = seq,
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// The lock of the workspace for this role.
+    pub(crate) fn lock(&self, role: Role) -> Result<Option<Lock>, Failure> {
+        let lock = lock::read(&self.state, role);
+        lock.map_err(|error| Failure::Broken(Broken::Lock(error)))
+    }
+
+    /// Looks at the whole log, from its first line.
+    pub(crate) fn verify(&self, config: &Config) -> io::Result<Verified> {
+        let directory = state::of_root(&config.state, self.root.id());
+        let mut checkpoints = Vec::new();
+        for place in places(config, &directory)? {
+            checkpoints.extend(place.read()?);
+        }
+        candor_audit::verify_against(self.root.disk(), LOG, &checkpoints)
+    }
+}
+
+/// Where checkpoints of a root's log are kept.
+fn places(config: &Config, directory: &Path) -> io::Result<Vec<Place>> {
+    let mut places = vec![Place::new(state::open(directory)?, CHECKPOINT)];
+    for elsewhere in &config.checkpoint_to {
+        // Several roots may have their checkpoints in one directory.
+        let id = directory.file_name().unwrap_or_default().display();
+        let name = format!("{id}.{CHECKPOINT}");
+        places.push(Place::new(state::open(elsewhere)?, &name));
+    }
+    Ok(places)
+}
+
+/// What is wrong with a log, from its newest checkpoint on.
+fn verified(root: &Root, places: &[Place]) -> io::Result<Option<Flaw>> {
+    let mut checkpoints = Vec::new();
+    for place in places {
+        checkpoints.extend(place.read()?);
+    }
+    let newest = checkpoints.into_iter().max_by_key(|checkpoint| checkpoint.seq);
+    let verified = match newest {
+        Some(newest) => candor_audit::verify_from(root.disk(), LOG, &newest)?,
+        None => candor_audit::verify(root.disk(), LOG)?,
+    };
+    Ok(verified.flaw)
+}
+
+/// Opens a log whose lines are those of this server.
+pub(crate) fn open_log(
+    disk: RealDisk,
+    name: &str,
+    actor: &Actor,
+    clock: &Arc<dyn Clock>,
+    config: &Config,
+    places: Vec<Place>,
+) -> Result<Log, OpenError> {
+    let (who, now) = (actor.clone(), Arc::clone(clock));
+    let clock = Arc::clone(clock);
+    let options = Options {
+        say_torn: Box::new(move |torn| line::of_torn(&who, now.now(), &torn)),
+        checkpoints: Some(Checkpoints {
+            places,
+            signer: config.signer.clone(),
+            now: Box::new(move || iso_millis(clock.now())),
+        }),
+        ..Options::default()
+    };
+    Log::open(disk, name, options)
+}
+
+/// Whether a line is the one of a change that was made.
+fn is_of(line: &[u8], about: &About) -> bool {
+    let Ok(line) = serde_json::from_slice::<Value>(line) else {
+        return false;
+    };
+    let is = |member: &str, wanted: &str| line[member] == wanted;
+    is("result", "ok")
+        && is("session_id", &about.session_id)
+        && is("request_id", &about.request_id)
+        && is("tool_name", &about.tool_name)
+        && is("args_hash", &about.args_hash)
+}

@@ -1,0 +1,29 @@
+//! The state directory: what this program keeps about a workspace where no agent reaches it.
+
+use crate::path::RootId;
+use candor_disk::RealDisk;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// The log of what was refused before there was a session.
+pub const REFUSALS: &str = "refusals.jsonl";
+
+/// The log of a workspace, in its root.
+pub const LOG: &str = "audit-log.jsonl";
+
+const MODE: u32 = 0o700;
+
+/// The directory of a root.
+pub fn of_root(state: &Path, root: RootId) -> PathBuf {
+    state.join(root.to_string())
+}
+
+/// Opens a directory of ours, and makes it where it is missing; only its owner may look into it.
+pub fn open(path: &Path) -> io::Result<RealDisk> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(MODE)
+        .create(path)?;
+    RealDisk::at(path)
+}

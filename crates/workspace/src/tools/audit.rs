@@ -1,0 +1,94 @@
+//! `read_audit_log` and `verify_audit_log`.
+
+use super::Work;
+use crate::failure::{Broken, Failure};
+use crate::fields::{arguments, number};
+use crate::server::WorkspaceServer;
+use crate::state::LOG;
+use candor_schema::Int;
+use candor_street::{Cx, Tool};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// How many lines of the log one answer has at most.
+pub const MAX_LINES: usize = 500;
+
+/// How many bytes of lines one answer has at most.
+pub const MAX_LINES_BYTES: usize = 1024 * 1024;
+
+const LINES: i64 = 50;
+const MAX_SEQ: i64 = (1 << 53) - 1;
+
+#[derive(Deserialize)]
+struct Read {
+    after_seq: Option<Int<0, MAX_SEQ>>,
+    limit: Option<Int<1, { MAX_LINES as i64 }>>,
+}
+
+#[derive(Serialize)]
+struct Lines {
+    lines: Vec<Box<RawValue>>,
+    more: bool,
+    next_after_seq: Option<u64>,
+}
+
+pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
+    vec![
+        Tool::reading(
+            "read_audit_log",
+            "Lines of the audit log, the oldest first.",
+            arguments(
+                &[],
+                json!({
+                    "after_seq": number(0, MAX_SEQ, "Only lines behind this number"),
+                    "limit": number(1, MAX_LINES as i64, "How many; 50 if absent")
+                }),
+            ),
+            |server: Arc<WorkspaceServer>, asked: Read, cx: Cx| {
+                super::answer(server, cx, move |work| read(work, &asked))
+            },
+        ),
+        Tool::reading(
+            "verify_audit_log",
+            "Check every line of the audit log and its checkpoints.",
+            arguments(&[], json!({})),
+            |server: Arc<WorkspaceServer>, _: Value, cx: Cx| super::answer(server, cx, verify),
+        ),
+    ]
+}
+
+fn read(work: &Work, asked: &Read) -> Result<Lines, Failure> {
+    let after = asked.after_seq.map_or(0, Int::get) as u64;
+    let limit = asked.limit.map_or(LINES, Int::get) as usize;
+    let disk = work.session.root.disk();
+    let page = candor_audit::page(disk, LOG, after, limit, MAX_LINES_BYTES)?;
+    let next = page.lines.last().and_then(|raw| raw.seq);
+    let lines = page.lines.into_iter().map(|raw| {
+        let text = String::from_utf8_lossy(&raw.bytes).into_owned();
+        // What is no JSON is shown as text: the log may be damaged.
+        RawValue::from_string(text.trim_end().to_owned())
+            .or_else(|_| serde_json::value::to_raw_value(&text))
+            .map_err(|error| Failure::Io(error.into()))
+    });
+    Ok(Lines {
+        lines: lines.collect::<Result<_, _>>()?,
+        more: page.more,
+        next_after_seq: next.filter(|_| page.more),
+    })
+}
+
+fn verify(work: &Work) -> Result<Value, Failure> {
+    let verified = work.session.verify(&work.server.config)?;
+    match verified.flaw {
+        Some(flaw) => Err(Broken::Chain(flaw).into()),
+        None => Ok(json!({
+            "verified": true,
+            "lines": verified.lines,
+            "files": verified.files,
+            "bytes": verified.bytes,
+            "last": verified.last,
+        })),
+    }
+}

@@ -1,0 +1,108 @@
+//! `run_preflight`: the commands of a phase, run as the plan says and locked in.
+
+use super::Work;
+use super::plans::choose;
+use super::reading::denied;
+use super::writing::By;
+use crate::failure::{Broken, Failure};
+use crate::fields::{arguments, planned};
+use crate::plan::Phase;
+use crate::preflight::{Fence, Fingerprint, Order, Sandbox, probe, run};
+use crate::protected::is_write_protected;
+use crate::server::WorkspaceServer;
+use crate::state;
+use candor_street::{Cx, Tool};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What no command may change, from the root. The log has its own proof.
+const PROTECTED: [&str; 3] = [".candor", "docs/plans", ".git"];
+
+pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
+    vec![Tool::writing(
+        "run_preflight",
+        "Run the commands of the plan's phase, such as its tests.",
+        arguments(&[], planned(json!({}))),
+        |server: Arc<WorkspaceServer>, by: By, cx: Cx| {
+            super::answer(server, cx, move |work| {
+                let chosen = choose(work, &by)?;
+                let checks = run_all(work, chosen.phase())?;
+                Ok(json!({ "plan": chosen.said(), "preflight": checks }))
+            })
+        },
+    )]
+}
+
+/// Runs every command of a phase, until one fails.
+pub(super) fn run_all(work: &Work, phase: &Phase) -> Result<Value, Failure> {
+    let mut passed = Vec::new();
+    for argv in &phase.verify {
+        let ran = one(work, phase, argv)?;
+        if !ran.passed() {
+            return Err(Failure::Check(Box::new(ran)));
+        }
+        passed.push(json!({
+            "argv": ran.argv,
+            "exit_code": ran.exit_code,
+            "output_tail": ran.output_tail,
+        }));
+    }
+    Ok(json!(passed))
+}
+
+fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<crate::preflight::Ran, Failure> {
+    let Work { server, session, .. } = work;
+    let checks = &server.config.checks;
+    let root = session.root.path();
+    let deny = denied(work)?;
+    let env = phase.env.iter().filter_map(|env| {
+        let value = match env.value() {
+            Some(value) => Some(value.to_owned()),
+            None => (checks.variable)(env.name()),
+        };
+        Some((env.name().to_owned(), value?))
+    });
+    let order = Order {
+        argv: argv.to_vec(),
+        root: root.to_owned(),
+        writable: phase.writable.iter().map(PathBuf::from).collect(),
+        env: env.collect(),
+        network: phase.network,
+        limits: checks.limits.clone(),
+        readable: checks.readable.clone(),
+        never: checks.never.clone(),
+        path: checks.path.clone(),
+        allow_unsandboxed: checks.allow_unsandboxed,
+    };
+    let protected_paths = [
+        crate::state::LOG,
+        ".candor",
+        crate::plan::store::PLANS_DIR,
+        ".git",
+    ]
+    .map(PathBuf::from);
+    let fence = Fence {
+        unreadable: &|path| deny.denies(path),
+        protected: &is_write_protected,
+        protected_paths: &protected_paths,
+    };
+    let is_open = !matches!(probe(), Sandbox::Landlock(_));
+    let watched: Vec<_> = PROTECTED
+        .iter()
+        .map(|path| root.join(path))
+        .chain(checks.never.iter().filter(|_| is_open).cloned())
+        .filter(|path| !path.starts_with(&server.config.state))
+        .chain([state::of_root(&server.config.state, session.root.id()).join("revocations")])
+        .collect();
+    let before = is_open.then(|| Fingerprint::take(&watched)).transpose()?;
+    let ran = run(&order, &fence, &checks.helper, &work.stop()?)?;
+    if let Some(before) = before {
+        let after = Fingerprint::take(&watched)?;
+        let changed: Vec<_> = before.differences(&after).into_iter().map(PathBuf::from).collect();
+        if !changed.is_empty() {
+            return Err(Broken::Protected(changed).into());
+        }
+    }
+    Ok(ran)
+}

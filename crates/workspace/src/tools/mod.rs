@@ -1,0 +1,162 @@
+//! The tools: which there are, whose they are, and how each one is run.
+
+mod audit;
+mod checks;
+mod planning;
+mod plans;
+mod reading;
+mod report;
+mod sessions;
+mod writing;
+
+use crate::failure::Failure;
+use crate::role::Role;
+use crate::server::WorkspaceServer;
+use crate::session::Session;
+use candor_fault::dialects::Workspace;
+use candor_fault::Fault;
+use candor_street::{Cx, Reply, Tool, Tools, reply};
+use serde::Serialize;
+use std::sync::Arc;
+
+pub(crate) use sessions::BEGIN_SESSION;
+
+pub use audit::{MAX_LINES, MAX_LINES_BYTES};
+pub use report::{MAX_BODY, MAX_TITLE, REPORTS_DIR};
+pub use plans::MAX_WAIT_S;
+
+/// Whose a tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Both,
+    Only(Role),
+}
+
+/// Every tool's name, whose it is, and whether it works in a locked session. What is not listed here is
+/// not served.
+const REGISTER: &[(&str, Whose, bool)] = {
+    use Role::{Antigravity, Windsurf};
+    use Whose::{Both, Only};
+    &[
+        ("apply_changes", Only(Windsurf), false),
+        ("begin_session", Both, true),
+        ("delete_file", Only(Windsurf), false),
+        ("lint_plan", Only(Antigravity), false),
+        ("list_files", Both, true),
+        ("list_plans", Both, true),
+        ("read_audit_log", Both, true),
+        ("read_file", Both, true),
+        ("read_plan", Both, true),
+        ("run_preflight", Only(Windsurf), false),
+        ("save_plan", Only(Antigravity), false),
+        ("search_files", Both, true),
+        ("session_status", Both, true),
+        ("verify_audit_log", Both, true),
+        ("wait_for_approval", Both, true),
+        ("write_failure_report", Both, true),
+        ("write_file", Only(Windsurf), false),
+    ]
+};
+
+fn registered(name: &str) -> Option<(Whose, bool)> {
+    let row = REGISTER.iter().find(|(known, ..)| *known == name);
+    row.map(|(_, whose, locked)| (*whose, *locked))
+}
+
+/// Whether a tool works in a locked session.
+pub(crate) fn works_when_locked(name: &str) -> bool {
+    registered(name).is_some_and(|(_, locked)| locked)
+}
+
+fn is_for(name: &str, role: Role) -> bool {
+    let whose = registered(name).map(|(whose, _)| whose);
+    matches!(whose, Some(Whose::Both)) || whose == Some(Whose::Only(role))
+}
+
+/// Every tool; those of the other role are there but not listed.
+pub(crate) fn all(role: Role) -> Vec<Tool<WorkspaceServer>> {
+    let groups = [
+        sessions::tools(),
+        reading::tools(),
+        plans::tools(),
+        planning::tools(),
+        writing::tools(),
+        checks::tools(),
+        report::tools(),
+        audit::tools(),
+    ];
+    let tools = groups.into_iter().flatten();
+    tools
+        .map(|tool| match is_for(tool.name(), role) {
+            true => tool,
+            false => tool.unlisted(),
+        })
+        .collect()
+}
+
+/// How the tools that are served differ from the register, if they do.
+pub(crate) fn disagreement(tools: &Tools<WorkspaceServer>, role: Role) -> Option<String> {
+    let served = tools.all();
+    let odd = served
+        .iter()
+        .find(|tool| registered(tool.name()).is_none() || tool.is_listed() != is_for(tool.name(), role));
+    if let Some(tool) = odd {
+        return Some(format!("the tool {} is served, but the register has it otherwise", tool.name()));
+    }
+    let names = REGISTER.iter().map(|(name, ..)| *name);
+    let mut missing = names.filter(|name| !served.iter().any(|tool| tool.name() == *name));
+    missing.next().map(|name| format!("the tool {name} is in the register, but it is not served"))
+}
+
+/// What a tool has of its call.
+struct Work {
+    server: Arc<WorkspaceServer>,
+    session: Arc<Session>,
+    cx: Cx,
+}
+
+/// Runs the work of a tool where it may block, and answers what comes of it.
+async fn answer<T: Serialize + Send + 'static>(
+    server: Arc<WorkspaceServer>,
+    cx: Cx,
+    work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
+) -> Result<Reply, Fault<Workspace>> {
+    run(server, cx, move |own| reply(&work(own)?).map_err(Raised::Fault)).await
+}
+
+/// A failure, or one that is said already.
+enum Raised {
+    Failure(Failure),
+    Fault(Fault<Workspace>),
+}
+
+impl<E: Into<Failure>> From<E> for Raised {
+    fn from(failure: E) -> Self {
+        Raised::Failure(failure.into())
+    }
+}
+
+/// The same, for a tool that makes its reply itself.
+async fn run(
+    server: Arc<WorkspaceServer>,
+    cx: Cx,
+    work: impl FnOnce(&Work) -> Result<Reply, Raised> + Send + 'static,
+) -> Result<Reply, Fault<Workspace>> {
+    let call = Arc::clone(&cx.call);
+    let raising = Arc::clone(&server);
+    let worked = tokio::task::spawn_blocking(move || {
+        let session = server.session().ok_or(Failure::NoSession)?;
+        work(&Work { server, session, cx })
+    });
+    match worked.await {
+        Ok(worked) => worked.map_err(|raised| match raised {
+            Raised::Fault(fault) => fault,
+            Raised::Failure(failure) => raising.raise(&call, &failure),
+        }),
+        Err(join) => match join.try_into_panic() {
+            // The boundary says it: what was begun by then, the mark knows.
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(raising.raise(&call, &Failure::NoSession)),
+        },
+    }
+}

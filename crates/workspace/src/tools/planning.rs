@@ -1,0 +1,154 @@
+//! `lint_plan` and `save_plan`.
+
+use super::plans::protected;
+use super::{Raised, Work};
+use crate::failure::Failure;
+use crate::fields::{arguments, one_of};
+use crate::notes::{Subject, note};
+use crate::plan::{self, Plan, PlanError, Severity, durable, store};
+use crate::server::WorkspaceServer;
+use crate::tools::writing::{Kept, apply};
+use crate::write::{Change, What, hash_of};
+use candor_disk::{Disk, DiskFile, Open};
+use candor_fault::{Path, Step, Violation, Violations, excerpt};
+use candor_street::{Cx, Reply, Tool, reply};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io;
+use std::sync::Arc;
+
+const DIR_MODE: u32 = 0o755;
+
+#[derive(Deserialize)]
+struct Given {
+    plan: Option<Value>,
+    content: Option<String>,
+}
+
+pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
+    let schema = |with_schema: bool| {
+        let plan = match with_schema {
+            true => plan::schema(),
+            false => json!({ "type": "object", "description": "As for save_plan" }),
+        };
+        let members = json!({
+            "plan": plan,
+            "content": { "type": "string", "description": "The plan as TOML, instead of plan" }
+        });
+        one_of(arguments(&[], members), &["plan", "content"])
+    };
+    vec![
+        Tool::reading(
+            "lint_plan",
+            "Everything that is wrong or dubious about a plan, and its canonical text. Saves nothing.",
+            schema(false),
+            |server: Arc<WorkspaceServer>, given: Given, cx: Cx| {
+                super::answer(server, cx, move |_| lint(&given))
+            },
+        ),
+        Tool::writing(
+            "save_plan",
+            "Save a plan as a draft in docs/plans. It allows nothing until a person has approved it.",
+            schema(true),
+            |server: Arc<WorkspaceServer>, given: Given, cx: Cx| {
+                super::run(server, cx, move |work| save(work, &given))
+            },
+        )
+        .additive()
+        .idempotent(),
+    ]
+}
+
+/// The plan that was given; what is none is a violation.
+fn read(given: &Given) -> Result<Plan, Failure> {
+    let (member, read) = match (&given.plan, &given.content) {
+        (Some(plan), _) => ("plan", Plan::from_value(plan.clone())),
+        (None, Some(text)) => ("content", plan::parse(text)),
+        (None, None) => ("content", plan::parse("")),
+    };
+    read.map_err(|error| wrong(member, &error).into())
+}
+
+fn wrong(member: &str, error: &PlanError) -> Violations {
+    let violation = Violation {
+        path: Path(vec![Step::Member(member.to_owned())]),
+        // The form is wrong, whatever of it.
+        keyword: "format",
+        message: error.to_string(),
+        params: json!({ "format": "plan" }),
+        value: excerpt(&Value::Null),
+        expected: String::from("a plan"),
+        hint: Some(String::from("lint_plan says everything that is wrong with a plan")),
+    };
+    std::iter::once(violation).collect()
+}
+
+fn lint(given: &Given) -> Result<Value, Failure> {
+    let plan = read(given)?;
+    let text = plan::render(&plan);
+    let lints = plan::lint(&plan, &protected);
+    Ok(json!({
+        "valid": lints.iter().all(|lint| lint.severity != Severity::Error),
+        "lints": lints,
+        "plan_hash": plan::hash(&text).as_str(),
+        "content": text,
+    }))
+}
+
+fn save(work: &Work, given: &Given) -> Result<Reply, Raised> {
+    let Work { server, session, cx } = work;
+    let plan = read(given)?;
+    let lints = plan::lint(&plan, &protected);
+    if let Some(error) = lints.iter().find(|lint| lint.severity == Severity::Error) {
+        let message = format!("{} {}", error.at, error.message);
+        let error = PlanError::Shape { message };
+        return Err(Failure::Arguments(wrong("plan", &error)).into());
+    }
+    if server.config.read_only {
+        return Err(Failure::ReadOnly.into());
+    }
+    let text = plan::render(&plan);
+    let hash = plan::hash(&text);
+    let path = store::path(&hash);
+    note(&cx.call, |notes| notes.plan_hash = Some(hash.as_str().to_owned()));
+    let answer = |saved: &str| {
+        json!({ "plan_hash": hash.as_str(), "path": path, "saved": saved, "lints": lints, "content": text })
+    };
+    let turn = session.turn()?;
+    let disk = session.root.disk();
+    durable::ensure_dir(&disk, "", "docs", DIR_MODE)?;
+    durable::ensure_dir(&disk, "docs", store::PLANS_DIR, DIR_MODE)?;
+    let bytes = text.clone().into_bytes();
+    let what = match held(&disk, &path)? {
+        Some(held) if plan::hash(&String::from_utf8_lossy(&held)) == hash => {
+            return Ok(reply(&answer("already")).map_err(Raised::Fault)?);
+        }
+        Some(held) => What::Modify {
+            before: hash_of(&held),
+            bytes,
+        },
+        None => What::Create { bytes },
+    };
+    let subject = Subject {
+        path: path.clone(),
+        before: what.before().map(String::from),
+        after: what.bytes().map(hash_of),
+        bytes: what.bytes().map(|bytes| bytes.len() as u64),
+    };
+    note(&cx.call, |notes| notes.subjects = vec![subject]);
+    let saved = if what.before().is_some() { "repaired" } else { "new" };
+    cx.mark.begins().map_err(|stopped| Raised::Fault(stopped.into()))?;
+    let change = Change { path: path.clone(), what };
+    let applied = apply(work, turn, &[change])?;
+    cx.mark.done();
+    let reply = reply(&answer(saved)).map_err(Raised::Fault)?;
+    Ok(reply.with_pending(Kept::new(work, applied)))
+}
+
+/// What the file of a plan holds already.
+fn held(disk: &impl Disk, path: &str) -> io::Result<Option<Vec<u8>>> {
+    match disk.open(path, Open::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened?.read_all(4 * plan::PLAN_BYTES_MAX).map(Some),
+    }
+}

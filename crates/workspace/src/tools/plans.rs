@@ -1,0 +1,374 @@
+//! `list_plans`, `read_plan` and `wait_for_approval`, and which plan a call goes by.
+
+use super::Work;
+use super::writing::By;
+use crate::approval::{self, Approved};
+use crate::failure::{Broken, Failure, PlanFailure};
+use crate::fields::{arguments, number, plan_hash};
+use crate::notes::{Approval, note};
+use crate::plan::store::{self, FindError, LoadError, Stored};
+use crate::plan::{Globs, Phase, PlanHash, PlanRef, phase};
+use crate::protected::is_write_protected;
+use crate::server::WorkspaceServer;
+use crate::session::Session;
+use candor_fault::dialects::Workspace;
+use candor_fault::{Fault, iso_millis};
+use candor_schema::Int;
+use candor_street::{Cx, Reply, Tool, reply};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an approval is waited for at most, in seconds.
+pub const MAX_WAIT_S: i64 = 600;
+
+const WAIT_S: i64 = 60;
+
+/// How often it is looked for.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// How many digits of a hash a person is asked to type.
+const SHORT: usize = 12;
+
+#[derive(Deserialize)]
+struct Named {
+    plan_hash: String,
+}
+
+#[derive(Deserialize)]
+struct Wait {
+    plan_hash: String,
+    timeout_s: Option<Int<0, MAX_WAIT_S>>,
+}
+
+pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
+    vec![
+        Tool::reading(
+            "list_plans",
+            "The plans of the workspace, and which are approved.",
+            arguments(&[], json!({})),
+            |server: Arc<WorkspaceServer>, _: Value, cx: Cx| super::answer(server, cx, list),
+        ),
+        Tool::reading(
+            "read_plan",
+            "One plan: what it says, and whether it is approved.",
+            arguments(&["plan_hash"], json!({ "plan_hash": plan_hash("Its hash, or 8 digits or more of it") })),
+            |server: Arc<WorkspaceServer>, asked: Named, cx: Cx| {
+                super::answer(server, cx, move |work| read(work, &asked))
+            },
+        ),
+        Tool::reading(
+            "wait_for_approval",
+            "Wait until a person has approved a plan. The answer says whether that happened in time.",
+            arguments(
+                &["plan_hash"],
+                json!({
+                    "plan_hash": plan_hash("Its hash, or 8 digits or more of it"),
+                    "timeout_s": number(0, MAX_WAIT_S, "How long; 60 if absent")
+                }),
+            ),
+            wait,
+        ),
+    ]
+}
+
+/// Whether a path of a plan is protected.
+pub(super) fn protected(path: &[u8]) -> bool {
+    is_write_protected(Path::new(std::ffi::OsStr::from_bytes(path)))
+}
+
+/// Whether a plan is approved, and by whom.
+#[derive(Serialize)]
+struct Standing {
+    approved: bool,
+    approver: Option<String>,
+    key_id: Option<String>,
+    not_after: Option<String>,
+    why: Option<String>,
+    command: Option<String>,
+}
+
+fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
+    Ok(match approved(work, hash)? {
+        Ok(approved) => Standing {
+            approved: true,
+            approver: Some(approved.approver),
+            key_id: Some(approved.key_id),
+            not_after: Some(iso_millis(approved.not_after)),
+            why: None,
+            command: None,
+        },
+        Err(why) => Standing {
+            approved: false,
+            approver: None,
+            key_id: None,
+            not_after: None,
+            why: Some(why.to_string()),
+            command: Some(command(&work.session, hash)),
+        },
+    })
+}
+
+/// Whether a plan is approved now; what is wrong with the state directory is a failure of its own.
+fn approved(
+    work: &Work,
+    hash: &PlanHash,
+) -> Result<Result<Approved, approval::NotApproved>, Failure> {
+    let Work { server, session, .. } = work;
+    let checked = approval::standing(
+        &session.root.disk(),
+        &session.state,
+        &server.config.signers,
+        hash,
+        session.root.path(),
+        server.clock.now(),
+    );
+    checked.map_err(|error| Broken::State(error.to_string()).into())
+}
+
+/// What a person has to run, to approve a plan.
+fn command(session: &Session, hash: &PlanHash) -> String {
+    let short = &hash.as_str()[..SHORT];
+    format!(
+        "candor workspace approve {short} --root {}",
+        quoted(&session.root.path().display().to_string())
+    )
+}
+
+/// A word of a command as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=".contains(c);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+fn list(work: &Work) -> Result<Value, Failure> {
+    let listing = store::list(&work.session.root.disk(), &protected)?;
+    let mut plans = Vec::new();
+    for stored in &listing.plans {
+        plans.push(json!({
+            "plan_hash": stored.hash.as_str(),
+            "title": stored.plan.title,
+            "phases": stored.plan.phases.iter().map(|phase| phase.id.as_str()).collect::<Vec<_>>(),
+            "approval": standing(work, &stored.hash)?,
+        }));
+    }
+    let damaged = listing.damaged.iter().map(|(name, damage)| {
+        json!({ "name": name, "why": damage.to_string() })
+    });
+    Ok(json!({
+        "plans": plans,
+        "damaged": damaged.collect::<Vec<_>>(),
+        "omitted": listing.omitted,
+    }))
+}
+
+fn read(work: &Work, asked: &Named) -> Result<Value, Failure> {
+    let stored = load(work, &find(work, &asked.plan_hash)?)?;
+    note(&work.cx.call, |notes| notes.plan_hash = Some(stored.hash.as_str().to_owned()));
+    Ok(json!({
+        "plan_hash": stored.hash.as_str(),
+        "plan": stored.plan,
+        "content": stored.text,
+        "approval": standing(work, &stored.hash)?,
+    }))
+}
+
+async fn wait(server: Arc<WorkspaceServer>, asked: Wait, cx: Cx) -> Result<Reply, Fault<Workspace>> {
+    let seconds = asked.timeout_s.map_or(WAIT_S, Int::get) as u64;
+    let until = tokio::time::Instant::now() + Duration::from_secs(seconds);
+    let hash = Arc::new(asked.plan_hash);
+    loop {
+        let (server, cx, hash) = (Arc::clone(&server), cx.clone(), Arc::clone(&hash));
+        let looked = super::run(server, cx, move |work| {
+            let stored = load(work, &find(work, &hash)?)?;
+            note(&work.cx.call, |notes| notes.plan_hash = Some(stored.hash.as_str().to_owned()));
+            let standing = standing(work, &stored.hash)?;
+            let is_approved = standing.approved;
+            let answer = json!({ "plan_hash": stored.hash.as_str(), "approval": standing });
+            let mut reply = reply(&answer).map_err(super::Raised::Fault)?;
+            if !is_approved {
+                // Looked at below: there may be time left.
+                reply.pending = Some(Box::new(NotYet));
+            }
+            Ok(reply)
+        });
+        let mut reply = looked.await?;
+        let waits = reply.pending.take().is_some();
+        if !waits || tokio::time::Instant::now() >= until {
+            return Ok(reply);
+        }
+        tokio::time::sleep_until((tokio::time::Instant::now() + LOOK_AGAIN).min(until)).await;
+    }
+}
+
+/// Marks an answer that may still change; nothing is pending.
+struct NotYet;
+
+impl candor_street::Pending for NotYet {
+    fn keep(self: Box<Self>) -> futures_util::future::BoxFuture<'static, Result<(), candor_fault::Cause>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn undo(self: Box<Self>) -> futures_util::future::BoxFuture<'static, Result<(), candor_fault::Cause>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn find(work: &Work, asked: &str) -> Result<PlanHash, Failure> {
+    let missing = || PlanFailure::Missing {
+        asked: asked.to_owned(),
+    };
+    let reference = PlanRef::read(asked).ok_or_else(missing)?;
+    match store::find(&work.session.root.disk(), &reference) {
+        Ok(hash) => Ok(hash),
+        Err(FindError::Missing) => Err(missing().into()),
+        Err(FindError::Ambiguous(hashes)) => Err(PlanFailure::Ambiguous {
+            asked: asked.to_owned(),
+            hashes: hashes.iter().map(|hash| hash.as_str().to_owned()).collect(),
+        }
+        .into()),
+        Err(FindError::Io(error)) => Err(error.into()),
+    }
+}
+
+fn load(work: &Work, hash: &PlanHash) -> Result<Stored, Failure> {
+    match store::load(&work.session.root.disk(), hash, &protected) {
+        Ok(stored) => Ok(stored),
+        Err(LoadError::Missing) => Err(PlanFailure::Missing {
+            asked: hash.as_str().to_owned(),
+        }
+        .into()),
+        Err(LoadError::Damaged(damage)) => Err(PlanFailure::Damaged {
+            hash: hash.as_str().to_owned(),
+            damage,
+        }
+        .into()),
+        Err(LoadError::Io(error)) => Err(error.into()),
+    }
+}
+
+/// The plan that a call goes by.
+pub(super) struct Chosen {
+    stored: Stored,
+    phase: usize,
+    approval: Approved,
+}
+
+impl Chosen {
+    pub(super) fn phase(&self) -> &Phase {
+        &self.stored.plan.phases[self.phase]
+    }
+
+    /// Plan and phase as answers name them.
+    pub(super) fn said(&self) -> Value {
+        json!({
+            "plan_hash": self.stored.hash.as_str(),
+            "phase_id": self.phase().id.as_str(),
+            "approver": self.approval.approver,
+        })
+    }
+
+    pub(super) fn is_rust_strict(&self) -> bool {
+        let profiles = &self.phase().policy.profiles;
+        profiles.iter().any(|profile| profile == "rust-strict")
+    }
+
+    /// The rules that the plan excepts this file from.
+    pub(super) fn exceptions(&self, path: &str) -> Vec<String> {
+        let all = self.phase().policy.exceptions.iter();
+        let fitting = all.filter(|exception| {
+            let globs = Globs::new(std::slice::from_ref(&exception.path));
+            globs.is_ok_and(|globs| globs.matches(path.as_bytes()))
+        });
+        fitting.map(|exception| exception.rule.clone()).collect()
+    }
+}
+
+/// The approved plan and its phase: those that the call names, or the only ones.
+pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
+    let stored = match &by.plan_hash {
+        Some(asked) => load(work, &find(work, asked)?)?,
+        None => only(work)?,
+    };
+    note(&work.cx.call, |notes| notes.plan_hash = Some(stored.hash.as_str().to_owned()));
+    let approval = match approved(work, &stored.hash)? {
+        Ok(approval) => approval,
+        Err(why) => {
+            return Err(PlanFailure::NotApproved {
+                hash: Some(stored.hash.as_str().to_owned()),
+                why: why.to_string(),
+                command: command(&work.session, &stored.hash),
+            }
+            .into());
+        }
+    };
+    let by_whom = Approval {
+        approver: approval.approver.clone(),
+        key_id: approval.key_id.clone(),
+    };
+    note(&work.cx.call, |notes| notes.approval = Some(by_whom));
+    let place = match (&by.phase_id, stored.plan.phases.as_slice()) {
+        (Some(id), phases) => {
+            let id = phase(&stored.plan, id)?.id.clone();
+            phases.iter().position(|phase| phase.id == id).unwrap_or_default()
+        }
+        (None, [_]) => 0,
+        (None, phases) => {
+            return Err(PlanFailure::Unnamed {
+                member: "phase_id",
+                among: phases.iter().map(|phase| phase.id.as_str().to_owned()).collect(),
+            }
+            .into());
+        }
+    };
+    let id = stored.plan.phases[place].id.as_str().to_owned();
+    note(&work.cx.call, |notes| notes.phase_id = Some(id));
+    Ok(Chosen {
+        stored,
+        phase: place,
+        approval,
+    })
+}
+
+/// The only approved plan there is.
+fn only(work: &Work) -> Result<Stored, Failure> {
+    let listing = store::list(&work.session.root.disk(), &protected)?;
+    let mut ready = Vec::new();
+    let mut waiting = Vec::new();
+    for stored in listing.plans {
+        match approved(work, &stored.hash)? {
+            Ok(_) => ready.push(stored),
+            Err(why) => waiting.push((stored.hash, why)),
+        }
+    }
+    match (ready.len(), waiting.as_slice()) {
+        (1, _) => Ok(ready.remove(0)),
+        (0, []) => Err(PlanFailure::None.into()),
+        (0, [(hash, why)]) => Err(PlanFailure::NotApproved {
+            hash: Some(hash.as_str().to_owned()),
+            why: why.to_string(),
+            command: command(&work.session, hash),
+        }
+        .into()),
+        (0, several) => Err(PlanFailure::NotApproved {
+            hash: None,
+            why: format!("none of {} plans is", several.len()),
+            command: format!(
+                "candor workspace review --root {}",
+                quoted(&work.session.root.path().display().to_string())
+            ),
+        }
+        .into()),
+        _ => Err(PlanFailure::Unnamed {
+            member: "plan_hash",
+            among: ready.iter().map(|stored| stored.hash.as_str().to_owned()).collect(),
+        }
+        .into()),
+    }
+}

@@ -1,0 +1,119 @@
+//! `read_file`, `list_files` and `search_files`.
+
+use super::Work;
+use crate::failure::{Broken, Failure};
+use crate::fields::{arguments, encoding, number, path, words};
+use crate::notes::{Subject, note};
+use crate::protected::DenyRead;
+use crate::reading::{ListAnswer, ListRequest, ReadAnswer, ReadRequest, Reading, SearchAnswer, SearchRequest};
+use crate::server::WorkspaceServer;
+use candor_disk::{Disk, DiskFile, Open};
+use candor_street::{Cx, Tool};
+use serde_json::json;
+use std::io;
+use std::sync::Arc;
+
+/// The file in which a person says what is not to be read.
+const DENY_READ: &str = ".candor/deny_read";
+
+const MAX_LINE: i64 = (1 << 53) - 1;
+
+pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
+    vec![
+        Tool::reading(
+            "read_file",
+            "A file, or some of its lines, with the hash of the whole file for previous_hash.",
+            arguments(
+                &["path"],
+                json!({
+                    "path": path("The file, from the workspace root"),
+                    "offset": number(1, MAX_LINE, "The first line; 1 if absent"),
+                    "limit": number(1, MAX_LINE, "How many lines; all if absent"),
+                    "encoding": encoding()
+                }),
+            ),
+            |server: Arc<WorkspaceServer>, asked: ReadRequest, cx: Cx| {
+                super::answer(server, cx, move |work| read(work, &asked))
+            },
+        ),
+        Tool::reading(
+            "list_files",
+            "What is in a directory, sorted.",
+            arguments(
+                &[],
+                json!({
+                    "path": path("The directory; the workspace root if absent"),
+                    "depth": number(1, 64, "How many levels down"),
+                    "glob": words(1000, "Only files whose path matches")
+                }),
+            ),
+            |server: Arc<WorkspaceServer>, asked: ListRequest, cx: Cx| {
+                super::answer(server, cx, move |work| list(work, &asked))
+            },
+        ),
+        Tool::reading(
+            "search_files",
+            "Lines that match a regular expression. To read a known file, use read_file.",
+            arguments(
+                &["pattern"],
+                json!({
+                    "pattern": words(1000, "A regular expression, as ripgrep has them"),
+                    "glob": words(1000, "Only files whose path matches")
+                }),
+            ),
+            |server: Arc<WorkspaceServer>, asked: SearchRequest, cx: Cx| {
+                super::answer(server, cx, move |work| search(work, &asked))
+            },
+        ),
+    ]
+}
+
+/// What is not to be read in this workspace.
+pub(super) fn denied(work: &Work) -> Result<DenyRead, Failure> {
+    let disk = work.session.root.disk();
+    let file = match disk.open(DENY_READ, Open::Read) {
+        Err(error) if is_missing(&error) => return Ok(DenyRead::default()),
+        opened => opened?,
+    };
+    let bytes = file.read_all(crate::protected::MAX_DENY_READ_BYTES)?;
+    let parsed = DenyRead::parse(&bytes);
+    parsed.map_err(|error| Broken::State(format!("{DENY_READ}: {error}")).into())
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn with<T>(work: &Work, look: impl FnOnce(Reading<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    let deny = denied(work)?;
+    let stop = || work.cx.cancel.is_cancelled();
+    look(Reading {
+        root: &work.session.root,
+        deny: &deny,
+        stop: &stop,
+    })
+}
+
+fn read(work: &Work, asked: &ReadRequest) -> Result<ReadAnswer, Failure> {
+    let answer = with(work, |reading| Ok(reading.read_file(asked)?))?;
+    note(&work.cx.call, |notes| {
+        notes.subjects = vec![Subject {
+            path: answer.path.clone(),
+            before: answer.hash.clone(),
+            after: answer.hash.clone(),
+            bytes: Some(answer.size),
+        }];
+    });
+    Ok(answer)
+}
+
+fn list(work: &Work, asked: &ListRequest) -> Result<ListAnswer, Failure> {
+    with(work, |reading| Ok(reading.list_files(asked)?))
+}
+
+fn search(work: &Work, asked: &SearchRequest) -> Result<SearchAnswer, Failure> {
+    with(work, |reading| Ok(reading.search_files(asked)?))
+}

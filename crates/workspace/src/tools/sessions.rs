@@ -1,0 +1,150 @@
+//! `begin_session` and `session_status`.
+
+use crate::failure::{Failure, StartError};
+use crate::fields::{arguments, path};
+use crate::lock::Lock;
+use crate::server::WorkspaceServer;
+use crate::session::{Session, chosen};
+use candor_fault::Cause;
+use candor_fault::Fault;
+use candor_fault::dialects::Workspace;
+use candor_street::{Cx, Pending, Reply, Tool, reply};
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub(crate) const BEGIN_SESSION: &str = "begin_session";
+
+#[derive(Deserialize)]
+struct Begin {
+    workspace_root: String,
+}
+
+/// What a session is.
+#[derive(Serialize)]
+struct Status {
+    session_id: String,
+    role: &'static str,
+    workspace_root: String,
+    read_only: bool,
+    locked: bool,
+    lock: Option<Why>,
+    strikes: u32,
+    lock_after: u32,
+}
+
+/// Why a session is locked.
+#[derive(Serialize)]
+struct Why {
+    error_code: String,
+    human_message: String,
+    seq: u64,
+    timestamp: String,
+    unlock: &'static str,
+}
+
+impl From<Lock> for Why {
+    fn from(lock: Lock) -> Self {
+        Why {
+            error_code: lock.error_code,
+            human_message: lock.human_message,
+            seq: lock.seq,
+            timestamp: lock.timestamp,
+            unlock: match lock.person {
+                true => "a person has to run candor workspace unlock",
+                false => "write_failure_report unlocks it",
+            },
+        }
+    }
+}
+
+pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
+    vec![
+        Tool::reading(
+            BEGIN_SESSION,
+            "Begin a session in a workspace. Call it first. Again with the same root: the same session.",
+            arguments(
+                &["workspace_root"],
+                json!({ "workspace_root": path("An absolute path, one of the server's roots") }),
+            ),
+            begin,
+        ),
+        Tool::reading(
+            "session_status",
+            "Session, role, root, and whether it is locked and why.",
+            arguments(&[], json!({})),
+            |server: Arc<WorkspaceServer>, _: Value, cx: Cx| {
+                super::answer(server, cx, |work| status(&work.server, &work.session))
+            },
+        ),
+    ]
+}
+
+fn status(server: &WorkspaceServer, session: &Session) -> Result<Status, Failure> {
+    let lock = session.lock(server.config.role)?;
+    Ok(Status {
+        session_id: session.id.clone(),
+        role: server.config.role.name(),
+        workspace_root: session.root.path().display().to_string(),
+        read_only: server.config.read_only,
+        locked: lock.is_some(),
+        lock: lock.map(Why::from),
+        strikes: session.strikes.load(Ordering::Acquire),
+        lock_after: server.config.lock_after.get(),
+    })
+}
+
+async fn begin(
+    server: Arc<WorkspaceServer>,
+    begin: Begin,
+    cx: Cx,
+) -> Result<Reply, Fault<Workspace>> {
+    let _one = server.beginning.lock().await;
+    let beginning = Arc::clone(&server);
+    let begun = tokio::task::spawn_blocking(move || begun(&beginning, &begin));
+    let (session, is_new) = match begun.await {
+        Ok(begun) => begun.map_err(|failure| server.raise(&cx.call, &failure))?,
+        Err(join) => match join.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => return Err(server.raise(&cx.call, &Failure::NoSession)),
+        },
+    };
+    let status = status(&server, &session).map_err(|failure| server.raise(&cx.call, &failure))?;
+    let answer = reply(&status)?;
+    if !is_new {
+        return Ok(answer);
+    }
+    server.set_session(Some(session));
+    Ok(answer.with_pending(Begun(server.clone())))
+}
+
+fn begun(server: &WorkspaceServer, begin: &Begin) -> Result<(Arc<Session>, bool), Failure> {
+    let root = chosen(&server.config, &begin.workspace_root);
+    if let Some(session) = server.session() {
+        let own = session.root.path().to_owned();
+        return match root {
+            Ok(root) if root.path() == own => Ok((session, false)),
+            Ok(_) | Err(StartError::NotARoot { .. }) => Err(StartError::Other { root: own }.into()),
+            Err(error) => Err(error.into()),
+        };
+    }
+    let actor = server.actor.clone();
+    let session = Session::begin(&server.config, root?, actor, Arc::clone(&server.clock))?;
+    Ok((Arc::new(session), true))
+}
+
+/// A session whose beginning is not on record yet.
+struct Begun(Arc<WorkspaceServer>);
+
+impl Pending for Begun {
+    fn keep(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn undo(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
+        self.0.set_session(None);
+        Box::pin(async { Ok(()) })
+    }
+}

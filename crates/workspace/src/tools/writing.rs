@@ -1,0 +1,490 @@
+//! `write_file`, `apply_changes` and `delete_file`: every gate in its order, then all or nothing.
+
+use super::plans::{Chosen, choose};
+use super::reading::denied;
+use super::{Raised, Work, checks};
+use crate::edit::{Edit, apply_edits, apply_patch};
+use crate::failure::Failure;
+use crate::fields::{MAX_CHANGES, arguments, content, file_hash, one_of, path, planned};
+use crate::line;
+use crate::notes::{Subject, Unrecorded, note, notes};
+use crate::path::{Kind, Located, PathError, Typed, locate};
+use crate::plan::{Operation, Scope};
+use crate::policy;
+use crate::protected::{DenyRead, is_write_protected};
+use crate::reading::{Encoding, MAX_WHOLE_BYTES, ReadError};
+use crate::server::WorkspaceServer;
+use crate::write::{About, Applied, Change, Turn, What, hash_of, read_hash};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use candor_disk::{Disk, DiskFile, Open, RealDisk};
+use candor_fault::Cause;
+use candor_street::{Call, Cx, Pending, Reply, Tool, reply};
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+
+/// A file as a caller wants it.
+#[derive(Deserialize)]
+struct Wanted {
+    path: String,
+    content: Option<String>,
+    edits: Option<Vec<Edit>>,
+    patch: Option<String>,
+    previous_hash: Option<String>,
+    #[serde(default)]
+    create_only: bool,
+    #[serde(default)]
+    delete: bool,
+    #[serde(default)]
+    encoding: Encoding,
+}
+
+/// By which plan.
+#[derive(Deserialize)]
+pub(super) struct By {
+    pub(super) plan_hash: Option<String>,
+    pub(super) phase_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WriteFile {
+    #[serde(flatten)]
+    wanted: Wanted,
+    #[serde(flatten)]
+    by: By,
+}
+
+#[derive(Deserialize)]
+struct ApplyChanges {
+    changes: Vec<Wanted>,
+    #[serde(flatten)]
+    by: By,
+}
+
+#[derive(Deserialize)]
+struct DeleteFile {
+    path: String,
+    previous_hash: String,
+    #[serde(flatten)]
+    by: By,
+}
+
+pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
+    let ways = ["content", "edits", "patch"];
+    let mut change = json!({
+        "type": "object",
+        "properties": content(),
+        "required": ["path"],
+        "additionalProperties": false,
+    });
+    change["properties"]["delete"] = json!({ "type": "boolean", "description": "Delete the file instead; with previous_hash" });
+    let change = one_of(change, &["content", "edits", "patch", "delete"]);
+    vec![
+        Tool::writing(
+            "write_file",
+            "Create or change one file, by its whole content, by edits or by a patch. For several files at once use apply_changes.",
+            one_of(arguments(&["path"], planned(content())), &ways),
+            |server: Arc<WorkspaceServer>, asked: WriteFile, cx: Cx| {
+                super::run(server, cx, move |work| {
+                    let changed = change_files(work, vec![asked.wanted], &asked.by)?;
+                    changed.reply(true)
+                })
+            },
+        ),
+        Tool::writing(
+            "apply_changes",
+            "Write and delete several files, all or none of them.",
+            arguments(
+                &["changes"],
+                planned(json!({
+                    "changes": { "type": "array", "minItems": 1, "maxItems": MAX_CHANGES, "items": change }
+                })),
+            ),
+            |server: Arc<WorkspaceServer>, asked: ApplyChanges, cx: Cx| {
+                super::run(server, cx, move |work| {
+                    let changed = change_files(work, asked.changes, &asked.by)?;
+                    changed.reply(false)
+                })
+            },
+        ),
+        Tool::writing(
+            "delete_file",
+            "Delete one file that you have read.",
+            arguments(
+                &["path", "previous_hash"],
+                planned(json!({
+                    "path": path("The file, from the workspace root"),
+                    "previous_hash": file_hash("Its hash, as read_file says it")
+                })),
+            ),
+            |server: Arc<WorkspaceServer>, asked: DeleteFile, cx: Cx| {
+                super::run(server, cx, move |work| {
+                    let wanted = Wanted {
+                        path: asked.path,
+                        content: None,
+                        edits: None,
+                        patch: None,
+                        previous_hash: Some(asked.previous_hash),
+                        create_only: false,
+                        delete: true,
+                        encoding: Encoding::Utf8,
+                    };
+                    let changed = change_files(work, vec![wanted], &asked.by)?;
+                    changed.reply(true)
+                })
+            },
+        ),
+    ]
+}
+
+/// What was changed, as the answer says it.
+#[derive(Serialize)]
+struct Done {
+    path: String,
+    operation: Operation,
+    before: Option<String>,
+    after: Option<String>,
+    bytes: Option<u64>,
+}
+
+struct Changed {
+    done: Vec<Done>,
+    by: Value,
+    checks: Value,
+    kept: Kept,
+}
+
+impl Changed {
+    fn reply(self, one: bool) -> Result<Reply, Raised> {
+        let mut answer = match (one, self.done.first()) {
+            (true, Some(only)) => json!(only),
+            _ => json!({ "changes": self.done }),
+        };
+        answer["plan"] = self.by;
+        if !self.checks.is_null() {
+            answer["preflight"] = self.checks;
+        }
+        Ok(reply(&answer).map_err(Raised::Fault)?.with_pending(self.kept))
+    }
+}
+
+fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Raised> {
+    let Work { server, session, cx } = work;
+    let mut places = Vec::with_capacity(wanted.len());
+    for wanted in &wanted {
+        places.push(place(work, &wanted.path)?);
+    }
+    if server.config.read_only {
+        return Err(Failure::ReadOnly.into());
+    }
+    let chosen = choose(work, by)?;
+    let phase = chosen.phase();
+    let turn = session.turn()?;
+    let deny = denied(work)?;
+    let scope = Scope::of(phase)?;
+    let mut seen = BTreeSet::new();
+    let mut changes = Vec::with_capacity(wanted.len());
+    for (wanted, path) in wanted.iter().zip(places) {
+        // Somebody may have written between the first look and our turn.
+        let real = place(work, &wanted.path)?;
+        if real.path != path.path || !seen.insert(real.path.clone()) {
+            return Err(repeated(&wanted.path).into());
+        }
+        changes.push(change(work, wanted, &real, &scope, &chosen, &deny)?);
+    }
+    let done: Vec<_> = changes.iter().map(done).collect();
+    note(&cx.call, |notes| notes.subjects = done.iter().map(subject).collect());
+    cx.mark.begins().map_err(|stopped| Raised::Fault(stopped.into()))?;
+    let applied = apply(work, turn, &changes).inspect_err(|failure| {
+        if !matches!(failure, Failure::Write(crate::write::WriteError::Stuck(_))) {
+            cx.mark.undone();
+        }
+    })?;
+    let checked = match phase.preflight {
+        crate::plan::Preflight::EachWrite => checks::run_all(work, phase),
+        crate::plan::Preflight::OnRequest => Ok(Value::Null),
+    };
+    let checks = match checked {
+        Ok(checks) => checks,
+        Err(failure) => {
+            applied.undo().map_err(crate::write::WriteError::Stuck)?;
+            cx.mark.undone();
+            return Err(failure.into());
+        }
+    };
+    cx.mark.done();
+    Ok(Changed {
+        done,
+        by: chosen.said(),
+        checks,
+        kept: Kept::new(work, applied),
+    })
+}
+
+fn repeated(path: &str) -> Failure {
+    use candor_fault::{Path, Step, Violation, excerpt};
+    let violation = Violation {
+        path: Path(vec![Step::Member(String::from("changes"))]),
+        keyword: "uniquePath",
+        message: String::from("must NOT change a file twice"),
+        params: json!({}),
+        value: excerpt(&json!(path)),
+        expected: String::from("each file once"),
+        hint: Some(String::from("make one change of the two")),
+    };
+    Failure::Arguments(std::iter::once(violation).collect())
+}
+
+fn done(change: &Change) -> Done {
+    let (operation, after) = match &change.what {
+        What::Create { bytes } => (Operation::Create, Some(bytes)),
+        What::Modify { bytes, .. } => (Operation::Modify, Some(bytes)),
+        What::Delete { .. } => (Operation::Delete, None),
+    };
+    Done {
+        path: change.path.clone(),
+        operation,
+        before: change.what.before().map(String::from),
+        after: after.map(|bytes| hash_of(bytes)),
+        bytes: after.map(|bytes| bytes.len() as u64),
+    }
+}
+
+fn subject(done: &Done) -> Subject {
+    Subject {
+        path: done.path.clone(),
+        before: done.before.clone(),
+        after: done.after.clone(),
+        bytes: done.bytes,
+    }
+}
+
+/// A real place that may be written.
+pub(super) struct Real {
+    pub(super) path: String,
+    found: Option<Kind>,
+    located: Located,
+}
+
+/// The first gates: the path leads to one place beneath the root, and that is not protected.
+fn place(work: &Work, typed: &str) -> Result<Real, Failure> {
+    let root = &work.session.root;
+    let located = locate(root, &Typed::read(typed, root)?)?;
+    let path = match located.real.to_str() {
+        Some(path) => path.to_owned(),
+        None => return Err(Failure::PathNotText(located.real)),
+    };
+    note(&work.cx.call, |notes| {
+        if !notes.subjects.iter().any(|subject| subject.path == path) {
+            let path = path.clone();
+            notes.subjects.push(Subject { path, ..Subject::default() });
+        }
+    });
+    if located.any(is_write_protected) {
+        return Err(Failure::Protected(path));
+    }
+    if located.real.as_os_str().is_empty() {
+        return Err(PathError::Invalid(crate::path::Reason::Root).into());
+    }
+    let found = located.found.map(|found| found.kind);
+    if found == Some(Kind::Directory) {
+        return Err(Failure::IsDirectory(path));
+    }
+    Ok(Real { path, found, located })
+}
+
+/// The other gates of one file, in their order.
+fn change(
+    work: &Work,
+    wanted: &Wanted,
+    real: &Real,
+    scope: &Scope<'_>,
+    chosen: &Chosen,
+    deny: &DenyRead,
+) -> Result<Change, Failure> {
+    let operation = match (wanted.delete, real.found) {
+        (true, _) => Operation::Delete,
+        (false, None) => Operation::Create,
+        (false, Some(_)) => Operation::Modify,
+    };
+    scope.allows(operation, real.path.as_bytes())?;
+    if wanted.create_only && real.found.is_some() {
+        return Err(Failure::Exists(real.path.clone()));
+    }
+    let old = match real.found {
+        Some(_) => Some(Old::read(&work.session.root.disk(), &real.path)?),
+        None => None,
+    };
+    let before = old.as_ref().map(|old| old.hash.clone());
+    if let Some(expected) = &wanted.previous_hash
+        && before.as_ref() != Some(expected)
+    {
+        return Err(Failure::Changed {
+            expected: expected.clone(),
+            actual: before,
+        });
+    }
+    let path = real.path.clone();
+    if wanted.delete {
+        let before = before.ok_or_else(|| Failure::Missing(path.clone()))?;
+        return Ok(Change { path, what: What::Delete { before } });
+    }
+    let bytes = new_bytes(wanted, real, old.as_ref(), deny)?;
+    let old_bytes = old.as_ref().and_then(|old| old.bytes.as_deref());
+    let report = policy::check(&policy::Request {
+        path: &path,
+        before: old_bytes,
+        after: &bytes,
+        rust_strict: work.server.config.rust_strict || chosen.is_rust_strict(),
+        exceptions: &chosen.exceptions(&path),
+    });
+    if !report.findings.is_empty() {
+        return Err(Failure::Policy(report));
+    }
+    let what = match before {
+        None => What::Create { bytes },
+        Some(before) => What::Modify { before, bytes },
+    };
+    Ok(Change { path, what })
+}
+
+/// What a file holds before it is changed.
+struct Old {
+    hash: String,
+    /// Nothing where that is more than is read at once.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Old {
+    fn read(disk: &RealDisk, path: &str) -> Result<Old, Failure> {
+        let read = |error: io::Error| Failure::Read(ReadError::from(error));
+        let file = disk.open(path, Open::Read).map_err(read)?;
+        if file.len().map_err(read)? > MAX_WHOLE_BYTES {
+            let hash = read_hash(&file).map_err(read)?;
+            return Ok(Old { hash, bytes: None });
+        }
+        let bytes = file.read_all(MAX_WHOLE_BYTES as usize).map_err(read)?;
+        Ok(Old {
+            hash: hash_of(&bytes),
+            bytes: Some(bytes),
+        })
+    }
+
+    /// The text, for whoever changes a part of it.
+    fn text(&self) -> Result<&str, Failure> {
+        let bytes = self.bytes.as_deref().ok_or(ReadError::TooLarge {
+            size: MAX_WHOLE_BYTES + 1,
+            limit: MAX_WHOLE_BYTES,
+        })?;
+        std::str::from_utf8(bytes).map_err(|error| {
+            Failure::Read(ReadError::NotText {
+                at: error.valid_up_to() as u64,
+            })
+        })
+    }
+}
+
+fn new_bytes(
+    wanted: &Wanted,
+    real: &Real,
+    old: Option<&Old>,
+    deny: &DenyRead,
+) -> Result<Vec<u8>, Failure> {
+    if let Some(content) = &wanted.content {
+        return Ok(match wanted.encoding {
+            Encoding::Utf8 => content.as_bytes().to_vec(),
+            // The arguments were looked at before: it decodes.
+            Encoding::Base64 => STANDARD.decode(content).unwrap_or_default(),
+        });
+    }
+    // What does not fit is told with the lines that are there.
+    if real.located.any(|path| deny.denies(path)) {
+        let path = real.located.real.clone();
+        return Err(ReadError::Denied { path }.into());
+    }
+    let text = old.map(Old::text).transpose()?;
+    match (&wanted.edits, &wanted.patch) {
+        (Some(edits), _) => {
+            let text = text.ok_or_else(|| Failure::Missing(real.path.clone()))?;
+            Ok(apply_edits(text, edits)?.into_bytes())
+        }
+        (None, Some(patch)) => Ok(apply_patch(text, patch, &real.path)?.into_bytes()),
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+/// Makes changes that every gate has let through.
+pub(super) fn apply(
+    work: &Work,
+    turn: Turn<RealDisk>,
+    changes: &[Change],
+) -> Result<Applied<RealDisk>, Failure> {
+    let Work { server, session, cx } = work;
+    let call = &cx.call;
+    let about = About {
+        session_id: session.id.clone(),
+        request_id: line::cut(&call.id),
+        tool_name: call.name.clone(),
+        args_hash: line::args_hash(call),
+        after_seq: session.last_seq(),
+    };
+    let id = (server.config.ids)();
+    let id: String = id.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+    Ok(turn.apply(about, changes, &id)?)
+}
+
+type Then = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
+/// Changes that wait for their record.
+pub(super) struct Kept {
+    applied: Applied<RealDisk>,
+    call: Arc<Call>,
+    then: Option<Then>,
+}
+
+impl Kept {
+    pub(super) fn new(work: &Work, applied: Applied<RealDisk>) -> Kept {
+        Kept {
+            applied,
+            call: Arc::clone(&work.cx.call),
+            then: None,
+        }
+    }
+
+    /// With something that happens once the change is final.
+    pub(super) fn then(mut self, then: impl FnOnce() -> io::Result<()> + Send + 'static) -> Kept {
+        self.then = Some(Box::new(then));
+        self
+    }
+}
+
+fn blocking(
+    work: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> BoxFuture<'static, Result<(), Cause>> {
+    Box::pin(async {
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(io::Error::other).flatten().map_err(Cause::from)
+    })
+}
+
+impl Pending for Kept {
+    fn keep(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
+        blocking(move || {
+            let then = self.then;
+            self.applied.keep()?;
+            then.map_or(Ok(()), |then| then())
+        })
+    }
+
+    fn undo(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
+        blocking(move || match notes(&self.call).unrecorded {
+            // Whether its line is in the log is not known: the next session looks, and settles it.
+            Unrecorded::Perhaps => Err(io::Error::other("left for the next session to settle")),
+            _ => self.applied.undo(),
+        })
+    }
+}
