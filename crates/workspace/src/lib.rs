@@ -6,3 +6,4 @@ pub mod protected;
 pub mod reading;
 pub mod plan;
 pub mod edit;
+pub mod preflight;

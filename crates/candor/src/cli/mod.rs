@@ -10,6 +10,7 @@ mod log;
 #[cfg(feature = "otel")]
 mod otlp;
 mod playground;
+mod sandbox;
 mod serve;
 
 use crate::host::{complain, hint, quiet_panics};
@@ -130,6 +131,11 @@ pub fn grammar() -> clap::Command {
 
 /// Runs the program with these arguments.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.collect();
+    // Before anything else: the helper must not have started a thread.
+    if let Some(stage) = sandbox::stage(&arguments) {
+        return sandbox::run(stage);
+    }
     match Cli::try_parse_from(arguments) {
         Ok(cli) => perform(&cli.log, || act(cli.command)),
         Err(error) => usage(&error),

@@ -1,0 +1,192 @@
+//! What protected paths look like, so that a change by a command that ran unconfined is noticed.
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// How many files and directories are looked at.
+pub const MAX_FINGERPRINT_ENTRIES: usize = 100_000;
+/// How many bytes are read.
+pub const MAX_FINGERPRINT_BYTES: u64 = 4 << 30;
+
+/// Every path below the given ones, with its kind, mode, owner and contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprint {
+    paths: BTreeMap<PathBuf, Look>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Look {
+    mode: u32,
+    owner: (u32, u32),
+    contents: [u8; 32],
+}
+
+/// Why there is no fingerprint.
+#[derive(Debug)]
+pub enum FingerprintError {
+    /// There are more files, or more bytes in them, than we are willing to look at.
+    TooLarge,
+    /// A path could not be read.
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for FingerprintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FingerprintError::TooLarge => {
+                f.write_str("the protected paths are too large to be compared")
+            }
+            FingerprintError::Io { path, source } => write!(f, "{}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for FingerprintError {}
+
+impl Fingerprint {
+    /// Looks at these paths and everything below them, without following links. What is missing is
+    /// remembered as missing.
+    pub fn take(paths: &[PathBuf]) -> Result<Fingerprint, FingerprintError> {
+        let mut taken = BTreeMap::new();
+        let mut bytes = MAX_FINGERPRINT_BYTES;
+        let mut todo: Vec<PathBuf> = paths.to_vec();
+        while let Some(path) = todo.pop() {
+            let at = |source: io::Error| FingerprintError::Io {
+                path: path.clone(),
+                source,
+            };
+            let found = match statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT | Errno::NOTDIR) => continue,
+                found => found.map_err(|error| at(error.into()))?,
+            };
+            if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
+                todo.extend(entries(&path).map_err(at)?);
+            }
+            let contents = contents(&path, &found, &mut bytes).map_err(at)?;
+            let look = Look {
+                mode: found.st_mode,
+                owner: (found.st_uid, found.st_gid),
+                contents: contents.ok_or(FingerprintError::TooLarge)?,
+            };
+            taken.insert(path, look);
+            if taken.len() + todo.len() > MAX_FINGERPRINT_ENTRIES {
+                return Err(FingerprintError::TooLarge);
+            }
+        }
+        Ok(Fingerprint { paths: taken })
+    }
+
+    /// The paths that differ between the two, in order.
+    pub fn differences<'a>(&'a self, later: &'a Fingerprint) -> Vec<&'a Path> {
+        let mut all: Vec<&Path> = self
+            .paths
+            .iter()
+            .filter(|(path, look)| later.paths.get(*path) != Some(look))
+            .map(|(path, _)| path.as_path())
+            .chain(
+                later
+                    .paths
+                    .keys()
+                    .filter(|path| !self.paths.contains_key(*path))
+                    .map(PathBuf::as_path),
+            )
+            .collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+fn entries(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut all = Vec::new();
+    for entry in Dir::read_from(openat(CWD, path, how, Mode::empty())?)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if !matches!(name, b"." | b"..") {
+            all.push(path.join(OsStr::from_bytes(name)));
+        }
+    }
+    Ok(all)
+}
+
+/// The hash of a file or a link; none where too much was read already.
+fn contents(path: &Path, found: &Stat, left: &mut u64) -> io::Result<Option<[u8; 32]>> {
+    let mut hash = Sha256::new();
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::Symlink => hash.update(readlinkat(CWD, path, Vec::new())?.as_bytes()),
+        FileType::RegularFile => {
+            let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let mut file = File::from(openat(CWD, path, how, Mode::empty())?);
+            let mut buffer = vec![0; 64 * 1024];
+            loop {
+                let read = file.read(&mut buffer)?;
+                if read == 0 {
+                    break;
+                }
+                let Some(rest) = left.checked_sub(read as u64) else {
+                    return Ok(None);
+                };
+                *left = rest;
+                hash.update(&buffer[..read]);
+            }
+        }
+        _ => {}
+    }
+    Ok(Some(hash.finalize().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn every_kind_of_change_is_seen() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir_all(at("hooks")).unwrap();
+        for name in ["hooks/kept", "hooks/edited", "hooks/gone", "log", "mode"] {
+            fs::write(at(name), "old").unwrap();
+        }
+        symlink("log", at("link")).unwrap();
+        let paths = ["hooks", "log", "mode", "link", "missing"].map(at);
+        let before = Fingerprint::take(&paths).unwrap();
+        assert_eq!(before, Fingerprint::take(&paths).unwrap());
+
+        fs::write(at("hooks/edited"), "new").unwrap();
+        fs::remove_file(at("hooks/gone")).unwrap();
+        fs::write(at("hooks/new"), "").unwrap();
+        fs::set_permissions(at("mode"), Permissions::from_mode(0o777)).unwrap();
+        fs::remove_file(at("link")).unwrap();
+        symlink("mode", at("link")).unwrap();
+        fs::write(at("missing"), "").unwrap();
+        let after = Fingerprint::take(&paths).unwrap();
+        let expected = [
+            "hooks/edited",
+            "hooks/gone",
+            "hooks/new",
+            "link",
+            "missing",
+            "mode",
+        ]
+        .map(at);
+        assert_eq!(
+            before.differences(&after),
+            expected.iter().map(PathBuf::as_path).collect::<Vec<_>>()
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! The temporary directory of one command. What a command leaves there is removed without recursion:
+//! it may be deeper than any stack.
+
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, chmodat, mkdirat, openat, renameat, unlinkat};
+use rustix::io::Errno;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// A directory that is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes it, with `home` and `tmp` in it, for this user alone. It must not be there yet.
+    pub(super) fn make(path: &Path) -> io::Result<Scratch> {
+        mkdirat(CWD, path, Mode::RWXU)?;
+        let scratch = Scratch {
+            path: path.canonicalize()?,
+        };
+        for name in ["home", "tmp"] {
+            mkdirat(CWD, scratch.path.join(name), Mode::RWXU)?;
+        }
+        Ok(scratch)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Directories are emptied into the top one, so that each is removed when it is met again.
+    fn remove(&self) -> Result<(), Errno> {
+        let top = open(CWD, &self.path)?;
+        let mut moved = 0u64;
+        loop {
+            let names = names(&top)?;
+            if names.is_empty() {
+                return unlinkat(CWD, &self.path, AtFlags::REMOVEDIR);
+            }
+            for name in names {
+                if unlinked(&top, &name)? {
+                    continue;
+                }
+                // The command may have taken its own right to look.
+                let _ = chmodat(&top, &name, Mode::RWXU, AtFlags::empty());
+                let inner = open(&top, &name)?;
+                for child in self::names(&inner)? {
+                    if !unlinked(&inner, &child)? {
+                        // A directory that moves must be writable itself: it names its parent.
+                        let _ = chmodat(&inner, &child, Mode::RWXU, AtFlags::empty());
+                        lift(&inner, &child, &top, &mut moved)?;
+                    }
+                }
+                unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
+            }
+        }
+    }
+}
+
+/// Moves a directory up under a name that is free; the command may have taken some.
+fn lift(from: &OwnedFd, name: &CString, top: &OwnedFd, moved: &mut u64) -> Result<(), Errno> {
+    loop {
+        *moved += 1;
+        match renameat(from, name, top, format!("moved.{moved}")) {
+            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+            moved => return moved,
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = self.remove() {
+            tracing::warn!(path = %self.path.display(), %error, "a temporary directory was left behind");
+        }
+    }
+}
+
+fn open(above: impl std::os::fd::AsFd, name: impl rustix::path::Arg) -> Result<OwnedFd, Errno> {
+    let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(above, name, how, Mode::empty())
+}
+
+fn names(directory: &OwnedFd) -> Result<Vec<CString>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let name = entry?.file_name().to_owned();
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Removes what is no directory; false for what is one.
+fn unlinked(above: &OwnedFd, name: &CString) -> Result<bool, Errno> {
+    match unlinkat(above, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(true),
+        Err(Errno::ISDIR | Errno::PERM) => match unlinkat(above, name, AtFlags::REMOVEDIR) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(error) => Err(error),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn whatever_a_command_leaves_is_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let kept = base.path().join("kept");
+        fs::create_dir(&kept).unwrap();
+        fs::write(kept.join("file"), "").unwrap();
+        let path = base.path().join("scratch");
+        let scratch = Scratch::make(&path).unwrap();
+        assert!(path.join("home").is_dir() && path.join("tmp").is_dir());
+        symlink(&kept, path.join("tmp/link")).unwrap();
+        for taken in ["moved.1", "moved.2/full", "a/b/c", "a/d/e"] {
+            fs::create_dir_all(path.join(taken)).unwrap();
+        }
+        fs::write(path.join("moved.3"), "").unwrap();
+        fs::write(path.join("a/b/c/file"), "").unwrap();
+        fs::set_permissions(path.join("a/b"), Permissions::from_mode(0)).unwrap();
+        drop(scratch);
+        assert!(!path.exists());
+        assert!(kept.join("file").exists());
+    }
+
+    #[test]
+    fn a_directory_deeper_than_any_stack_is_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let scratch = Scratch::make(&base.path().join("scratch")).unwrap();
+        let mut here = open(CWD, scratch.path()).unwrap();
+        for _ in 0..20_000 {
+            mkdirat(&here, "d", Mode::RWXU).unwrap();
+            here = open(&here, "d").unwrap();
+        }
+        drop(scratch);
+        assert!(!base.path().join("scratch").exists());
+    }
+
+    #[test]
+    fn what_is_there_already_is_not_taken() {
+        let base = tempfile::tempdir().unwrap();
+        let error = Scratch::make(base.path()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert!(base.path().exists());
+    }
+}
