@@ -154,6 +154,7 @@ impl Checkpoint {
 }
 
 /// Signs checkpoints.
+#[derive(Clone)]
 pub struct Signer {
     key: PrivateKey,
     key_id: String,

@@ -93,10 +93,14 @@ fn hide_in(value: &mut Value, levels: usize, redact: &dyn Fn(&str) -> Option<Str
     match value {
         Value::String(text) => hide(text, redact),
         Value::Array(items) if levels > 0 => {
-            items.iter_mut().for_each(|item| hide_in(item, levels - 1, redact));
+            items
+                .iter_mut()
+                .for_each(|item| hide_in(item, levels - 1, redact));
         }
         Value::Object(members) if levels > 0 => {
-            members.values_mut().for_each(|member| hide_in(member, levels - 1, redact));
+            members
+                .values_mut()
+                .for_each(|member| hide_in(member, levels - 1, redact));
         }
         _ => {}
     }

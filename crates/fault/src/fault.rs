@@ -159,7 +159,10 @@ impl<D: Dialect> Fault<D> {
     /// With every text that did not come from the registry passed through `redact`, which gives back
     /// nothing where there is nothing to hide: the message, the remedy and the cause.
     pub fn redacted(mut self, redact: &dyn Fn(&str) -> Option<String>) -> Self {
-        for own in [&mut self.0.message, &mut self.0.remedy].into_iter().flatten() {
+        for own in [&mut self.0.message, &mut self.0.remedy]
+            .into_iter()
+            .flatten()
+        {
             own.redact(redact);
         }
         if let Some(cause) = &mut self.0.cause {

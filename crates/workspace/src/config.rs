@@ -23,7 +23,6 @@ pub enum Unlock {
 }
 
 /// How the commands of plans are run.
-#[derive(Debug, Clone)]
 pub struct Checks {
     /// The program that locks itself in and becomes the command.
     pub helper: Helper,
@@ -33,6 +32,12 @@ pub struct Checks {
     pub never: Vec<PathBuf>,
     /// Where programs are looked for.
     pub path: String,
+    /// The language of their messages.
+    pub lang: String,
+    /// Where each command gets a directory of its own, while it runs.
+    pub scratch: PathBuf,
+    /// A variable of the server's own environment, for plans that pass one on.
+    pub variable: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
     /// Whether commands may run where the kernel cannot lock them in.
     pub allow_unsandboxed: bool,
     /// What a command may use.

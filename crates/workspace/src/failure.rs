@@ -10,7 +10,8 @@ use crate::reading::ReadError;
 use crate::role::Role;
 use crate::write::{SettleError, TurnError, WriteError};
 use candor_audit::Flaw;
-use candor_fault::Violations;
+use candor_fault::dialects::Workspace;
+use candor_fault::{Fault, Violations};
 use std::io;
 use std::path::PathBuf;
 
@@ -69,6 +70,8 @@ pub(crate) enum Failure {
     Broken(Broken),
     /// The operating system failed in a way that nothing above says.
     Io(io::Error),
+    /// Somebody has said it already.
+    Said(Fault<Workspace>),
 }
 
 /// Why a session could not be started.
@@ -156,6 +159,7 @@ from! {
     WriteError => Write,
     Broken => Broken,
     io::Error => Io,
+    Fault<Workspace> => Said,
 }
 
 impl From<SettleError> for Failure {

@@ -1,6 +1,6 @@
 //! From what went wrong to the codes of the contract. No other file of this crate names a code.
 
-use crate::edit::{EditError, EditProblem, PatchError};
+use crate::edit::{EditError, EditProblem, Near, PatchError};
 use crate::failure::{Broken, Failure, PlanFailure, StartError};
 use crate::notes::Crime;
 use crate::path::{PathError, shown};
@@ -117,6 +117,7 @@ impl Failure {
             Failure::Write(WriteError::Undone(error)) => write(error, Effect::None),
             Failure::Write(WriteError::Stuck(error)) => stuck(error),
             Failure::Broken(broken) => invariant(broken),
+            Failure::Said(fault) => fault.clone(),
         }
     }
 
@@ -293,6 +294,11 @@ fn plan(failure: &PlanFailure) -> F {
     }
 }
 
+fn near(lines: &[Near]) -> Value {
+    let lines = lines.iter().map(|near| json!({ "line": near.line, "text": near.text }));
+    lines.collect()
+}
+
 fn edit(error: &EditError) -> F {
     let fault = match error.problem {
         EditProblem::EmptyOld => codes::InvalidInputValue.fault(),
@@ -303,14 +309,14 @@ fn edit(error: &EditError) -> F {
         "code": null,
         "name": "EditError",
         "edit": error.index,
-        "nearest": error.nearest,
+        "nearest": near(&error.nearest),
     }))
 }
 
 fn patch(error: &PatchError) -> F {
     let (fault, nearest) = match error {
-        PatchError::Invalid(_) => (codes::PatchInvalid.fault(), Value::Null),
-        PatchError::DoesNotApply { nearest, .. } => (codes::PatchApplyFailed.fault(), json!(nearest)),
+        PatchError::Invalid { .. } => (codes::PatchInvalid.fault(), Value::Null),
+        PatchError::DoesNotApply { nearest, .. } => (codes::PatchApplyFailed.fault(), near(nearest)),
     };
     fault.saying(said(error)).because(json!({
         "message": error.to_string(),

@@ -12,6 +12,7 @@ mod otlp;
 mod playground;
 mod sandbox;
 mod serve;
+mod workspace;
 
 use crate::host::{complain, hint, quiet_panics};
 use clap::error::ErrorKind;
@@ -61,6 +62,9 @@ enum Command {
     /// Work on repositories and pull requests, on GitHub or on local git
     #[command(subcommand, after_help = github::AFTER_HELP)]
     Github(github::GithubCommand),
+    /// Let an agent edit files: planned, approved, checked, on record
+    #[command(subcommand, after_help = workspace::AFTER_HELP)]
+    Workspace(workspace::WorkspaceCommand),
     /// Print the completions for a shell
     Completions {
         /// The shell
@@ -182,6 +186,7 @@ fn act(command: Command) -> Result<(), Trouble> {
         Command::Playground(playground) => playground.run(),
         Command::Context(context) => context.run(),
         Command::Github(github) => github.run(),
+        Command::Workspace(workspace) => workspace.run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "candor", &mut script);

@@ -7,7 +7,7 @@ use super::writing::By;
 use crate::failure::{Broken, Failure};
 use crate::fields::{arguments, planned};
 use crate::plan::Phase;
-use crate::preflight::{Fence, Fingerprint, Order, Sandbox, probe, run};
+use crate::preflight::{Fence, Fingerprint, Order, Ran, Sandbox, probe, run, stop};
 use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use crate::state;
@@ -51,7 +51,7 @@ pub(super) fn run_all(work: &Work, phase: &Phase) -> Result<Value, Failure> {
     Ok(json!(passed))
 }
 
-fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<crate::preflight::Ran, Failure> {
+fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
     let Work { server, session, .. } = work;
     let checks = &server.config.checks;
     let root = session.root.path();
@@ -69,10 +69,12 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<crate::preflight::
         writable: phase.writable.iter().map(PathBuf::from).collect(),
         env: env.collect(),
         network: phase.network,
-        limits: checks.limits.clone(),
+        limits: checks.limits,
         readable: checks.readable.clone(),
         never: checks.never.clone(),
         path: checks.path.clone(),
+        lang: checks.lang.clone(),
+        scratch: checks.scratch.join(format!("candor-{}", (server.config.ids)())),
         allow_unsandboxed: checks.allow_unsandboxed,
     };
     let protected_paths = [
@@ -96,7 +98,15 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<crate::preflight::
         .chain([state::of_root(&server.config.state, session.root.id()).join("revocations")])
         .collect();
     let before = is_open.then(|| Fingerprint::take(&watched)).transpose()?;
-    let ran = run(&order, &fence, &checks.helper, &work.stop()?)?;
+    let (stopper, stopped) = stop()?;
+    let cancel = work.cx.cancel.clone();
+    let watch = tokio::runtime::Handle::current().spawn(async move {
+        cancel.cancelled().await;
+        drop(stopper);
+    });
+    let ran = run(&order, &fence, &checks.helper, &stopped);
+    watch.abort();
+    let ran = ran?;
     if let Some(before) = before {
         let after = Fingerprint::take(&watched)?;
         let changed: Vec<_> = before.differences(&after).into_iter().map(PathBuf::from).collect();

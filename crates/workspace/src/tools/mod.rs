@@ -15,7 +15,7 @@ use crate::server::WorkspaceServer;
 use crate::session::Session;
 use candor_fault::dialects::Workspace;
 use candor_fault::Fault;
-use candor_street::{Cx, Reply, Tool, Tools, reply};
+use candor_street::{Cx, Reply, Stopped, Tool, Tools, reply};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -121,26 +121,19 @@ async fn answer<T: Serialize + Send + 'static>(
     cx: Cx,
     work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
-    run(server, cx, move |own| reply(&work(own)?).map_err(Raised::Fault)).await
+    run(server, cx, move |own| Ok(reply(&work(own)?)?)).await
 }
 
-/// A failure, or one that is said already.
-enum Raised {
-    Failure(Failure),
-    Fault(Fault<Workspace>),
-}
-
-impl<E: Into<Failure>> From<E> for Raised {
-    fn from(failure: E) -> Self {
-        Raised::Failure(failure.into())
-    }
+/// A call that was stopped before it began to change anything.
+fn said(stopped: Stopped) -> Failure {
+    Failure::from(Fault::<Workspace>::from(stopped))
 }
 
 /// The same, for a tool that makes its reply itself.
 async fn run(
     server: Arc<WorkspaceServer>,
     cx: Cx,
-    work: impl FnOnce(&Work) -> Result<Reply, Raised> + Send + 'static,
+    work: impl FnOnce(&Work) -> Result<Reply, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
     let call = Arc::clone(&cx.call);
     let raising = Arc::clone(&server);
@@ -149,10 +142,7 @@ async fn run(
         work(&Work { server, session, cx })
     });
     match worked.await {
-        Ok(worked) => worked.map_err(|raised| match raised {
-            Raised::Fault(fault) => fault,
-            Raised::Failure(failure) => raising.raise(&call, &failure),
-        }),
+        Ok(worked) => worked.map_err(|failure| raising.raise(&call, &failure)),
         Err(join) => match join.try_into_panic() {
             // The boundary says it: what was begun by then, the mark knows.
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -1,7 +1,7 @@
 //! `lint_plan` and `save_plan`.
 
 use super::plans::protected;
-use super::{Raised, Work};
+use super::{Work, said};
 use crate::failure::Failure;
 use crate::fields::{arguments, one_of};
 use crate::notes::{Subject, note};
@@ -95,17 +95,17 @@ fn lint(given: &Given) -> Result<Value, Failure> {
     }))
 }
 
-fn save(work: &Work, given: &Given) -> Result<Reply, Raised> {
+fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
     let Work { server, session, cx } = work;
     let plan = read(given)?;
     let lints = plan::lint(&plan, &protected);
     if let Some(error) = lints.iter().find(|lint| lint.severity == Severity::Error) {
         let message = format!("{} {}", error.at, error.message);
         let error = PlanError::Shape { message };
-        return Err(Failure::Arguments(wrong("plan", &error)).into());
+        return Err(wrong("plan", &error).into());
     }
     if server.config.read_only {
-        return Err(Failure::ReadOnly.into());
+        return Err(Failure::ReadOnly);
     }
     let text = plan::render(&plan);
     let hash = plan::hash(&text);
@@ -121,7 +121,7 @@ fn save(work: &Work, given: &Given) -> Result<Reply, Raised> {
     let bytes = text.clone().into_bytes();
     let what = match held(&disk, &path)? {
         Some(held) if plan::hash(&String::from_utf8_lossy(&held)) == hash => {
-            return Ok(reply(&answer("already")).map_err(Raised::Fault)?);
+            return Ok(reply(&answer("already"))?);
         }
         Some(held) => What::Modify {
             before: hash_of(&held),
@@ -137,11 +137,11 @@ fn save(work: &Work, given: &Given) -> Result<Reply, Raised> {
     };
     note(&cx.call, |notes| notes.subjects = vec![subject]);
     let saved = if what.before().is_some() { "repaired" } else { "new" };
-    cx.mark.begins().map_err(|stopped| Raised::Fault(stopped.into()))?;
+    cx.mark.begins().map_err(said)?;
     let change = Change { path: path.clone(), what };
     let applied = apply(work, turn, &[change])?;
     cx.mark.done();
-    let reply = reply(&answer(saved)).map_err(Raised::Fault)?;
+    let reply = reply(&answer(saved))?;
     Ok(reply.with_pending(Kept::new(work, applied)))
 }
 

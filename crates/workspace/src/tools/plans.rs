@@ -2,7 +2,7 @@
 
 use super::Work;
 use super::writing::By;
-use crate::approval::{self, Approved};
+use crate::approval::{self, Approved, NotApproved, Question};
 use crate::failure::{Broken, Failure, PlanFailure};
 use crate::fields::{arguments, number, plan_hash};
 use crate::notes::{Approval, note};
@@ -12,7 +12,7 @@ use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use crate::session::Session;
 use candor_fault::dialects::Workspace;
-use candor_fault::{Fault, iso_millis};
+use candor_fault::Fault;
 use candor_schema::Int;
 use candor_street::{Cx, Reply, Tool, reply};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,9 @@ use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// How long an approval is waited for at most, in seconds.
 pub const MAX_WAIT_S: i64 = 600;
@@ -96,8 +98,8 @@ fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
         Ok(approved) => Standing {
             approved: true,
             approver: Some(approved.approver),
-            key_id: Some(approved.key_id),
-            not_after: Some(iso_millis(approved.not_after)),
+            key_id: Some(approved.key_id.to_string()),
+            not_after: Some(approved.not_after.to_string()),
             why: None,
             command: None,
         },
@@ -116,17 +118,19 @@ fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
 fn approved(
     work: &Work,
     hash: &PlanHash,
-) -> Result<Result<Approved, approval::NotApproved>, Failure> {
+) -> Result<Result<Approved, NotApproved>, Failure> {
     let Work { server, session, .. } = work;
-    let checked = approval::standing(
-        &session.root.disk(),
-        &session.state,
-        &server.config.signers,
-        hash,
-        session.root.path(),
-        server.clock.now(),
-    );
-    checked.map_err(|error| Broken::State(error.to_string()).into())
+    let approvals = approval::find_approvals(&session.root.disk(), hash)?;
+    let revocations = approval::load_revocations(&session.state);
+    let revocations = revocations.map_err(|error| Broken::State(error.to_string()))?;
+    Ok(approval::check(&Question {
+        plan: hash,
+        root: &session.root.path().to_string_lossy(),
+        now: server.clock.now(),
+        signers: &server.config.signers,
+        approvals: &approvals,
+        revocations: &revocations,
+    }))
 }
 
 /// What a person has to run, to approve a plan.
@@ -181,42 +185,25 @@ fn read(work: &Work, asked: &Named) -> Result<Value, Failure> {
 
 async fn wait(server: Arc<WorkspaceServer>, asked: Wait, cx: Cx) -> Result<Reply, Fault<Workspace>> {
     let seconds = asked.timeout_s.map_or(WAIT_S, Int::get) as u64;
-    let until = tokio::time::Instant::now() + Duration::from_secs(seconds);
+    let until = Instant::now() + Duration::from_secs(seconds);
     let hash = Arc::new(asked.plan_hash);
+    let approved = Arc::new(AtomicBool::new(false));
     loop {
+        let seen = Arc::clone(&approved);
         let (server, cx, hash) = (Arc::clone(&server), cx.clone(), Arc::clone(&hash));
         let looked = super::run(server, cx, move |work| {
             let stored = load(work, &find(work, &hash)?)?;
-            note(&work.cx.call, |notes| notes.plan_hash = Some(stored.hash.as_str().to_owned()));
+            let found = stored.hash.as_str().to_owned();
+            note(&work.cx.call, |notes| notes.plan_hash = Some(found.clone()));
             let standing = standing(work, &stored.hash)?;
-            let is_approved = standing.approved;
-            let answer = json!({ "plan_hash": stored.hash.as_str(), "approval": standing });
-            let mut reply = reply(&answer).map_err(super::Raised::Fault)?;
-            if !is_approved {
-                // Looked at below: there may be time left.
-                reply.pending = Some(Box::new(NotYet));
-            }
-            Ok(reply)
+            seen.store(standing.approved, Ordering::Release);
+            Ok(reply(&json!({ "plan_hash": found, "approval": standing }))?)
         });
-        let mut reply = looked.await?;
-        let waits = reply.pending.take().is_some();
-        if !waits || tokio::time::Instant::now() >= until {
+        let reply = looked.await?;
+        if approved.load(Ordering::Acquire) || Instant::now() >= until {
             return Ok(reply);
         }
-        tokio::time::sleep_until((tokio::time::Instant::now() + LOOK_AGAIN).min(until)).await;
-    }
-}
-
-/// Marks an answer that may still change; nothing is pending.
-struct NotYet;
-
-impl candor_street::Pending for NotYet {
-    fn keep(self: Box<Self>) -> futures_util::future::BoxFuture<'static, Result<(), candor_fault::Cause>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn undo(self: Box<Self>) -> futures_util::future::BoxFuture<'static, Result<(), candor_fault::Cause>> {
-        Box::pin(async { Ok(()) })
+        tokio::time::sleep_until((Instant::now() + LOOK_AGAIN).min(until)).await;
     }
 }
 
@@ -310,7 +297,7 @@ pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
     };
     let by_whom = Approval {
         approver: approval.approver.clone(),
-        key_id: approval.key_id.clone(),
+        key_id: approval.key_id.to_string(),
     };
     note(&work.cx.call, |notes| notes.approval = Some(by_whom));
     let place = match (&by.phase_id, stored.plan.phases.as_slice()) {

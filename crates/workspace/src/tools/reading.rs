@@ -5,18 +5,38 @@ use crate::failure::{Broken, Failure};
 use crate::fields::{arguments, encoding, number, path, words};
 use crate::notes::{Subject, note};
 use crate::protected::DenyRead;
-use crate::reading::{ListAnswer, ListRequest, ReadAnswer, ReadRequest, Reading, SearchAnswer, SearchRequest};
+use crate::reading::{Encoding, ListAnswer, ListRequest, ReadAnswer, ReadRequest, Reading, SearchAnswer, SearchRequest};
 use crate::server::WorkspaceServer;
 use candor_disk::{Disk, DiskFile, Open};
+use candor_schema::Int;
 use candor_street::{Cx, Tool};
+use serde::Deserialize;
 use serde_json::json;
 use std::io;
 use std::sync::Arc;
+
+#[derive(Deserialize)]
+struct Read {
+    path: String,
+    offset: Option<Int<1, MAX_LINE>>,
+    limit: Option<Int<1, MAX_LINE>>,
+    #[serde(default)]
+    encoding: Encoding,
+}
+
+#[derive(Deserialize)]
+struct List {
+    path: Option<String>,
+    depth: Option<Int<1, MAX_DEPTH>>,
+    glob: Option<String>,
+}
 
 /// The file in which a person says what is not to be read.
 const DENY_READ: &str = ".candor/deny_read";
 
 const MAX_LINE: i64 = (1 << 53) - 1;
+
+const MAX_DEPTH: i64 = 64;
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![
@@ -32,8 +52,15 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "encoding": encoding()
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: ReadRequest, cx: Cx| {
-                super::answer(server, cx, move |work| read(work, &asked))
+            |server: Arc<WorkspaceServer>, asked: Read, cx: Cx| {
+                let line = |number: Int<1, MAX_LINE>| number.get() as u64;
+                let request = ReadRequest {
+                    path: asked.path,
+                    offset: asked.offset.map(line),
+                    limit: asked.limit.map(line),
+                    encoding: asked.encoding,
+                };
+                super::answer(server, cx, move |work| read(work, &request))
             },
         ),
         Tool::reading(
@@ -43,12 +70,17 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 &[],
                 json!({
                     "path": path("The directory; the workspace root if absent"),
-                    "depth": number(1, 64, "How many levels down"),
+                    "depth": number(1, MAX_DEPTH, "How many levels down"),
                     "glob": words(1000, "Only files whose path matches")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: ListRequest, cx: Cx| {
-                super::answer(server, cx, move |work| list(work, &asked))
+            |server: Arc<WorkspaceServer>, asked: List, cx: Cx| {
+                let request = ListRequest {
+                    path: asked.path,
+                    depth: asked.depth.map(|depth| depth.get() as usize),
+                    glob: asked.glob,
+                };
+                super::answer(server, cx, move |work| list(work, &request))
             },
         ),
         Tool::reading(

@@ -1,6 +1,6 @@
 //! `write_failure_report`: says what went wrong in `docs/reports`, and unlocks the session.
 
-use super::{Raised, Work};
+use super::{Work, said};
 use crate::failure::Failure;
 use crate::fields::{arguments, words};
 use crate::lock;
@@ -61,10 +61,10 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     ]
 }
 
-fn write(work: &Work, report: &Report) -> Result<Reply, Raised> {
+fn write(work: &Work, report: &Report) -> Result<Reply, Failure> {
     let Work { server, session, cx } = work;
     if server.config.read_only {
-        return Err(Failure::ReadOnly.into());
+        return Err(Failure::ReadOnly);
     }
     let role = server.config.role;
     let lock = session.lock(role)?;
@@ -90,7 +90,7 @@ fn write(work: &Work, report: &Report) -> Result<Reply, Raised> {
         bytes: Some(bytes.len() as u64),
     };
     note(&cx.call, |notes| notes.subjects = vec![subject.clone()]);
-    cx.mark.begins().map_err(|stopped| Raised::Fault(stopped.into()))?;
+    cx.mark.begins().map_err(said)?;
     let change = Change {
         path: path.clone(),
         what: What::Create { bytes },
@@ -109,7 +109,7 @@ fn write(work: &Work, report: &Report) -> Result<Reply, Raised> {
             Ok(())
         });
     }
-    let reply = reply(&answer).map_err(Raised::Fault)?;
+    let reply = reply(&answer)?;
     Ok(reply.with_pending(kept))
 }
 

@@ -2,7 +2,7 @@
 
 use super::plans::{Chosen, choose};
 use super::reading::denied;
-use super::{Raised, Work, checks};
+use super::{Work, checks, said};
 use crate::edit::{Edit, apply_edits, apply_patch};
 use crate::failure::Failure;
 use crate::fields::{MAX_CHANGES, arguments, content, file_hash, one_of, path, planned};
@@ -159,7 +159,7 @@ struct Changed {
 }
 
 impl Changed {
-    fn reply(self, one: bool) -> Result<Reply, Raised> {
+    fn reply(self, one: bool) -> Result<Reply, Failure> {
         let mut answer = match (one, self.done.first()) {
             (true, Some(only)) => json!(only),
             _ => json!({ "changes": self.done }),
@@ -168,18 +168,18 @@ impl Changed {
         if !self.checks.is_null() {
             answer["preflight"] = self.checks;
         }
-        Ok(reply(&answer).map_err(Raised::Fault)?.with_pending(self.kept))
+        Ok(reply(&answer)?.with_pending(self.kept))
     }
 }
 
-fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Raised> {
+fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Failure> {
     let Work { server, session, cx } = work;
     let mut places = Vec::with_capacity(wanted.len());
     for wanted in &wanted {
         places.push(place(work, &wanted.path)?);
     }
     if server.config.read_only {
-        return Err(Failure::ReadOnly.into());
+        return Err(Failure::ReadOnly);
     }
     let chosen = choose(work, by)?;
     let phase = chosen.phase();
@@ -192,13 +192,13 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Ra
         // Somebody may have written between the first look and our turn.
         let real = place(work, &wanted.path)?;
         if real.path != path.path || !seen.insert(real.path.clone()) {
-            return Err(repeated(&wanted.path).into());
+            return Err(repeated(&wanted.path));
         }
         changes.push(change(work, wanted, &real, &scope, &chosen, &deny)?);
     }
     let done: Vec<_> = changes.iter().map(done).collect();
     note(&cx.call, |notes| notes.subjects = done.iter().map(subject).collect());
-    cx.mark.begins().map_err(|stopped| Raised::Fault(stopped.into()))?;
+    cx.mark.begins().map_err(said)?;
     let applied = apply(work, turn, &changes).inspect_err(|failure| {
         if !matches!(failure, Failure::Write(crate::write::WriteError::Stuck(_))) {
             cx.mark.undone();
@@ -213,7 +213,7 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Ra
         Err(failure) => {
             applied.undo().map_err(crate::write::WriteError::Stuck)?;
             cx.mark.undone();
-            return Err(failure.into());
+            return Err(failure);
         }
     };
     cx.mark.done();

@@ -10,7 +10,7 @@ mod turn;
 
 pub(crate) use content::{hash_of, read_hash};
 pub(crate) use journal::About;
-pub(crate) use settle::Settled;
+pub(crate) use settle::{SettleError, Settled};
 pub(crate) use turn::{Applied, Turn, TurnError, WriteError, Writing};
 
 /// One file that a call changes.

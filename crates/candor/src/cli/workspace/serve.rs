@@ -1,0 +1,221 @@
+//! `candor workspace serve`: the workspace tools for one role.
+
+use super::places::{PlaceArgs, Places};
+use crate::cli::Trouble;
+use crate::host::{stdio_server, system_clock};
+use candor_fault::Fault;
+use candor_fault::dialects::Workspace;
+use candor_workspace::approval::Signers;
+use candor_workspace::path::Root;
+use candor_workspace::preflight::{Helper, Limits, SYSTEM};
+use candor_workspace::{
+    Checks, Config, LOCK_AFTER, Role, Unlock, WorkspaceServer, bootstrap_failure,
+};
+use clap::{Args, ValueEnum};
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Serve the workspace tools for one role over MCP, on stdin and stdout
+///
+/// The executor changes files, within plans that a person has approved; the planner writes such plans.
+/// Every call is in audit-log.jsonl of the workspace before it is answered. The person who starts the
+/// server fixes the roots: an agent can open no other directory.
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// What the agent is for: executor (WINDSURF) or planner (ANTIGRAVITY)
+    #[arg(long, value_parser = role)]
+    role: Role,
+    /// A workspace that the agent may open; the working directory if none is named (repeatable)
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// A further file that says who may approve, in the form of OpenSSH's allowed_signers (repeatable)
+    #[arg(long, value_name = "FILE")]
+    approvers: Vec<PathBuf>,
+    /// How many refused steps outside role, root or plan lock the session
+    #[arg(long, value_name = "N", default_value_t = LOCK_AFTER)]
+    lock_after: NonZeroU32,
+    /// Who can unlock a session
+    #[arg(long, value_enum, default_value_t = UnlockBy::Report)]
+    unlock: UnlockBy,
+    /// Change nothing at all
+    #[arg(long)]
+    read_only: bool,
+    /// Hold every edit of Rust files to the strict profile, whatever the plan says
+    #[arg(long)]
+    rust_strict: bool,
+    /// Keep checkpoints of the log in this directory too (repeatable)
+    #[arg(long, value_name = "DIR")]
+    checkpoint_to: Vec<PathBuf>,
+    /// A private key without a passphrase that signs checkpoints
+    #[arg(long, value_name = "FILE")]
+    checkpoint_key: Option<PathBuf>,
+    /// A file or directory that the commands of plans may read: a toolchain (repeatable)
+    #[arg(long, value_name = "PATH")]
+    preflight_read: Vec<PathBuf>,
+    /// How long a command of a plan may run, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    preflight_timeout: u32,
+    /// Run the commands of plans even where the kernel cannot lock them in
+    #[arg(long)]
+    allow_unsandboxed_preflight: bool,
+    #[command(flatten)]
+    places: PlaceArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum UnlockBy {
+    /// A failure report, or a person
+    Report,
+    /// A person only
+    Person,
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::read(text)
+        .ok_or_else(|| String::from("give executor or WINDSURF, or planner or ANTIGRAVITY"))
+}
+
+/// A start that failed: the envelope on stderr is all that a client can read of it.
+fn failed(fault: &Fault<Workspace>) -> Trouble {
+    let clock = system_clock();
+    let mut envelope = Workspace::envelope(fault, None, clock.now());
+    envelope.push('\n');
+    Trouble::new(fault.message()).with_object(envelope)
+}
+
+fn unusable(message: impl AsRef<str>) -> Trouble {
+    failed(&bootstrap_failure(message.as_ref()))
+}
+
+impl ServeArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let places = self.places.places()?;
+        let config = self.config(&places)?;
+        let server = WorkspaceServer::new(config, system_clock());
+        let server = server.map_err(|fault| failed(&fault))?;
+        Ok(stdio_server(server)?)
+    }
+
+    fn config(&self, places: &Places) -> Result<Config, Trouble> {
+        Ok(Config {
+            role: self.role,
+            roots: self.roots(places)?,
+            state: places.state.clone(),
+            checkpoint_to: absolute(&self.checkpoint_to)?,
+            signer: self.signer()?,
+            signers: self.signers(places)?,
+            lock_after: self.lock_after,
+            unlock: match self.unlock {
+                UnlockBy::Report => Unlock::Report,
+                UnlockBy::Person => Unlock::Person,
+            },
+            read_only: self.read_only,
+            rust_strict: self.rust_strict,
+            checks: self.checks(places)?,
+            debug_stack: variable("DEBUG_STACK").as_deref() == Some("true"),
+            os_user: os_user(),
+            ids: Box::new(|| uuid::Uuid::new_v4().to_string()),
+        })
+    }
+
+    fn roots(&self, places: &Places) -> Result<Vec<Root>, Trouble> {
+        let named = match self.root.as_slice() {
+            [] => vec![std::env::current_dir()?],
+            named => absolute(named)?,
+        };
+        let open = |path: PathBuf| {
+            let root = Root::open(&path).map_err(|error| {
+                unusable(format!(
+                    "the root {} cannot be opened: {error}",
+                    path.display()
+                ))
+            })?;
+            match places.lies_in(&root) {
+                None => Ok(root),
+                Some(inside) => Err(unusable(format!(
+                    "the root {} contains {}, where an agent must not reach; name another one with --config-dir or --state-dir",
+                    path.display(),
+                    inside.display()
+                ))),
+            }
+        };
+        named.into_iter().map(open).collect()
+    }
+
+    fn signers(&self, places: &Places) -> Result<Signers, Trouble> {
+        let mut signers = Signers::default();
+        let own = places.approvers();
+        let own = own.exists().then_some(own);
+        for file in own.iter().chain(&self.approvers) {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| unusable(format!("{} cannot be read: {error}", file.display())))?;
+            let more = Signers::parse(&text)
+                .map_err(|error| unusable(format!("{}: {error}", file.display())))?;
+            signers.extend(more);
+        }
+        Ok(signers)
+    }
+
+    fn signer(&self) -> Result<Option<candor_audit::Signer>, Trouble> {
+        let Some(file) = &self.checkpoint_key else {
+            return Ok(None);
+        };
+        let wrong =
+            |why: String| unusable(format!("the key {} cannot be used: {why}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        let key = candor_audit::PrivateKey::from_openssh(&text)
+            .map_err(|error| wrong(error.to_string()))?;
+        let signer = candor_audit::Signer::new(key).map_err(|error| wrong(error.to_string()))?;
+        Ok(Some(signer))
+    }
+
+    fn checks(&self, places: &Places) -> Result<Checks, Trouble> {
+        let home = variable("HOME").map(PathBuf::from);
+        let toolchains =
+            [".cargo", ".rustup"].map(|name| home.as_ref().map(|home| home.join(name)));
+        let system = SYSTEM.iter().map(PathBuf::from);
+        let readable = system.chain(toolchains.into_iter().flatten());
+        Ok(Checks {
+            helper: Helper {
+                program: std::env::current_exe()?,
+                first_args: vec![String::from("internal-sandbox")],
+            },
+            readable: readable.chain(absolute(&self.preflight_read)?).collect(),
+            never: vec![places.config.clone(), places.state.clone()],
+            path: variable("PATH").unwrap_or_else(|| String::from("/usr/local/bin:/usr/bin:/bin")),
+            lang: variable("LANG").unwrap_or_else(|| String::from("C.UTF-8")),
+            scratch: std::env::temp_dir(),
+            variable: Box::new(variable),
+            allow_unsandboxed: self.allow_unsandboxed_preflight,
+            limits: Limits {
+                time: Duration::from_secs(self.preflight_timeout.into()),
+                ..Limits::default()
+            },
+        })
+    }
+}
+
+fn absolute(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    paths.iter().map(std::path::absolute).collect()
+}
+
+fn variable(name: &str) -> Option<String> {
+    // Only the binary reads the environment.
+    #[allow(clippy::disallowed_methods)]
+    std::env::var(name).ok()
+}
+
+/// Who runs this program, as the system knows them.
+fn os_user() -> String {
+    let uid = rustix::process::getuid();
+    let passwd = std::fs::read_to_string(Path::new("/etc/passwd")).unwrap_or_default();
+    let named = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        let id: u32 = fields.nth(1)?.parse().ok()?;
+        (id == uid.as_raw()).then(|| name.to_owned())
+    });
+    named.unwrap_or_else(|| uid.as_raw().to_string())
+}
