@@ -1,18 +1,33 @@
 //! Reading: a file, the names in a directory, the lines that match. Everything is bounded, and what a
 //! bound left out is said in the answer.
 
+mod ignores;
+mod list_files;
+mod pick;
 mod read_file;
+mod search_files;
+mod walk;
 
 use crate::path::{Kind, Located, PathError, Root, Typed, locate, shown};
 use crate::protected::DenyRead;
 use candor_disk::{Disk, Open, RealFile};
+pub use ignores::MAX_GITIGNORE_BYTES;
+pub use list_files::{
+    EntryKind, LIST_DEPTH, ListAnswer, ListEntry, ListRequest, MAX_LISTED, MAX_LISTED_BYTES,
+};
+pub use pick::MAX_GLOB_BYTES;
 pub use read_file::{
     Encoding, MAX_CONTENT_BYTES, MAX_SCAN_BYTES, MAX_WHOLE_BYTES, ReadAnswer, ReadRequest,
 };
 use rustix::io::Errno;
+pub use search_files::{
+    LineMatch, MATCH_CHARS, MAX_MATCHES, MAX_PATTERN_CHARS, MAX_SEARCHED_BYTES, MAX_SEARCHED_FILE,
+    MAX_SEARCHED_FILES, MAX_SEARCHED_LINE, SearchAnswer, SearchRequest, Skipped,
+};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+pub use walk::{Cut, MAX_WALK_DEPTH, MAX_WALK_NAMES};
 
 /// How often a file that was just found is looked for again, because somebody moved it.
 const TRIES: usize = 16;

@@ -1,12 +1,11 @@
 //! Every attempt to get out, and what is found by those who stay in.
 
 use super::*;
+use crate::somebody::{is_somebody_else, run_as_somebody_else};
 use candor_disk::{Disk, DiskFile, Open};
 use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A workspace `ws` with a twin `ws-evil` beside it that holds a secret.
@@ -340,12 +339,9 @@ fn a_race_leads_nowhere() {
     assert_eq!(outside.len(), 1);
 }
 
-/// The mark in the working directory by which a test knows that it runs as somebody else.
-const MARK: &str = "candor-somebody-else";
-
 #[test]
 fn what_the_system_does_not_permit_is_told_apart() {
-    if Path::new(MARK).exists() {
+    if is_somebody_else() {
         let root = Root::open(std::env::current_dir().unwrap()).unwrap();
         let shut = Typed::read("shut/file", &root).unwrap();
         let error = locate(&root, &shut).unwrap_err();
@@ -361,27 +357,16 @@ fn what_the_system_does_not_permit_is_told_apart() {
     place.dir("shut");
     place.file("shut/file");
     place.file("unreadable");
-    place.file(MARK);
-    for name in ["shut", "unreadable"] {
-        fs::set_permissions(place.at(name), fs::Permissions::from_mode(0o000)).unwrap();
-    }
-    let passable = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(&place.top, passable.clone()).unwrap();
-    // A copy, since somebody else may not reach the directory of this program.
-    let program = place.top.join("program");
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    fs::set_permissions(&program, passable).unwrap();
-    let name = "path::resolve::tests::what_the_system_does_not_permit_is_told_apart";
-    let mut child = Command::new(&program);
-    child.args(["--exact", name]).current_dir(place.at(""));
-    if rustix::fs::stat(&program).unwrap().st_uid == 0 {
-        child.uid(65534).gid(65534);
-    }
-    let output = child.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("1 passed"), "{told}");
-    fs::set_permissions(place.at("shut"), fs::Permissions::from_mode(0o700)).unwrap();
+    let set =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    set(&place.top, 0o755);
+    set(&place.at("shut"), 0o000);
+    set(&place.at("unreadable"), 0o000);
+    run_as_somebody_else(
+        "path::resolve::tests::what_the_system_does_not_permit_is_told_apart",
+        &place.at(""),
+    );
+    set(&place.at("shut"), 0o700);
 }
 
 proptest! {

@@ -1,0 +1,334 @@
+//! Listing what is in a directory and in those within it.
+
+use super::pick::Pick;
+use super::walk::{Cut, Item, MAX_WALK_DEPTH, Start, Walk};
+use super::{ReadError, Reading, said};
+use crate::protected::DenyRead;
+use rustix::fs::FileType;
+use serde::{Deserialize, Serialize};
+
+/// Entries in one answer.
+pub const MAX_LISTED: usize = 2_000;
+
+/// Bytes of paths in one answer.
+pub const MAX_LISTED_BYTES: usize = 512 * 1024;
+
+/// How deep is listed where nobody says, and no glob says what to look for.
+pub const LIST_DEPTH: usize = 3;
+
+/// What to list.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct ListRequest {
+    /// The directory; none is the root.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// How deep: 1 is what is in the directory itself. None is [`LIST_DEPTH`], or with a glob as deep
+    /// as it goes; never more than [`MAX_WALK_DEPTH`].
+    #[serde(default)]
+    pub depth: Option<usize>,
+    /// Only what this picks: names where it has no slash, else paths from the root.
+    #[serde(default)]
+    pub glob: Option<String>,
+}
+
+/// What is in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ListAnswer {
+    /// The directory that was listed, from the root; empty is the root.
+    pub path: String,
+    /// How deep was looked.
+    pub depth: usize,
+    /// What is there, in the order of names, a directory before what is in it.
+    pub entries: Vec<ListEntry>,
+    /// How many further entries were seen and left out.
+    pub omitted: u64,
+    /// Directories that could not be read.
+    pub unreadable: u64,
+    /// Why this is not all there is; null where it is.
+    pub truncated: Option<Cut>,
+}
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ListEntry {
+    /// From the root.
+    pub path: String,
+    /// What it is; links are not followed.
+    pub kind: EntryKind,
+    /// Bytes of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// A `.gitignore` names it; a directory is not entered then, unless it is asked for.
+    #[serde(skip_serializing_if = "is_false")]
+    pub ignored: bool,
+    /// It is not to be read.
+    #[serde(skip_serializing_if = "is_false")]
+    pub denied: bool,
+    /// Its name is not UTF-8: `path` is only like it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub not_utf8: bool,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// An ordinary file.
+    File,
+    /// A directory.
+    Directory,
+    /// A link, wherever it leads.
+    Link,
+    /// A device, a named pipe, a socket.
+    Other,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Reading<'_> {
+    /// Lists a directory.
+    pub fn list_files(&self, request: &ListRequest) -> Result<ListAnswer, ReadError> {
+        let pick = Pick::new(request.glob.as_deref())?;
+        let usual = match pick {
+            Pick::All => LIST_DEPTH,
+            _ => MAX_WALK_DEPTH,
+        };
+        let depth = request.depth.unwrap_or(usual).clamp(1, MAX_WALK_DEPTH);
+        let start = match self.start(request.path.as_deref())? {
+            Start::Directory(real) => real,
+            Start::File(_, path) => return Err(ReadError::NotADirectory { path }),
+        };
+        let mut answer = ListAnswer {
+            path: said(&start).0,
+            depth,
+            entries: Vec::new(),
+            omitted: 0,
+            unreadable: 0,
+            truncated: None,
+        };
+        let mut walk = self.walk(&start, depth)?;
+        let mut bytes = 0;
+        while let Some(item) = walk.next() {
+            if !pick.takes(&item.path) {
+                continue;
+            }
+            let length = item.path.as_os_str().len();
+            let fits = answer.entries.len() < MAX_LISTED && bytes + length <= MAX_LISTED_BYTES;
+            // Once something is left out, so is all that follows.
+            if answer.omitted > 0 || !fits {
+                answer.omitted += 1;
+                continue;
+            }
+            bytes += length;
+            answer.entries.push(entry(&item, &walk, self.deny));
+        }
+        answer.unreadable = walk.unreadable;
+        answer.truncated = walk.cut.or((answer.omitted > 0).then_some(Cut::Answer));
+        Ok(answer)
+    }
+}
+
+fn entry(item: &Item, walk: &Walk<'_>, deny: &DenyRead) -> ListEntry {
+    let kind = match item.kind {
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Directory,
+        FileType::Symlink => EntryKind::Link,
+        _ => EntryKind::Other,
+    };
+    let (path, exact) = said(&item.path);
+    ListEntry {
+        path,
+        kind,
+        size: match kind {
+            EntryKind::File => walk.size(item),
+            _ => None,
+        },
+        ignored: item.ignored,
+        denied: kind != EntryKind::Directory && deny.denies(&item.path),
+        not_utf8: !exact,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::place::{Place, json};
+    use super::*;
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt;
+
+    fn list(place: &Place, request: ListRequest) -> String {
+        json(place.reading().list_files(&request))
+    }
+
+    /// The paths alone, in a line.
+    fn paths(place: &Place, request: &ListRequest) -> String {
+        let answer = place.reading().list_files(request).unwrap();
+        let paths: Vec<_> = answer.entries.into_iter().map(|entry| entry.path).collect();
+        paths.join(" ")
+    }
+
+    #[test]
+    fn everything_is_listed_in_order_and_nothing_is_followed() {
+        let place = Place::new();
+        place.write("b/c.txt", "12345");
+        place.write("b/a", "");
+        place.write("a.txt", "1");
+        place.write(".env", "S");
+        place.write(".git/HEAD", "ref");
+        place.write("target/debug/x", "");
+        place.write(".gitignore", "/target\n");
+        place.link("out", "../evil");
+        place.fifo("fifo");
+        assert_eq!(
+            list(&place, ListRequest::default()),
+            concat!(
+                r#"{"path":"","depth":3,"entries":["#,
+                r#"{"path":".env","kind":"file","size":1,"denied":true},"#,
+                r#"{"path":".git","kind":"directory"},"#,
+                r#"{"path":".gitignore","kind":"file","size":8},"#,
+                r#"{"path":"a.txt","kind":"file","size":1},"#,
+                r#"{"path":"b","kind":"directory"},"#,
+                r#"{"path":"b/a","kind":"file","size":0},"#,
+                r#"{"path":"b/c.txt","kind":"file","size":5},"#,
+                r#"{"path":"fifo","kind":"other"},"#,
+                r#"{"path":"out","kind":"link"},"#,
+                r#"{"path":"target","kind":"directory","ignored":true}"#,
+                r#"],"omitted":0,"unreadable":0,"truncated":null}"#
+            )
+        );
+    }
+
+    #[test]
+    fn what_is_asked_for_is_listed() {
+        let place = Place::new();
+        place.write("a/b/c/d/e.rs", "");
+        place.write("a/x.rs", "");
+        place.write("target/debug/x.rs", "");
+        place.write("target/x.log", "");
+        place.write(".gitignore", "/target\n*.log\n!a/**/*.log\n");
+        place.write(".git/config", "");
+        place.link("link", "a");
+        let ask = |path: Option<&str>, depth, glob: Option<&str>| ListRequest {
+            path: path.map(str::to_owned),
+            depth,
+            glob: glob.map(str::to_owned),
+        };
+        assert_eq!(paths(&place, &ask(Some("a"), Some(1), None)), "a/b a/x.rs");
+        assert_eq!(
+            paths(&place, &ask(Some("link/"), Some(1), None)),
+            "a/b a/x.rs"
+        );
+        assert_eq!(paths(&place, &ask(Some("."), Some(0), Some("a"))), "a");
+        assert_eq!(
+            paths(&place, &ask(None, None, Some("*.rs"))),
+            "a/b/c/d/e.rs a/x.rs"
+        );
+        assert_eq!(paths(&place, &ask(None, None, Some("a/*/c"))), "a/b/c");
+        assert_eq!(paths(&place, &ask(Some(".git"), None, None)), ".git/config");
+        let target = ask(Some("target"), None, None);
+        assert_eq!(
+            paths(&place, &target),
+            "target/debug target/debug/x.rs target/x.log"
+        );
+        let entries = place.reading().list_files(&target).unwrap().entries;
+        let ignored: Vec<bool> = entries.iter().map(|entry| entry.ignored).collect();
+        assert_eq!(ignored, [false, false, true]);
+    }
+
+    #[test]
+    fn what_cannot_be_listed_says_why() {
+        let place = Place::new();
+        place.write("f", "");
+        place.link("out", "../evil");
+        for (path, said) in [
+            ("f", "f is a file, not a directory"),
+            ("none", "none does not exist"),
+            ("out", "a link on the way leads out of the workspace"),
+            (
+                "..",
+                "the path contains `..`; name the file by its path from the workspace root",
+            ),
+            ("", "the path is empty"),
+        ] {
+            let request = ListRequest {
+                path: Some(path.to_owned()),
+                ..ListRequest::default()
+            };
+            assert_eq!(list(&place, request), said);
+        }
+        let request = ListRequest {
+            glob: Some("[".to_owned()),
+            ..ListRequest::default()
+        };
+        let said = "the glob cannot be used: unclosed character class; missing ']'";
+        assert_eq!(list(&place, request), said);
+    }
+
+    #[test]
+    fn a_full_answer_counts_what_it_leaves_out() {
+        let place = Place::new();
+        for n in 0..MAX_LISTED + 3 {
+            fs::write(place.at(&format!("{n:05}")), "").unwrap();
+        }
+        let answer = place.reading().list_files(&ListRequest::default()).unwrap();
+        assert_eq!(answer.entries.len(), MAX_LISTED);
+        assert_eq!((answer.omitted, answer.truncated), (3, Some(Cut::Answer)));
+        assert_eq!(answer.entries[1999].path, "01999");
+        let stopped = place
+            .until(&|| true)
+            .list_files(&ListRequest::default())
+            .unwrap();
+        assert_eq!(
+            (stopped.entries.len(), stopped.truncated),
+            (0, Some(Cut::Time))
+        );
+    }
+
+    #[test]
+    fn long_paths_fill_an_answer_too() {
+        let place = Place::new();
+        let dir = vec!["d".repeat(250); 8].join("/");
+        for n in 0..300 {
+            place.write(&format!("{dir}/{n:03}"), "");
+        }
+        let request = ListRequest {
+            glob: Some("[0-9]*".to_owned()),
+            ..ListRequest::default()
+        };
+        let answer = place.reading().list_files(&request).unwrap();
+        let fit = MAX_LISTED_BYTES / (dir.len() + 4);
+        assert_eq!(
+            (answer.entries.len(), answer.omitted),
+            (fit, 300 - fit as u64)
+        );
+    }
+
+    #[test]
+    fn a_walk_ends_where_directories_go_on() {
+        let place = Place::new();
+        let deep = vec!["d"; MAX_WALK_DEPTH + 5].join("/");
+        fs::create_dir_all(place.at(&deep)).unwrap();
+        let request = ListRequest {
+            depth: Some(1_000_000),
+            ..ListRequest::default()
+        };
+        let answer = place.reading().list_files(&request).unwrap();
+        assert_eq!(
+            (answer.depth, answer.entries.len()),
+            (MAX_WALK_DEPTH, MAX_WALK_DEPTH)
+        );
+        assert_eq!(answer.truncated, Some(Cut::Work));
+    }
+
+    #[test]
+    fn a_name_that_is_not_utf8_is_marked() {
+        let place = Place::new();
+        fs::write(place.at("").join(OsStr::from_bytes(b"a\xff")), "").unwrap();
+        let answer = place.reading().list_files(&ListRequest::default()).unwrap();
+        assert_eq!(answer.entries[0].path, "a\u{fffd}");
+        assert!(answer.entries[0].not_utf8);
+    }
+}

@@ -1,0 +1,85 @@
+//! Which files a glob picks.
+
+use super::ReadError;
+use globset::{GlobBuilder, GlobMatcher};
+use std::path::Path;
+
+/// Bytes that a glob may have.
+pub const MAX_GLOB_BYTES: usize = 512;
+
+/// A glob over files: without a slash for their names, with one for their paths from the root.
+pub(super) enum Pick {
+    All,
+    Names(GlobMatcher),
+    Paths(GlobMatcher),
+}
+
+impl Pick {
+    pub(super) fn new(glob: Option<&str>) -> Result<Pick, ReadError> {
+        let Some(glob) = glob else {
+            return Ok(Pick::All);
+        };
+        if glob.is_empty() {
+            return Err(ReadError::Glob("it is empty".to_owned()));
+        }
+        if glob.len() > MAX_GLOB_BYTES {
+            let why = format!("it is longer than {MAX_GLOB_BYTES} bytes");
+            return Err(ReadError::Glob(why));
+        }
+        let is_path = glob.contains('/');
+        let glob = ["./", "/"]
+            .iter()
+            .find_map(|start| glob.strip_prefix(start))
+            .unwrap_or(glob);
+        let matcher = GlobBuilder::new(glob)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| ReadError::Glob(error.kind().to_string()))?
+            .compile_matcher();
+        Ok(match is_path {
+            true => Pick::Paths(matcher),
+            false => Pick::Names(matcher),
+        })
+    }
+
+    pub(super) fn takes(&self, path: &Path) -> bool {
+        match self {
+            Pick::All => true,
+            Pick::Names(glob) => path.file_name().is_some_and(|name| glob.is_match(name)),
+            Pick::Paths(glob) => glob.is_match(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn takes(glob: &str, path: &str) -> bool {
+        Pick::new(Some(glob)).unwrap().takes(Path::new(path))
+    }
+
+    #[test]
+    fn a_slash_makes_a_glob_one_of_paths() {
+        assert!(takes("*.rs", "a/b.rs"));
+        assert!(!takes("*.rs", "b.rs/a"));
+        assert!(takes("src/*.rs", "src/b.rs"));
+        assert!(!takes("src/*.rs", "src/a/b.rs"));
+        assert!(takes("src/**", "src/a/b.rs"));
+        assert!(takes("/*.rs", "b.rs"));
+        assert!(!takes("./*.rs", "a/b.rs"));
+        assert!(takes("*.{rs,toml}", "x/Cargo.toml"));
+        assert!(!takes("*.RS", "a.rs"));
+    }
+
+    #[test]
+    fn a_glob_that_cannot_be_used_is_refused() {
+        for glob in ["", "[", "{a", &"x".repeat(MAX_GLOB_BYTES + 1)] {
+            assert!(
+                matches!(Pick::new(Some(glob)), Err(ReadError::Glob(_))),
+                "{glob}"
+            );
+        }
+        assert!(Pick::new(Some(&"x".repeat(MAX_GLOB_BYTES))).is_ok());
+    }
+}

@@ -1,0 +1,354 @@
+//! Searching the lines of files.
+
+use super::pick::Pick;
+use super::walk::{Cut, MAX_WALK_DEPTH, Start};
+use super::{ReadError, Reading, said};
+use candor_disk::DiskFile;
+use grep_matcher::{LineTerminator, Matcher};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use rustix::fs::FileType;
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Matches in one answer.
+pub const MAX_MATCHES: usize = 200;
+
+/// Characters of a matching line in an answer.
+pub const MATCH_CHARS: usize = 300;
+
+/// Characters before the match where a line is cut.
+const LEAD_CHARS: usize = 100;
+
+/// The longest file that is searched.
+pub const MAX_SEARCHED_FILE: u64 = 5 * 1024 * 1024;
+
+/// The longest line that is searched: while a pattern is tried on one, nobody who says stop is heard.
+pub const MAX_SEARCHED_LINE: usize = 16 * 1024;
+
+/// Files that one call searches.
+pub const MAX_SEARCHED_FILES: u64 = 50_000;
+
+/// Bytes that one call searches.
+pub const MAX_SEARCHED_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Characters that a pattern may have.
+pub const MAX_PATTERN_CHARS: usize = 1_000;
+
+/// What a pattern may take when it is made ready, and again while it runs.
+const MAX_PATTERN_BYTES: usize = 256 * 1024;
+
+/// How deep a pattern may be nested.
+const MAX_PATTERN_DEPTH: u32 = 64;
+
+/// Characters of a complaint about a pattern.
+const COMPLAINT_CHARS: usize = 1_000;
+
+/// What to search for.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct SearchRequest {
+    /// A regular expression, matched within lines.
+    pub pattern: String,
+    /// Only files that this picks: by name where it has no slash, else by path from the root.
+    #[serde(default)]
+    pub glob: Option<String>,
+    /// The directory to search, or the one file, whatever the glob says; none is the root.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// Whether the case of letters means nothing.
+    #[serde(default)]
+    pub ignore_case: bool,
+}
+
+/// The lines that match.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SearchAnswer {
+    /// Lines that match, in the order of paths.
+    pub matches: Vec<LineMatch>,
+    /// Files that were searched.
+    pub files: u64,
+    /// Files that were not, and why.
+    pub skipped: Skipped,
+    /// Why this may not be all there is; null where it is.
+    pub truncated: Option<Cut>,
+}
+
+/// A line that matches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LineMatch {
+    /// The file, from the root.
+    pub path: String,
+    /// The number of the line, counted from one.
+    pub line: u64,
+    /// The character of the line that the first match begins at, counted from one.
+    pub column: u64,
+    /// The line without its ending; where `cut`, the part of it around the first match.
+    pub text: String,
+    /// Whether `text` is only a part of the line.
+    #[serde(skip_serializing_if = "is_false")]
+    pub cut: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// How many files were not searched, by reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// They are not to be read.
+    pub denied: u64,
+    /// Files and directories that a `.gitignore` names.
+    pub ignored: u64,
+    /// They contain a NUL.
+    pub binary: u64,
+    /// They are longer than [`MAX_SEARCHED_FILE`].
+    pub too_large: u64,
+    /// They have a line longer than [`MAX_SEARCHED_LINE`]: what is before it was searched.
+    pub long_line: u64,
+    /// Files and directories that could not be read.
+    pub unreadable: u64,
+}
+
+impl Reading<'_> {
+    /// Searches files for lines that match a pattern.
+    pub fn search_files(&self, request: &SearchRequest) -> Result<SearchAnswer, ReadError> {
+        let pick = Pick::new(request.glob.as_deref())?;
+        let matcher = matcher(request)?;
+        let start = self.start(request.path.as_deref())?;
+        let mut search = Search::new(&matcher, self.stop);
+        match start {
+            Start::File(typed, _) => {
+                let (file, real) = self.open(&typed)?;
+                let size = file.len()?;
+                search.file(&real, size, At { file, at: 0 });
+                Ok(search.answer(0, None))
+            }
+            Start::Directory(real) => {
+                let mut walk = self.walk(&real, MAX_WALK_DEPTH)?;
+                while search.cut.is_none() {
+                    let Some(item) = walk.next() else { break };
+                    if item.ignored {
+                        search.skipped.ignored += 1;
+                        continue;
+                    }
+                    if item.kind != FileType::RegularFile || !pick.takes(&item.path) {
+                        continue;
+                    }
+                    if self.deny.denies(&item.path) {
+                        search.skipped.denied += 1;
+                        continue;
+                    }
+                    match walk.open(&item) {
+                        Some((file, size)) => search.file(&item.path, size, file),
+                        None => search.skipped.unreadable += 1,
+                    }
+                }
+                Ok(search.answer(walk.unreadable, walk.cut))
+            }
+        }
+    }
+}
+
+fn matcher(request: &SearchRequest) -> Result<RegexMatcher, ReadError> {
+    let pattern = &request.pattern;
+    if pattern.is_empty() {
+        return Err(ReadError::Pattern("it is empty".to_owned()));
+    }
+    if pattern.chars().count() > MAX_PATTERN_CHARS {
+        let why = format!("it is longer than {MAX_PATTERN_CHARS} characters");
+        return Err(ReadError::Pattern(why));
+    }
+    RegexMatcherBuilder::new()
+        .case_insensitive(request.ignore_case)
+        .multi_line(true)
+        .crlf(true)
+        .size_limit(MAX_PATTERN_BYTES)
+        .dfa_size_limit(MAX_PATTERN_BYTES)
+        .nest_limit(MAX_PATTERN_DEPTH)
+        .build(pattern)
+        .map_err(|error| {
+            ReadError::Pattern(error.to_string().chars().take(COMPLAINT_CHARS).collect())
+        })
+}
+
+/// A search that is under way.
+struct Search<'a> {
+    matcher: &'a RegexMatcher,
+    searcher: Searcher,
+    stop: &'a dyn Fn() -> bool,
+    matches: Vec<LineMatch>,
+    files: u64,
+    bytes: u64,
+    skipped: Skipped,
+    cut: Option<Cut>,
+}
+
+impl<'a> Search<'a> {
+    fn new(matcher: &'a RegexMatcher, stop: &'a dyn Fn() -> bool) -> Search<'a> {
+        let searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .line_number(true)
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_SEARCHED_LINE))
+            .build();
+        Search {
+            matcher,
+            searcher,
+            stop,
+            matches: Vec::new(),
+            files: 0,
+            bytes: 0,
+            skipped: Skipped::default(),
+            cut: None,
+        }
+    }
+
+    fn file(&mut self, path: &Path, size: u64, file: impl Read) {
+        if size > MAX_SEARCHED_FILE {
+            self.skipped.too_large += 1;
+            return;
+        }
+        if self.files == MAX_SEARCHED_FILES || self.bytes + size > MAX_SEARCHED_BYTES {
+            self.cut = Some(Cut::Work);
+            return;
+        }
+        self.files += 1;
+        self.bytes += size;
+        let before = self.matches.len();
+        let stopped = Cell::new(false);
+        let reader = Stoppable {
+            file: file.take(MAX_SEARCHED_FILE),
+            stop: self.stop,
+            stopped: &stopped,
+        };
+        let mut sink = Lines {
+            matcher: self.matcher,
+            path: said(path).0,
+            matches: &mut self.matches,
+            is_binary: false,
+        };
+        let searched = self.searcher.search_reader(self.matcher, reader, &mut sink);
+        match searched {
+            _ if sink.is_binary => {
+                self.matches.truncate(before);
+                self.files -= 1;
+                self.skipped.binary += 1;
+            }
+            Err(_) if stopped.get() => self.cut = Some(Cut::Time),
+            // The searcher's own complaint, the only one that has no number, is about room for a line.
+            Err(error) if error.raw_os_error().is_none() => self.skipped.long_line += 1,
+            Err(_) => {
+                self.files -= 1;
+                self.skipped.unreadable += 1;
+            }
+            Ok(()) => {}
+        }
+        if self.matches.len() > MAX_MATCHES {
+            self.matches.truncate(MAX_MATCHES);
+            self.cut = Some(Cut::Answer);
+        }
+    }
+
+    fn answer(mut self, unreadable: u64, cut: Option<Cut>) -> SearchAnswer {
+        self.skipped.unreadable += unreadable;
+        SearchAnswer {
+            matches: self.matches,
+            files: self.files,
+            skipped: self.skipped,
+            truncated: self.cut.or(cut),
+        }
+    }
+}
+
+/// A file that is read a little at a time, so that whoever says stop is heard between.
+struct Stoppable<'a, R> {
+    file: io::Take<R>,
+    stop: &'a dyn Fn() -> bool,
+    stopped: &'a Cell<bool>,
+}
+
+impl<R: Read> Read for Stoppable<'_, R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        const LITTLE: usize = 16 * 1024;
+        if (self.stop)() {
+            self.stopped.set(true);
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let little = bytes.len().min(LITTLE);
+        self.file.read(&mut bytes[..little])
+    }
+}
+
+/// A file of the disk, read from its beginning.
+struct At<F> {
+    file: F,
+    at: u64,
+}
+
+impl<F: DiskFile> Read for At<F> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(bytes, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// Collects the matching lines of one file.
+struct Lines<'a> {
+    matcher: &'a RegexMatcher,
+    path: String,
+    matches: &'a mut Vec<LineMatch>,
+    is_binary: bool,
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let line = found.bytes();
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let first = self.matcher.find(line).ok().flatten();
+        let (column, text, cut) = part(line, first.map_or(0, |first| first.start()));
+        self.matches.push(LineMatch {
+            path: self.path.clone(),
+            line: found.line_number().unwrap_or(0),
+            column,
+            text,
+            cut,
+        });
+        // One more than an answer holds, to know that there is more.
+        Ok(self.matches.len() <= MAX_MATCHES)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.is_binary = true;
+        Ok(false)
+    }
+}
+
+/// The number of the character at a byte, the part of the line around it, and whether that is only a
+/// part.
+fn part(line: &[u8], at: usize) -> (u64, String, bool) {
+    let before = String::from_utf8_lossy(&line[..at.min(line.len())])
+        .chars()
+        .count();
+    let text = String::from_utf8_lossy(line);
+    let column = before as u64 + 1;
+    let count = text.chars().count();
+    if count <= MATCH_CHARS {
+        return (column, text.into_owned(), false);
+    }
+    let begin = before.saturating_sub(LEAD_CHARS).min(count - MATCH_CHARS);
+    (
+        column,
+        text.chars().skip(begin).take(MATCH_CHARS).collect(),
+        true,
+    )
+}
+
+#[cfg(test)]
+mod tests;

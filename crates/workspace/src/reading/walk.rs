@@ -1,0 +1,360 @@
+//! A walk through directories beneath the root, by handle and in the order of names.
+//!
+//! Each directory is opened in the one above it, without following links: whatever is swapped for a
+//! link meanwhile is not entered. What is in `.git`, and in directories that a `.gitignore` names, is
+//! left out unless the walk begins there.
+
+use super::ignores::Ignores;
+use super::{ReadError, Reading};
+use crate::path::{Kind, Located, PathError, Typed};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use serde::Serialize;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// Names that one walk looks at.
+pub const MAX_WALK_NAMES: usize = 200_000;
+
+/// Directories within directories that a walk goes into.
+pub const MAX_WALK_DEPTH: usize = 64;
+
+/// Why an answer is not all there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// There was more than an answer holds.
+    Answer,
+    /// There were more names, files or bytes than one call looks at, or deeper directories.
+    Work,
+    /// The caller said stop.
+    Time,
+}
+
+/// Where a walk begins.
+pub(super) enum Start {
+    /// A directory: where it really is.
+    Directory(PathBuf),
+    /// A file: what was typed, and where it really is.
+    File(Typed, PathBuf),
+}
+
+impl Reading<'_> {
+    /// The file or directory that a walk is asked to begin with; none is the root.
+    pub(super) fn start(&self, path: Option<&str>) -> Result<Start, ReadError> {
+        let typed = match path {
+            None => Typed::root(),
+            Some(text) => Typed::read_or_root(text, self.root)?,
+        };
+        let Located { real, found, .. } = self.find(&typed)?;
+        match found.map(|found| found.kind) {
+            None => Err(ReadError::NotFound { path: real }),
+            Some(Kind::Directory) => Ok(Start::Directory(real)),
+            Some(Kind::File) => Ok(Start::File(typed, real)),
+        }
+    }
+
+    pub(super) fn walk(&self, real: &Path, depth: usize) -> Result<Walk<'_>, ReadError> {
+        let dir = self.root.open_dir(real, OFlags::RDONLY).map_err(of_real)?;
+        let mut walk = Walk {
+            stop: self.stop,
+            depth: depth.min(MAX_WALK_DEPTH),
+            frames: Vec::new(),
+            ignores: Ignores::default(),
+            next: None,
+            looked_at: 0,
+            unreadable: 0,
+            cut: None,
+        };
+        // The ignore files above the beginning apply too.
+        let above: Vec<&Path> = real.ancestors().skip(1).collect();
+        for above in above.into_iter().rev() {
+            if (self.stop)() {
+                break;
+            }
+            if let Ok(dir) = self.root.open_dir(above, OFlags::PATH) {
+                walk.ignores.add(&dir, above);
+            }
+        }
+        walk.enter(dir, real.to_path_buf()).map_err(of_real)?;
+        Ok(walk)
+    }
+}
+
+fn of_real(errno: Errno) -> ReadError {
+    PathError::from(errno).into()
+}
+
+/// A walk that has begun.
+pub(super) struct Walk<'a> {
+    stop: &'a dyn Fn() -> bool,
+    depth: usize,
+    /// The directories that are open, each within the one before.
+    frames: Vec<Frame>,
+    ignores: Ignores,
+    /// The directory to enter next, in the last frame.
+    next: Option<OsString>,
+    looked_at: usize,
+    /// Directories that could not be entered.
+    pub(super) unreadable: u64,
+    /// Why the walk ended early.
+    pub(super) cut: Option<Cut>,
+}
+
+struct Frame {
+    dir: OwnedFd,
+    path: PathBuf,
+    names: std::vec::IntoIter<(OsString, FileType)>,
+    /// How many ignore files applied above.
+    ignores: usize,
+}
+
+/// Something that a walk came by.
+pub(super) struct Item {
+    /// From the root.
+    pub(super) path: PathBuf,
+    pub(super) kind: FileType,
+    /// Whether a `.gitignore` names it.
+    pub(super) ignored: bool,
+}
+
+impl Item {
+    fn name(&self) -> &OsStr {
+        self.path.file_name().unwrap_or_default()
+    }
+}
+
+impl Walk<'_> {
+    /// The next thing, directories before what is in them.
+    pub(super) fn next(&mut self) -> Option<Item> {
+        if let Some(name) = self.next.take() {
+            self.enter_next(&name);
+        }
+        loop {
+            if (self.stop)() {
+                self.cut = Some(Cut::Time);
+                return None;
+            }
+            let frame = self.frames.last_mut()?;
+            let Some((name, kind)) = frame.names.next() else {
+                self.ignores.truncate(frame.ignores);
+                self.frames.pop();
+                continue;
+            };
+            let path = frame.path.join(&name);
+            let is_directory = kind == FileType::Directory;
+            let ignored = self.ignores.ignores(&path, is_directory);
+            let is_open = is_directory && !ignored && name != ".git";
+            if is_open && self.frames.len() < self.depth {
+                self.next = Some(name);
+            } else if is_open && self.frames.len() == MAX_WALK_DEPTH {
+                self.cut = Some(Cut::Work);
+            }
+            return Some(Item {
+                path,
+                kind,
+                ignored,
+            });
+        }
+    }
+
+    fn enter_next(&mut self, name: &OsStr) {
+        let Some(frame) = self.frames.last() else {
+            return;
+        };
+        let path = frame.path.join(name);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let entered = rustix::fs::openat(&frame.dir, name, flags, Mode::empty())
+            .and_then(|dir| self.enter(dir, path));
+        match entered {
+            Ok(()) => {}
+            // Gone or replaced meanwhile: nothing is there to be read.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+            Err(_) => self.unreadable += 1,
+        }
+    }
+
+    fn enter(&mut self, dir: OwnedFd, path: PathBuf) -> rustix::io::Result<()> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            if self.looked_at == MAX_WALK_NAMES {
+                self.cut = Some(Cut::Work);
+                break;
+            }
+            self.looked_at += 1;
+            let kind = match entry.file_type() {
+                FileType::Unknown => {
+                    match rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                        Err(_) => continue,
+                    }
+                }
+                kind => kind,
+            };
+            names.push((OsString::from_vec(name.to_bytes().to_vec()), kind));
+        }
+        names.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let ignores = self.ignores.len();
+        self.ignores.add(&dir, &path);
+        self.frames.push(Frame {
+            dir,
+            path,
+            names: names.into_iter(),
+            ignores,
+        });
+        Ok(())
+    }
+
+    /// The size of the file that was come by last.
+    pub(super) fn size(&self, item: &Item) -> Option<u64> {
+        let nofollow = AtFlags::SYMLINK_NOFOLLOW;
+        let stat = rustix::fs::statat(self.dir()?, item.name(), nofollow).ok()?;
+        u64::try_from(stat.st_size).ok()
+    }
+
+    /// Opens the file that was come by last, if it still is a file; with its size.
+    pub(super) fn open(&self, item: &Item) -> Option<(File, u64)> {
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.dir()?, item.name(), flags, Mode::empty()).ok()?;
+        let file = File::from(file);
+        let metadata = file.metadata().ok()?;
+        metadata.is_file().then_some((file, metadata.len()))
+    }
+
+    fn dir(&self) -> Option<BorrowedFd<'_>> {
+        self.frames.last().map(|frame| frame.dir.as_fd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::place::Place;
+    use super::*;
+    use crate::path::Root;
+    use crate::protected::DenyRead;
+    use crate::reading::MAX_GITIGNORE_BYTES;
+    use crate::somebody::{is_somebody_else, run_as_somebody_else};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn rest(walk: &mut Walk<'_>) -> Vec<PathBuf> {
+        std::iter::from_fn(|| walk.next())
+            .map(|item| item.path)
+            .collect()
+    }
+
+    #[test]
+    fn a_walk_looks_at_a_bounded_number_of_names() {
+        let place = Place::new();
+        place.write("a/b", "");
+        place.write("a/c", "");
+        let reading = place.reading();
+        let mut walk = reading.walk(Path::new(""), 9).unwrap();
+        walk.looked_at = MAX_WALK_NAMES - 2;
+        assert_eq!(rest(&mut walk).len(), 3);
+        assert_eq!(walk.cut, None);
+        let mut walk = reading.walk(Path::new(""), 9).unwrap();
+        walk.looked_at = MAX_WALK_NAMES - 1;
+        assert_eq!(rest(&mut walk).len(), 2);
+        assert_eq!(walk.cut, Some(Cut::Work));
+    }
+
+    #[test]
+    fn of_a_long_ignore_file_the_beginning_is_heeded() {
+        let place = Place::new();
+        let filler = "#".repeat(MAX_GITIGNORE_BYTES as usize);
+        place.write(".gitignore", format!("early\n{filler}\nlate\n"));
+        place.write("early", "");
+        place.write("late", "");
+        let reading = place.reading();
+        let mut walk = reading.walk(Path::new(""), 9).unwrap();
+        let ignored: Vec<(PathBuf, bool)> = std::iter::from_fn(|| walk.next())
+            .map(|item| (item.path, item.ignored))
+            .collect();
+        let expected = [(".gitignore", false), ("early", true), ("late", false)];
+        assert_eq!(
+            ignored,
+            expected.map(|(name, ignored)| (PathBuf::from(name), ignored))
+        );
+    }
+
+    #[test]
+    fn ignore_files_apply_from_the_nearest_outwards() {
+        let place = Place::new();
+        place.write(".gitignore", "*.log\n/only\n");
+        place.write("a/.gitignore", "!keep.log\n/sub/\n");
+        for path in [
+            "a/keep.log",
+            "a/x.log",
+            "a/only",
+            "a/sub/x",
+            "only",
+            "keep.log",
+        ] {
+            place.write(path, "");
+        }
+        // A link is no ignore file, and neither is a pipe.
+        fs::create_dir(place.at("b")).unwrap();
+        place.link("b/.gitignore", "../a/.gitignore");
+        place.write("b/keep.log", "");
+        fs::create_dir(place.at("c")).unwrap();
+        place.fifo("c/.gitignore");
+        let reading = place.reading();
+        let mut walk = reading.walk(Path::new(""), 9).unwrap();
+        let items = std::iter::from_fn(|| walk.next());
+        let ignored: Vec<PathBuf> = items
+            .filter(|item| item.ignored)
+            .map(|item| item.path)
+            .collect();
+        let expected = ["a/sub", "a/x.log", "b/keep.log", "keep.log", "only"];
+        assert_eq!(ignored, expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn directories_that_cannot_be_read_are_counted() {
+        if is_somebody_else() {
+            let root = Root::open(std::env::current_dir().unwrap()).unwrap();
+            let deny = DenyRead::default();
+            let reading = Reading {
+                root: &root,
+                deny: &deny,
+                stop: &|| false,
+            };
+            let mut walk = reading.walk(Path::new(""), 9).unwrap();
+            let names = rest(&mut walk);
+            assert_eq!(
+                names,
+                ["candor-somebody-else", "open", "open/x", "shut"].map(PathBuf::from)
+            );
+            assert_eq!((walk.unreadable, walk.cut), (1, None));
+            let refused = reading.walk(Path::new("shut"), 9).map(|_| ());
+            assert!(matches!(
+                refused,
+                Err(ReadError::Path(PathError::Denied(_)))
+            ));
+            return;
+        }
+        let place = Place::new();
+        place.write("open/x", "");
+        place.write("shut/x", "");
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap()
+        };
+        set(&place.top, 0o755);
+        set(&place.at("shut"), 0o000);
+        run_as_somebody_else(
+            "reading::walk::tests::directories_that_cannot_be_read_are_counted",
+            &place.at(""),
+        );
+        set(&place.at("shut"), 0o700);
+    }
+}

@@ -1,0 +1,38 @@
+//! Tests that run a second time as a user who is not permitted everything.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// The mark in the working directory by which a test knows that it runs as somebody else.
+const MARK: &str = "candor-somebody-else";
+
+const NOBODY: u32 = 65534;
+
+/// Whether this is the second time.
+pub(crate) fn is_somebody_else() -> bool {
+    Path::new(MARK).exists()
+}
+
+/// Runs the test of this name again in a directory, as somebody else where this is root.
+pub(crate) fn run_as_somebody_else(test: &str, dir: &Path) {
+    let passable = Permissions::from_mode(0o755);
+    let temporary = tempfile::tempdir().unwrap();
+    fs::set_permissions(temporary.path(), passable.clone()).unwrap();
+    // A copy, since somebody else may not reach the directory of this program.
+    let program = temporary.path().join("program");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    fs::set_permissions(&program, passable).unwrap();
+    fs::write(dir.join(MARK), "").unwrap();
+    let mut child = Command::new(&program);
+    child.args(["--exact", test]).current_dir(dir);
+    if fs::metadata(&program).unwrap().uid() == 0 {
+        child.uid(NOBODY).gid(NOBODY);
+    }
+    let output = child.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("1 passed"), "{told}");
+}
