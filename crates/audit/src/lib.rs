@@ -18,6 +18,7 @@ mod log;
 mod place;
 mod quarantine;
 mod read;
+pub mod secrets;
 mod seek;
 mod stream;
 mod tail;
