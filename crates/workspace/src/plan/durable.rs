@@ -70,3 +70,8 @@ fn temporary<D: Disk>(disk: &D, dir: &str, name: &str, mode: u32) -> io::Result<
     }
     Err(Errno::EXIST.into())
 }
+
+/// Whether a name is one of a temporary file of ours.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".tmp")
+}

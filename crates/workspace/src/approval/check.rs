@@ -1,0 +1,257 @@
+//! Whether a plan is approved: what the approvals that were found are worth now.
+
+use super::key::KeyId;
+use super::revocation::{Revocations, Revoked};
+use super::signed::{Signed, SignedError};
+use super::signers::{Signers, Standing};
+use super::statement::{Approval, Instant};
+use super::store::Found;
+use crate::plan::PlanHash;
+use candor_fault::Timestamp;
+use std::fmt;
+
+/// Everything that the answer depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The plan.
+    pub plan: &'a PlanHash,
+    /// The canonical absolute path of the workspace.
+    pub root: &'a str,
+    /// The instant.
+    pub now: Timestamp,
+    /// Whom to believe.
+    pub signers: &'a Signers,
+    /// The approvals of the plan that were found.
+    pub approvals: &'a [Found],
+    /// What was taken back.
+    pub revocations: &'a Revocations,
+}
+
+/// Who approved a plan, and until when that holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approved {
+    /// The name of the person.
+    pub approver: String,
+    /// The key that signed.
+    pub key_id: KeyId,
+    /// The last instant at which it holds.
+    pub not_after: Instant,
+}
+
+/// Why a plan is not approved. Of several approvals that are worth nothing, the one that came
+/// nearest says why; the order of the variants is that nearness, the nearest last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotApproved {
+    /// Nobody has approved it yet.
+    Draft,
+    /// A file is no approval.
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        why: SignedError,
+    },
+    /// The approval in a file is for another plan.
+    OtherPlan {
+        /// The file.
+        file: String,
+        /// The plan.
+        plan: PlanHash,
+    },
+    /// The signature of a file does not fit what it says.
+    BadSignature {
+        /// The file.
+        file: String,
+    },
+    /// The key is none of the approvers'.
+    Foreign {
+        /// The key.
+        key_id: KeyId,
+        /// The name that the approval has.
+        approver: String,
+    },
+    /// The key is another approver's than the name in the approval.
+    OtherName {
+        /// The key.
+        key_id: KeyId,
+        /// The name that the approval has.
+        approver: String,
+    },
+    /// The approver's key does not hold now or did not when it signed, or is not for approvals.
+    KeyNotValid {
+        /// The key.
+        key_id: KeyId,
+        /// The name of the person.
+        approver: String,
+    },
+    /// The approval is for another workspace.
+    OtherRoot {
+        /// The workspace that it is for.
+        root: String,
+        /// The name of the person.
+        approver: String,
+    },
+    /// The approval was signed in the future.
+    NotYet {
+        /// When.
+        at: Instant,
+        /// The name of the person.
+        approver: String,
+    },
+    /// The approval does not hold any more.
+    Expired {
+        /// The last instant at which it did.
+        at: Instant,
+        /// The name of the person.
+        approver: String,
+    },
+    /// The approval was taken back.
+    Revoked {
+        /// The name of the person who took it back.
+        by: String,
+        /// When.
+        at: Instant,
+    },
+}
+
+impl NotApproved {
+    fn nearness(&self) -> u8 {
+        match self {
+            NotApproved::Draft => 0,
+            NotApproved::Unreadable { .. } => 1,
+            NotApproved::OtherPlan { .. } => 2,
+            NotApproved::BadSignature { .. } => 3,
+            NotApproved::Foreign { .. } => 4,
+            NotApproved::OtherName { .. } => 5,
+            NotApproved::KeyNotValid { .. } => 6,
+            NotApproved::OtherRoot { .. } => 7,
+            NotApproved::NotYet { .. } => 8,
+            NotApproved::Expired { .. } => 9,
+            NotApproved::Revoked { .. } => 10,
+        }
+    }
+}
+
+impl fmt::Display for NotApproved {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotApproved::Draft => out.write_str("nobody has approved the plan yet"),
+            NotApproved::Unreadable { file, why } => {
+                write!(out, "{file} is no approval: {why}")
+            }
+            NotApproved::OtherPlan { file, plan } => write!(out, "{file} approves the plan {plan}"),
+            NotApproved::BadSignature { file } => {
+                write!(out, "the signature in {file} does not fit what it says")
+            }
+            NotApproved::Foreign { key_id, approver } => write!(
+                out,
+                "the plan was signed by {approver:?} with the key {key_id}, which is no approver's"
+            ),
+            NotApproved::OtherName { key_id, approver } => {
+                write!(out, "the key {key_id} is not {approver:?}'s")
+            }
+            NotApproved::KeyNotValid { key_id, approver } => write!(
+                out,
+                "the key {key_id} of {approver:?} is not valid for approvals at this time"
+            ),
+            NotApproved::OtherRoot { root, approver } => {
+                write!(out, "{approver:?} approved the plan for {root:?} only")
+            }
+            NotApproved::NotYet { at, approver } => {
+                write!(out, "the approval of {approver:?} begins at {at}")
+            }
+            NotApproved::Expired { at, approver } => {
+                write!(out, "the approval of {approver:?} ended at {at}")
+            }
+            NotApproved::Revoked { by, at } => {
+                write!(out, "the approval was revoked by {by:?} at {at}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NotApproved {}
+
+/// Whether a plan is approved. Of several approvals that hold, the one that holds longest counts,
+/// and of those the one whose key id is first.
+pub fn check(question: &Question<'_>) -> Result<Approved, NotApproved> {
+    let mut best: Result<Approved, NotApproved> = Err(NotApproved::Draft);
+    for found in question.approvals {
+        let answer = judge(question, found);
+        let better = match (&answer, &best) {
+            (Ok(_), Err(_)) => true,
+            (Err(_), Ok(_)) => false,
+            (Ok(one), Ok(other)) => {
+                let later = one.not_after.cmp(&other.not_after);
+                later.then(other.key_id.cmp(&one.key_id)).is_gt()
+            }
+            // Files come in the order of their names: the first of the nearest counts.
+            (Err(one), Err(other)) => one.nearness() > other.nearness(),
+        };
+        if better {
+            best = answer;
+        }
+    }
+    best
+}
+
+fn judge(question: &Question<'_>, found: &Found) -> Result<Approved, NotApproved> {
+    let file = found.file.clone();
+    let signed = match &found.approval {
+        Ok(signed) => signed,
+        Err(SignedError::BadSignature) => return Err(NotApproved::BadSignature { file }),
+        Err(why) => {
+            let why = why.clone();
+            return Err(NotApproved::Unreadable { file, why });
+        }
+    };
+    let plan = &signed.statement().plan_hash;
+    if plan != question.plan {
+        let plan = plan.clone();
+        return Err(NotApproved::OtherPlan { file, plan });
+    }
+    judge_signer(question, signed)?;
+    judge_span(question, signed)?;
+    Ok(Approved {
+        approver: signed.statement().approver.clone(),
+        key_id: signed.key_id(),
+        not_after: signed.statement().not_after,
+    })
+}
+
+/// Whether somebody signed who may. The key must hold now too: one that ran out may since have
+/// been stolen, and when something was signed is only what its signer says.
+fn judge_signer(question: &Question<'_>, signed: &Signed<Approval>) -> Result<(), NotApproved> {
+    let statement = signed.statement();
+    let (key_id, approver) = (signed.key_id(), statement.approver.clone());
+    let at = [statement.approved_at.timestamp(), question.now];
+    let signers = question.signers;
+    match signers.standing(&approver, signed.public_key(), &at) {
+        Standing::Trusted => Ok(()),
+        Standing::NotNow => Err(NotApproved::KeyNotValid { key_id, approver }),
+        Standing::OtherName => Err(NotApproved::OtherName { key_id, approver }),
+        Standing::Unknown => Err(NotApproved::Foreign { key_id, approver }),
+    }
+}
+
+/// Whether the approval is for here and now, and was not taken back.
+fn judge_span(question: &Question<'_>, signed: &Signed<Approval>) -> Result<(), NotApproved> {
+    let statement = signed.statement();
+    let approver = statement.approver.clone();
+    if statement.root != question.root {
+        let root = statement.root.clone();
+        return Err(NotApproved::OtherRoot { root, approver });
+    }
+    if let Some(Revoked { by, at, .. }) = question.revocations.of(signed) {
+        return Err(NotApproved::Revoked { by, at });
+    }
+    if statement.approved_at.timestamp() > question.now {
+        let at = statement.approved_at;
+        return Err(NotApproved::NotYet { at, approver });
+    }
+    if question.now > statement.not_after.timestamp() {
+        let at = statement.not_after;
+        return Err(NotApproved::Expired { at, approver });
+    }
+    Ok(())
+}

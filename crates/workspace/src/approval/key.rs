@@ -1,0 +1,268 @@
+//! The key of an approver: an OpenSSH private key file, encrypted with a passphrase.
+
+use serde::{Deserialize, Serialize};
+use ssh_key::rand_core::CryptoRngCore;
+use ssh_key::{Algorithm, Fingerprint, HashAlg, Kdf, LineEnding, PrivateKey, PublicKey};
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
+
+/// How many bytes a key file may have.
+pub const KEY_BYTES_MAX: usize = 64 * 1024;
+
+/// How many rounds a key file may make us work on its passphrase.
+pub const KEY_ROUNDS_MAX: u32 = 1024;
+
+/// Which key it is: `SHA256:` and the fingerprint, as `ssh-keygen -l` prints it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct KeyId([u8; 32]);
+
+impl KeyId {
+    /// The id of a public key.
+    pub fn of(key: &PublicKey) -> KeyId {
+        // A SHA-256 fingerprint has 32 bytes.
+        KeyId(
+            key.fingerprint(HashAlg::Sha256)
+                .sha256()
+                .unwrap_or_default(),
+        )
+    }
+
+    /// The id that a text says.
+    pub fn read(text: &str) -> Option<KeyId> {
+        let id = KeyId(Fingerprint::from_str(text).ok()?.sha256()?);
+        (id.to_string() == text).then_some(id)
+    }
+
+    /// The fingerprint as 64 hex digits, for the names of files.
+    pub(crate) fn hex(&self) -> String {
+        let mut out = String::with_capacity(64);
+        for byte in self.0 {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{byte:02x}");
+        }
+        out
+    }
+
+    /// Enough of those digits to tell the keys of a workspace apart.
+    pub(crate) fn short(&self) -> String {
+        let mut hex = self.hex();
+        hex.truncate(16);
+        hex
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", Fingerprint::Sha256(self.0))
+    }
+}
+
+impl From<KeyId> for String {
+    fn from(id: KeyId) -> String {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for KeyId {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<KeyId, &'static str> {
+        KeyId::read(&text).ok_or("a key id is `SHA256:` and a fingerprint")
+    }
+}
+
+/// Why a key cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyError {
+    /// The file is larger than any key.
+    TooLarge,
+    /// The file is no OpenSSH private key.
+    NotAKey,
+    /// The file is encrypted, and no passphrase was given.
+    NeedsPassphrase,
+    /// The passphrase is wrong.
+    WrongPassphrase,
+    /// A new key needs a passphrase that is not empty.
+    EmptyPassphrase,
+    /// The file demands too much work for its passphrase.
+    TooManyRounds {
+        /// How many rounds it demands.
+        rounds: u32,
+    },
+    /// This program cannot read or use such a key, or the file is damaged.
+    Unusable {
+        /// Its algorithm.
+        algorithm: String,
+    },
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyError::TooLarge => out.write_str("the file is larger than any key"),
+            KeyError::NotAKey => out.write_str("the file is no OpenSSH private key"),
+            KeyError::NeedsPassphrase => out.write_str("the key needs its passphrase"),
+            KeyError::WrongPassphrase => out.write_str("the passphrase is wrong"),
+            KeyError::EmptyPassphrase => out.write_str("choose a passphrase that is not empty"),
+            KeyError::TooManyRounds { rounds } => write!(
+                out,
+                "the key file demands {rounds} rounds for its passphrase, more than {KEY_ROUNDS_MAX}"
+            ),
+            KeyError::Unusable { algorithm } => write!(
+                out,
+                "this program cannot sign with this key of type {algorithm}; \
+                 use an Ed25519 key, or sign with ssh-keygen"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+/// A key that can sign.
+#[derive(Clone)]
+pub struct ApproverKey(PrivateKey);
+
+impl fmt::Debug for ApproverKey {
+    /// Which key it is, never the key.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ApproverKey({})", self.key_id())
+    }
+}
+
+impl ApproverKey {
+    /// A new Ed25519 key with this comment.
+    pub fn generate(rng: &mut impl CryptoRngCore, comment: &str) -> Result<ApproverKey, KeyError> {
+        let key = PrivateKey::random(rng, Algorithm::Ed25519);
+        let mut key = key.map_err(|_| unusable(Algorithm::Ed25519))?;
+        key.set_comment(comment);
+        Ok(ApproverKey(key))
+    }
+
+    /// The key that the text of a file holds.
+    pub fn from_file(text: &str, passphrase: Option<&[u8]>) -> Result<ApproverKey, KeyError> {
+        if text.len() > KEY_BYTES_MAX {
+            return Err(KeyError::TooLarge);
+        }
+        let key = PrivateKey::from_openssh(text).map_err(|_| KeyError::NotAKey)?;
+        if !key.is_encrypted() {
+            return Ok(ApproverKey(key));
+        }
+        let passphrase = passphrase.ok_or(KeyError::NeedsPassphrase)?;
+        if let Kdf::Bcrypt { rounds, .. } = *key.kdf()
+            && rounds > KEY_ROUNDS_MAX
+        {
+            return Err(KeyError::TooManyRounds { rounds });
+        }
+        // The check comes first in what is encrypted: once it fits, the passphrase is right.
+        match key.decrypt(passphrase) {
+            Ok(key) => Ok(ApproverKey(key)),
+            Err(ssh_key::Error::Crypto) => Err(KeyError::WrongPassphrase),
+            Err(_) => Err(unusable(key.algorithm())),
+        }
+    }
+
+    /// The text of a file that holds the key, encrypted.
+    pub fn to_file(
+        &self,
+        rng: &mut impl CryptoRngCore,
+        passphrase: &[u8],
+    ) -> Result<String, KeyError> {
+        if passphrase.is_empty() {
+            return Err(KeyError::EmptyPassphrase);
+        }
+        let encrypted = self.0.encrypt(rng, passphrase);
+        let text = encrypted.and_then(|key| key.to_openssh(LineEnding::LF));
+        let text = text.map_err(|_| unusable(self.0.algorithm()))?;
+        Ok(text.to_string())
+    }
+
+    /// The public key, as it stands in `.pub` files.
+    pub fn public_line(&self) -> String {
+        self.0.public_key().to_openssh().unwrap_or_default()
+    }
+
+    /// The public key.
+    pub fn public_key(&self) -> &PublicKey {
+        self.0.public_key()
+    }
+
+    /// Which key it is.
+    pub fn key_id(&self) -> KeyId {
+        KeyId::of(self.0.public_key())
+    }
+
+    /// Signs bytes for a namespace. The signature is checked before it is believed.
+    pub(super) fn sign(&self, namespace: &str, bytes: &[u8]) -> Result<String, KeyError> {
+        let signed = self.0.sign(namespace, HashAlg::Sha512, bytes);
+        let checked = signed.and_then(|signature| {
+            self.0.public_key().verify(namespace, bytes, &signature)?;
+            signature.to_pem(LineEnding::LF)
+        });
+        checked.map_err(|_| unusable(self.0.algorithm()))
+    }
+}
+
+fn unusable(algorithm: Algorithm) -> KeyError {
+    KeyError::Unusable {
+        algorithm: algorithm.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssh_key::rand_core::OsRng;
+
+    #[test]
+    fn a_key_comes_back_only_with_its_passphrase() {
+        let key = ApproverKey::generate(&mut OsRng, "anna").unwrap();
+        let file = key.to_file(&mut OsRng, b"open sesame").unwrap();
+        assert!(file.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----\n"));
+        let read = |passphrase| ApproverKey::from_file(&file, passphrase).map(|key| key.key_id());
+        assert_eq!(read(Some(b"open sesame")), Ok(key.key_id()));
+        assert_eq!(read(Some(b"open sesamE")), Err(KeyError::WrongPassphrase));
+        assert_eq!(read(Some(b"")), Err(KeyError::WrongPassphrase));
+        assert_eq!(read(None), Err(KeyError::NeedsPassphrase));
+        assert_eq!(key.to_file(&mut OsRng, b""), Err(KeyError::EmptyPassphrase));
+        let line = key.public_line();
+        assert!(line.starts_with("ssh-ed25519 ") && line.ends_with(" anna"));
+        assert!(!format!("{key:?}").contains("PRIVATE"));
+        assert_eq!(KeyId::read(&key.key_id().to_string()), Some(key.key_id()));
+    }
+
+    #[test]
+    fn what_is_no_key_is_told_apart() {
+        let read = |text: &str| ApproverKey::from_file(text, Some(b"x")).unwrap_err();
+        assert_eq!(read(""), KeyError::NotAKey);
+        assert_eq!(read("ssh-ed25519 AAAA"), KeyError::NotAKey);
+        assert_eq!(read(&"x".repeat(KEY_BYTES_MAX + 1)), KeyError::TooLarge);
+        for bad in ["", "SHA256:", "SHA256:a b", "MD5:aa", "SHA256:AAAA"] {
+            assert_eq!(KeyId::read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_file_cannot_make_us_work_for_ever() {
+        let key = ApproverKey::generate(&mut OsRng, "").unwrap().0;
+        let key = key
+            .encrypt_with(
+                ssh_key::Cipher::Aes256Ctr,
+                Kdf::Bcrypt {
+                    salt: vec![7; 16],
+                    rounds: 1,
+                },
+                7,
+                b"x",
+            )
+            .unwrap();
+        let mut bytes = key.to_bytes().unwrap().to_vec();
+        let place = bytes.windows(16).position(|w| w == [7; 16]).unwrap() + 16;
+        bytes[place..place + 4].copy_from_slice(&u32::MAX.to_be_bytes());
+        let key = PrivateKey::from_bytes(&bytes).unwrap();
+        let text = key.to_openssh(LineEnding::LF).unwrap();
+        let refused = ApproverKey::from_file(&text, Some(b"x")).unwrap_err();
+        assert_eq!(refused, KeyError::TooManyRounds { rounds: u32::MAX });
+    }
+}

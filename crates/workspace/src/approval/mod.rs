@@ -1,0 +1,42 @@
+//! Approvals: statements that a person signed, out of the agent's reach, and what they are worth.
+//!
+//! Every signature is an SSHSIG of namespace [`NAMESPACE`] over the canonical JSON of a statement,
+//! so our own keys and any SSH key are one thing, and `ssh-keygen -Y verify` checks what we check.
+//!
+//! An approval speaks for one plan, one root and one span of time. A revocation takes back the
+//! approvals of a plan that were made at or before it, or everything that a key ever approved; it
+//! lies in the state directory, so that restoring an old approval file restores nothing. An
+//! approval made later is a new one. An approval from the future is worth nothing until then, so
+//! nobody can sign today what outlives tomorrow's revocation unseen.
+
+mod check;
+mod key;
+mod revocation;
+mod signed;
+mod signers;
+mod statement;
+mod store;
+
+pub use check::{Approved, NotApproved, Question, check};
+pub use key::{ApproverKey, KEY_BYTES_MAX, KEY_ROUNDS_MAX, KeyError, KeyId};
+pub use revocation::{
+    REVOCATIONS_DIR, REVOCATIONS_MAX, RevocationError, Revocations, RevokeError, Revoked,
+    load_revocations, revoke, store as save_revocation,
+};
+pub use signed::{NAMESPACE, STATEMENT_BYTES_MAX, Signed, SignedError};
+pub use signers::{
+    SIGNERS_BYTES_MAX, SIGNERS_MAX, Signers, SignersError, SignersFlaw, Standing, approver_line,
+};
+pub use statement::{
+    APPROVER_BYTES_MAX, Approval, BadStatement, Instant, ROOT_BYTES_MAX, Revocation, Statement,
+    Subject,
+};
+pub use store::{APPROVALS_MAX, Found, find_approvals, save_approval};
+
+/// Signs an approval; [`save_approval`] puts it where the server looks.
+pub fn sign_approval(key: &ApproverKey, approval: Approval) -> Result<Signed<Approval>, KeyError> {
+    Signed::sign(key, approval)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! The revocations of a workspace: `revocations/` in its state directory, where no agent reaches.
+//!
+//! Whoever signed one, it counts, also where the key is no longer trusted: taking back is always
+//! the safe side. A file there that is no revocation means that the state was tampered with, and
+//! then nothing is approved.
+
+use super::key::{ApproverKey, KeyError, KeyId};
+use super::signed::{Signed, SignedError};
+use super::statement::{Approval, Instant, Revocation, Subject};
+use super::store::read;
+use crate::plan::PlanHash;
+use crate::plan::durable::{self, Existing};
+use candor_disk::Disk;
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+
+/// The directory of revocations in the state directory.
+pub const REVOCATIONS_DIR: &str = "revocations";
+
+/// How many revocations a workspace may have.
+pub const REVOCATIONS_MAX: usize = 4096;
+
+const DIR_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// Why the revocations cannot be relied on.
+#[derive(Debug)]
+pub enum RevocationError {
+    /// A file is no revocation, or its signature does not fit.
+    Unsound {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        why: SignedError,
+    },
+    /// A file has another name than its revocation gives it.
+    Misnamed {
+        /// The file.
+        file: String,
+    },
+    /// There are more than anybody signs.
+    TooMany,
+    /// The disk did not answer.
+    Io(io::Error),
+}
+
+impl fmt::Display for RevocationError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RevocationError::Unsound { file, why } => {
+                write!(out, "the revocation {file} is unsound: {why}")
+            }
+            RevocationError::Misnamed { file } => {
+                write!(out, "{file} does not belong among the revocations")
+            }
+            RevocationError::TooMany => {
+                write!(out, "there are more than {REVOCATIONS_MAX} revocations")
+            }
+            RevocationError::Io(error) => write!(out, "the revocations cannot be read: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RevocationError {}
+
+/// The revocations of a workspace, every signature checked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Revocations(Vec<Signed<Revocation>>);
+
+/// Who took an approval back, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revoked {
+    /// The name of the person.
+    pub by: String,
+    /// The key that signed the revocation.
+    pub key_id: KeyId,
+    /// When.
+    pub at: Instant,
+}
+
+impl Revocations {
+    /// The earliest revocation that takes an approval back.
+    pub fn of(&self, approval: &Signed<Approval>) -> Option<Revoked> {
+        let statement = approval.statement();
+        let hits = |revocation: &Revocation| match revocation.subject() {
+            Some(Subject::Plan(plan)) => {
+                plan == statement.plan_hash && statement.approved_at <= revocation.revoked_at
+            }
+            Some(Subject::Key(key)) => key == approval.key_id(),
+            None => false,
+        };
+        let hitting = self.0.iter().filter(|signed| hits(signed.statement()));
+        let first =
+            hitting.min_by_key(|signed| (signed.statement().revoked_at, signed.key_id()))?;
+        Some(Revoked {
+            by: first.statement().revoker.clone(),
+            key_id: first.key_id(),
+            at: first.statement().revoked_at,
+        })
+    }
+
+    /// The revocations, by file name.
+    pub fn all(&self) -> &[Signed<Revocation>] {
+        &self.0
+    }
+
+    /// Whether a plan was ever revoked.
+    pub fn names_plan(&self, plan: &PlanHash) -> bool {
+        let subject = Subject::Plan(plan.clone());
+        let mut all = self.0.iter();
+        all.any(|signed| signed.statement().subject().as_ref() == Some(&subject))
+    }
+}
+
+/// All revocations in a state directory. One that is unsound makes them all unreliable.
+pub fn load_revocations(state: &impl Disk) -> Result<Revocations, RevocationError> {
+    let names = match state.list(REVOCATIONS_DIR) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Revocations::default()),
+        listed => listed.map_err(RevocationError::Io)?,
+    };
+    if names.len() > REVOCATIONS_MAX {
+        return Err(RevocationError::TooMany);
+    }
+    let mut all = Vec::new();
+    for name in names {
+        let file = name.to_string_lossy().into_owned();
+        // What a writer that died has left was promised to nobody.
+        if !durable::is_temporary(&file) {
+            all.push(load(state, file)?);
+        }
+    }
+    Ok(Revocations(all))
+}
+
+fn load(state: &impl Disk, file: String) -> Result<Signed<Revocation>, RevocationError> {
+    let bytes = read(state, &format!("{REVOCATIONS_DIR}/{file}"));
+    let signed = match bytes {
+        Ok(bytes) => Signed::read(&bytes),
+        Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::FBIG) => Err(SignedError::TooLarge),
+            Some(Errno::ISDIR | Errno::LOOP | Errno::INVAL) => Err(SignedError::NotJson),
+            _ => return Err(RevocationError::Io(error)),
+        },
+    };
+    match signed {
+        Err(why) => Err(RevocationError::Unsound { file, why }),
+        Ok(signed) if name(&signed) != file => Err(RevocationError::Misnamed { file }),
+        Ok(signed) => Ok(signed),
+    }
+}
+
+fn name(signed: &Signed<Revocation>) -> String {
+    let subject = match signed.statement().subject() {
+        Some(Subject::Plan(hash)) => hash.to_string(),
+        Some(Subject::Key(key)) => format!("key-{}", key.hex()),
+        None => String::new(),
+    };
+    let at = signed.statement().revoked_at.timestamp().as_millisecond();
+    format!("{subject}.{at}.{}.json", signed.key_id().short())
+}
+
+/// Signs a revocation and stores it in a state directory: when this succeeds it is on the disk.
+pub fn revoke(
+    state: &impl Disk,
+    key: &ApproverKey,
+    revocation: Revocation,
+) -> Result<Signed<Revocation>, RevokeError> {
+    let signed = Signed::sign(key, revocation).map_err(RevokeError::Key)?;
+    store(state, &signed).map_err(RevokeError::Io)?;
+    Ok(signed)
+}
+
+/// Why nothing was revoked.
+#[derive(Debug)]
+pub enum RevokeError {
+    /// The key cannot sign.
+    Key(KeyError),
+    /// The disk did not take it.
+    Io(io::Error),
+}
+
+impl fmt::Display for RevokeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RevokeError::Key(error) => write!(out, "{error}"),
+            RevokeError::Io(error) => write!(out, "the revocation cannot be stored: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RevokeError {}
+
+/// Stores a revocation that is already signed.
+pub fn store(state: &impl Disk, signed: &Signed<Revocation>) -> io::Result<()> {
+    durable::ensure_dir(state, "", REVOCATIONS_DIR, DIR_MODE)?;
+    let (name, text) = (name(signed), signed.to_file());
+    let replace = Existing::Replace;
+    durable::write(
+        state,
+        REVOCATIONS_DIR,
+        &name,
+        FILE_MODE,
+        text.as_bytes(),
+        replace,
+    )
+}

@@ -1,0 +1,177 @@
+//! A statement with its signature, and the file that holds both.
+
+use super::key::{ApproverKey, KeyError, KeyId};
+use super::statement::{BadStatement, Statement};
+use candor_audit::canonical;
+use serde_json::{Map, Value};
+use ssh_key::{Algorithm, LineEnding, PublicKey, SshSig};
+use std::fmt;
+
+/// What the signatures are for, so that none made for anything else counts here.
+pub const NAMESPACE: &str = "candor-approval";
+
+/// How many bytes the file of a statement may have.
+pub const STATEMENT_BYTES_MAX: usize = 32 * 1024;
+
+/// The bit of a security key's signature that says that a person touched it.
+const USER_PRESENT: u8 = 1;
+
+/// Why a file is no signed statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SignedError {
+    /// It is larger than any.
+    TooLarge,
+    /// It is no JSON object, or cannot be read.
+    NotJson,
+    /// Its members are not those of such a statement.
+    Members(String),
+    /// Its members do not fit together.
+    Statement(BadStatement),
+    /// The signature is missing, malformed, of another key than named, or not of these members.
+    BadSignature,
+    /// The signature was made by a security key that nobody touched.
+    Untouched,
+}
+
+impl fmt::Display for SignedError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SignedError::TooLarge => out.write_str("the file is too large"),
+            SignedError::NotJson => out.write_str("the file is no JSON object"),
+            SignedError::Members(why) => write!(out, "the members are wrong: {why}"),
+            SignedError::Statement(why) => write!(out, "{why}"),
+            SignedError::BadSignature => out.write_str("the signature does not fit"),
+            SignedError::Untouched => {
+                out.write_str("the security key that signed was not touched by anybody")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SignedError {}
+
+/// A statement whose signature is good; whose key it is remains to be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed<S> {
+    statement: S,
+    key: PublicKey,
+    signature: String,
+}
+
+impl<S: Statement> Signed<S> {
+    /// Signs a statement.
+    pub fn sign(key: &ApproverKey, statement: S) -> Result<Signed<S>, KeyError> {
+        let signature = key.sign(NAMESPACE, &message(&statement))?;
+        Ok(Signed {
+            statement,
+            key: key.public_key().clone(),
+            signature,
+        })
+    }
+
+    /// A statement with an armored signature that was made elsewhere, over the bytes that
+    /// [`message`](Signed::message) gives, such as by `ssh-keygen -Y sign -n candor-approval`.
+    pub fn with_signature(statement: S, armored: &str) -> Result<Signed<S>, SignedError> {
+        statement.validate().map_err(SignedError::Statement)?;
+        let signature = format!("{}\n", armored.trim().replace("\r\n", "\n"));
+        let key = verified(&message(&statement), &signature)?;
+        Ok(Signed {
+            statement,
+            key,
+            signature,
+        })
+    }
+
+    /// The bytes of a statement that are signed: its canonical JSON, without a newline.
+    pub fn message(statement: &S) -> Vec<u8> {
+        message(statement)
+    }
+
+    /// Reads a file and checks its signature.
+    pub fn read(bytes: &[u8]) -> Result<Signed<S>, SignedError> {
+        if bytes.len() > STATEMENT_BYTES_MAX {
+            return Err(SignedError::TooLarge);
+        }
+        let members = serde_json::from_slice(bytes).map_err(|_| SignedError::NotJson)?;
+        let Value::Object(mut members) = members else {
+            return Err(SignedError::NotJson);
+        };
+        let mut text = |name: &str| match members.shift_remove(name) {
+            Some(Value::String(text)) => Ok(text),
+            _ => Err(SignedError::Members(format!("there is no {name}"))),
+        };
+        let (key_id, signature) = (text("key_id")?, text("signature")?);
+        let message = canonical(&members).map_err(|why| SignedError::Members(why.to_string()))?;
+        let key = verified(&message, &signature)?;
+        if KeyId::of(&key).to_string() != key_id {
+            return Err(SignedError::BadSignature);
+        }
+        let statement: S = serde_json::from_value(Value::Object(members))
+            .map_err(|why| SignedError::Members(why.to_string()))?;
+        statement.validate().map_err(SignedError::Statement)?;
+        Ok(Signed {
+            statement,
+            key,
+            signature,
+        })
+    }
+
+    /// The text of the file that holds it.
+    pub fn to_file(&self) -> String {
+        let mut members = members(&self.statement);
+        members.insert("key_id".to_owned(), self.key_id().to_string().into());
+        members.insert("signature".to_owned(), self.signature.clone().into());
+        let mut text = serde_json::to_string_pretty(&members).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// What was signed.
+    pub fn statement(&self) -> &S {
+        &self.statement
+    }
+
+    /// The public key of whoever signed.
+    pub fn public_key(&self) -> &PublicKey {
+        &self.key
+    }
+
+    /// Which key signed.
+    pub fn key_id(&self) -> KeyId {
+        KeyId::of(&self.key)
+    }
+}
+
+/// A statement of ours always is an object of texts and one small number.
+fn members<S: Statement>(statement: &S) -> Map<String, Value> {
+    match serde_json::to_value(statement) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+fn message<S: Statement>(statement: &S) -> Vec<u8> {
+    canonical(&members(statement)).unwrap_or_default()
+}
+
+/// The key whose good signature over a message this is.
+fn verified(message: &[u8], armored: &str) -> Result<PublicKey, SignedError> {
+    let signature = SshSig::from_pem(armored).map_err(|_| SignedError::BadSignature)?;
+    // The library forgives lengths that lie about what follows; OpenSSH does not.
+    if signature.to_pem(LineEnding::LF).as_deref() != Ok(armored) {
+        return Err(SignedError::BadSignature);
+    }
+    let key = PublicKey::from(signature.public_key().clone());
+    let good = key.verify(NAMESPACE, message, &signature);
+    good.map_err(|_| SignedError::BadSignature)?;
+    let security_key = matches!(
+        signature.algorithm(),
+        Algorithm::SkEd25519 | Algorithm::SkEcdsaSha2NistP256
+    );
+    // The flags stand before a counter of four bytes, at the end.
+    let flags = signature.signature_bytes().iter().rev().nth(4);
+    if security_key && flags.is_none_or(|flags| flags & USER_PRESENT == 0) {
+        return Err(SignedError::Untouched);
+    }
+    Ok(key)
+}

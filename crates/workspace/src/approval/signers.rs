@@ -1,0 +1,496 @@
+//! Whom to believe: the approvers, in the format of OpenSSH's `allowed_signers`.
+//!
+//! One line is `name[,name] [options] keytype base64 [comment]`. Of the options `namespaces`,
+//! `valid-after` and `valid-before` are honoured. What would trust more people than the line names
+//! (`cert-authority`, patterns) is refused, and so is a time without `Z`, which means another
+//! instant on each machine.
+
+use super::key::KeyId;
+use super::signed::NAMESPACE;
+use candor_fault::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use ssh_key::public::KeyData;
+use ssh_key::{Algorithm, EcdsaCurve, PublicKey};
+use std::fmt;
+use std::str::FromStr;
+
+/// How many bytes an approvers file may have.
+pub const SIGNERS_BYTES_MAX: usize = 256 * 1024;
+/// How many keys it may name.
+pub const SIGNERS_MAX: usize = 1024;
+
+/// The shortest RSA modulus that is believed, in bytes.
+const RSA_BYTES_MIN: usize = 256;
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SignersFlaw {
+    /// The file is too large.
+    TooLarge,
+    /// There are too many keys.
+    TooMany,
+    /// The line has no names, or no key after them.
+    Incomplete,
+    /// A name is empty, or a pattern that could mean anybody.
+    Name(String),
+    /// An option that is not known, not well formed, or given twice.
+    Option(String),
+    /// The option `cert-authority`, which trusts whomever that key certifies.
+    CertAuthority,
+    /// A time that is not `YYYYMMDD[HHMM[SS]]Z`.
+    Time(String),
+    /// The key cannot be read.
+    Key,
+    /// The key is of a type that this program does not check.
+    KeyType(String),
+    /// The RSA key is too short to be believed.
+    WeakKey,
+}
+
+/// What is wrong with an approvers file, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignersError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub flaw: SignersFlaw,
+}
+
+impl fmt::Display for SignersError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {}: ", self.line)?;
+        match &self.flaw {
+            SignersFlaw::TooLarge => {
+                write!(out, "the file has more than {SIGNERS_BYTES_MAX} bytes")
+            }
+            SignersFlaw::TooMany => write!(out, "there are more than {SIGNERS_MAX} keys"),
+            SignersFlaw::Incomplete => {
+                out.write_str("a line is `name keytype key`, such as `anna ssh-ed25519 AAAA…`")
+            }
+            SignersFlaw::Name(name) => {
+                write!(
+                    out,
+                    "{name:?} names no one person; patterns are not allowed"
+                )
+            }
+            SignersFlaw::Option(option) => write!(
+                out,
+                "the option {option:?} is unknown, malformed or given twice; \
+                 there are namespaces, valid-after and valid-before"
+            ),
+            SignersFlaw::CertAuthority => {
+                out.write_str("cert-authority is not supported; list each approver's own key")
+            }
+            SignersFlaw::Time(time) => {
+                write!(
+                    out,
+                    "{time:?} is no time; write YYYYMMDD[HHMM[SS]]Z, in UTC"
+                )
+            }
+            SignersFlaw::Key => out.write_str("the key cannot be read"),
+            SignersFlaw::KeyType(name) => write!(
+                out,
+                "keys of type {name:?} are not supported; \
+                 use ssh-ed25519, ecdsa-sha2-nistp256, ssh-rsa or a security key"
+            ),
+            SignersFlaw::WeakKey => out.write_str("an RSA key needs 2048 bits or more"),
+        }
+    }
+}
+
+impl std::error::Error for SignersError {}
+
+/// The approvers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signers(Vec<Signer>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Signer {
+    names: Vec<String>,
+    options: Options,
+    key: KeyData,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Options {
+    namespaces: Option<Vec<String>>,
+    valid_after: Option<Timestamp>,
+    valid_before: Option<Timestamp>,
+}
+
+/// What the approvers file says about a name and a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// The name may sign with the key at these instants.
+    Trusted,
+    /// It may, but not at one of these instants, or not for approvals.
+    NotNow,
+    /// The key is somebody else's.
+    OtherName,
+    /// The key is nobody's.
+    Unknown,
+}
+
+impl Signers {
+    /// Reads an approvers file; the first thing that is wrong with it, if any.
+    pub fn parse(text: &str) -> Result<Signers, SignersError> {
+        let wrong = |line, flaw| SignersError { line, flaw };
+        if text.len() > SIGNERS_BYTES_MAX {
+            return Err(wrong(1, SignersFlaw::TooLarge));
+        }
+        let mut signers = Vec::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            let text = text.trim_matches([' ', '\t', '\r']);
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            if signers.len() == SIGNERS_MAX {
+                return Err(wrong(line, SignersFlaw::TooMany));
+            }
+            signers.push(signer(text).map_err(|flaw| wrong(line, flaw))?);
+        }
+        Ok(Signers(signers))
+    }
+
+    /// Whether nobody can approve anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds the approvers of another file.
+    pub fn extend(&mut self, others: Signers) {
+        self.0.extend(others.0);
+    }
+
+    /// The names and the key of each line, in order.
+    pub fn entries(&self) -> impl Iterator<Item = (&[String], KeyId)> {
+        let entry = |signer: &Signer| KeyId::of(&PublicKey::from(signer.key.clone()));
+        self.0
+            .iter()
+            .map(move |signer| (&signer.names[..], entry(signer)))
+    }
+
+    /// Whether a name may sign with a key at all of these instants; the best that a line says.
+    pub fn standing(&self, name: &str, key: &PublicKey, at: &[Timestamp]) -> Standing {
+        let lines = self.0.iter().filter(|signer| signer.key == *key.key_data());
+        let standing = lines.map(|signer| signer.standing(name, at));
+        standing.min().unwrap_or(Standing::Unknown)
+    }
+}
+
+impl Signer {
+    fn standing(&self, name: &str, at: &[Timestamp]) -> Standing {
+        let for_us = |namespaces: &Vec<String>| namespaces.iter().any(|n| n == NAMESPACE);
+        let in_time = |at: &Timestamp| {
+            self.options.valid_after.is_none_or(|after| *at >= after)
+                && self.options.valid_before.is_none_or(|before| *at <= before)
+        };
+        if !self.names.iter().any(|own| own == name) {
+            Standing::OtherName
+        } else if self.options.namespaces.as_ref().is_none_or(for_us) && at.iter().all(in_time) {
+            Standing::Trusted
+        } else {
+            Standing::NotNow
+        }
+    }
+}
+
+/// The line of an approvers file that trusts a key of ours for approvals alone.
+pub fn approver_line(name: &str, key: &PublicKey) -> String {
+    let name = match name.contains([' ', '\t']) {
+        true => format!("\"{name}\""),
+        false => name.to_owned(),
+    };
+    let key = key.to_openssh().unwrap_or_default();
+    format!("{name} namespaces=\"{NAMESPACE}\" {key}\n")
+}
+
+fn signer(line: &str) -> Result<Signer, SignersFlaw> {
+    let (names, rest) = match line.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"').ok_or(SignersFlaw::Incomplete)?,
+        None => word(line),
+    };
+    let names = names.split(',').map(one_name).collect::<Result<_, _>>()?;
+    let rest = rest.trim_start();
+    let (options, rest) = match is_key_type(word(rest).0) {
+        true => (Options::default(), rest),
+        false => {
+            let (text, rest) = option_word(rest);
+            (options(text)?, rest.trim_start())
+        }
+    };
+    Ok(Signer {
+        names,
+        options,
+        key: key(rest)?,
+    })
+}
+
+/// The text before the first blank, and the rest.
+fn word(text: &str) -> (&str, &str) {
+    text.split_once([' ', '\t']).unwrap_or((text, ""))
+}
+
+/// The same, where blanks between quotes do not count.
+fn option_word(text: &str) -> (&str, &str) {
+    let mut quoted = false;
+    let end = text.find(|c| {
+        quoted ^= c == '"';
+        !quoted && (c == ' ' || c == '\t')
+    });
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+fn one_name(name: &str) -> Result<String, SignersFlaw> {
+    let pattern = name.starts_with('!') || name.contains(['*', '?']);
+    if name.trim().is_empty() || pattern || name.chars().any(char::is_control) {
+        return Err(SignersFlaw::Name(name.to_owned()));
+    }
+    Ok(name.to_owned())
+}
+
+/// Whether a word stands where the type of a key does, and is not an option.
+fn is_key_type(word: &str) -> bool {
+    let known = Algorithm::from_str(word).is_ok_and(|a| !matches!(a, Algorithm::Other(_)));
+    known || word.starts_with("ssh-") || word.starts_with("ecdsa-") || word.starts_with("sk-")
+}
+
+fn options(mut rest: &str) -> Result<Options, SignersFlaw> {
+    if rest.is_empty() {
+        return Err(SignersFlaw::Incomplete);
+    }
+    let mut options = Options::default();
+    while !rest.is_empty() {
+        let unknown = || SignersFlaw::Option(rest.to_owned());
+        let end = rest.find(['=', ',']).unwrap_or(rest.len());
+        let (name, after) = rest.split_at(end);
+        if name.eq_ignore_ascii_case("cert-authority") {
+            return Err(SignersFlaw::CertAuthority);
+        }
+        let quoted = after.strip_prefix("=\"").and_then(|v| v.split_once('"'));
+        let (value, after) = quoted.ok_or_else(unknown)?;
+        let fresh = match name.to_ascii_lowercase().as_str() {
+            "namespaces" => {
+                let all = value.split(',').map(str::to_owned).collect();
+                options.namespaces.replace(all).is_none()
+            }
+            "valid-after" => options.valid_after.replace(time(value)?).is_none(),
+            "valid-before" => options.valid_before.replace(time(value)?).is_none(),
+            _ => false,
+        };
+        let next = match after.strip_prefix(',') {
+            Some("") => None,
+            Some(next) => Some(next),
+            None => after.is_empty().then_some(""),
+        };
+        rest = next.filter(|_| fresh).ok_or_else(unknown)?;
+    }
+    Ok(options)
+}
+
+fn time(text: &str) -> Result<Timestamp, SignersFlaw> {
+    let wrong = || SignersFlaw::Time(text.to_owned());
+    let digits = text.strip_suffix('Z').ok_or_else(wrong)?;
+    let well_formed = matches!(digits.len(), 8 | 12 | 14);
+    if !well_formed || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let number = |from: usize, to: usize| {
+        let part = digits.get(from..to).unwrap_or("0");
+        part.parse::<i16>().map_err(|_| wrong())
+    };
+    let small = |from, to| i8::try_from(number(from, to)?).map_err(|_| wrong());
+    let (hour, minute, second) = (small(8, 10)?, small(10, 12)?, small(12, 14)?);
+    let civil = DateTime::new(
+        number(0, 4)?,
+        small(4, 6)?,
+        small(6, 8)?,
+        hour,
+        minute,
+        second,
+        0,
+    );
+    let zoned = civil.and_then(|civil| TimeZone::UTC.to_timestamp(civil));
+    zoned.map_err(|_| wrong())
+}
+
+fn key(text: &str) -> Result<KeyData, SignersFlaw> {
+    let (kind, rest) = word(text);
+    let (base64, _comment) = word(rest.trim_start());
+    if kind.is_empty() || base64.is_empty() {
+        return Err(SignersFlaw::Incomplete);
+    }
+    let algorithm = Algorithm::from_str(kind);
+    let supported = matches!(
+        algorithm,
+        Ok(Algorithm::Ed25519
+            | Algorithm::SkEd25519
+            | Algorithm::SkEcdsaSha2NistP256
+            | Algorithm::Rsa { hash: None }
+            | Algorithm::Ecdsa {
+                curve: EcdsaCurve::NistP256
+            })
+    );
+    if !supported {
+        return Err(SignersFlaw::KeyType(kind.to_owned()));
+    }
+    let key = PublicKey::from_openssh(&format!("{kind} {base64}"));
+    let key = key.map_err(|_| SignersFlaw::Key)?;
+    if let KeyData::Rsa(rsa) = key.key_data() {
+        let modulus = rsa.n.as_positive_bytes().map_or(0, <[u8]>::len);
+        if modulus < RSA_BYTES_MIN {
+            return Err(SignersFlaw::WeakKey);
+        }
+    }
+    Ok(key.key_data().clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use ssh_key::private::{Ed25519Keypair, PrivateKey};
+
+    fn public(seed: u8) -> PublicKey {
+        let key = PrivateKey::from(Ed25519Keypair::from_seed(&[seed; 32]));
+        key.public_key().clone()
+    }
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn flaw(text: &str) -> SignersFlaw {
+        Signers::parse(text).unwrap_err().flaw
+    }
+
+    #[test]
+    fn names_keys_and_options_are_read() {
+        let line = |seed| public(seed).to_openssh().unwrap();
+        let (one, two, three) = (line(1), line(2), line(3));
+        let text = format!(
+            "# approvers\r\n\r\n  anna,anna@example.com {one}\r\n\
+             \"Bo Berg\"\tNamespaces=\"git,candor-approval\",valid-after=\"20260101Z\",\
+             valid-before=\"202601311200Z\" {two} some comment\n\
+             cleo namespaces=\"git\" {three}\n"
+        );
+        let signers = Signers::parse(&text).unwrap();
+        let noon = at("2026-01-31T12:00:00Z");
+        let ask = |name, seed, at| signers.standing(name, &public(seed), &[at]);
+        assert_eq!(ask("anna", 1, noon), Standing::Trusted);
+        assert_eq!(ask("anna@example.com", 1, noon), Standing::Trusted);
+        assert_eq!(ask("Anna", 1, noon), Standing::OtherName);
+        assert_eq!(ask("anna", 2, noon), Standing::OtherName);
+        assert_eq!(ask("anna", 9, noon), Standing::Unknown);
+        assert_eq!(ask("cleo", 3, noon), Standing::NotNow);
+        assert_eq!(ask("Bo Berg", 2, noon), Standing::Trusted);
+        let beyond = at("2026-01-31T12:00:00.001Z");
+        assert_eq!(ask("Bo Berg", 2, beyond), Standing::NotNow);
+        let first = at("2026-01-01T00:00:00Z");
+        assert_eq!(ask("Bo Berg", 2, first), Standing::Trusted);
+        let before = at("2025-12-31T23:59:59.999Z");
+        assert_eq!(ask("Bo Berg", 2, before), Standing::NotNow);
+        let both = signers.standing("Bo Berg", &public(2), &[noon, before]);
+        assert_eq!(both, Standing::NotNow);
+        assert_eq!(signers.entries().count(), 3);
+    }
+
+    #[test]
+    fn our_own_line_is_read_back() {
+        for name in ["anna", "Bo Berg"] {
+            let signers = Signers::parse(&approver_line(name, &public(1))).unwrap();
+            let standing = signers.standing(name, &public(1), &[]);
+            assert_eq!(standing, Standing::Trusted);
+        }
+    }
+
+    #[test]
+    fn the_best_line_about_a_key_counts() {
+        let key = public(1).to_openssh().unwrap();
+        let text = format!("bo {key}\nanna valid-before=\"20200101Z\" {key}\nanna {key}\n");
+        let signers = Signers::parse(&text).unwrap();
+        let now = at("2026-01-01T00:00:00Z");
+        assert_eq!(
+            signers.standing("anna", &public(1), &[now]),
+            Standing::Trusted
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let key = public(1).to_openssh().unwrap();
+        let error = Signers::parse(&format!("anna {key}\n\n# x\nbo\n")).unwrap_err();
+        assert_eq!(error.line, 4);
+        assert_eq!(
+            error.to_string(),
+            "line 4: a line is `name keytype key`, such as `anna ssh-ed25519 AAAA…`"
+        );
+        let with = |options: &str| flaw(&format!("anna {options} {key}"));
+        assert_eq!(with("cert-authority"), SignersFlaw::CertAuthority);
+        let both = "namespaces=\"a\",cert-authority";
+        assert_eq!(with(both), SignersFlaw::CertAuthority);
+        for bad in [
+            "x",
+            "x=\"1\"",
+            "namespaces=a",
+            "namespaces=\"a",
+            "namespaces=\"a\",",
+            "namespaces=\"a\"x",
+        ] {
+            assert!(
+                matches!(with(bad), SignersFlaw::Option(_)),
+                "{bad}: {:?}",
+                with(bad)
+            );
+        }
+        let twice = "valid-after=\"20260101Z\",valid-after=\"20260101Z\"";
+        assert!(matches!(with(twice), SignersFlaw::Option(_)));
+        for bad in [
+            "20260101",
+            "2026-01-01Z",
+            "20261301Z",
+            "202601012460Z",
+            "2026010112Z",
+            "",
+            "é0260101Z",
+        ] {
+            let flaw = with(&format!("valid-before=\"{bad}\""));
+            assert_eq!(flaw, SignersFlaw::Time(bad.to_owned()));
+        }
+        for bad in ["*", "*@example.com", "!anna", "a,", ",a", "a?"] {
+            assert!(
+                matches!(flaw(&format!("{bad} {key}")), SignersFlaw::Name(_)),
+                "{bad}"
+            );
+        }
+        assert_eq!(flaw("anna ssh-ed25519"), SignersFlaw::Incomplete);
+        assert_eq!(flaw("anna ssh-ed25519 AAAA"), SignersFlaw::Key);
+        assert_eq!(flaw(&key), SignersFlaw::Option(word(&key).1.to_owned()));
+        let ecdsa = "anna ecdsa-sha2-nistp384 AAAA";
+        assert_eq!(
+            flaw(ecdsa),
+            SignersFlaw::KeyType("ecdsa-sha2-nistp384".to_owned())
+        );
+        let other = "anna ssh-ed25519-cert-v01@openssh.com AAAA";
+        assert!(matches!(flaw(other), SignersFlaw::KeyType(_)));
+        let mixed = key.replace("ssh-ed25519 ", "ssh-rsa ");
+        assert_eq!(flaw(&format!("anna {mixed}")), SignersFlaw::Key);
+        assert_eq!(
+            flaw(&"x".repeat(SIGNERS_BYTES_MAX + 1)),
+            SignersFlaw::TooLarge
+        );
+        let many = format!("a {key}\n").repeat(SIGNERS_MAX + 1);
+        assert_eq!(Signers::parse(&many).unwrap_err().line, SIGNERS_MAX + 1);
+        assert!(Signers::parse("\n# nobody\n").unwrap().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_breaks_the_reader(text in "[a\", =\\tZ0-9!*é]{0,40}") {
+            let _ = Signers::parse(&text);
+            let _ = Signers::parse(&format!("anna {text} ssh-ed25519 AAAA"));
+            let _ = time(&text);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! What is signed: an approval or a revocation, as the members of a JSON object.
+
+use super::key::KeyId;
+use crate::plan::PlanHash;
+use candor_fault::{Timestamp, iso_millis};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How many bytes the name of an approver may have.
+pub const APPROVER_BYTES_MAX: usize = 256;
+/// How many bytes the path of a root may have.
+pub const ROOT_BYTES_MAX: usize = 4096;
+
+/// The version of the statements.
+const VERSION: u32 = 1;
+
+/// Something that a person signs.
+pub trait Statement: Serialize + DeserializeOwned {
+    /// Whether its members fit together.
+    fn validate(&self) -> Result<(), BadStatement>;
+}
+
+/// Why the members of a statement do not fit together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadStatement {
+    /// It is of another version.
+    Version,
+    /// The name of the person is blank, too long or has control characters.
+    Name,
+    /// The root is no absolute path, or too long.
+    Root,
+    /// It ends before it begins.
+    Span,
+    /// It revokes nothing, or two things.
+    Subject,
+}
+
+impl fmt::Display for BadStatement {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            BadStatement::Version => {
+                "the statement is of a version that this program does not know"
+            }
+            BadStatement::Name => "the name is blank, too long or has control characters",
+            BadStatement::Root => "the root is no absolute path, or too long",
+            BadStatement::Span => "the approval ends before it begins",
+            BadStatement::Subject => "a revocation names either a plan or a key",
+        })
+    }
+}
+
+impl std::error::Error for BadStatement {}
+
+/// An instant as statements have it: UTC, milliseconds, written in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Instant(Timestamp);
+
+impl Instant {
+    /// The last whole millisecond at or before an instant.
+    pub fn at(at: Timestamp) -> Instant {
+        let nanos = at.as_nanosecond();
+        let millis = i64::try_from(nanos.div_euclid(1_000_000)).unwrap_or_default();
+        Instant(Timestamp::from_millisecond(millis).unwrap_or(at))
+    }
+
+    /// The instant.
+    pub fn timestamp(self) -> Timestamp {
+        self.0
+    }
+}
+
+impl fmt::Display for Instant {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&iso_millis(self.0))
+    }
+}
+
+impl From<Instant> for String {
+    fn from(instant: Instant) -> String {
+        instant.to_string()
+    }
+}
+
+impl TryFrom<String> for Instant {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Instant, &'static str> {
+        let wrong = "an instant is written like 2026-01-31T12:00:00.000Z";
+        let read = text.parse().map(Instant::at).map_err(|_| wrong)?;
+        (read.to_string() == text).then_some(read).ok_or(wrong)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum ApprovalKind {
+    #[serde(rename = "approval")]
+    Approval,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum RevocationKind {
+    #[serde(rename = "revocation")]
+    Revocation,
+}
+
+/// A person allows a plan, in one workspace, for some time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    v: u32,
+    kind: ApprovalKind,
+    /// The plan.
+    pub plan_hash: PlanHash,
+    /// The canonical absolute path of the workspace.
+    pub root: String,
+    /// The name of the person, one of the key's principals.
+    pub approver: String,
+    /// When it was signed.
+    pub approved_at: Instant,
+    /// The last instant at which it holds.
+    pub not_after: Instant,
+}
+
+impl Approval {
+    /// An approval; times are cut to milliseconds.
+    pub fn new(
+        plan_hash: PlanHash,
+        root: &str,
+        approver: &str,
+        approved_at: Timestamp,
+        not_after: Timestamp,
+    ) -> Result<Approval, BadStatement> {
+        let approval = Approval {
+            v: VERSION,
+            kind: ApprovalKind::Approval,
+            plan_hash,
+            root: root.to_owned(),
+            approver: approver.to_owned(),
+            approved_at: Instant::at(approved_at),
+            not_after: Instant::at(not_after),
+        };
+        approval.validate()?;
+        Ok(approval)
+    }
+}
+
+impl Statement for Approval {
+    fn validate(&self) -> Result<(), BadStatement> {
+        common(self.v, &self.approver, &self.root)?;
+        match self.not_after < self.approved_at {
+            true => Err(BadStatement::Span),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What is revoked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// The approvals of a plan that were made at or before the revocation.
+    Plan(PlanHash),
+    /// Everything that a key approved or ever will.
+    Key(KeyId),
+}
+
+/// A person takes approvals back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Revocation {
+    v: u32,
+    kind: RevocationKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plan_hash: Option<PlanHash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    revoked_key: Option<KeyId>,
+    /// The canonical absolute path of the workspace.
+    pub root: String,
+    /// The name of the person.
+    pub revoker: String,
+    /// When it was signed.
+    pub revoked_at: Instant,
+}
+
+impl Revocation {
+    /// A revocation; the time is cut to milliseconds.
+    pub fn new(
+        subject: Subject,
+        root: &str,
+        revoker: &str,
+        revoked_at: Timestamp,
+    ) -> Result<Revocation, BadStatement> {
+        let (plan_hash, revoked_key) = match subject {
+            Subject::Plan(hash) => (Some(hash), None),
+            Subject::Key(key) => (None, Some(key)),
+        };
+        let revocation = Revocation {
+            v: VERSION,
+            kind: RevocationKind::Revocation,
+            plan_hash,
+            revoked_key,
+            root: root.to_owned(),
+            revoker: revoker.to_owned(),
+            revoked_at: Instant::at(revoked_at),
+        };
+        revocation.validate()?;
+        Ok(revocation)
+    }
+
+    /// What it revokes.
+    pub fn subject(&self) -> Option<Subject> {
+        match (&self.plan_hash, self.revoked_key) {
+            (Some(hash), None) => Some(Subject::Plan(hash.clone())),
+            (None, Some(key)) => Some(Subject::Key(key)),
+            _ => None,
+        }
+    }
+}
+
+impl Statement for Revocation {
+    fn validate(&self) -> Result<(), BadStatement> {
+        common(self.v, &self.revoker, &self.root)?;
+        self.subject().map(drop).ok_or(BadStatement::Subject)
+    }
+}
+
+fn common(version: u32, name: &str, root: &str) -> Result<(), BadStatement> {
+    if version != VERSION {
+        return Err(BadStatement::Version);
+    }
+    let blank = name.trim().is_empty() || name.chars().any(char::is_control);
+    if blank || name.len() > APPROVER_BYTES_MAX {
+        return Err(BadStatement::Name);
+    }
+    if !root.starts_with('/') || root.len() > ROOT_BYTES_MAX {
+        return Err(BadStatement::Root);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::hash;
+    use proptest::prelude::*;
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn members_must_fit_together() {
+        let make = |root: &str, name: &str, end| {
+            Approval::new(hash("p"), root, name, second(10), second(end)).map(drop)
+        };
+        assert_eq!(make("/w", "anna", 10), Ok(()));
+        assert_eq!(make("/w", "anna", 9), Err(BadStatement::Span));
+        assert_eq!(make("w", "anna", 11), Err(BadStatement::Root));
+        for name in ["", " \t", "a\nb", &"x".repeat(257)] {
+            assert_eq!(make("/w", name, 11), Err(BadStatement::Name), "{name:?}");
+        }
+        let long = format!("/{}", "x".repeat(ROOT_BYTES_MAX));
+        assert_eq!(make(&long, "anna", 11), Err(BadStatement::Root));
+    }
+
+    #[test]
+    fn instants_are_written_in_one_way() {
+        let read = |text: &str| Instant::try_from(text.to_owned());
+        assert!(read("2026-01-31T12:00:00.000Z").is_ok());
+        for other in [
+            "2026-01-31T12:00:00Z",
+            "2026-01-31T12:00:00.0000Z",
+            "2026-01-31T13:00:00.000+01:00",
+            "2026-01-31t12:00:00.000z",
+            "2026-01-31T12:00:00.000Z[UTC]",
+            "2026-02-30T12:00:00.000Z",
+            "",
+        ] {
+            assert!(read(other).is_err(), "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_instant_comes_back_as_it_was_written(nanos in -4_000_000_000_000_000_000i128..9_000_000_000_000_000_000) {
+            let at = Timestamp::from_nanosecond(nanos).unwrap();
+            let instant = Instant::at(at);
+            prop_assert!(instant.timestamp() <= at);
+            prop_assert!(at.duration_since(instant.timestamp()).as_nanos() < 1_000_000);
+            prop_assert_eq!(Instant::try_from(instant.to_string()), Ok(instant));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The approvals of a workspace: `docs/plans/<plan hash>.<key>.approval.json` below its root. The
+//! names only say where to look: what counts is what is signed inside.
+
+use super::signed::{STATEMENT_BYTES_MAX, Signed, SignedError};
+use super::statement::Approval;
+use crate::plan::PlanHash;
+use crate::plan::durable::{self, Existing};
+use crate::plan::store::{self, PLANS_DIR};
+use candor_disk::{Disk, DiskFile, Open};
+use rustix::io::Errno;
+use std::io;
+
+/// How many approvals of one plan are read.
+pub const APPROVALS_MAX: usize = 32;
+
+const FILE_MODE: u32 = 0o644;
+
+/// An approval that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The name of its file.
+    pub file: String,
+    /// The approval, where it is one.
+    pub approval: Result<Signed<Approval>, SignedError>,
+}
+
+/// The approvals of a plan, by file name.
+pub fn find_approvals(disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<Found>> {
+    let names = store::names(disk)?.into_iter();
+    let prefix = format!("{plan}.");
+    let own = |name: &String| name.starts_with(&prefix) && name.ends_with(".approval.json");
+    let mut all = Vec::new();
+    for file in names.filter(own).take(APPROVALS_MAX) {
+        let approval = match read(disk, &format!("{PLANS_DIR}/{file}")) {
+            Ok(bytes) => Signed::read(&bytes),
+            Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::NOENT) => continue,
+                Some(Errno::FBIG) => Err(SignedError::TooLarge),
+                Some(Errno::ISDIR | Errno::LOOP | Errno::INVAL) => Err(SignedError::NotJson),
+                _ => return Err(error),
+            },
+        };
+        all.push(Found { file, approval });
+    }
+    Ok(all)
+}
+
+pub(super) fn read(disk: &impl Disk, path: &str) -> io::Result<Vec<u8>> {
+    disk.open(path, Open::Read)?.read_all(STATEMENT_BYTES_MAX)
+}
+
+/// Stores an approval beside its plan, in place of an earlier one by the same key; its file name.
+pub fn save_approval(disk: &impl Disk, approval: &Signed<Approval>) -> io::Result<String> {
+    let plan = &approval.statement().plan_hash;
+    let name = format!("{plan}.{}.approval.json", approval.key_id().short());
+    let text = approval.to_file();
+    let replace = Existing::Replace;
+    durable::write(disk, PLANS_DIR, &name, FILE_MODE, text.as_bytes(), replace)?;
+    Ok(name)
+}

@@ -1,0 +1,181 @@
+//! How approvals and revocations are kept.
+
+use super::*;
+use crate::plan::Plan;
+use crate::plan::store::{PLANS_DIR, save};
+use candor_disk::{Disk, DiskFile, Open, RealDisk};
+use candor_testkit::sim_disk::{SimDisk, Trials};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+/// A root in which a plan is stored.
+fn root() -> (tempfile::TempDir, RealDisk, PlanHash) {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = RealDisk::at(dir.path()).unwrap();
+    let phase = json!({"id": "A", "allow": ["a"], "operations": ["create"]});
+    let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
+    let (hash, _) = save(&disk, &Plan::from_value(plan).unwrap()).unwrap();
+    (dir, disk, hash)
+}
+
+fn signed(plan: &PlanHash, seed: u8, name: &str, end: i64) -> Signed<Approval> {
+    let approval = Approval::new(plan.clone(), ROOT, name, at(1000), at(end)).unwrap();
+    sign_approval(&key(seed), approval).unwrap()
+}
+
+fn put(disk: &impl Disk, path: &str, bytes: &[u8]) {
+    let file = disk.open(path, Open::Create(0o600)).unwrap();
+    file.set_len(0).unwrap();
+    file.append_all(bytes).unwrap();
+}
+
+#[test]
+fn each_key_has_one_approval_of_a_plan() {
+    let (dir, disk, plan) = root();
+    let first = save_approval(&disk, &signed(&plan, 1, "anna", 2000)).unwrap();
+    save_approval(&disk, &signed(&plan, 2, "bo", 2000)).unwrap();
+    let again = save_approval(&disk, &signed(&plan, 1, "anna", 3000)).unwrap();
+    assert_eq!(first, again);
+    let all = find_approvals(&disk, &plan).unwrap();
+    assert_eq!(all.len(), 2);
+    let anna = all.iter().find(|found| found.file == first).unwrap();
+    let anna = anna.approval.as_ref().unwrap();
+    assert_eq!(anna.statement().not_after, Instant::at(at(3000)));
+    assert_eq!(find_approvals(&disk, &hash("other")).unwrap(), []);
+
+    let plans = dir.path().join(PLANS_DIR);
+    let name = |text: &str| plans.join(format!("{plan}.{text}.approval.json"));
+    fs::write(name("a"), "x".repeat(STATEMENT_BYTES_MAX + 1)).unwrap();
+    fs::write(name("b"), "[]").unwrap();
+    fs::write(name("c"), "{}").unwrap();
+    fs::create_dir(name("d")).unwrap();
+    symlink("nowhere", name("e")).unwrap();
+    fs::write(name("f"), "[".repeat(STATEMENT_BYTES_MAX)).unwrap();
+    let bad = find_approvals(&disk, &plan).unwrap().into_iter();
+    let bad: Vec<_> = bad.filter_map(|found| found.approval.err()).collect();
+    let no_key = SignedError::Members("there is no key_id".to_owned());
+    assert_eq!(
+        bad,
+        [
+            SignedError::TooLarge,
+            SignedError::NotJson,
+            no_key,
+            SignedError::NotJson,
+            SignedError::NotJson,
+            SignedError::NotJson,
+        ]
+    );
+    for number in 0..100 {
+        fs::write(name(&format!("x{number}")), "").unwrap();
+    }
+    assert_eq!(find_approvals(&disk, &plan).unwrap().len(), APPROVALS_MAX);
+}
+
+#[test]
+fn what_does_not_belong_among_revocations_fails_closed() {
+    let state = SimDisk::new(0);
+    assert_eq!(load_revocations(&state).unwrap(), Revocations::default());
+    let revocation = Revocation::new(Subject::Plan(plan()), ROOT, "bo", at(1500)).unwrap();
+    let signed = revoke(&state, &key(2), revocation).unwrap();
+    let all = load_revocations(&state).unwrap();
+    assert_eq!(all.all(), std::slice::from_ref(&signed));
+    assert!(all.names_plan(&plan()) && !all.names_plan(&hash("other")));
+    let name = state.list(REVOCATIONS_DIR).unwrap()[0].clone();
+    let name = format!("{REVOCATIONS_DIR}/{}", name.to_str().unwrap());
+
+    let changed = signed.to_file().replace("00:25:00", "00:05:00");
+    put(&state, &name, changed.as_bytes());
+    let unsound = load_revocations(&state).unwrap_err();
+    let bad = SignedError::BadSignature;
+    assert!(matches!(unsound, RevocationError::Unsound { why, .. } if why == bad));
+    put(&state, &name, b"");
+    assert!(matches!(
+        load_revocations(&state),
+        Err(RevocationError::Unsound { .. })
+    ));
+    put(&state, &name, signed.to_file().as_bytes());
+    assert!(load_revocations(&state).is_ok());
+
+    put(&state, "revocations/.half.json.0.tmp", b"half");
+    assert!(load_revocations(&state).is_ok());
+    let other = "revocations/other.json";
+    put(&state, other, signed.to_file().as_bytes());
+    assert!(matches!(
+        load_revocations(&state),
+        Err(RevocationError::Misnamed { .. })
+    ));
+    put(&state, other, b"x");
+    assert!(matches!(
+        load_revocations(&state),
+        Err(RevocationError::Unsound { .. })
+    ));
+    state.unlink(other).unwrap();
+    state.create_dir("revocations/dir", 0o700).unwrap();
+    assert!(load_revocations(&state).is_err());
+}
+
+#[test]
+fn there_are_only_so_many_revocations() {
+    let state = SimDisk::new(0);
+    state.create_dir(REVOCATIONS_DIR, 0o700).unwrap();
+    for number in 0..=REVOCATIONS_MAX {
+        let name = format!("{REVOCATIONS_DIR}/{number}");
+        state.open(name, Open::CreateNew(0o600)).unwrap();
+    }
+    assert!(matches!(
+        load_revocations(&state),
+        Err(RevocationError::TooMany)
+    ));
+}
+
+#[test]
+fn a_revocation_that_was_promised_is_there_whatever_fails() {
+    let revocation = Revocation::new(Subject::Plan(plan()), ROOT, "bo", at(1500)).unwrap();
+    let signed = Signed::sign(&key(2), revocation).unwrap();
+    let workload = |disk: &SimDisk| {
+        if save_revocation(disk, &signed).is_ok() {
+            disk.mark("revoked");
+        }
+    };
+    let check = |disk: &SimDisk, promised: &[String]| {
+        let all = load_revocations(disk).unwrap();
+        assert!(all.all().len() >= promised.len());
+    };
+    Trials::new()
+        .images(4)
+        .crash_after_faults()
+        .run(workload, check)
+        .unwrap();
+}
+
+#[test]
+fn a_file_says_all_that_is_needed_to_check_it() {
+    let text = signed(&plan(), 1, "Anna é", 2000).to_file();
+    let mut lines: Vec<_> = text.lines().collect();
+    let signature = lines.remove(9);
+    assert!(signature.starts_with("  \"signature\": \"-----BEGIN SSH SIGNATURE-----\\n"));
+    let plan = plan();
+    let wanted = format!(
+        r#"{{
+  "v": 1,
+  "kind": "approval",
+  "plan_hash": "{plan}",
+  "root": "/work/project",
+  "approver": "Anna é",
+  "approved_at": "1970-01-01T00:16:40.000Z",
+  "not_after": "1970-01-01T00:33:20.000Z",
+  "key_id": "{}",
+}}"#,
+        key(1).key_id()
+    );
+    assert_eq!(lines.join("\n"), wanted);
+    let approval = Approval::new(plan.clone(), ROOT, "Anna é", at(1000), at(2000)).unwrap();
+    let message = String::from_utf8(Signed::message(&approval)).unwrap();
+    let wanted = format!(
+        "{{\"approved_at\":\"1970-01-01T00:16:40.000Z\",\"approver\":\"Anna é\",\
+         \"kind\":\"approval\",\"not_after\":\"1970-01-01T00:33:20.000Z\",\
+         \"plan_hash\":\"{plan}\",\"root\":\"/work/project\",\"v\":1}}"
+    );
+    assert_eq!(message, wanted);
+}

@@ -1,0 +1,48 @@
+//! Approvals and revocations together: what they are worth, how they are stored, and that OpenSSH
+//! agrees.
+
+mod files;
+mod openssh;
+mod worth;
+
+use super::*;
+use crate::plan::{PlanHash, hash};
+use candor_fault::Timestamp;
+use ssh_key::LineEnding;
+use ssh_key::private::{Ed25519Keypair, PrivateKey};
+
+const ROOT: &str = "/work/project";
+
+/// The key that a seed gives.
+fn key(seed: u8) -> ApproverKey {
+    let key = PrivateKey::from(Ed25519Keypair::from_seed(&[seed; 32]));
+    let text = key.to_openssh(LineEnding::LF).unwrap();
+    ApproverKey::from_file(&text, None).unwrap()
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn plan() -> PlanHash {
+    hash("plan")
+}
+
+/// Approved at 1000, until 2000.
+fn approval(approver: &str) -> Approval {
+    Approval::new(plan(), ROOT, approver, at(1000), at(2000)).unwrap()
+}
+
+fn found(file: &str, approval: &Signed<Approval>) -> Found {
+    Found {
+        file: file.to_owned(),
+        approval: Signed::read(approval.to_file().as_bytes()),
+    }
+}
+
+/// anna has key 1, bo has key 2.
+fn signers() -> Signers {
+    let anna = approver_line("anna", key(1).public_key());
+    let bo = approver_line("bo", key(2).public_key());
+    Signers::parse(&format!("{anna}{bo}")).unwrap()
+}
