@@ -6,8 +6,7 @@
 //! An approval speaks for one plan, one root and one span of time. A revocation takes back the
 //! approvals of a plan that were made at or before it, or everything that a key ever approved; it
 //! lies in the state directory, so that restoring an old approval file restores nothing. An
-//! approval made later is a new one. An approval from the future is worth nothing until then, so
-//! nobody can sign today what outlives tomorrow's revocation unseen.
+//! approval made later is a new one. An approval from the future is worth nothing until then.
 
 mod check;
 mod key;

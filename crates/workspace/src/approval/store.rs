@@ -49,7 +49,8 @@ pub(super) fn read(disk: &impl Disk, path: &str) -> io::Result<Vec<u8>> {
     disk.open(path, Open::Read)?.read_all(STATEMENT_BYTES_MAX)
 }
 
-/// Stores an approval beside its plan, in place of an earlier one by the same key; its file name.
+/// Stores an approval beside its plan, which must be there, in place of an earlier one by the same
+/// key; its file name.
 pub fn save_approval(disk: &impl Disk, approval: &Signed<Approval>) -> io::Result<String> {
     let plan = &approval.statement().plan_hash;
     let name = format!("{plan}.{}.approval.json", approval.key_id().short());

@@ -289,8 +289,8 @@ impl Linter<'_> {
         } else if self.lies_in_protected(dir) {
             let message = "lies in a protected path";
             self.say(LintRule::ProtectedDirectory, at, message);
-        } else if let Some(probe) = self.probe(|probe| holds(dir, probe)) {
-            let message = format!("holds protected files, such as {probe}");
+        } else if let Some(held) = self.held_by(dir) {
+            let message = format!("holds protected files, such as {held}");
             self.say(LintRule::ProtectedDirectory, at, &message);
         } else {
             self.name(at, dir);
@@ -308,169 +308,15 @@ impl Linter<'_> {
         let reached = |probe: &&str| (self.protected)(probe.as_bytes()) && reaches(probe);
         PROBES.into_iter().find(reached)
     }
-}
 
-fn holds(dir: &str, path: &str) -> bool {
-    path.strip_prefix(dir)
-        .is_some_and(|rest| rest.starts_with('/'))
+    /// A protected file that a directory would hold. The name of the directory is not compared:
+    /// what counts as the same name is for `protected` to say.
+    fn held_by(&self, dir: &str) -> Option<String> {
+        let below = PROBES.iter().filter_map(|probe| probe.split_once('/'));
+        let mut held = below.map(|(_, rest)| format!("{dir}/{rest}"));
+        held.find(|path| (self.protected)(path.as_bytes()))
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use serde_json::{Value, json};
-
-    fn protected(path: &[u8]) -> bool {
-        let within =
-            |dir: &str| path == dir.as_bytes() || holds(dir, &String::from_utf8_lossy(path));
-        path.starts_with(b"audit-log.jsonl")
-            || [".git", ".candor", "docs/plans"].into_iter().any(within)
-    }
-
-    /// The rules and places of what is said about a plan of one phase with these members changed.
-    fn said(change: Value) -> Vec<String> {
-        let mut phase = json!({"id": "A", "allow": ["src/**"], "operations": ["create"]});
-        for (name, value) in change.as_object().unwrap() {
-            phase[name] = value.clone();
-        }
-        let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
-        told(&Plan::from_value(plan).unwrap())
-    }
-
-    fn told(plan: &Plan) -> Vec<String> {
-        let found = lint(plan, &protected);
-        let one = |lint: Lint| {
-            let rule = serde_json::to_value(lint.rule).unwrap();
-            format!(
-                "{} {}",
-                rule.as_str().unwrap(),
-                lint.at.replace("phase[0].", "")
-            )
-        };
-        found.into_iter().map(one).collect()
-    }
-
-    #[test]
-    fn a_good_plan_is_told_nothing() {
-        let good = json!({
-            "allow": ["src/**", "Cargo.toml", "docs/*.md", ".gitignore"],
-            "verify": [["cargo", "test"]],
-            "writable": ["target", "docs/site"],
-            "env": ["CI=1", "CARGO_HOME"],
-            "policy": {"profiles": ["rust-strict"],
-                       "exceptions": [{"rule": "unwrap", "path": "src/x.rs", "reason": "old"}]},
-        });
-        assert_eq!(said(good), Vec::<String>::new());
-    }
-
-    #[test]
-    fn globs_are_judged() {
-        let globs = json!({"allow": [
-            "/etc/*", "../x", "[!a]", ".git/hooks/*", "docs/plans/x.toml", "audit-log.jsonl",
-            "**", "**/*", "*/*", ".*/**", "docs/**", "e\u{301}", "a\u{200b}b",
-        ]});
-        assert_eq!(
-            said(globs),
-            [
-                "bad_glob allow[0]",
-                "bad_glob allow[1]",
-                "bad_glob allow[2]",
-                "protected_glob allow[3]",
-                "protected_glob allow[4]",
-                "protected_glob allow[5]",
-                "wide_glob allow[6]",
-                "wide_glob allow[7]",
-                "reaches_protected allow[8]",
-                "reaches_protected allow[9]",
-                "reaches_protected allow[10]",
-                "decomposed allow[11]",
-                "hidden allow[12]",
-            ]
-        );
-        let nothing = said(json!({"allow": [], "operations": []}));
-        assert_eq!(
-            nothing,
-            ["allows_nothing allow", "allows_nothing operations"]
-        );
-    }
-
-    #[test]
-    fn commands_and_their_directories_are_judged() {
-        let commands = json!({
-            "verify": [[], [""], ["a\0"], ["a", "\0"], ["sh", "-c", "x"], ["/bin/bash", "x"], ["shx"]],
-            "writable": [".", "", "/tmp", "a/../b", "docs", "docs/plans", ".git/x", "docsx", "a//b"],
-            "network": true,
-            "env": ["A=1", "B", "A"],
-        });
-        assert_eq!(
-            said(commands),
-            [
-                "bad_command verify[0]",
-                "bad_command verify[1]",
-                "bad_command verify[2]",
-                "hidden verify[2]",
-                "bad_command verify[3]",
-                "hidden verify[3]",
-                "shell verify[4]",
-                "shell verify[5]",
-                "protected_directory writable[0]",
-                "bad_directory writable[1]",
-                "bad_directory writable[2]",
-                "bad_directory writable[3]",
-                "protected_directory writable[4]",
-                "protected_directory writable[5]",
-                "protected_directory writable[6]",
-                "bad_directory writable[8]",
-                "network network",
-                "duplicate_env env[2]",
-            ]
-        );
-        let idle = said(json!({"writable": ["target"], "preflight": "each_write"}));
-        assert_eq!(idle, ["no_commands preflight", "no_commands writable"]);
-    }
-
-    #[test]
-    fn policy_texts_and_ids_are_judged() {
-        let policy = json!({"policy": {"profiles": ["secrets", "strict"], "exceptions": [
-            {"rule": " ", "path": "..", "reason": "\u{200b}"}]}});
-        assert_eq!(
-            said(policy),
-            [
-                "unknown_profile policy.profiles[1]",
-                "blank policy.exceptions[0].rule",
-                "bad_glob policy.exceptions[0].path",
-                "blank policy.exceptions[0].reason",
-                "hidden policy.exceptions[0].reason",
-            ]
-        );
-        let phase = json!({"id": "A", "allow": ["a"], "operations": ["create"]});
-        let twice = json!({"title": " ", "objective": "a\u{202e}\nb", "phase": [phase, phase]});
-        let twice = Plan::from_value(twice).unwrap();
-        assert_eq!(
-            told(&twice),
-            [
-                "blank title",
-                "hidden objective",
-                "duplicate_phase phase[1].id"
-            ]
-        );
-        let none = Plan::from_value(json!({"title": "a", "objective": "b", "phase": []})).unwrap();
-        assert_eq!(told(&none), ["no_phase phase"]);
-        let shown = serde_json::to_string(&lint(&none, &protected)).unwrap();
-        let wanted = r#"[{"severity":"error","rule":"no_phase","at":"phase","message":"the plan has no phase"}]"#;
-        assert_eq!(shown, wanted);
-    }
-
-    proptest! {
-        #[test]
-        fn a_plan_without_errors_can_be_enforced(plan in crate::plan::text::tests::plan()) {
-            let errors = lint(&plan, &protected);
-            if !errors.iter().any(|lint| lint.severity == Severity::Error) {
-                for phase in &plan.phases {
-                    prop_assert!(crate::plan::Scope::of(phase).is_ok());
-                }
-            }
-        }
-    }
-}
+mod tests;

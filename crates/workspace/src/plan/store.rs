@@ -1,5 +1,6 @@
 //! The plans of a workspace: `docs/plans/<hash>.toml` below its root.
 
+use super::bounds::PLAN_BYTES_MAX;
 use super::durable::{self, Existing};
 use super::error::PlanError;
 use super::hash::{PlanHash, PlanRef, hash};
@@ -21,7 +22,7 @@ pub const LISTED_MAX: usize = 256;
 const CANDIDATES_MAX: usize = 8;
 
 /// How many bytes a stored plan may have: each line may have got a CR.
-const FILE_BYTES_MAX: usize = 2 * super::bounds::PLAN_BYTES_MAX;
+const FILE_BYTES_MAX: usize = 2 * PLAN_BYTES_MAX;
 
 const DIR_MODE: u32 = 0o755;
 const FILE_MODE: u32 = 0o644;
@@ -211,25 +212,24 @@ pub fn load(
     hash: &PlanHash,
     protected: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Stored, LoadError> {
-    let bytes = match read(disk, &path(hash)) {
+    let file = match disk.open(path(hash), Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(LoadError::Missing),
-        Err(error) => return Err(refused(error)),
-        Ok(bytes) => bytes,
+        opened => opened.map_err(refused)?,
     };
+    let length = usize::try_from(file.len().map_err(LoadError::Io)?).unwrap_or(usize::MAX);
+    if length > FILE_BYTES_MAX {
+        return Err(LoadError::Damaged(Damage::Plan(PlanError::TooLarge {
+            bytes: length,
+            max: PLAN_BYTES_MAX,
+        })));
+    }
+    let bytes = file.read_all(FILE_BYTES_MAX).map_err(LoadError::Io)?;
     judge(bytes, hash, protected).map_err(LoadError::Damaged)
-}
-
-fn read(disk: &impl Disk, path: &str) -> io::Result<Vec<u8>> {
-    disk.open(path, Open::Read)?.read_all(FILE_BYTES_MAX)
 }
 
 /// What the disk says about something that is no plan is damage; the rest is the disk's trouble.
 fn refused(error: io::Error) -> LoadError {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::FBIG) => LoadError::Damaged(Damage::Plan(PlanError::TooLarge {
-            bytes: FILE_BYTES_MAX,
-            max: super::bounds::PLAN_BYTES_MAX,
-        })),
         Some(Errno::ISDIR | Errno::LOOP | Errno::INVAL) => {
             LoadError::Damaged(Damage::Unreadable(error.to_string()))
         }
@@ -289,7 +289,8 @@ pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, Saved)> {
 
 /// Whether the file of a plan holds the text that its name was made from.
 fn holds(disk: &impl Disk, name: &PlanHash) -> io::Result<bool> {
-    let bytes = match read(disk, &path(name)) {
+    let file = disk.open(path(name), Open::Read)?;
+    let bytes = match file.read_all(FILE_BYTES_MAX) {
         Err(error) if error.raw_os_error() == Some(Errno::FBIG.raw_os_error()) => return Ok(false),
         bytes => bytes?,
     };
@@ -297,240 +298,4 @@ fn holds(disk: &impl Disk, name: &PlanHash) -> io::Result<bool> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use candor_disk::RealDisk;
-    use candor_testkit::sim_disk::{SimDisk, Survival, Trials};
-    use serde_json::json;
-    use std::fs;
-    use std::os::unix::fs::{PermissionsExt, symlink};
-
-    fn plan(title: &str) -> Plan {
-        let phase = json!({"id": "A", "allow": ["src/**", "a"], "operations": ["create"]});
-        Plan::from_value(json!({"title": title, "objective": "o", "phase": [phase]})).unwrap()
-    }
-
-    fn free(path: &[u8]) -> bool {
-        path.starts_with(b".git")
-    }
-
-    fn damage(disk: &impl Disk, hash: &PlanHash) -> Damage {
-        match load(disk, hash, &free) {
-            Err(LoadError::Damaged(damage)) => damage,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn fresh() -> (tempfile::TempDir, RealDisk) {
-        let dir = tempfile::tempdir().unwrap();
-        let disk = RealDisk::at(dir.path()).unwrap();
-        (dir, disk)
-    }
-
-    #[test]
-    fn a_plan_is_found_again_by_its_hash() {
-        let (dir, disk) = fresh();
-        assert_eq!(list(&disk, &free).unwrap(), Listing::default());
-        let (hash, saved) = save(&disk, &plan("one")).unwrap();
-        assert_eq!(saved, Saved::New);
-        assert_eq!(
-            save(&disk, &plan("one")).unwrap(),
-            (hash.clone(), Saved::Already)
-        );
-        let stored = load(&disk, &hash, &free).unwrap();
-        assert_eq!(stored.plan, plan("one"));
-        assert_eq!(super::hash(&stored.text), hash);
-        let prefix = PlanRef::read(&hash.as_str()[..8]).unwrap();
-        assert_eq!(find(&disk, &prefix).unwrap(), hash);
-        let file = fs::metadata(dir.path().join(path(&hash))).unwrap();
-        assert_eq!(file.permissions().mode() & 0o444, 0o444);
-        assert_eq!(disk.list(PLANS_DIR).unwrap().len(), 1);
-
-        save(&disk, &plan("two")).unwrap();
-        let listing = list(&disk, &free).unwrap();
-        assert_eq!(listing.plans.len(), 2);
-        assert!(listing.plans[0].hash < listing.plans[1].hash);
-        let other = PlanRef::read("00000000").unwrap();
-        assert!(matches!(find(&disk, &other), Err(FindError::Missing)));
-        assert!(matches!(
-            load(&disk, &super::hash("x"), &free),
-            Err(LoadError::Missing)
-        ));
-    }
-
-    #[test]
-    fn a_reference_that_means_two_plans_means_none() {
-        let (dir, disk) = fresh();
-        save(&disk, &plan("one")).unwrap();
-        let plans = dir.path().join(PLANS_DIR);
-        for end in ["a", "b"] {
-            let name = format!("{}{}{end}.toml", "01234567", "0".repeat(55));
-            fs::write(plans.join(name), "x").unwrap();
-        }
-        let Err(FindError::Ambiguous(found)) = find(&disk, &PlanRef::read("0123456700").unwrap())
-        else {
-            panic!();
-        };
-        assert_eq!(found.len(), 2);
-        let whole = PlanRef::from(&found[0]);
-        assert_eq!(find(&disk, &whole).unwrap(), found[0]);
-    }
-
-    #[test]
-    fn a_checkout_with_other_line_ends_verifies_and_one_byte_does_not() {
-        let (dir, disk) = fresh();
-        let (hash, _) = save(&disk, &plan("one")).unwrap();
-        let file = dir.path().join(path(&hash));
-        let text = fs::read_to_string(&file).unwrap();
-        fs::write(&file, text.replace('\n', "\r\n")).unwrap();
-        assert_eq!(load(&disk, &hash, &free).unwrap().text, text);
-        assert_eq!(save(&disk, &plan("one")).unwrap().1, Saved::Already);
-        for place in 0..text.len() {
-            let mut bytes = text.clone().into_bytes();
-            bytes[place] ^= 1;
-            fs::write(&file, &bytes).unwrap();
-            let found = damage(&disk, &hash);
-            assert!(matches!(found, Damage::Hash { .. }), "{place}: {found:?}");
-        }
-        for changed in [
-            format!("\u{feff}{text}"),
-            text.replacen('\n', "\r", 1),
-            text.repeat(2),
-        ] {
-            fs::write(&file, changed).unwrap();
-            assert!(matches!(damage(&disk, &hash), Damage::Hash { .. }));
-        }
-        assert_eq!(
-            save(&disk, &plan("one")).unwrap(),
-            (hash.clone(), Saved::Repaired)
-        );
-        assert_eq!(fs::read_to_string(&file).unwrap(), text);
-    }
-
-    #[test]
-    fn what_cannot_be_enforced_is_named() {
-        let (dir, disk) = fresh();
-        save(&disk, &plan("one")).unwrap();
-        let plans = dir.path().join(PLANS_DIR);
-        let put = |text: &str| {
-            let hash = super::hash(text);
-            fs::write(plans.join(format!("{hash}.toml")), text).unwrap();
-            hash
-        };
-        let canonical = render(&plan("two"));
-        let comment = put(&format!("# all is well\n{canonical}"));
-        assert_eq!(damage(&disk, &comment), Damage::NotCanonical);
-        let broken = put("title = ");
-        assert!(matches!(
-            damage(&disk, &broken),
-            Damage::Plan(PlanError::Text { .. })
-        ));
-        let bad = put(&canonical.replace("src/**", "../**"));
-        assert!(
-            matches!(damage(&disk, &bad), Damage::Lint(lint) if lint.at == "phase[0].allow[0]")
-        );
-        let git = put(&canonical.replace("src/**", ".git/*"));
-        assert!(matches!(damage(&disk, &git), Damage::Lint(_)));
-        let large = put(&format!("title = \"{}\"\n", "x".repeat(1 << 20)));
-        assert!(matches!(
-            damage(&disk, &large),
-            Damage::Plan(PlanError::TooLarge { .. })
-        ));
-        fs::write(plans.join("mine.toml"), "x").unwrap();
-        fs::write(plans.join("README.md"), "x").unwrap();
-        let (dir_hash, link_hash) = (super::hash("d"), super::hash("l"));
-        fs::create_dir(plans.join(format!("{dir_hash}.toml"))).unwrap();
-        symlink("mine.toml", plans.join(format!("{link_hash}.toml"))).unwrap();
-        for hash in [dir_hash, link_hash] {
-            assert!(matches!(damage(&disk, &hash), Damage::Unreadable(_)));
-        }
-        let listing = list(&disk, &free).unwrap();
-        assert_eq!((listing.plans.len(), listing.damaged.len()), (1, 8));
-        assert!(listing.damaged.is_sorted_by_key(|(name, _)| name.clone()));
-        assert!(
-            listing
-                .damaged
-                .contains(&("mine.toml".to_owned(), Damage::Name))
-        );
-    }
-
-    #[test]
-    fn only_so_many_plans_are_read() {
-        let disk = SimDisk::new(1);
-        save(&disk, &plan("one")).unwrap();
-        for number in 0..LISTED_MAX + 3 {
-            let name = format!("{PLANS_DIR}/{number:064x}.toml");
-            disk.open(name, Open::CreateNew(0o600)).unwrap();
-        }
-        let listing = list(&disk, &free).unwrap();
-        assert_eq!(listing.plans.len() + listing.damaged.len(), LISTED_MAX);
-        assert_eq!(listing.omitted, 4);
-    }
-
-    #[test]
-    fn a_link_in_the_way_is_not_followed() {
-        let (dir, disk) = fresh();
-        let outside = tempfile::tempdir().unwrap();
-        symlink(outside.path(), dir.path().join("docs")).unwrap();
-        assert!(save(&disk, &plan("one")).is_err());
-        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
-        assert!(list(&disk, &free).is_err());
-    }
-
-    /// Saves a plan, twice where it fails, and notes it when it is promised.
-    fn saving(disk: &SimDisk) {
-        let again = || save(disk, &plan("one"));
-        if again().or_else(|_| again()).is_ok() {
-            disk.mark("saved");
-        }
-    }
-
-    fn whole_or_absent(disk: &SimDisk, promised: &[String]) {
-        let text = render(&plan("one"));
-        match load(disk, &hash(&text), &free) {
-            Ok(stored) => assert_eq!(stored.text, text),
-            Err(LoadError::Missing) => assert!(promised.is_empty()),
-            Err(other) => panic!("{other}"),
-        }
-        assert!(list(disk, &free).unwrap().damaged.is_empty());
-    }
-
-    #[test]
-    fn a_plan_is_there_whole_or_not_at_all() {
-        let tried = Trials::new()
-            .crash_after_faults()
-            .run(saving, whole_or_absent)
-            .unwrap();
-        assert!(tried.runs > 30, "{tried:?}");
-    }
-
-    #[test]
-    fn a_plan_that_is_there_survives_being_saved_again() {
-        let disk = SimDisk::new(0);
-        save(&disk, &plan("one")).unwrap();
-        let after = disk.after(Survival::Synced);
-        let there = |disk: &SimDisk, _: &[String]| {
-            whole_or_absent(disk, &["saved".to_owned()]);
-        };
-        Trials::new()
-            .starting_from(&after)
-            .run(saving, there)
-            .unwrap();
-    }
-
-    #[test]
-    fn what_a_dead_writer_left_hinders_nobody() {
-        let disk = SimDisk::new(0);
-        let (hash, _) = save(&disk, &plan("one")).unwrap();
-        disk.unlink(path(&hash)).unwrap();
-        let left = format!("{PLANS_DIR}/.{hash}.toml.0.tmp");
-        let file = disk.open(left, Open::CreateNew(0o600)).unwrap();
-        file.append_all(b"half").unwrap();
-        assert_eq!(
-            save(&disk, &plan("one")).unwrap(),
-            (hash.clone(), Saved::New)
-        );
-        assert_eq!(load(&disk, &hash, &free).unwrap().plan, plan("one"));
-        assert_eq!(list(&disk, &free).unwrap().plans.len(), 1);
-    }
-}
+mod tests;

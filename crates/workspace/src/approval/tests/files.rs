@@ -5,9 +5,11 @@ use crate::plan::Plan;
 use crate::plan::store::{PLANS_DIR, save};
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_testkit::sim_disk::{SimDisk, Trials};
+use proptest::prelude::*;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::LazyLock;
 
 /// A root in which a plan is stored.
 fn root() -> (tempfile::TempDir, RealDisk, PlanHash) {
@@ -178,4 +180,25 @@ fn a_file_says_all_that_is_needed_to_check_it() {
          \"plan_hash\":\"{plan}\",\"root\":\"/work/project\",\"v\":1}}"
     );
     assert_eq!(message, wanted);
+}
+
+proptest! {
+    #[test]
+    fn no_file_breaks_the_reader(
+        name in "[a-z_]{0,9}|key_id|signature|kind|v",
+        value in "[\\[\\]{}\",:a-z0-9.-]{0,20}",
+    ) {
+        let file = signed_once().to_file();
+        let added = file.replacen('{', &format!("{{\"{name}\":{value},"), 1);
+        if let Ok(read) = Signed::<Approval>::read(added.as_bytes()) {
+            prop_assert_eq!(&read, signed_once());
+        }
+        prop_assert!(Signed::<Approval>::read(value.as_bytes()).is_err());
+    }
+}
+
+/// One approval: signing takes a while.
+fn signed_once() -> &'static Signed<Approval> {
+    static SIGNED: LazyLock<Signed<Approval>> = LazyLock::new(|| signed(&plan(), 1, "anna", 2000));
+    &SIGNED
 }
