@@ -13,6 +13,7 @@ use jiff::tz::TimeZone;
 use ssh_key::public::KeyData;
 use ssh_key::{Algorithm, EcdsaCurve, PublicKey};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// How many bytes an approvers file may have.
@@ -20,8 +21,8 @@ pub const SIGNERS_BYTES_MAX: usize = 256 * 1024;
 /// How many keys it may name.
 pub const SIGNERS_MAX: usize = 1024;
 
-/// The shortest RSA modulus that is believed, in bytes.
-const RSA_BYTES_MIN: usize = 256;
+/// The lengths of an RSA modulus in bytes: shorter is not believed, longer not checked.
+const RSA_BYTES: RangeInclusive<usize> = 256..=512;
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +45,8 @@ pub enum SignersFlaw {
     Key,
     /// The key is of a type that this program does not check.
     KeyType(String),
-    /// The RSA key is too short to be believed.
-    WeakKey,
+    /// The RSA key is too short to be believed, or too long to be checked.
+    RsaSize,
 }
 
 /// What is wrong with an approvers file, and where.
@@ -94,7 +95,7 @@ impl fmt::Display for SignersError {
                 "keys of type {name:?} are not supported; \
                  use ssh-ed25519, ecdsa-sha2-nistp256, ssh-rsa or a security key"
             ),
-            SignersFlaw::WeakKey => out.write_str("an RSA key needs 2048 bits or more"),
+            SignersFlaw::RsaSize => out.write_str("an RSA key must have 2048 to 4096 bits"),
         }
     }
 }
@@ -339,8 +340,8 @@ fn key(text: &str) -> Result<KeyData, SignersFlaw> {
     let key = key.map_err(|_| SignersFlaw::Key)?;
     if let KeyData::Rsa(rsa) = key.key_data() {
         let modulus = rsa.n.as_positive_bytes().map_or(0, <[u8]>::len);
-        if modulus < RSA_BYTES_MIN {
-            return Err(SignersFlaw::WeakKey);
+        if !RSA_BYTES.contains(&modulus) {
+            return Err(SignersFlaw::RsaSize);
         }
     }
     Ok(key.key_data().clone())

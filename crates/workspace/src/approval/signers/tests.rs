@@ -2,7 +2,9 @@
 
 use super::*;
 use proptest::prelude::*;
+use ssh_key::Mpint;
 use ssh_key::private::{Ed25519Keypair, PrivateKey};
+use ssh_key::public::RsaPublicKey;
 
 fn public(seed: u8) -> PublicKey {
     let key = PrivateKey::from(Ed25519Keypair::from_seed(&[seed; 32]));
@@ -135,6 +137,26 @@ fn what_is_wrong_is_told_with_its_line() {
     let many = format!("a {key}\n").repeat(SIGNERS_MAX + 1);
     assert_eq!(Signers::parse(&many).unwrap_err().line, SIGNERS_MAX + 1);
     assert!(Signers::parse("\n# nobody\n").unwrap().is_empty());
+}
+
+#[test]
+fn rsa_keys_have_a_length_that_can_be_believed_and_checked() {
+    let read = |bytes: usize| {
+        let mut modulus = vec![0xff; bytes];
+        modulus[0] = 0x80;
+        let rsa = RsaPublicKey {
+            e: Mpint::from_positive_bytes(&[1, 0, 1]).unwrap(),
+            n: Mpint::from_positive_bytes(&modulus).unwrap(),
+        };
+        let key = PublicKey::from(KeyData::Rsa(rsa)).to_openssh().unwrap();
+        Signers::parse(&format!("anna {key}"))
+    };
+    for good in [256, 384, 512] {
+        assert!(read(good).is_ok(), "{good}");
+    }
+    for bad in [128, 255, 513, 4096] {
+        assert_eq!(read(bad).unwrap_err().flaw, SignersFlaw::RsaSize, "{bad}");
+    }
 }
 
 proptest! {
