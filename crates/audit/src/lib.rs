@@ -20,6 +20,7 @@ mod quarantine;
 mod read;
 mod seek;
 mod stream;
+pub mod secrets;
 mod tail;
 mod verify;
 
