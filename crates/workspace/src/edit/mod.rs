@@ -5,6 +5,8 @@ mod lines;
 mod nearest;
 mod patch;
 
+pub(crate) use lines::cut;
+
 pub use edits::{Edit, EditError, EditProblem, MAX_EDITS, apply_edits};
 pub use nearest::{MAX_NEAR_TEXT, Near};
 pub use patch::{Invalid, MAX_HUNKS, Misfit, PatchError, apply_patch};

@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn what_is_like_nothing_names_nothing() {
-        assert_eq!(numbers("zzzzzzzz"), []);
-        assert_eq!(numbers("\n  \n"), []);
+        assert!(numbers("zzzzzzzz").is_empty());
+        assert!(numbers("\n  \n").is_empty());
         assert_eq!(nearest("", "a"), []);
     }
 

@@ -1,0 +1,65 @@
+//! Judges what an edit adds to a file. What was there before is nobody's fault now, so findings of the
+//! old text are taken from those of the new one: by rule and by the text of their line.
+
+mod conflict;
+mod report;
+mod rust;
+mod secret;
+
+pub use report::{Finding, MAX_FINDING_TEXT, MAX_FINDINGS, Profile, Report, Rule};
+
+use report::Raw;
+use std::borrow::Cow;
+
+/// An exception that a plan grants for the file; whether its glob matches is the caller's business.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exception {
+    /// The rule that does not hold.
+    pub rule: Rule,
+}
+
+/// An edit to be judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The path below the root, with `/`.
+    pub path: &'a str,
+    /// The bytes before, nothing where there was no file.
+    pub before: Option<&'a [u8]>,
+    /// The bytes after.
+    pub after: &'a [u8],
+    /// Whether the profile `rust-strict` is on.
+    pub rust_strict: bool,
+    /// What is allowed all the same.
+    pub exceptions: &'a [Exception],
+}
+
+/// What an edit adds that policy forbids.
+pub fn check(request: Request<'_>) -> Report {
+    let rust = request.rust_strict && rust::is_judged(request.path);
+    let findings = |bytes: &[u8], text: &str| {
+        let mut found = conflict::find(text);
+        found.extend(secret::find(text));
+        if rust {
+            found.extend(rust::find(bytes, text));
+        }
+        found.retain(|raw| {
+            !request
+                .exceptions
+                .iter()
+                .any(|granted| granted.rule == raw.rule)
+        });
+        found
+    };
+    let after = String::from_utf8_lossy(request.after);
+    let mut added: Vec<Raw> = findings(request.after, &after);
+    if let Some(bytes) = request.before
+        && !added.is_empty()
+    {
+        let before: Cow<'_, str> = String::from_utf8_lossy(bytes);
+        report::take_away(&mut added, &after, &findings(bytes, &before), &before);
+    }
+    report::report(added, &after)
+}
+
+#[cfg(test)]
+mod tests;

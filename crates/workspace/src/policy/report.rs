@@ -1,0 +1,260 @@
+//! Findings: which of them are new, and how they are told.
+
+use crate::edit::cut;
+use candor_audit::secrets::redact;
+use memchr::{memchr, memchr_iter, memrchr};
+use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// How many findings are told.
+pub const MAX_FINDINGS: usize = 20;
+
+/// How many characters of a line are told.
+pub const MAX_FINDING_TEXT: usize = 120;
+
+/// Which set of rules a finding belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Profile {
+    /// What must not be in any file.
+    Secrets,
+    /// What must not be in Rust that runs outside tests.
+    RustStrict,
+}
+
+impl Profile {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Secrets => "secrets",
+            Self::RustStrict => "rust-strict",
+        }
+    }
+}
+
+/// What is forbidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// A line that a merge left behind.
+    ConflictMarker,
+    /// A private key.
+    PrivateKey,
+    /// A token of a well-known shape.
+    SecretToken,
+    /// A call of `unwrap()`.
+    Unwrap,
+    /// A call of `expect(…)`.
+    Expect,
+    /// `panic!`.
+    Panic,
+    /// `todo!`.
+    Todo,
+    /// `unimplemented!`.
+    Unimplemented,
+    /// `unsafe`.
+    Unsafe,
+    /// A file of Rust that is none: what is in it cannot be judged.
+    NotRust,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 10] = [
+        Self::ConflictMarker,
+        Self::PrivateKey,
+        Self::SecretToken,
+        Self::Unwrap,
+        Self::Expect,
+        Self::Panic,
+        Self::Todo,
+        Self::Unimplemented,
+        Self::Unsafe,
+        Self::NotRust,
+    ];
+
+    /// Its name, as a finding and an exception say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ConflictMarker => "conflict-marker",
+            Self::PrivateKey => "private-key",
+            Self::SecretToken => "secret-token",
+            Self::Unwrap => "unwrap",
+            Self::Expect => "expect",
+            Self::Panic => "panic",
+            Self::Todo => "todo",
+            Self::Unimplemented => "unimplemented",
+            Self::Unsafe => "unsafe",
+            Self::NotRust => "not-rust",
+        }
+    }
+
+    /// The rule of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.name() == name)
+    }
+
+    /// The profile it belongs to.
+    pub fn profile(self) -> Profile {
+        match self {
+            Self::ConflictMarker | Self::PrivateKey | Self::SecretToken => Profile::Secrets,
+            _ => Profile::RustStrict,
+        }
+    }
+
+    /// What to do about a finding, and how to get an exception.
+    pub fn how(self) -> String {
+        let instead = match self {
+            Self::ConflictMarker => "finish the merge",
+            Self::PrivateKey | Self::SecretToken => {
+                "read it from the environment or a secret store"
+            }
+            Self::Unwrap | Self::Expect => "return the error",
+            Self::Panic | Self::Todo | Self::Unimplemented => "return an error",
+            Self::Unsafe => "use safe code",
+            Self::NotRust => "close every string, comment and bracket",
+        };
+        let name = self.name();
+        format!(
+            "{instead}, or ask for a plan whose phase has an exception for `{name}` with a reason"
+        )
+    }
+}
+
+/// Something forbidden that an edit adds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// The line in the new text, the first being 1.
+    pub line: usize,
+    /// That line without spaces around it, secrets redacted, cut to [`MAX_FINDING_TEXT`] characters.
+    pub text: String,
+    /// What to do about it, and how to get an exception.
+    pub how: String,
+}
+
+/// What an edit adds that policy forbids.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The first findings, those of the profile `secrets` before others, then by line.
+    pub findings: Vec<Finding>,
+    /// How many more there are.
+    pub omitted: usize,
+}
+
+impl Report {
+    /// Whether the edit adds nothing that is forbidden.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// The gravest profile that was offended: `secrets` where any finding is of it.
+    pub fn profile(&self) -> Option<Profile> {
+        self.findings.first().map(|finding| finding.rule.profile())
+    }
+}
+
+/// A finding in a text, before anything is told about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Raw {
+    pub(super) rule: Rule,
+    /// What was found. Secrets are compared by it, everything else by its line.
+    pub(super) range: Range<usize>,
+}
+
+type Key = (Rule, [u8; 32]);
+
+/// Takes from `added` as many findings of each key as there were before, the first ones first.
+pub(super) fn take_away(added: &mut Vec<Raw>, after: &str, old: &[Raw], before: &str) {
+    let mut known: HashMap<Key, usize> = HashMap::new();
+    for key in keys(old, before) {
+        *known.entry(key).or_default() += 1;
+    }
+    let mut keys = keys(added, after).into_iter();
+    added.retain(|_| {
+        let left = keys.next().and_then(|key| known.get_mut(&key));
+        match left {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        }
+    });
+}
+
+/// The keys of findings. Lines are digested once for all findings that follow one another on them.
+fn keys(found: &[Raw], text: &str) -> Vec<Key> {
+    let mut last: Option<(Range<usize>, [u8; 32])> = None;
+    let key = |raw: &Raw| {
+        if matches!(raw.rule, Rule::PrivateKey | Rule::SecretToken) {
+            return (raw.rule, digest(&text[raw.range.clone()]));
+        }
+        if let Some((line, digest)) = &last
+            && line.contains(&raw.range.start)
+        {
+            return (raw.rule, *digest);
+        }
+        // What makes the whole file unreadable is the same wherever it is noticed.
+        let line = match raw.rule {
+            Rule::NotRust => 0..0,
+            _ => line_of(text, raw.range.start),
+        };
+        let digest = digest(&text[line.clone()]);
+        last = Some((line, digest));
+        (raw.rule, digest)
+    };
+    found.iter().map(key).collect()
+}
+
+/// The digest of a text in which every run of whitespace is one space.
+fn digest(text: &str) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for word in text.split_whitespace() {
+        hasher.update(word.as_bytes());
+        hasher.update(b" ");
+    }
+    hasher.finalize().into()
+}
+
+fn line_of(text: &str, place: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let start = memrchr(b'\n', &bytes[..place]).map_or(0, |at| at + 1);
+    let end = memchr(b'\n', &bytes[place..]).map_or(bytes.len(), |at| place + at);
+    start..end
+}
+
+/// The report of what was found in a text.
+pub(super) fn report(mut found: Vec<Raw>, text: &str) -> Report {
+    found.sort_by_key(|raw| (raw.rule.profile(), raw.range.start, raw.rule));
+    let omitted = found.len().saturating_sub(MAX_FINDINGS);
+    found.truncate(MAX_FINDINGS);
+    let told = |raw: Raw| Finding {
+        rule: raw.rule,
+        line: memchr_iter(b'\n', &text.as_bytes()[..raw.range.start]).count() + 1,
+        text: shown(text, &raw.range),
+        how: raw.rule.how(),
+    };
+    let findings = found.into_iter().map(told).collect();
+    Report { findings, omitted }
+}
+
+/// The line of a finding as it may be shown. A very long line is shown from the finding on.
+fn shown(text: &str, range: &Range<usize>) -> String {
+    /// How many bytes of a line are looked at, so that a secret at the end of what is shown is whole.
+    const AROUND: usize = 64 * 1024;
+    let line = line_of(text, range.start);
+    // A finding may be a key of many lines: what follows its first line is not shown, but redacted.
+    let end = range
+        .end
+        .max(line.end)
+        .min(range.start.saturating_add(AROUND));
+    let end = text.floor_char_boundary(end);
+    let start = match range.start - line.start {
+        far if far > AROUND => range.start,
+        _ => line.start,
+    };
+    let redacted = redact(&text[start..end]);
+    let told = redacted.trim_start().lines().next().unwrap_or_default();
+    String::from(cut(told.trim_end(), MAX_FINDING_TEXT))
+}

@@ -1,0 +1,294 @@
+//! Which tokens belong to tests: items under `#[test]` or `#[cfg(test)]`, and modules that begin with
+//! `#![cfg(test)]`. In doubt an item ends early, and what follows is judged.
+
+use super::lex::{Kind, Token};
+
+/// Watches tokens go by.
+pub(super) struct Exempt {
+    depth: usize,
+    /// Nothing but inner attributes since the last bracket was opened, or since the beginning.
+    fresh: bool,
+    /// The depth of an item, and how it ends.
+    item: Option<(usize, Ends)>,
+    /// The depth of a module whose inner attribute says that it is for tests.
+    module: Option<usize>,
+    attribute: Attribute,
+    /// An attribute of a test was read; its item has not begun.
+    announced: bool,
+}
+
+/// What ends an item at its own depth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// `;`
+    Statement,
+    /// `;` or `}`
+    Block,
+    /// `;`, `}` or `,`
+    Any,
+    /// As [`Ends::Statement`] or [`Ends::Block`], which the word behind `const` tells.
+    Const,
+}
+
+/// How far an attribute was read.
+enum Attribute {
+    None,
+    /// `#`
+    Hash,
+    /// `#!`
+    Inner,
+    /// Within the brackets, which are at this depth.
+    Within {
+        depth: usize,
+        inner: bool,
+        fresh: bool,
+        reader: Reader,
+    },
+}
+
+impl Exempt {
+    pub(super) fn new() -> Self {
+        Self {
+            depth: 0,
+            fresh: true,
+            item: None,
+            module: None,
+            attribute: Attribute::None,
+            announced: false,
+        }
+    }
+
+    /// Whether what comes next belongs to a test.
+    pub(super) fn now(&self) -> bool {
+        self.item.is_some() || self.module.is_some()
+    }
+
+    pub(super) fn see(&mut self, token: &Token<'_>) {
+        match token.kind {
+            Kind::Open(_) => self.depth += 1,
+            Kind::Close(_) => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        if self.in_attribute(token) {
+            return;
+        }
+        if std::mem::take(&mut self.announced) && self.item.is_none() {
+            self.begin(token);
+        }
+        self.go_on(token);
+        self.fresh = matches!(token.kind, Kind::Open(_));
+        if self.module.is_some_and(|depth| self.depth < depth) {
+            self.module = None;
+        }
+    }
+
+    /// Reads attributes; whether the token was part of one.
+    fn in_attribute(&mut self, token: &Token<'_>) -> bool {
+        match std::mem::replace(&mut self.attribute, Attribute::None) {
+            Attribute::None if token.kind == Kind::Mark(b'#') => self.attribute = Attribute::Hash,
+            Attribute::Hash if token.kind == Kind::Mark(b'!') => self.attribute = Attribute::Inner,
+            opened @ (Attribute::Hash | Attribute::Inner) if token.kind == Kind::Open(b'[') => {
+                let inner = matches!(opened, Attribute::Inner);
+                let reader = Reader::default();
+                self.attribute = Attribute::Within {
+                    depth: self.depth,
+                    inner,
+                    fresh: self.fresh,
+                    reader,
+                };
+            }
+            Attribute::Within {
+                depth,
+                inner,
+                fresh,
+                mut reader,
+            } => {
+                if self.depth >= depth {
+                    reader.see(token);
+                    self.attribute = Attribute::Within {
+                        depth,
+                        inner,
+                        fresh,
+                        reader,
+                    };
+                    return true;
+                }
+                match inner {
+                    true if fresh && self.module.is_none() && reader.is_test() => {
+                        self.module = Some(self.depth)
+                    }
+                    true => {}
+                    false => self.announced |= reader.is_test(),
+                }
+                self.fresh = inner && fresh;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Begins the item whose first word this is.
+    fn begin(&mut self, token: &Token<'_>) {
+        let (ends, depth) = match token.kind {
+            Kind::Close(_) => return,
+            // Brackets that begin an item belong to it: its own depth is the one outside.
+            Kind::Open(_) => (Ends::Any, self.depth - 1),
+            Kind::Word => (ends(token.text), self.depth),
+            _ => (Ends::Any, self.depth),
+        };
+        self.item = Some((depth, ends));
+    }
+
+    /// Ends the item where this token is its last.
+    fn go_on(&mut self, token: &Token<'_>) {
+        let Some((depth, ends)) = &mut self.item else {
+            return;
+        };
+        if *ends == Ends::Const && token.text != "const" && token.text != "pub" {
+            *ends = match token.text {
+                "fn" | "unsafe" | "async" | "extern" | "{" => Ends::Block,
+                _ => Ends::Statement,
+            };
+        }
+        let over = match token.kind {
+            Kind::Close(_) if self.depth < *depth => true,
+            _ if self.depth != *depth => false,
+            Kind::Mark(b';') => true,
+            Kind::Mark(b',') => *ends == Ends::Any,
+            Kind::Close(b'}') => *ends != Ends::Statement,
+            _ => false,
+        };
+        if over {
+            self.item = None;
+        }
+    }
+}
+
+/// How an item ends that begins with a word.
+fn ends(word: &str) -> Ends {
+    match word {
+        "use" | "let" | "static" | "type" => Ends::Statement,
+        "const" => Ends::Const,
+        "pub" | "fn" | "mod" | "impl" | "struct" | "enum" | "union" | "trait" | "unsafe"
+        | "async" | "extern" | "macro_rules" => Ends::Block,
+        _ => Ends::Any,
+    }
+}
+
+/// Reads what is between the brackets of an attribute: whether it is there in tests alone.
+#[derive(Default)]
+struct Reader {
+    /// The last name of the path that the attribute begins with.
+    path: Option<bool>,
+    is_cfg: bool,
+    begun: bool,
+    /// Open lists within `cfg(…)`.
+    lists: Vec<List>,
+    /// The name just read, which may open a list.
+    next: Option<Word>,
+    result: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Other,
+    All,
+    Any,
+    Test,
+}
+
+/// `all(…)`, `any(…)` or another list, and whether what it has so far needs tests.
+struct List {
+    word: Word,
+    some: bool,
+    every: bool,
+}
+
+impl List {
+    fn new(word: Word) -> Self {
+        Self {
+            word,
+            some: false,
+            every: true,
+        }
+    }
+
+    fn add(&mut self, needs: bool) {
+        self.some |= needs;
+        self.every &= needs;
+    }
+
+    fn needs(&self) -> bool {
+        match self.word {
+            Word::All => self.some,
+            Word::Any => self.some && self.every,
+            _ => false,
+        }
+    }
+}
+
+impl Reader {
+    fn see(&mut self, token: &Token<'_>) {
+        if !self.begun {
+            match token.kind {
+                Kind::Word | Kind::RawWord => {
+                    self.is_cfg = self.path.is_none() && token.text == "cfg";
+                    self.path = Some(matches!(token.text, "test" | "bench"));
+                }
+                Kind::Path => {}
+                _ => self.begun = true,
+            }
+            if self.begun && self.is_cfg && token.kind == Kind::Open(b'(') {
+                self.lists.push(List::new(Word::All));
+            }
+            return;
+        }
+        if self.lists.is_empty() {
+            return;
+        }
+        self.in_cfg(token);
+    }
+
+    fn in_cfg(&mut self, token: &Token<'_>) {
+        let word = self.next.take();
+        match token.kind {
+            Kind::Word => {
+                self.next = Some(match token.text {
+                    "all" => Word::All,
+                    "any" => Word::Any,
+                    "test" => Word::Test,
+                    _ => Word::Other,
+                });
+            }
+            Kind::Open(_) => self.lists.push(List::new(word.unwrap_or(Word::Other))),
+            Kind::Mark(b',') => self.add(word),
+            Kind::Close(_) => {
+                self.add(word);
+                let Some(list) = self.lists.pop() else {
+                    return;
+                };
+                let needs = list.needs();
+                match self.lists.last_mut() {
+                    Some(outer) => outer.add(needs),
+                    None => self.result = needs,
+                }
+            }
+            // `feature = "test"`
+            _ => self.next = Some(Word::Other),
+        }
+    }
+
+    /// Adds what stood alone between commas; a list has been added when it was closed.
+    fn add(&mut self, word: Option<Word>) {
+        if let (Some(word), Some(list)) = (word, self.lists.last_mut()) {
+            list.add(word == Word::Test);
+        }
+    }
+
+    fn is_test(&self) -> bool {
+        match self.is_cfg {
+            true => self.result,
+            false => self.path == Some(true),
+        }
+    }
+}

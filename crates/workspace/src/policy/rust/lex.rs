@@ -1,0 +1,269 @@
+//! Rust as tokens, one at a time. It needs no more room than one byte for each open bracket; a tree of
+//! tokens would take a hundred times the length of a hostile file.
+
+use memchr::{memchr, memmem};
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A name or keyword.
+    Word,
+    /// A name behind `r#`.
+    RawWord,
+    /// A lifetime or label.
+    Lifetime,
+    /// A number, a character or a string.
+    Literal,
+    /// `::`
+    Path,
+    /// Two dots or more.
+    Dots,
+    /// Any other mark.
+    Mark(u8),
+    Open(u8),
+    Close(u8),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) kind: Kind,
+    pub(super) start: usize,
+    pub(super) text: &'a str,
+}
+
+impl<'a> Token<'a> {
+    pub(super) fn is_name(&self) -> bool {
+        matches!(self.kind, Kind::Word | Kind::RawWord)
+    }
+
+    /// The name, without `r#`: `r#unwrap` is `unwrap`.
+    pub(super) fn name(&self) -> &'a str {
+        match self.kind {
+            Kind::RawWord => self.text.get(2..).unwrap_or_default(),
+            _ => self.text,
+        }
+    }
+}
+
+/// The tokens of a text; the place where it stops being Rust is the last item.
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    /// The brackets that are open, each as what closes it.
+    open: Vec<u8>,
+    broken: bool,
+}
+
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Result<Token<'a>, usize>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.broken {
+            return None;
+        }
+        let token = self.skip().and_then(|()| self.token());
+        let place = match token {
+            Some(token) => return Some(Ok(token)),
+            None if self.at == self.text.len() && self.open.is_empty() => return None,
+            None => self.at,
+        };
+        self.broken = true;
+        Some(Err(place))
+    }
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut at = 0;
+        if text.starts_with('\u{feff}') {
+            at = '\u{feff}'.len_utf8();
+        }
+        // A first line for the shell; `#![` is none, nor is `#!` before a comment and `[`.
+        if let Some(line) = text[at..].strip_prefix("#!") {
+            let line = line.trim_start_matches(' ');
+            let named = line.starts_with('/') && !line.starts_with("//") && !line.starts_with("/*");
+            if named {
+                at = memchr(b'\n', text.as_bytes()).unwrap_or(text.len());
+            }
+        }
+        Self {
+            text,
+            at,
+            open: Vec::new(),
+            broken: false,
+        }
+    }
+
+    fn byte(&self, ahead: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + ahead).copied()
+    }
+
+    /// Goes past whitespace and comments; nothing where one does not end.
+    fn skip(&mut self) -> Option<()> {
+        loop {
+            let rest = &self.text[self.at..];
+            let bytes = rest.as_bytes();
+            match bytes.first()? {
+                byte if byte.is_ascii_whitespace() || *byte == 0x0b => self.at += 1,
+                b'/' if bytes.get(1) == Some(&b'/') => {
+                    self.at += memchr(b'\n', bytes).unwrap_or(bytes.len());
+                }
+                b'/' if bytes.get(1) == Some(&b'*') => self.at += comment(bytes)?,
+                byte if byte.is_ascii() => return Some(()),
+                _ => {
+                    let next = rest.chars().next()?;
+                    if !is_space(next) {
+                        return Some(());
+                    }
+                    self.at += next.len_utf8();
+                }
+            }
+        }
+    }
+
+    fn token(&mut self) -> Option<Token<'a>> {
+        let byte = self.byte(0)?;
+        let (kind, length) = match byte {
+            b'(' | b'[' | b'{' => {
+                let closing = match byte {
+                    b'(' => b')',
+                    b'[' => b']',
+                    _ => b'}',
+                };
+                self.open.push(closing);
+                (Kind::Open(byte), 1)
+            }
+            b')' | b']' | b'}' => {
+                if self.open.last() != Some(&byte) {
+                    return None;
+                }
+                self.open.pop();
+                (Kind::Close(byte), 1)
+            }
+            b'"' => (Kind::Literal, quoted(self.rest(), 0, b'"')?),
+            b'\'' => self.quote()?,
+            b'0'..=b'9' => (Kind::Literal, number(self.rest())),
+            b':' if self.byte(1) == Some(b':') => (Kind::Path, 2),
+            b'.' if self.byte(1) == Some(b'.') => {
+                (Kind::Dots, count(self.rest(), |byte| byte == b'.'))
+            }
+            byte if in_word(byte) => self.word()?,
+            byte if byte.is_ascii_graphic() => (Kind::Mark(byte), 1),
+            _ => return None,
+        };
+        let start = self.at;
+        self.at += length;
+        let text = self.text.get(start..self.at)?;
+        Some(Token { kind, start, text })
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
+    /// A name, or a string whose prefix looks like one.
+    fn word(&self) -> Option<(Kind, usize)> {
+        let rest = self.rest();
+        let length = word_length(&self.text[self.at..]);
+        let after = |length: usize| rest.get(length).copied();
+        let hashes = count(&rest[length..], |byte| byte == b'#');
+        match &rest[..length] {
+            b"r" | b"br" | b"cr" if after(length + hashes) == Some(b'"') => {
+                let open = length + hashes + 1;
+                Some((Kind::Literal, open + raw_end(&rest[open..], hashes)?))
+            }
+            b"b" | b"c" if after(length) == Some(b'"') => {
+                Some((Kind::Literal, quoted(rest, 1, b'"')?))
+            }
+            b"b" if after(length) == Some(b'\'') => Some((Kind::Literal, quoted(rest, 1, b'\'')?)),
+            b"r" if hashes == 1 && after(2).is_some_and(in_word) => {
+                Some((Kind::RawWord, 2 + word_length(&self.text[self.at + 2..])))
+            }
+            _ => Some((Kind::Word, length)),
+        }
+    }
+
+    /// A character or a lifetime.
+    fn quote(&self) -> Option<(Kind, usize)> {
+        let rest = &self.text[self.at..];
+        let mut chars = rest.chars().skip(1);
+        let (first, second) = (chars.next()?, chars.next());
+        if first == '\\' {
+            return Some((Kind::Literal, quoted(rest.as_bytes(), 0, b'\'')?));
+        }
+        if second == Some('\'') {
+            return Some((Kind::Literal, 2 + first.len_utf8()));
+        }
+        if !first.is_ascii() || in_word(first as u8) {
+            let raw = if rest[1..].starts_with("r#") { 2 } else { 0 };
+            return Some((Kind::Lifetime, 1 + raw + word_length(&rest[1 + raw..])));
+        }
+        None
+    }
+}
+
+/// Behind a comment within which others may be.
+fn comment(bytes: &[u8]) -> Option<usize> {
+    let (mut depth, mut at) = (0usize, 0);
+    loop {
+        match (bytes.get(at)?, bytes.get(at + 1)) {
+            (b'/', Some(b'*')) => (depth, at) = (depth + 1, at + 2),
+            (b'*', Some(b'/')) => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// Behind a text between quotes, the first of which is at a place.
+fn quoted(bytes: &[u8], open: usize, quote: u8) -> Option<usize> {
+    let mut at = open + 1;
+    loop {
+        match *bytes.get(at)? {
+            b'\\' => at += 2,
+            byte if byte == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Behind the quote and the hashes that end a raw string.
+fn raw_end(bytes: &[u8], hashes: usize) -> Option<usize> {
+    let mut end = vec![b'"'];
+    end.resize(hashes + 1, b'#');
+    memmem::find(bytes, &end).map(|at| at + end.len())
+}
+
+/// A number with its suffix; `1.max(2)` and `0..9` end before the dot.
+fn number(bytes: &[u8]) -> usize {
+    let alike = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let whole = count(bytes, alike);
+    match bytes[whole..] {
+        [b'.', b'0'..=b'9', ..] => whole + 1 + count(&bytes[whole + 1..], alike),
+        _ => whole,
+    }
+}
+
+fn count(bytes: &[u8], of: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().take_while(|&&byte| of(byte)).count()
+}
+
+/// Which names are valid is the compiler's business: a letter of any script is taken.
+fn in_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
+}
+
+fn word_length(text: &str) -> usize {
+    let ends = |next: char| match next.is_ascii() {
+        true => !in_word(next as u8),
+        false => is_space(next),
+    };
+    text.find(ends).unwrap_or(text.len())
+}
+
+/// Whitespace for Rust, and what looks like it.
+fn is_space(next: char) -> bool {
+    next.is_whitespace() || matches!(next, '\u{200e}' | '\u{200f}')
+}
