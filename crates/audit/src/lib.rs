@@ -18,9 +18,9 @@ mod log;
 mod place;
 mod quarantine;
 mod read;
+pub mod secrets;
 mod seek;
 mod stream;
-pub mod secrets;
 mod tail;
 mod verify;
 

@@ -49,7 +49,10 @@ pub(crate) enum Failure {
     /// The file is there, and must not be.
     Exists(String),
     /// The file is not the one that the caller saw.
-    Changed { expected: String, actual: Option<String> },
+    Changed {
+        expected: String,
+        actual: Option<String>,
+    },
     /// The edits do not fit.
     Edit(EditError),
     /// The patch does not fit, or is none.
@@ -105,7 +108,10 @@ pub(crate) enum PlanFailure {
     /// Several plans begin so.
     Ambiguous { asked: String, hashes: Vec<String> },
     /// Several plans or phases are there, and the call names none.
-    Unnamed { member: &'static str, among: Vec<String> },
+    Unnamed {
+        member: &'static str,
+        among: Vec<String>,
+    },
     /// It is not approved, and why; the command is the one that a person has to run.
     NotApproved {
         hash: Option<String>,

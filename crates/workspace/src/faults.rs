@@ -36,14 +36,26 @@ impl Failure {
                     "seq": lock.seq,
                 }));
                 match lock.person {
-                    true => fault.advising("Ask a person to look, and to run candor workspace unlock."),
-                    false => fault.advising("Say what happened with write_failure_report; that unlocks the session."),
+                    true => {
+                        fault.advising("Ask a person to look, and to run candor workspace unlock.")
+                    }
+                    false => fault.advising(
+                        "Say what happened with write_failure_report; that unlocks the session.",
+                    ),
                 }
             }
             Failure::OtherRole { tool, role } => codes::UnauthorizedAction
                 .fault()
-                .saying(Shown::from("").quoting(tool).then(" is not a tool of the role ").quoting(role.name()))
-                .because(named("OtherRole", &format!("this server has the role {role}"))),
+                .saying(
+                    Shown::from("")
+                        .quoting(tool)
+                        .then(" is not a tool of the role ")
+                        .quoting(role.name()),
+                )
+                .because(named(
+                    "OtherRole",
+                    &format!("this server has the role {role}"),
+                )),
             Failure::RoleClaim { claimed, role } => codes::RoleMismatch
                 .fault()
                 .saying(
@@ -52,34 +64,57 @@ impl Failure {
                         .then("; this server has the role ")
                         .quoting(role.name()),
                 )
-                .because(named("RoleClaim", &format!("this server has the role {role}"))),
+                .because(named(
+                    "RoleClaim",
+                    &format!("this server has the role {role}"),
+                )),
             Failure::Start(error) => start(error),
             Failure::Arguments(violations) => arguments(violations.clone()),
             Failure::Path(error) => path(error),
-            Failure::PathNotText(real) => codes::InvalidPath
-                .fault()
-                .because(named("PathNotText", &format!("{} is not UTF-8", shown(real)))),
+            Failure::PathNotText(real) => codes::InvalidPath.fault().because(named(
+                "PathNotText",
+                &format!("{} is not UTF-8", shown(real)),
+            )),
             Failure::IsDirectory(at) => codes::InvalidPath
                 .fault()
-                .saying(Shown::from("").quoting_at_most(at, SENTENCE_CHARS).then(" is a directory, not a file"))
+                .saying(
+                    Shown::from("")
+                        .quoting_at_most(at, SENTENCE_CHARS)
+                        .then(" is a directory, not a file"),
+                )
                 .because(named("IsDirectory", &format!("{at} is a directory"))),
             Failure::Missing(at) => codes::FileNotFound
                 .fault()
-                .saying(Shown::from("").quoting_at_most(at, SENTENCE_CHARS).then(" does not exist"))
+                .saying(
+                    Shown::from("")
+                        .quoting_at_most(at, SENTENCE_CHARS)
+                        .then(" does not exist"),
+                )
                 .because(os(Errno::NOENT)),
             Failure::Protected(at) => codes::UnauthorizedAction
                 .fault()
-                .saying(Shown::from("").quoting_at_most(at, SENTENCE_CHARS).then(" is protected: no agent may change it"))
+                .saying(
+                    Shown::from("")
+                        .quoting_at_most(at, SENTENCE_CHARS)
+                        .then(" is protected: no agent may change it"),
+                )
                 .because(named("ProtectedPath", &format!("{at} is protected"))),
             Failure::ReadOnly => codes::InsufficientPermissions
                 .fault()
                 .saying("This server was started to change nothing")
-                .because(named("ReadOnlyServer", "the server was started with --read-only")),
+                .because(named(
+                    "ReadOnlyServer",
+                    "the server was started with --read-only",
+                )),
             Failure::Read(error) => read(error),
             Failure::Plan(failure) => plan(failure),
             Failure::Exists(at) => codes::FileAlreadyExists
                 .fault()
-                .saying(Shown::from("").quoting_at_most(at, SENTENCE_CHARS).then(" exists already"))
+                .saying(
+                    Shown::from("")
+                        .quoting_at_most(at, SENTENCE_CHARS)
+                        .then(" exists already"),
+                )
                 .because(os(Errno::EXIST)),
             Failure::Changed { expected, actual } => codes::HashMismatch
                 .fault()
@@ -295,7 +330,9 @@ fn plan(failure: &PlanFailure) -> F {
 }
 
 fn near(lines: &[Near]) -> Value {
-    let lines = lines.iter().map(|near| json!({ "line": near.line, "text": near.text }));
+    let lines = lines
+        .iter()
+        .map(|near| json!({ "line": near.line, "text": near.text }));
     lines.collect()
 }
 
@@ -316,7 +353,9 @@ fn edit(error: &EditError) -> F {
 fn patch(error: &PatchError) -> F {
     let (fault, nearest) = match error {
         PatchError::Invalid { .. } => (codes::PatchInvalid.fault(), Value::Null),
-        PatchError::DoesNotApply { nearest, .. } => (codes::PatchApplyFailed.fault(), near(nearest)),
+        PatchError::DoesNotApply { nearest, .. } => {
+            (codes::PatchApplyFailed.fault(), near(nearest))
+        }
     };
     fault.saying(said(error)).because(json!({
         "message": error.to_string(),
@@ -327,8 +366,8 @@ fn patch(error: &PatchError) -> F {
 }
 
 fn policy_violation(report: &policy::Report) -> F {
-    let is_secret = |finding: &policy::Finding| finding.profile == policy::Profile::Secrets;
-    let fault = match report.findings.iter().any(is_secret) || report.omitted_secrets {
+    let is_secret = |finding: &policy::Finding| finding.rule.profile() == policy::Profile::Secrets;
+    let fault = match report.findings.iter().any(is_secret) {
         true => codes::PolicyViolation.fault(),
         false => codes::RustPolicyViolation.fault(),
     };
@@ -336,7 +375,7 @@ fn policy_violation(report: &policy::Report) -> F {
     let fault = match first {
         Some(first) => fault.saying(
             Shown::from("The edit adds ")
-                .quoting(&first.rule)
+                .quoting(first.rule.name())
                 .then(" in line ")
                 .number(first.line as i64)
                 .then("; ")
@@ -345,7 +384,7 @@ fn policy_violation(report: &policy::Report) -> F {
         None => fault,
     };
     let findings = report.findings.iter().map(|finding| {
-        json!({ "rule": finding.rule, "line": finding.line, "text": finding.text })
+        json!({ "rule": finding.rule.name(), "line": finding.line, "text": finding.text })
     });
     let findings: Vec<_> = findings.collect();
     fault.because(json!({ "findings": findings, "omitted": report.omitted }))
@@ -361,9 +400,9 @@ fn is_exhausted(error: &io::Error) -> bool {
 fn write(error: &io::Error, effect: Effect) -> F {
     let failed = |fault: F| fault.because(Cause::error("IoError", error));
     match Errno::from_io_error(error) {
-        Some(Errno::NOSPC | Errno::DQUOT | Errno::ROFS | Errno::IO | Errno::FBIG | Errno::INVAL) => {
-            failed(codes::FileWriteFailed.fault())
-        }
+        Some(
+            Errno::NOSPC | Errno::DQUOT | Errno::ROFS | Errno::IO | Errno::FBIG | Errno::INVAL,
+        ) => failed(codes::FileWriteFailed.fault()),
         Some(Errno::EXIST) => failed(codes::FileAlreadyExists.fault()),
         Some(Errno::NOENT) => failed(codes::FileNotFound.fault()),
         _ => system(error, effect),
@@ -374,7 +413,9 @@ fn write(error: &io::Error, effect: Effect) -> F {
 fn stuck(error: &io::Error) -> F {
     codes::UnknownToolFailure
         .fault(Retry::Never, Effect::Unknown)
-        .saying("The change failed half-way and could not be taken back; the next session settles it")
+        .saying(
+            "The change failed half-way and could not be taken back; the next session settles it",
+        )
         .because(Cause::error("IoError", error))
 }
 
@@ -403,11 +444,16 @@ fn invariant(broken: &Broken) -> F {
         Broken::Journal(error) => (
             "JOURNAL_CONSISTENT",
             Shown::from("The journal of writes and the files contradict each other"),
-            named("JournalError", match error {
-                SettleError::Foreign => "the journal was not written by this program",
-                SettleError::Contradiction(_) => "the log has a change that the files do not have",
-                SettleError::Io(_) => "the journal cannot be read",
-            }),
+            named(
+                "JournalError",
+                match error {
+                    SettleError::Foreign => "the journal was not written by this program",
+                    SettleError::Contradiction(_) => {
+                        "the log has a change that the files do not have"
+                    }
+                    SettleError::Io(_) => "the journal cannot be read",
+                },
+            ),
         ),
         Broken::Root => (
             "ROOT_UNCHANGED",
@@ -415,11 +461,16 @@ fn invariant(broken: &Broken) -> F {
             named("RootChanged", "the root was moved or replaced"),
         ),
         Broken::Protected(paths) => {
-            let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+            let paths: Vec<_> = paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
             (
                 "PROTECTED_PATHS_UNCHANGED",
                 Shown::from("A command of the plan changed protected paths"),
-                Cause::from(json!({ "message": "protected paths were changed", "code": null, "name": "ProtectedChanged", "paths": paths })),
+                Cause::from(
+                    json!({ "message": "protected paths were changed", "code": null, "name": "ProtectedChanged", "paths": paths }),
+                ),
             )
         }
         Broken::Chain(flaw) => (
@@ -427,7 +478,9 @@ fn invariant(broken: &Broken) -> F {
             Shown::from("The audit log does not verify: its line ")
                 .number(flaw.seq())
                 .then(" is the first that is wrong"),
-            Cause::from(json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw })),
+            Cause::from(
+                json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw }),
+            ),
         ),
     };
     let id = INVARIANTS.iter().find(|known| known.name == id);

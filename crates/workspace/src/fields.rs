@@ -39,14 +39,18 @@ pub(crate) fn arguments(required: &[&str], members: Value) -> Value {
 
 /// Adds that one of these members must be there.
 pub(crate) fn one_of(mut schema: Value, names: &[&str]) -> Value {
-    let branches: Vec<_> = names.iter().map(|name| json!({ "required": [name] })).collect();
+    let branches: Vec<_> = names
+        .iter()
+        .map(|name| json!({ "required": [name] }))
+        .collect();
     schema["anyOf"] = json!(branches);
     schema
 }
 
 /// Adds the plan and the phase by which something is changed.
 pub(crate) fn planned(mut members: Value) -> Value {
-    members["plan_hash"] = plan_hash("The approved plan, or 8 digits or more of it; the only one if absent");
+    members["plan_hash"] =
+        plan_hash("The approved plan, or 8 digits or more of it; the only one if absent");
     members["phase_id"] = json!({
         "type": "string",
         "pattern": PHASE,

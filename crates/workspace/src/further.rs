@@ -24,7 +24,12 @@ pub(crate) fn check(tool: &str, arguments: &Value) -> Result<(), Violations> {
                 change(item, &at, &mut violations);
             }
         }
-        "lint_plan" | "save_plan" => one_of(arguments, &["plan", "content"], &Path::default(), &mut violations),
+        "lint_plan" | "save_plan" => one_of(
+            arguments,
+            &["plan", "content"],
+            &Path::default(),
+            &mut violations,
+        ),
         _ => {}
     }
     if violations.is_empty() {
@@ -47,12 +52,17 @@ fn change(value: &Value, at: &Path, violations: &mut Violations) {
             params: json!({ "contentEncoding": "base64" }),
             value: excerpt(&json!({ "bytes": content.len() })),
             expected: String::from("base64 with its padding"),
-            hint: Some(String::from("encode the bytes again, or leave encoding out for text")),
+            hint: Some(String::from(
+                "encode the bytes again, or leave encoding out for text",
+            )),
         });
     }
     one_of(value, &WAYS, at, violations);
     let is_delete = value.get("delete") == Some(&Value::Bool(true));
-    let given: Vec<_> = WAYS.iter().filter(|way| value.get(**way).is_some()).collect();
+    let given: Vec<_> = WAYS
+        .iter()
+        .filter(|way| value.get(**way).is_some())
+        .collect();
     if is_delete && !given.is_empty() {
         violations.push(choose(at, &["delete", given[0]]));
     }
@@ -71,7 +81,10 @@ fn change(value: &Value, at: &Path, violations: &mut Violations) {
 
 /// At most one of these members may be there.
 fn one_of(value: &Value, names: &[&'static str], at: &Path, violations: &mut Violations) {
-    let given: Vec<_> = names.iter().filter(|name| value.get(**name).is_some()).collect();
+    let given: Vec<_> = names
+        .iter()
+        .filter(|name| value.get(**name).is_some())
+        .collect();
     if let [first, second, ..] = given.as_slice() {
         violations.push(choose(at, &[first, second]));
     }

@@ -38,4 +38,3 @@ pub use tools::{MAX_BODY, MAX_LINES, MAX_LINES_BYTES, MAX_TITLE, MAX_WAIT_S, REP
 
 #[cfg(test)]
 mod somebody;
-pub mod policy;

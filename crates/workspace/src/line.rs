@@ -52,7 +52,10 @@ pub(crate) fn of_call(
     match &entry.outcome {
         Outcome::Done(_) => set("result", json!("ok")),
         Outcome::Refused(fault) => {
-            set("cause", plain(json!({ "code": fault.row().code, "message": fault.message() })));
+            set(
+                "cause",
+                plain(json!({ "code": fault.row().code, "message": fault.message() })),
+            );
             set("result", json!("error"))
         }
         Outcome::Failed(fault) => {
@@ -99,7 +102,11 @@ pub(crate) fn of_settled(actor: &Actor, at: Timestamp, settled: &Settled) -> Map
         path: path.clone(),
         ..Subject::default()
     });
-    let effect = if settled.finished { Effect::Done } else { Effect::None };
+    let effect = if settled.finished {
+        Effect::Done
+    } else {
+        Effect::None
+    };
     of_recovery(actor, at, "Recovery", &said, subjects.collect(), effect)
 }
 

@@ -44,7 +44,10 @@ impl fmt::Display for LockError {
         match self {
             LockError::Damaged => out.write_str("the lock in the state directory is damaged"),
             LockError::Io(error) => {
-                write!(out, "the lock in the state directory cannot be read: {error}")
+                write!(
+                    out,
+                    "the lock in the state directory cannot be read: {error}"
+                )
             }
         }
     }
@@ -65,7 +68,9 @@ pub fn read(state: &impl Disk, role: Role) -> Result<Option<Lock>, LockError> {
     };
     let bytes = opened.read_all(MAX_BYTES).map_err(LockError::Io)?;
     let lock: Lock = serde_json::from_slice(&bytes).map_err(|_| LockError::Damaged)?;
-    (lock.v == 1).then_some(Some(lock)).ok_or(LockError::Damaged)
+    (lock.v == 1)
+        .then_some(Some(lock))
+        .ok_or(LockError::Damaged)
 }
 
 /// Locks a workspace for a role; durable when this returns. A lock that is there already stays.

@@ -126,7 +126,12 @@ impl WorkspaceServer {
     }
 
     /// Locks the session where this failure is one too many; the lock names its line.
-    fn punish(&self, session: &Session, entry: &Entry<'_, Workspace>, seq: u64) -> Result<(), Cause> {
+    fn punish(
+        &self,
+        session: &Session,
+        entry: &Entry<'_, Workspace>,
+        seq: u64,
+    ) -> Result<(), Cause> {
         let Outcome::Failed(fault) = &entry.outcome else {
             return Ok(());
         };
@@ -167,7 +172,12 @@ impl fmt::Debug for WorkspaceServer {
 fn claimed(call: &Call) -> (Option<String>, Option<String>) {
     let arguments = call.arguments.as_deref().unwrap_or("{}");
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(String::from);
+    let text = |name: &str| {
+        arguments
+            .get(name)
+            .and_then(Value::as_str)
+            .map(String::from)
+    };
     let hash = text("plan_hash").filter(|hash| crate::plan::PlanRef::read(hash).is_some());
     let phase = text("phase_id").filter(|id| crate::plan::PhaseId::try_from(id.clone()).is_ok());
     (hash, phase)
@@ -181,7 +191,8 @@ impl Server for WorkspaceServer {
     }
 
     fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Workspace>> {
-        self.admit(tool).map_err(|failure| self.raise(call, &failure))
+        self.admit(tool)
+            .map_err(|failure| self.raise(call, &failure))
     }
 
     async fn guard(
@@ -191,7 +202,8 @@ impl Server for WorkspaceServer {
         arguments: &Value,
     ) -> Result<Permit, Fault<Workspace>> {
         further::check(tool.name(), arguments).map_err(faults::arguments)?;
-        self.claim(arguments).map_err(|failure| self.raise(call, &failure))?;
+        self.claim(arguments)
+            .map_err(|failure| self.raise(call, &failure))?;
         Ok(Permit::default())
     }
 
@@ -230,7 +242,9 @@ impl Server for WorkspaceServer {
         let session = self.session();
         let id = session.as_ref().map(|session| session.id.as_str());
         let line = line::of_call(&self.actor, id, entry, &kept);
-        let log = session.as_ref().map_or(&self.refusals, |session| &session.log);
+        let log = session
+            .as_ref()
+            .map_or(&self.refusals, |session| &session.log);
         let receipt = log.append(line).await.map_err(|error| {
             let unrecorded = match error {
                 AppendError::Locked => Unrecorded::Busy,

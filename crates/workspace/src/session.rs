@@ -58,7 +58,11 @@ pub(crate) fn chosen<'c>(config: &'c Config, asked: &str) -> Result<&'c Root, St
     let roots = config.roots.iter();
     let mut same = roots.filter(|root| root.path() == real);
     same.next().ok_or_else(|| StartError::NotARoot {
-        roots: config.roots.iter().map(|root| root.path().to_owned()).collect(),
+        roots: config
+            .roots
+            .iter()
+            .map(|root| root.path().to_owned())
+            .collect(),
     })
 }
 
@@ -105,7 +109,10 @@ impl Session {
             self.noticed(receipt);
             Ok(())
         };
-        Ok(self.writing.turn(WRITE_PATIENCE)?.settle(recorded, record)?)
+        Ok(self
+            .writing
+            .turn(WRITE_PATIENCE)?
+            .settle(recorded, record)?)
     }
 
     /// A line of the log was written.
@@ -172,7 +179,9 @@ fn verified(root: &Root, places: &[Place]) -> io::Result<Option<Flaw>> {
     for place in places {
         checkpoints.extend(place.read()?);
     }
-    let newest = checkpoints.into_iter().max_by_key(|checkpoint| checkpoint.seq);
+    let newest = checkpoints
+        .into_iter()
+        .max_by_key(|checkpoint| checkpoint.seq);
     let verified = match newest {
         Some(newest) => candor_audit::verify_from(root.disk(), LOG, &newest)?,
         None => candor_audit::verify(root.disk(), LOG)?,

@@ -52,7 +52,9 @@ pub(super) fn run_all(work: &Work, phase: &Phase) -> Result<Value, Failure> {
 }
 
 fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
-    let Work { server, session, .. } = work;
+    let Work {
+        server, session, ..
+    } = work;
     let checks = &server.config.checks;
     let root = session.root.path();
     let deny = denied(work)?;
@@ -74,7 +76,9 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
         never: checks.never.clone(),
         path: checks.path.clone(),
         lang: checks.lang.clone(),
-        scratch: checks.scratch.join(format!("candor-{}", (server.config.ids)())),
+        scratch: checks
+            .scratch
+            .join(format!("candor-{}", (server.config.ids)())),
         allow_unsandboxed: checks.allow_unsandboxed,
     };
     let protected_paths = [
@@ -109,7 +113,11 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
     let ran = ran?;
     if let Some(before) = before {
         let after = Fingerprint::take(&watched)?;
-        let changed: Vec<_> = before.differences(&after).into_iter().map(PathBuf::from).collect();
+        let changed: Vec<_> = before
+            .differences(&after)
+            .into_iter()
+            .map(PathBuf::from)
+            .collect();
         if !changed.is_empty() {
             return Err(Broken::Protected(changed).into());
         }

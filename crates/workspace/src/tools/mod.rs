@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::session::Session;
-use candor_fault::dialects::Workspace;
 use candor_fault::Fault;
+use candor_fault::dialects::Workspace;
 use candor_street::{Cx, Reply, Stopped, Tool, Tools, reply};
 use serde::Serialize;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub(crate) use sessions::BEGIN_SESSION;
 
 pub use audit::{MAX_LINES, MAX_LINES_BYTES};
-pub use report::{MAX_BODY, MAX_TITLE, REPORTS_DIR};
 pub use plans::MAX_WAIT_S;
+pub use report::{MAX_BODY, MAX_TITLE, REPORTS_DIR};
 
 /// Whose a tool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,15 +97,20 @@ pub(crate) fn all(role: Role) -> Vec<Tool<WorkspaceServer>> {
 /// How the tools that are served differ from the register, if they do.
 pub(crate) fn disagreement(tools: &Tools<WorkspaceServer>, role: Role) -> Option<String> {
     let served = tools.all();
-    let odd = served
-        .iter()
-        .find(|tool| registered(tool.name()).is_none() || tool.is_listed() != is_for(tool.name(), role));
+    let odd = served.iter().find(|tool| {
+        registered(tool.name()).is_none() || tool.is_listed() != is_for(tool.name(), role)
+    });
     if let Some(tool) = odd {
-        return Some(format!("the tool {} is served, but the register has it otherwise", tool.name()));
+        return Some(format!(
+            "the tool {} is served, but the register has it otherwise",
+            tool.name()
+        ));
     }
     let names = REGISTER.iter().map(|(name, ..)| *name);
     let mut missing = names.filter(|name| !served.iter().any(|tool| tool.name() == *name));
-    missing.next().map(|name| format!("the tool {name} is in the register, but it is not served"))
+    missing
+        .next()
+        .map(|name| format!("the tool {name} is in the register, but it is not served"))
 }
 
 /// What a tool has of its call.
@@ -139,7 +144,11 @@ async fn run(
     let raising = Arc::clone(&server);
     let worked = tokio::task::spawn_blocking(move || {
         let session = server.session().ok_or(Failure::NoSession)?;
-        work(&Work { server, session, cx })
+        work(&Work {
+            server,
+            session,
+            cx,
+        })
     });
     match worked.await {
         Ok(worked) => worked.map_err(|failure| raising.raise(&call, &failure)),

@@ -78,7 +78,9 @@ fn wrong(member: &str, error: &PlanError) -> Violations {
         params: json!({ "format": "plan" }),
         value: excerpt(&Value::Null),
         expected: String::from("a plan"),
-        hint: Some(String::from("lint_plan says everything that is wrong with a plan")),
+        hint: Some(String::from(
+            "lint_plan says everything that is wrong with a plan",
+        )),
     };
     std::iter::once(violation).collect()
 }
@@ -96,7 +98,11 @@ fn lint(given: &Given) -> Result<Value, Failure> {
 }
 
 fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
-    let Work { server, session, cx } = work;
+    let Work {
+        server,
+        session,
+        cx,
+    } = work;
     let plan = read(given)?;
     let lints = plan::lint(&plan, &protected);
     if let Some(error) = lints.iter().find(|lint| lint.severity == Severity::Error) {
@@ -110,10 +116,10 @@ fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
     let text = plan::render(&plan);
     let hash = plan::hash(&text);
     let path = store::path(&hash);
-    note(&cx.call, |notes| notes.plan_hash = Some(hash.as_str().to_owned()));
-    let answer = |saved: &str| {
-        json!({ "plan_hash": hash.as_str(), "path": path, "saved": saved, "lints": lints, "content": text })
-    };
+    note(&cx.call, |notes| {
+        notes.plan_hash = Some(hash.as_str().to_owned())
+    });
+    let answer = |saved: &str| json!({ "plan_hash": hash.as_str(), "path": path, "saved": saved, "lints": lints, "content": text });
     let turn = session.turn()?;
     let disk = session.root.disk();
     durable::ensure_dir(&disk, "", "docs", DIR_MODE)?;
@@ -136,9 +142,16 @@ fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
         bytes: what.bytes().map(|bytes| bytes.len() as u64),
     };
     note(&cx.call, |notes| notes.subjects = vec![subject]);
-    let saved = if what.before().is_some() { "repaired" } else { "new" };
+    let saved = if what.before().is_some() {
+        "repaired"
+    } else {
+        "new"
+    };
     cx.mark.begins().map_err(said)?;
-    let change = Change { path: path.clone(), what };
+    let change = Change {
+        path: path.clone(),
+        what,
+    };
     let applied = apply(work, turn, &[change])?;
     cx.mark.done();
     let reply = reply(&answer(saved))?;

@@ -8,11 +8,12 @@ use crate::fields::{arguments, number, plan_hash};
 use crate::notes::{Approval, note};
 use crate::plan::store::{self, FindError, LoadError, Stored};
 use crate::plan::{Globs, Phase, PlanHash, PlanRef, phase};
+use crate::policy;
 use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use crate::session::Session;
-use candor_fault::dialects::Workspace;
 use candor_fault::Fault;
+use candor_fault::dialects::Workspace;
 use candor_schema::Int;
 use candor_street::{Cx, Reply, Tool, reply};
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,10 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         Tool::reading(
             "read_plan",
             "One plan: what it says, and whether it is approved.",
-            arguments(&["plan_hash"], json!({ "plan_hash": plan_hash("Its hash, or 8 digits or more of it") })),
+            arguments(
+                &["plan_hash"],
+                json!({ "plan_hash": plan_hash("Its hash, or 8 digits or more of it") }),
+            ),
             |server: Arc<WorkspaceServer>, asked: Named, cx: Cx| {
                 super::answer(server, cx, move |work| read(work, &asked))
             },
@@ -115,11 +119,10 @@ fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
 }
 
 /// Whether a plan is approved now; what is wrong with the state directory is a failure of its own.
-fn approved(
-    work: &Work,
-    hash: &PlanHash,
-) -> Result<Result<Approved, NotApproved>, Failure> {
-    let Work { server, session, .. } = work;
+fn approved(work: &Work, hash: &PlanHash) -> Result<Result<Approved, NotApproved>, Failure> {
+    let Work {
+        server, session, ..
+    } = work;
     let approvals = approval::find_approvals(&session.root.disk(), hash)?;
     let revocations = approval::load_revocations(&session.state);
     let revocations = revocations.map_err(|error| Broken::State(error.to_string()))?;
@@ -162,9 +165,10 @@ fn list(work: &Work) -> Result<Value, Failure> {
             "approval": standing(work, &stored.hash)?,
         }));
     }
-    let damaged = listing.damaged.iter().map(|(name, damage)| {
-        json!({ "name": name, "why": damage.to_string() })
-    });
+    let damaged = listing
+        .damaged
+        .iter()
+        .map(|(name, damage)| json!({ "name": name, "why": damage.to_string() }));
     Ok(json!({
         "plans": plans,
         "damaged": damaged.collect::<Vec<_>>(),
@@ -174,7 +178,9 @@ fn list(work: &Work) -> Result<Value, Failure> {
 
 fn read(work: &Work, asked: &Named) -> Result<Value, Failure> {
     let stored = load(work, &find(work, &asked.plan_hash)?)?;
-    note(&work.cx.call, |notes| notes.plan_hash = Some(stored.hash.as_str().to_owned()));
+    note(&work.cx.call, |notes| {
+        notes.plan_hash = Some(stored.hash.as_str().to_owned())
+    });
     Ok(json!({
         "plan_hash": stored.hash.as_str(),
         "plan": stored.plan,
@@ -183,7 +189,11 @@ fn read(work: &Work, asked: &Named) -> Result<Value, Failure> {
     }))
 }
 
-async fn wait(server: Arc<WorkspaceServer>, asked: Wait, cx: Cx) -> Result<Reply, Fault<Workspace>> {
+async fn wait(
+    server: Arc<WorkspaceServer>,
+    asked: Wait,
+    cx: Cx,
+) -> Result<Reply, Fault<Workspace>> {
     let seconds = asked.timeout_s.map_or(WAIT_S, Int::get) as u64;
     let until = Instant::now() + Duration::from_secs(seconds);
     let hash = Arc::new(asked.plan_hash);
@@ -267,13 +277,14 @@ impl Chosen {
     }
 
     /// The rules that the plan excepts this file from.
-    pub(super) fn exceptions(&self, path: &str) -> Vec<String> {
+    pub(super) fn exceptions(&self, path: &str) -> Vec<policy::Exception> {
         let all = self.phase().policy.exceptions.iter();
         let fitting = all.filter(|exception| {
             let globs = Globs::new(std::slice::from_ref(&exception.path));
             globs.is_ok_and(|globs| globs.matches(path.as_bytes()))
         });
-        fitting.map(|exception| exception.rule.clone()).collect()
+        let rules = fitting.filter_map(|exception| policy::Rule::named(&exception.rule));
+        rules.map(|rule| policy::Exception { rule }).collect()
     }
 }
 
@@ -283,7 +294,9 @@ pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
         Some(asked) => load(work, &find(work, asked)?)?,
         None => only(work)?,
     };
-    note(&work.cx.call, |notes| notes.plan_hash = Some(stored.hash.as_str().to_owned()));
+    note(&work.cx.call, |notes| {
+        notes.plan_hash = Some(stored.hash.as_str().to_owned())
+    });
     let approval = match approved(work, &stored.hash)? {
         Ok(approval) => approval,
         Err(why) => {
@@ -303,13 +316,19 @@ pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
     let place = match (&by.phase_id, stored.plan.phases.as_slice()) {
         (Some(id), phases) => {
             let id = phase(&stored.plan, id)?.id.clone();
-            phases.iter().position(|phase| phase.id == id).unwrap_or_default()
+            phases
+                .iter()
+                .position(|phase| phase.id == id)
+                .unwrap_or_default()
         }
         (None, [_]) => 0,
         (None, phases) => {
             return Err(PlanFailure::Unnamed {
                 member: "phase_id",
-                among: phases.iter().map(|phase| phase.id.as_str().to_owned()).collect(),
+                among: phases
+                    .iter()
+                    .map(|phase| phase.id.as_str().to_owned())
+                    .collect(),
             }
             .into());
         }
@@ -354,7 +373,10 @@ fn only(work: &Work) -> Result<Stored, Failure> {
         .into()),
         _ => Err(PlanFailure::Unnamed {
             member: "plan_hash",
-            among: ready.iter().map(|stored| stored.hash.as_str().to_owned()).collect(),
+            among: ready
+                .iter()
+                .map(|stored| stored.hash.as_str().to_owned())
+                .collect(),
         }
         .into()),
     }

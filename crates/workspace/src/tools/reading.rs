@@ -5,7 +5,10 @@ use crate::failure::{Broken, Failure};
 use crate::fields::{arguments, encoding, number, path, words};
 use crate::notes::{Subject, note};
 use crate::protected::DenyRead;
-use crate::reading::{Encoding, ListAnswer, ListRequest, ReadAnswer, ReadRequest, Reading, SearchAnswer, SearchRequest};
+use crate::reading::{
+    Encoding, ListAnswer, ListRequest, ReadAnswer, ReadRequest, Reading, SearchAnswer,
+    SearchRequest,
+};
 use crate::server::WorkspaceServer;
 use candor_disk::{Disk, DiskFile, Open};
 use candor_schema::Int;
@@ -119,7 +122,10 @@ fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-fn with<T>(work: &Work, look: impl FnOnce(Reading<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+fn with<T>(
+    work: &Work,
+    look: impl FnOnce(Reading<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let deny = denied(work)?;
     let stop = || work.cx.cancel.is_cancelled();
     look(Reading {

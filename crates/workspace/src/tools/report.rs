@@ -62,7 +62,11 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 }
 
 fn write(work: &Work, report: &Report) -> Result<Reply, Failure> {
-    let Work { server, session, cx } = work;
+    let Work {
+        server,
+        session,
+        cx,
+    } = work;
     if server.config.read_only {
         return Err(Failure::ReadOnly);
     }
@@ -74,7 +78,9 @@ fn write(work: &Work, report: &Report) -> Result<Reply, Failure> {
     durable::ensure_dir(&disk, "docs", REPORTS_DIR, DIR_MODE)?;
     let at = iso_millis(server.clock.now());
     let path = free_name(&disk, &at, &report.title)?;
-    let locked = lock.as_ref().map(|lock| format!("{} (line {} of the audit log)", lock.error_code, lock.seq));
+    let locked = lock
+        .as_ref()
+        .map(|lock| format!("{} (line {} of the audit log)", lock.error_code, lock.seq));
     let text = format!(
         "# {}\n\n- time: {at}\n- role: {role}\n- session: {}\n- locked by: {}\n\n{}\n",
         report.title.trim(),
@@ -115,10 +121,18 @@ fn write(work: &Work, report: &Report) -> Result<Reply, Failure> {
 
 /// A name that no report has.
 fn free_name(disk: &impl Disk, at: &str, title: &str) -> Result<String, Failure> {
-    let time: String = at.chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect();
+    let time: String = at
+        .chars()
+        .take(19)
+        .map(|c| if c == ':' { '-' } else { c })
+        .collect();
     let slug = slug(title);
     for number in 0..MAX_SAME_NAME {
-        let more = if number == 0 { String::new() } else { format!("-{number}") };
+        let more = if number == 0 {
+            String::new()
+        } else {
+            format!("-{number}")
+        };
         let path = format!("{REPORTS_DIR}/{time}Z-{slug}{more}.md");
         match disk.open(&path, Open::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path),

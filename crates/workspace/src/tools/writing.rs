@@ -81,7 +81,8 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         "required": ["path"],
         "additionalProperties": false,
     });
-    change["properties"]["delete"] = json!({ "type": "boolean", "description": "Delete the file instead; with previous_hash" });
+    change["properties"]["delete"] =
+        json!({ "type": "boolean", "description": "Delete the file instead; with previous_hash" });
     let change = one_of(change, &["content", "edits", "patch", "delete"]);
     vec![
         Tool::writing(
@@ -173,7 +174,11 @@ impl Changed {
 }
 
 fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Failure> {
-    let Work { server, session, cx } = work;
+    let Work {
+        server,
+        session,
+        cx,
+    } = work;
     let mut places = Vec::with_capacity(wanted.len());
     for wanted in &wanted {
         places.push(place(work, &wanted.path)?);
@@ -197,7 +202,9 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Fa
         changes.push(change(work, wanted, &real, &scope, &chosen, &deny)?);
     }
     let done: Vec<_> = changes.iter().map(done).collect();
-    note(&cx.call, |notes| notes.subjects = done.iter().map(subject).collect());
+    note(&cx.call, |notes| {
+        notes.subjects = done.iter().map(subject).collect()
+    });
     cx.mark.begins().map_err(said)?;
     let applied = apply(work, turn, &changes).inspect_err(|failure| {
         if !matches!(failure, Failure::Write(crate::write::WriteError::Stuck(_))) {
@@ -281,7 +288,10 @@ fn place(work: &Work, typed: &str) -> Result<Real, Failure> {
     note(&work.cx.call, |notes| {
         if !notes.subjects.iter().any(|subject| subject.path == path) {
             let path = path.clone();
-            notes.subjects.push(Subject { path, ..Subject::default() });
+            notes.subjects.push(Subject {
+                path,
+                ..Subject::default()
+            });
         }
     });
     if located.any(is_write_protected) {
@@ -294,7 +304,11 @@ fn place(work: &Work, typed: &str) -> Result<Real, Failure> {
     if found == Some(Kind::Directory) {
         return Err(Failure::IsDirectory(path));
     }
-    Ok(Real { path, found, located })
+    Ok(Real {
+        path,
+        found,
+        located,
+    })
 }
 
 /// The other gates of one file, in their order.
@@ -331,11 +345,14 @@ fn change(
     let path = real.path.clone();
     if wanted.delete {
         let before = before.ok_or_else(|| Failure::Missing(path.clone()))?;
-        return Ok(Change { path, what: What::Delete { before } });
+        return Ok(Change {
+            path,
+            what: What::Delete { before },
+        });
     }
     let bytes = new_bytes(wanted, real, old.as_ref(), deny)?;
     let old_bytes = old.as_ref().and_then(|old| old.bytes.as_deref());
-    let report = policy::check(&policy::Request {
+    let report = policy::check(policy::Request {
         path: &path,
         before: old_bytes,
         after: &bytes,
@@ -423,7 +440,11 @@ pub(super) fn apply(
     turn: Turn<RealDisk>,
     changes: &[Change],
 ) -> Result<Applied<RealDisk>, Failure> {
-    let Work { server, session, cx } = work;
+    let Work {
+        server,
+        session,
+        cx,
+    } = work;
     let call = &cx.call;
     let about = About {
         session_id: session.id.clone(),
@@ -433,7 +454,11 @@ pub(super) fn apply(
         after_seq: session.last_seq(),
     };
     let id = (server.config.ids)();
-    let id: String = id.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+    let id: String = id
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(16)
+        .collect();
     Ok(turn.apply(about, changes, &id)?)
 }
 
@@ -467,7 +492,9 @@ fn blocking(
 ) -> BoxFuture<'static, Result<(), Cause>> {
     Box::pin(async {
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(io::Error::other).flatten().map_err(Cause::from)
+        done.map_err(io::Error::other)
+            .flatten()
+            .map_err(Cause::from)
     })
 }
 
