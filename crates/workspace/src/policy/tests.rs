@@ -244,6 +244,12 @@ fn tests_are_left_alone_and_nothing_else() {
         ("enum A { #[cfg(test)] B = x.unwrap(), X }", true),
         ("f(#[cfg(test)] x.unwrap()); X", true),
         ("mod a { #![cfg(test)] fn f() { x.unwrap() } } X", true),
+        ("#[cfg(test)] unsafe fn f() { x.unwrap() } X", true),
+        ("#[cfg(test)] pub const A: u8 = { 1 } + x.unwrap(); X", true),
+        (
+            "struct A { #[cfg(test)] pub(crate) a: B<x.unwrap()>, pub c: [u8; X] }",
+            true,
+        ),
         ("#[cfg(not(test))] fn f() { x.unwrap() }", false),
         ("#[cfg(any(test, unix))] fn f() { x.unwrap() }", false),
         ("#[cfg(all())] fn f() { x.unwrap() }", false),

@@ -28,6 +28,8 @@ enum Ends {
     Any,
     /// As [`Ends::Statement`] or [`Ends::Block`], which the word behind `const` tells.
     Const,
+    /// As the first word behind `pub` tells.
+    Pub,
 }
 
 /// How far an attribute was read.
@@ -133,7 +135,7 @@ impl Exempt {
             Kind::Close(_) => return,
             // Brackets that begin an item belong to it: its own depth is the one outside.
             Kind::Open(_) => (Ends::Any, self.depth - 1),
-            Kind::Word => (ends(token.text), self.depth),
+            Kind::Word => (ends_of(token.text), self.depth),
             _ => (Ends::Any, self.depth),
         };
         self.item = Some((depth, ends));
@@ -144,7 +146,12 @@ impl Exempt {
         let Some((depth, ends)) = &mut self.item else {
             return;
         };
-        if *ends == Ends::Const && token.text != "const" && token.text != "pub" {
+        // `pub(crate)` has brackets of its own.
+        let bracket = matches!(token.kind, Kind::Open(_) | Kind::Close(_));
+        if *ends == Ends::Pub && self.depth == *depth && !bracket && token.text != "pub" {
+            *ends = ends_of(token.text);
+        }
+        if *ends == Ends::Const && token.text != "const" {
             *ends = match token.text {
                 "fn" | "unsafe" | "async" | "extern" | "{" => Ends::Block,
                 _ => Ends::Statement,
@@ -165,12 +172,13 @@ impl Exempt {
 }
 
 /// How an item ends that begins with a word.
-fn ends(word: &str) -> Ends {
+fn ends_of(word: &str) -> Ends {
     match word {
         "use" | "let" | "static" | "type" => Ends::Statement,
         "const" => Ends::Const,
-        "pub" | "fn" | "mod" | "impl" | "struct" | "enum" | "union" | "trait" | "unsafe"
-        | "async" | "extern" | "macro_rules" => Ends::Block,
+        "pub" => Ends::Pub,
+        "fn" | "mod" | "impl" | "struct" | "enum" | "union" | "trait" | "unsafe" | "async"
+        | "extern" | "macro_rules" => Ends::Block,
         _ => Ends::Any,
     }
 }

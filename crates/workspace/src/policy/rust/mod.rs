@@ -47,15 +47,19 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<Raw> {
             Ok(token) => token,
             Err(place) => return broken(place),
         };
-        if let Some((rule, at)) = judged(&token, &last)
-            && !exempt.now()
-        {
-            found.push(Raw {
-                rule,
-                range: at.start..at.start + at.text.len(),
-            });
-        }
+        let before = exempt.now();
         exempt.see(&token);
+        if let Some((rule, at)) = judged(&token, &last) {
+            // This token may begin the item that is exempt, or end the one that the finding is in.
+            let exempted = match at.start == token.start {
+                true => exempt.now(),
+                false => before,
+            };
+            if !exempted {
+                let range = at.start..at.start + at.text.len();
+                found.push(Raw { rule, range });
+            }
+        }
         last = [Some(token), last[0], last[1]];
     }
     found
