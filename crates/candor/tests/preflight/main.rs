@@ -11,6 +11,7 @@
 )]
 
 mod attacker;
+mod bare;
 mod ending;
 mod files;
 mod output;

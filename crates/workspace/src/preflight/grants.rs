@@ -43,6 +43,8 @@ pub(super) struct Ground<'a> {
     pub(super) never: &'a [PathBuf],
     pub(super) scratch: &'a Path,
     pub(super) unreadable: &'a dyn Fn(&Path) -> bool,
+    /// How many paths may be granted.
+    pub(super) most: usize,
 }
 
 impl Ground<'_> {
@@ -60,7 +62,7 @@ impl Ground<'_> {
         for path in self.readable {
             self.around(path, &mut all)?;
         }
-        bounded(all)
+        self.bounded(all)
     }
 
     /// What may be read in the root: whole directories where nothing in them is withheld.
@@ -86,11 +88,11 @@ impl Ground<'_> {
                 Some(above) if done.whole => above.grants.push(grant(&done.path, Right::Read)),
                 Some(above) => {
                     above.whole = false;
-                    above.grants.extend(bounded(done.grants)?);
+                    above.grants.extend(self.bounded(done.grants)?);
                 }
                 None if done.whole => return Ok(vec![grant(Path::new("."), Right::Read)]),
                 None => {
-                    let mut grants = bounded(done.grants)?;
+                    let mut grants = self.bounded(done.grants)?;
                     grants.push(grant(Path::new("."), Right::List));
                     return Ok(grants);
                 }
@@ -149,12 +151,19 @@ impl Ground<'_> {
                 {
                     todo.push(entry.path());
                 }
-                if all.len() + todo.len() > MAX_GRANTS {
+                if all.len() + todo.len() > self.most {
                     return Err(RunError::TooManyGrants);
                 }
             }
         }
         Ok(())
+    }
+
+    fn bounded(&self, grants: Vec<Grant>) -> Result<Vec<Grant>, RunError> {
+        match grants.len() > self.most {
+            true => Err(RunError::TooManyGrants),
+            false => Ok(grants),
+        }
     }
 }
 
@@ -227,13 +236,6 @@ fn grant(path: &Path, right: Right) -> Grant {
     }
 }
 
-fn bounded(grants: Vec<Grant>) -> Result<Vec<Grant>, RunError> {
-    match grants.len() > MAX_GRANTS {
-        true => Err(RunError::TooManyGrants),
-        false => Ok(grants),
-    }
-}
-
 fn unreadable_root(error: Errno) -> RunError {
     RunError::Io {
         step: Step::Grants,
@@ -271,6 +273,7 @@ mod tests {
             never: &[],
             scratch: Path::new("/scratch"),
             unreadable: &secret,
+            most: 20,
         }
     }
 
@@ -390,11 +393,10 @@ mod tests {
     #[test]
     fn too_many_grants_are_refused() {
         let root = tempfile::tempdir().unwrap();
-        let mut files: Vec<String> = (0..=MAX_GRANTS).map(|n| format!("f{n}")).collect();
+        let files: Vec<String> = (0..21).map(|n| format!("f{n}")).collect();
         make(root.path(), &files);
         assert_eq!(ground(root.path(), &[]).of_root().unwrap().len(), 1);
-        files = vec!["s".into()];
-        make(root.path(), &files);
+        make(root.path(), &["s".into()]);
         assert!(matches!(
             ground(root.path(), &[]).of_root(),
             Err(RunError::TooManyGrants)

@@ -1,6 +1,6 @@
 //! Runs one command from the server's side: prepares, starts the warden, reads, and judges the end.
 
-use super::grants::Ground;
+use super::grants::{Ground, MAX_GRANTS};
 use super::helper::Stage;
 use super::job::{Failure, Job, Raw, Report, receive, send};
 use super::order::{Fence, Helper, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, Order};
@@ -62,6 +62,7 @@ pub fn run(
                 never: &never,
                 scratch: scratch.path(),
                 unreadable: fence.unreadable,
+                most: MAX_GRANTS,
             }
             .grants()?,
         ),
@@ -165,13 +166,23 @@ fn well_formed(order: &Order) -> Result<(), RunError> {
 fn own_directories(order: &Order) -> Result<Vec<PathBuf>, RunError> {
     let mut all = Vec::new();
     for path in &order.never {
-        let canonical = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let canonical = resolved(path);
         if canonical.starts_with(&order.root) || order.root.starts_with(&canonical) {
             return Err(RunError::RootHoldsOwn { path: path.clone() });
         }
         all.push(canonical);
     }
     Ok(all)
+}
+
+/// The path with every link on the way resolved, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(canonical), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
+            return canonical.join(rest);
+        }
+    }
+    path.to_path_buf()
 }
 
 /// The plan's variables, and ours, which it cannot replace.
@@ -252,6 +263,7 @@ impl Warden {
         let (mut report, mut tail) = (Vec::new(), Tail::new(keep));
         let (mut stopped, mut output_open) = (false, true);
         let mut buffer = vec![0; 64 * 1024];
+        let (idle, _open) = io::pipe()?;
         while self.report.is_some() || output_open {
             let left = until.saturating_duration_since(Instant::now());
             let Some(pause) = (!left.is_zero())
@@ -261,17 +273,14 @@ impl Warden {
                 break;
             };
             let [said, wrote, stop_now] = {
-                let nothing = PollFlags::empty();
-                let watch = |on: bool| if on { PollFlags::IN } else { nothing };
-                let report = self
-                    .report
-                    .as_ref()
-                    .map_or(self.output.as_fd(), AsFd::as_fd);
-                let mut watched = [
-                    PollFd::from_borrowed_fd(report, watch(self.report.is_some())),
-                    PollFd::from_borrowed_fd(self.output.as_fd(), watch(output_open)),
-                    PollFd::from_borrowed_fd(stop.0.as_fd(), watch(!stopped)),
-                ];
+                // What has ended is left out: it would be ready for ever.
+                let output = self.output.as_fd();
+                let report = self.report.as_ref().map(AsFd::as_fd);
+                let stop = (!stopped).then(|| stop.0.as_fd());
+                let mut watched = [report, output_open.then_some(output), stop].map(|one| {
+                    let flags = one.map_or(PollFlags::empty(), |_| PollFlags::IN);
+                    PollFd::from_borrowed_fd(one.unwrap_or(idle.as_fd()), flags)
+                });
                 match poll(&mut watched, Some(&pause)) {
                     Ok(_) | Err(rustix::io::Errno::INTR) => {}
                     Err(error) => return Err(error.into()),
@@ -315,5 +324,21 @@ impl Warden {
             self.process.kill()?;
         }
         self.process.wait().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_not_there_yet_is_resolved_as_far_as_it_is() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        std::fs::create_dir(base.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", base.join("link")).unwrap();
+        assert_eq!(resolved(&base.join("link/a/b")), base.join("real/a/b"));
+        assert_eq!(resolved(&base.join("link")), base.join("real"));
+        assert_eq!(resolved(Path::new("/no/such")), Path::new("/no/such"));
     }
 }
