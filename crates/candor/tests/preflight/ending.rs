@@ -4,6 +4,7 @@ use crate::place::Place;
 use candor_workspace::preflight::{Ran, RunError, stop};
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Starts a process that leaves the group and the session, ignores what it can, and notes its number.
@@ -106,8 +107,40 @@ fn the_caller_stops_it() {
     gone(&place);
 }
 
+/// The server of the next test, where that test says so.
 #[test]
-fn memory_and_open_files_are_limited() {
+fn serving() {
+    if let Some(base) = std::env::var_os("SERVE") {
+        let place = Place::of(base.into());
+        let _ = place.try_run(&place.order(&["sh", "-c", &format!("{ESCAPE} sleep 1000")]));
+    }
+}
+
+#[test]
+fn nothing_outlives_a_server_that_was_killed() {
+    let place = Place::new();
+    let mut server = Command::new(std::env::current_exe().unwrap())
+        .args(["ending::serving", "--exact"])
+        .env("SERVE", place.at(""))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !place.at("work/target/pid").exists() {
+        assert!(server.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    assert!(!left(&place).is_empty());
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while !left(&place).is_empty() {
+        assert!(Instant::now() < until, "{:?}", left(&place));
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn memory_files_and_processes_are_limited() {
     let place = Place::new();
     let mut order = place.order(&[
         "sh",
@@ -122,6 +155,14 @@ fn memory_and_open_files_are_limited() {
         ran.output_tail.starts_with("65536\n64\n0\n2048\n"),
         "{}",
         ran.output_tail
+    );
+
+    order.argv[2] = "ulimit -u 2> /dev/null || ulimit -p".into();
+    order.limits.processes = 7;
+    let processes: u64 = place.run(&order).output_tail.trim().parse().unwrap();
+    assert!(
+        (8..100_000).contains(&processes),
+        "those of the user and seven"
     );
 
     let said = place.attack("memory", |order| order.limits.memory = 128 << 20);

@@ -8,15 +8,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) struct Place {
-    base: tempfile::TempDir,
+    base: PathBuf,
+    _removed: Option<tempfile::TempDir>,
 }
 
 const PROTECTED: [&str; 4] = ["audit-log.jsonl", ".candor", "docs/plans", ".git"];
 
 impl Place {
     pub(crate) fn new() -> Place {
+        let base = tempfile::tempdir().unwrap();
         let place = Place {
-            base: tempfile::tempdir().unwrap(),
+            base: base.path().canonicalize().unwrap(),
+            _removed: Some(base),
         };
         for (path, text) in [
             ("work/src/lib.rs", "source"),
@@ -43,8 +46,16 @@ impl Place {
         place
     }
 
+    /// The place that another process made.
+    pub(crate) fn of(base: PathBuf) -> Place {
+        Place {
+            base,
+            _removed: None,
+        }
+    }
+
     pub(crate) fn at(&self, path: &str) -> PathBuf {
-        self.base.path().canonicalize().unwrap().join(path)
+        self.base.join(path)
     }
 
     pub(crate) fn order(&self, argv: &[&str]) -> Order {

@@ -9,18 +9,21 @@
 //! What holds, on a kernel with Landlock of version 3 (Linux 6.2) and seccomp:
 //!
 //! - Files: Landlock grants what the order lists. It knows no denials, so what must stay out of reach
-//!   is granted around: see [`mod@grants`]. Truncation is covered, which is why versions 1 and 2 do
-//!   not count as a sandbox.
+//!   is granted around. Truncation is covered, which is why versions 1 and 2 do not count as a sandbox.
 //! - Network: a command without it can make no socket at all; with it, none to processes of this
 //!   machine through a file (such a socket is a way out of any sandbox). Landlock refuses TCP too.
 //! - Signals: from version 6 on none leaves the command's own processes. Before, the server and the
 //!   warden alone are out of reach.
+//! - Privileges: none are gained, and those of root are given up. Files that the server has open are
+//!   not passed on. Programs for another kind of processor (32 bits) are ended by the kernel.
 //! - Memory, open files and the size of a file are limited for each process; the number of processes
 //!   for the user, counted from those that run already. The kernel exempts root from the last.
+//! - The end: whatever the command started ends with it, with its time, with a stop and with the server.
 //!
 //! What does not hold: the modes, owners and times of files can be changed where the user owns them
-//! (Landlock does not cover that; [`Fingerprint`] sees it), the disk can be filled in the writable
-//! directories, and a hard link is as good as its other name.
+//! (Landlock does not cover that; [`Fingerprint`] sees modes and owners), a file that can be read can be
+//! locked while the command runs, the disk can be filled in the writable directories, names and command
+//! lines of other processes can be seen, and a hard link is as good as its other name.
 
 mod fingerprint;
 mod grants;

@@ -7,6 +7,10 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long the removal may take; what is left then is left to whoever removes old directories.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A directory that is removed when this is dropped.
 #[derive(Debug)]
@@ -35,12 +39,16 @@ impl Scratch {
     fn remove(&self) -> Result<(), Errno> {
         let top = open(CWD, &self.path)?;
         let mut moved = 0u64;
+        let until = Instant::now() + PATIENCE;
         loop {
             let names = names(&top)?;
             if names.is_empty() {
                 return unlinkat(CWD, &self.path, AtFlags::REMOVEDIR);
             }
             for name in names {
+                if Instant::now() > until {
+                    return Err(Errno::TIMEDOUT);
+                }
                 if unlinked(&top, &name)? {
                     continue;
                 }
