@@ -3,6 +3,7 @@
 use crate::place::Place;
 use candor_workspace::preflight::{Ran, RunError, stop};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -104,6 +105,21 @@ fn the_caller_stops_it() {
             Err(RunError::Stopped)
         ));
     });
+    gone(&place);
+}
+
+/// Root may start as many processes as it likes, so that there only its time would end this.
+#[test]
+fn processes_that_multiply_are_bounded_and_ended() {
+    let place = Place::new();
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        return;
+    }
+    let mut order = place.order(&["sh", "-c", "touch target/pid; f() { f & f & wait; }; f"]);
+    order.limits.processes = 64;
+    order.limits.time = Duration::from_secs(2);
+    let ran = place.run(&order);
+    assert!(ran.output_tail.contains("fork"), "{}", ran.output_tail);
     gone(&place);
 }
 
