@@ -1,0 +1,138 @@
+//! What the usual lines and those of a person deny.
+
+use super::*;
+use proptest::prelude::*;
+
+fn denied(file: &str, path: &str) -> bool {
+    DenyRead::parse(file.as_bytes())
+        .unwrap()
+        .denies(Path::new(path))
+}
+
+#[test]
+fn the_usual_secrets_are_not_read() {
+    let usual = DenyRead::default();
+    for path in [
+        ".env",
+        ".env.production",
+        "app/.envrc",
+        "deep/er/.ENV",
+        "tls/server.pem",
+        "server.KEY",
+        "a.p12",
+        "home/.ssh/id_rsa",
+        "id_ed25519",
+        ".netrc",
+        "web/.npmrc",
+        ".pypirc",
+        "credentials",
+        ".aws/credentials",
+        "home/.aws/credentials",
+        "credentials.json",
+        ".docker/config.json",
+        ".git/config",
+        "vendor/x/.git/config",
+        ".git/modules/a/b/config",
+        ".e\u{200b}nv",
+        "src/credentials/.env",
+    ] {
+        assert!(usual.denies(Path::new(path)), "{path}");
+    }
+    for path in [
+        "",
+        "src/main.rs",
+        "id_rsa.pub",
+        "server.key.pub",
+        "src/credentials/mod.rs",
+        "environment.rs",
+        "src/config.json",
+        "config",
+        ".git/HEAD",
+        ".gitignore",
+        "keyboard.rs",
+    ] {
+        assert!(!usual.denies(Path::new(path)), "{path}");
+    }
+}
+
+#[test]
+fn a_person_adds_and_takes_back() {
+    assert!(denied("secrets/\n", "secrets/a/b"));
+    assert!(!denied("secrets/\n", "secrets"));
+    assert!(denied("secrets", "x/secrets/b"));
+    assert!(denied("/top.txt", "top.txt"));
+    assert!(!denied("/top.txt", "sub/top.txt"));
+    assert!(denied("a/*.txt", "a/b.txt"));
+    assert!(!denied("a/*.txt", "a/b/c.txt"));
+    assert!(denied("a/**/*.txt", "a/b/c.txt"));
+    assert!(!denied("!.env.example", "x/.env.example"));
+    assert!(denied("!.env.example", ".env"));
+    assert!(!denied("!**\n", ".env"));
+    assert!(denied("!**\nonly", "only"));
+    assert!(!denied("s\n!s/public", "s/public"));
+    assert!(denied("!s/public\ns", "s/public"));
+    let file = "\u{feff}# a comment\r\n\r\nplans.txt  \r\n\\#odd";
+    assert!(denied(file, "plans.txt"));
+    assert!(denied(file, "#odd"));
+    assert!(!denied(file, "# a comment"));
+    assert!(denied("CaSe", "cAsE"));
+}
+
+#[test]
+fn a_line_that_cannot_be_used_is_named() {
+    let long = format!("ok\n{}", "x".repeat(MAX_LINE + 1));
+    let many = "x\n".repeat(MAX_DENY_READ_LINES + 1);
+    let big = "#".repeat(MAX_DENY_READ_BYTES + 1);
+    for (file, said) in [
+        (
+            b"a\n[".as_slice(),
+            "line 2: not a glob: unclosed character class; missing ']'",
+        ),
+        (b"a\n\n!", "line 3: not a glob: nothing is named"),
+        (b"/", "line 1: not a glob: nothing is named"),
+        (b"a\n\xff", "line 2: not UTF-8"),
+        (long.as_bytes(), "line 2: longer than 512 bytes"),
+        (
+            many.as_bytes(),
+            "line 1001: a file of at most 1000 lines and 65536 bytes is read",
+        ),
+        (
+            big.as_bytes(),
+            "line 1: a file of at most 1000 lines and 65536 bytes is read",
+        ),
+    ] {
+        assert_eq!(DenyRead::parse(file).unwrap_err().to_string(), said);
+    }
+    let most = "x\n".repeat(MAX_DENY_READ_LINES);
+    assert!(DenyRead::parse(most.as_bytes()).is_ok());
+}
+
+#[test]
+fn rules_that_are_not_known_deny_all() {
+    assert!(DenyRead::everything().denies(Path::new("README.md")));
+    // The usual ones are known: reading them has not failed.
+    assert!(!DenyRead::default().denies(Path::new("README.md")));
+}
+
+proptest! {
+    /// Any bytes are a file or an error, and any path is judged.
+    #[test]
+    fn nothing_panics(file in prop::collection::vec(any::<u8>(), 0..200), path in "\\PC{0,40}") {
+        if let Ok(rules) = DenyRead::parse(&file) {
+            rules.denies(Path::new(&path));
+        }
+    }
+
+    /// With plain names alone, the last line that is one of the path's names decides.
+    #[test]
+    fn the_last_line_that_matches_decides(
+        lines in prop::collection::vec((any::<bool>(), "[abc]"), 0..8),
+        path in prop::collection::vec("[abc]", 1..4),
+    ) {
+        let file: String =
+            lines.iter().map(|(back, name)| format!("{}{name}\n", if *back { "!" } else { "" })).collect();
+        let last = lines.iter().rev().find(|(_, name)| path.contains(name));
+        let expected = last.is_some_and(|(back, _)| !back);
+        prop_assert_eq!(denied(&file, &path.join("/")), expected);
+    }
+}

@@ -1,0 +1,241 @@
+//! What is read, what is not, and where the bounds are.
+
+use super::super::place::{Place, json};
+use super::*;
+use crate::path::PathError;
+use proptest::prelude::*;
+use std::fs;
+
+fn whole(path: &str) -> ReadRequest {
+    ReadRequest {
+        path: path.to_owned(),
+        ..ReadRequest::default()
+    }
+}
+
+fn part(path: &str, offset: u64, limit: u64) -> ReadRequest {
+    ReadRequest {
+        offset: Some(offset),
+        limit: Some(limit),
+        ..whole(path)
+    }
+}
+
+fn base64(path: &str) -> ReadRequest {
+    ReadRequest {
+        encoding: Encoding::Base64,
+        ..whole(path)
+    }
+}
+
+fn read(place: &Place, request: &ReadRequest) -> String {
+    json(place.reading().read_file(request))
+}
+
+#[test]
+fn a_file_is_read_as_it_is() {
+    let place = Place::new();
+    place.write("src/a.txt", "one\r\ntwo\nthree");
+    assert_eq!(
+        read(&place, &whole("src/a.txt")),
+        r#"{"path":"src/a.txt","size":14,"hash":"a001fb8bcb239ae11063f9bc9096e8aa395c93249e3d465fd1e24de35ba88f55","total_lines":3,"first_line":1,"lines":3,"more":false,"next_offset":null,"truncated":false,"cut_line":false,"encoding":"utf8","content":"one\r\ntwo\nthree"}"#
+    );
+    assert_eq!(
+        read(&place, &part("src/a.txt", 2, 1)),
+        r#"{"path":"src/a.txt","size":14,"hash":"a001fb8bcb239ae11063f9bc9096e8aa395c93249e3d465fd1e24de35ba88f55","total_lines":3,"first_line":2,"lines":1,"more":true,"next_offset":3,"truncated":false,"cut_line":false,"encoding":"utf8","content":"two\n"}"#
+    );
+    place.write("empty", "");
+    let empty = place.reading().read_file(&whole("empty")).unwrap();
+    assert_eq!(
+        (empty.total_lines, empty.lines, empty.more),
+        (Some(0), 0, false)
+    );
+    let past = place.reading().read_file(&part("src/a.txt", 9, 5)).unwrap();
+    assert_eq!(
+        (past.content.as_str(), past.lines, past.more),
+        ("", 0, false)
+    );
+    place.link("link", "src/a.txt");
+    let linked = place.reading().read_file(&whole("link")).unwrap();
+    assert_eq!(linked.path, "src/a.txt");
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let place = Place::new();
+    place.write("dir/bad", b"ok\n\xff");
+    place.write(".env", "A=1");
+    place.link("innocent", ".env");
+    place.link(".env.link", "dir/bad");
+    place.link("out", "../evil/secret");
+    place.link("environ", "/proc/self/environ");
+    place.link("dangling", "dir/none");
+    place.fifo("fifo");
+    for (path, said) in [
+        ("none", "none does not exist"),
+        ("dangling", "dir/none does not exist"),
+        ("none/x", "the directory none does not exist"),
+        ("dir", "dir is a directory; list_files shows what is in it"),
+        (
+            "dir/bad",
+            "the file is not UTF-8 at byte 3; ask for it with encoding base64",
+        ),
+        (
+            ".env",
+            ".env is not to be read here; a person can permit it in .candor/deny_read",
+        ),
+        (
+            "innocent",
+            ".env is not to be read here; a person can permit it in .candor/deny_read",
+        ),
+        (
+            ".env.link",
+            "dir/bad is not to be read here; a person can permit it in .candor/deny_read",
+        ),
+        ("out", "a link on the way leads out of the workspace"),
+        ("environ", "a link on the way leads out of the workspace"),
+        (
+            "fifo",
+            "the path names a named pipe, and only ordinary files can be used",
+        ),
+    ] {
+        assert_eq!(read(&place, &whole(path)), said, "{path}");
+    }
+    let bytes = place.reading().read_file(&base64("dir/bad")).unwrap();
+    assert_eq!(bytes.content, STANDARD.encode(b"ok\n\xff"));
+    // Lines that are text are read from a file that is not.
+    let good = place.reading().read_file(&part("dir/bad", 1, 1)).unwrap();
+    assert_eq!(good.content, "ok\n");
+}
+
+#[test]
+fn a_long_file_is_read_in_parts() {
+    let place = Place::new();
+    let line = format!("{}\n", "x".repeat(99));
+    let most = MAX_WHOLE_BYTES as usize / 100 + 1;
+    place.write("long", line.repeat(most));
+    let size = most as u64 * 100;
+    assert_eq!(
+        read(&place, &whole("long")),
+        format!(
+            "the file has {size} bytes and 5242880 can be read; ask for fewer lines, or earlier ones, with offset and limit"
+        )
+    );
+    let answer = place
+        .reading()
+        .read_file(&part("long", 3, u64::MAX))
+        .unwrap();
+    let fit = (MAX_CONTENT_BYTES / 100) as u64;
+    assert_eq!(answer.lines, fit);
+    assert_eq!(answer.next_offset, Some(3 + fit));
+    assert!(answer.truncated && answer.more && !answer.cut_line);
+    let last = place
+        .reading()
+        .read_file(&part("long", most as u64, 1))
+        .unwrap();
+    assert_eq!((last.content, last.more), (line, false));
+    assert_eq!(last.hash, answer.hash);
+}
+
+#[test]
+fn a_line_longer_than_an_answer_is_cut_between_characters() {
+    let place = Place::new();
+    place.write("line", format!("a{}\nend", "é".repeat(MAX_CONTENT_BYTES)));
+    let answer = place.reading().read_file(&whole("line")).unwrap();
+    assert_eq!(answer.content.len(), MAX_CONTENT_BYTES - 1);
+    assert!(answer.truncated && answer.cut_line && answer.more);
+    assert_eq!((answer.lines, answer.next_offset), (1, Some(2)));
+    let end = place.reading().read_file(&part("line", 2, 9)).unwrap();
+    assert_eq!((end.content.as_str(), end.more), ("end", false));
+}
+
+#[test]
+fn of_a_huge_file_the_beginning_is_read() {
+    let place = Place::new();
+    let file = fs::File::create(place.at("huge")).unwrap();
+    std::io::Write::write_all(&mut &file, b"one\ntwo\n").unwrap();
+    file.set_len(MAX_SCAN_BYTES * 1000).unwrap();
+    let answer = place.reading().read_file(&part("huge", 2, 1)).unwrap();
+    assert_eq!(
+        (answer.content.as_str(), answer.size),
+        ("two\n", MAX_SCAN_BYTES * 1000)
+    );
+    assert_eq!(
+        (answer.hash, answer.total_lines, answer.next_offset),
+        (None, None, Some(3))
+    );
+}
+
+#[test]
+fn whoever_says_stop_is_heard() {
+    let place = Place::new();
+    place.write("a", "x");
+    let stopped = place.until(&|| true).read_file(&whole("a"));
+    assert!(matches!(stopped, Err(ReadError::Stopped)));
+}
+
+#[test]
+fn a_race_reads_nothing_outside() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let place = Place::new();
+    place.write("d/secret", "fine\n");
+    place.link("e", "../evil");
+    let done = AtomicBool::new(false);
+    let mut read = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let cwd = rustix::fs::CWD;
+            let swap = rustix::fs::RenameFlags::EXCHANGE;
+            let (d, e) = (place.at("d"), place.at("e"));
+            while !done.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(cwd, &d, cwd, &e, swap).unwrap();
+            }
+        });
+        for _ in 0..5_000 {
+            match place.reading().read_file(&whole("d/secret")) {
+                Ok(answer) => {
+                    assert_eq!(answer.content, "fine\n");
+                    read += 1;
+                }
+                Err(ReadError::Path(PathError::Outside { typed: false })) => {}
+                Err(ReadError::NotFound { .. }) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(read > 0);
+}
+
+proptest! {
+    /// Any part of any text is what splitting the text into lines says it is.
+    #[test]
+    fn a_part_is_those_lines(text in "([abé]|\n|\r\n){0,30}", offset in 1u64..12, limit in 0u64..12) {
+        let place = Place::new();
+        place.write("t", &text);
+        let answer = place.reading().read_file(&part("t", offset, limit)).unwrap();
+        let all: Vec<&str> = text.split_inclusive('\n').collect();
+        let some: Vec<&str> =
+            all.iter().skip(offset as usize - 1).take(limit as usize).copied().collect();
+        prop_assert_eq!(answer.content, some.concat());
+        prop_assert_eq!(answer.total_lines, Some(all.len() as u64));
+        prop_assert_eq!(answer.lines, some.len() as u64);
+        prop_assert_eq!(answer.more, offset as usize - 1 + some.len() < all.len());
+    }
+
+    /// However the bytes arrive, the same is kept.
+    #[test]
+    fn pieces_make_no_difference(text in "[ab\n]{0,40}", cut in 0usize..40, offset in 1u64..5) {
+        let request = part("t", offset, 3);
+        let (mut once, mut twice) = (Scan::new(&request), Scan::new(&request));
+        once.take(text.as_bytes());
+        let (left, right) = text.as_bytes().split_at(cut.min(text.len()));
+        twice.take(left);
+        twice.take(right);
+        for scan in [&mut once, &mut twice] {
+            scan.ended = true;
+        }
+        let answers = [once, twice].map(|scan| scan.answer(String::new(), 0, Encoding::Utf8).unwrap());
+        prop_assert_eq!(&answers[0], &answers[1]);
+    }
+}
