@@ -22,6 +22,9 @@ pub enum Unlock {
     Person,
 }
 
+/// Finds a variable of the environment.
+pub type Variables = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// How the commands of plans are run.
 pub struct Checks {
     /// The program that locks itself in and becomes the command.
@@ -37,7 +40,7 @@ pub struct Checks {
     /// Where each command gets a directory of its own, while it runs.
     pub scratch: PathBuf,
     /// A variable of the server's own environment, for plans that pass one on.
-    pub variable: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variable: Variables,
     /// Whether commands may run where the kernel cannot lock them in.
     pub allow_unsandboxed: bool,
     /// What a command may use.

@@ -6,6 +6,7 @@ use crate::path::PathError;
 use crate::plan::{self, store};
 use crate::policy;
 use crate::preflight::{FingerprintError, Ran, RunError};
+use crate::protected::DenyReadError;
 use crate::reading::ReadError;
 use crate::role::Role;
 use crate::write::{SettleError, TurnError, WriteError};
@@ -44,6 +45,8 @@ pub(crate) enum Failure {
     ReadOnly,
     /// Reading failed.
     Read(ReadError),
+    /// The file that says what is not to be read cannot be used, so nothing is read.
+    DenyRead(DenyReadError),
     /// About plans.
     Plan(PlanFailure),
     /// The file is there, and must not be.
@@ -156,6 +159,7 @@ from! {
     Violations => Arguments,
     PathError => Path,
     ReadError => Read,
+    DenyReadError => DenyRead,
     PlanFailure => Plan,
     EditError => Edit,
     PatchError => Patch,

@@ -107,6 +107,14 @@ impl Failure {
                     "the server was started with --read-only",
                 )),
             Failure::Read(error) => read(error),
+            Failure::DenyRead(error) => codes::FileReadFailed
+                .fault()
+                .saying(
+                    Shown::from("Nothing is read: .candor/deny_read, ")
+                        .quoting_at_most(&error.to_string(), SENTENCE_CHARS),
+                )
+                .advising("Ask a person to correct .candor/deny_read.")
+                .because(Cause::error("DenyRead", error)),
             Failure::Plan(failure) => plan(failure),
             Failure::Exists(at) => codes::FileAlreadyExists
                 .fault()
@@ -338,8 +346,12 @@ fn near(lines: &[Near]) -> Value {
 
 fn edit(error: &EditError) -> F {
     let fault = match error.problem {
-        EditProblem::EmptyOld => codes::InvalidInputValue.fault(),
-        _ => codes::PatchApplyFailed.fault(),
+        EditProblem::EmptyOld | EditProblem::TooLarge | EditProblem::TooMany => {
+            codes::InvalidInputValue.fault()
+        }
+        EditProblem::NotFound { .. } | EditProblem::NotUnique { .. } => {
+            codes::PatchApplyFailed.fault()
+        }
     };
     fault.saying(said(error)).because(json!({
         "message": error.to_string(),
@@ -448,9 +460,7 @@ fn invariant(broken: &Broken) -> F {
                 "JournalError",
                 match error {
                     SettleError::Foreign => "the journal was not written by this program",
-                    SettleError::Contradiction(_) => {
-                        "the log has a change that the files do not have"
-                    }
+                    SettleError::Contradiction => "the log has a change that the files do not have",
                     SettleError::Io(_) => "the journal cannot be read",
                 },
             ),

@@ -28,7 +28,7 @@ pub mod state;
 mod tools;
 mod write;
 
-pub use config::{Checks, Config, Ids, LOCK_AFTER, Unlock};
+pub use config::{Checks, Config, Ids, LOCK_AFTER, Unlock, Variables};
 pub use faults::{bootstrap_failure, self_audit_failure};
 pub use fields::MAX_CHANGES;
 pub use role::Role;

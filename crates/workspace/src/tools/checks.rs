@@ -7,17 +7,28 @@ use super::writing::By;
 use crate::failure::{Broken, Failure};
 use crate::fields::{arguments, planned};
 use crate::plan::Phase;
-use crate::preflight::{Fence, Fingerprint, Order, Ran, Sandbox, probe, run, stop};
+use crate::preflight::{Fence, Fingerprint, Order, Ran, run, stop};
 use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use crate::state;
 use candor_street::{Cx, Tool};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What no command may change, from the root. The log has its own proof.
-const PROTECTED: [&str; 3] = [".candor", "docs/plans", ".git"];
+/// What no command may change, from the root. The log has its own proof, and objects of git are known
+/// by their hashes.
+const PROTECTED: [&str; 9] = [
+    ".candor",
+    ".git/HEAD",
+    ".git/config",
+    ".git/hooks",
+    ".git/index",
+    ".git/info",
+    ".git/packed-refs",
+    ".git/refs",
+    "docs/plans",
+];
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![Tool::writing(
@@ -51,6 +62,12 @@ pub(super) fn run_all(work: &Work, phase: &Phase) -> Result<Value, Failure> {
     Ok(json!(passed))
 }
 
+/// Whether a path is the log or a file of it.
+fn is_log(path: &Path) -> bool {
+    path.to_str()
+        .is_some_and(|path| path.starts_with(state::LOG))
+}
+
 fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
     let Work {
         server, session, ..
@@ -81,27 +98,21 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
             .join(format!("candor-{}", (server.config.ids)())),
         allow_unsandboxed: checks.allow_unsandboxed,
     };
-    let protected_paths = [
-        crate::state::LOG,
-        ".candor",
-        crate::plan::store::PLANS_DIR,
-        ".git",
-    ]
-    .map(PathBuf::from);
+    let protected_paths =
+        [state::LOG, ".candor", crate::plan::store::PLANS_DIR, ".git"].map(PathBuf::from);
     let fence = Fence {
-        unreadable: &|path| deny.denies(path),
+        // Whoever can open the log can hold its lock.
+        unreadable: &|path| deny.denies(path) || is_log(path),
         protected: &is_write_protected,
         protected_paths: &protected_paths,
     };
-    let is_open = !matches!(probe(), Sandbox::Landlock(_));
+    // The sandbox keeps contents as they are, but not modes.
     let watched: Vec<_> = PROTECTED
         .iter()
         .map(|path| root.join(path))
-        .chain(checks.never.iter().filter(|_| is_open).cloned())
-        .filter(|path| !path.starts_with(&server.config.state))
         .chain([state::of_root(&server.config.state, session.root.id()).join("revocations")])
         .collect();
-    let before = is_open.then(|| Fingerprint::take(&watched)).transpose()?;
+    let before = Fingerprint::take(&watched)?;
     let (stopper, stopped) = stop()?;
     let cancel = work.cx.cancel.clone();
     let watch = tokio::runtime::Handle::current().spawn(async move {
@@ -110,17 +121,11 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
     });
     let ran = run(&order, &fence, &checks.helper, &stopped);
     watch.abort();
-    let ran = ran?;
-    if let Some(before) = before {
-        let after = Fingerprint::take(&watched)?;
-        let changed: Vec<_> = before
-            .differences(&after)
-            .into_iter()
-            .map(PathBuf::from)
-            .collect();
-        if !changed.is_empty() {
-            return Err(Broken::Protected(changed).into());
-        }
+    let after = Fingerprint::take(&watched)?;
+    let changed = before.differences(&after).into_iter().map(PathBuf::from);
+    let changed: Vec<_> = changed.collect();
+    match changed.is_empty() {
+        true => Ok(ran?),
+        false => Err(Broken::Protected(changed).into()),
     }
-    Ok(ran)
 }

@@ -1,12 +1,13 @@
 //! `read_file`, `list_files` and `search_files`.
 
 use super::Work;
-use crate::failure::{Broken, Failure};
+use crate::failure::Failure;
 use crate::fields::{arguments, encoding, number, path, words};
 use crate::notes::{Subject, note};
+use crate::path::PathError;
 use crate::protected::DenyRead;
 use crate::reading::{
-    Encoding, ListAnswer, ListRequest, ReadAnswer, ReadRequest, Reading, SearchAnswer,
+    Encoding, ListAnswer, ListRequest, ReadAnswer, ReadError, ReadRequest, Reading, SearchAnswer,
     SearchRequest,
 };
 use crate::server::WorkspaceServer;
@@ -93,7 +94,9 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 &["pattern"],
                 json!({
                     "pattern": words(1000, "A regular expression, as ripgrep has them"),
-                    "glob": words(1000, "Only files whose path matches")
+                    "path": path("Only below this directory"),
+                    "glob": words(1000, "Only files whose path matches"),
+                    "ignore_case": { "type": "boolean" }
                 }),
             ),
             |server: Arc<WorkspaceServer>, asked: SearchRequest, cx: Cx| {
@@ -112,7 +115,7 @@ pub(super) fn denied(work: &Work) -> Result<DenyRead, Failure> {
     };
     let bytes = file.read_all(crate::protected::MAX_DENY_READ_BYTES)?;
     let parsed = DenyRead::parse(&bytes);
-    parsed.map_err(|error| Broken::State(format!("{DENY_READ}: {error}")).into())
+    Ok(parsed?)
 }
 
 fn is_missing(error: &io::Error) -> bool {
@@ -149,7 +152,12 @@ fn read(work: &Work, asked: &ReadRequest) -> Result<ReadAnswer, Failure> {
 }
 
 fn list(work: &Work, asked: &ListRequest) -> Result<ListAnswer, Failure> {
-    with(work, |reading| Ok(reading.list_files(asked)?))
+    with(work, |reading| {
+        reading.list_files(asked).map_err(|error| match error {
+            ReadError::NotFound { path } => PathError::ParentMissing { parent: path }.into(),
+            error => error.into(),
+        })
+    })
 }
 
 fn search(work: &Work, asked: &SearchRequest) -> Result<SearchAnswer, Failure> {

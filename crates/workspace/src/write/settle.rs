@@ -27,7 +27,7 @@ pub(crate) enum SettleError {
     /// The journal was not written by this program.
     Foreign,
     /// The log has the line of a change that never took place.
-    Contradiction(About),
+    Contradiction,
 }
 
 impl From<io::Error> for SettleError {
@@ -61,7 +61,7 @@ pub(super) fn settle<D: Disk>(
     let mut left = 0;
     if finished {
         if !apply::stands(root, entry)? {
-            return Err(SettleError::Contradiction(entry.about.clone()));
+            return Err(SettleError::Contradiction);
         }
         apply::tidy(root, entry)?;
     } else {

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// Every call is in audit-log.jsonl of the workspace before it is answered. The person who starts the
 /// server fixes the roots: an agent can open no other directory.
 #[derive(Debug, Args)]
-pub(super) struct ServeArgs {
+pub(in crate::cli) struct ServeArgs {
     /// What the agent is for: executor (WINDSURF) or planner (ANTIGRAVITY)
     #[arg(long, value_parser = role)]
     role: Role,
@@ -172,14 +172,12 @@ impl ServeArgs {
     }
 
     fn checks(&self, places: &Places) -> Result<Checks, Trouble> {
-        let home = variable("HOME").map(PathBuf::from);
-        let toolchains =
-            [".cargo", ".rustup"].map(|name| home.as_ref().map(|home| home.join(name)));
         let system = SYSTEM.iter().map(PathBuf::from);
-        let readable = system.chain(toolchains.into_iter().flatten());
+        let readable = system.chain(toolchains());
         Ok(Checks {
             helper: Helper {
-                program: std::env::current_exe()?,
+                // The program that runs, even where its file was replaced meanwhile.
+                program: PathBuf::from("/proc/self/exe"),
                 first_args: vec![String::from("internal-sandbox")],
             },
             readable: readable.chain(absolute(&self.preflight_read)?).collect(),
@@ -195,6 +193,17 @@ impl ServeArgs {
             },
         })
     }
+}
+
+/// Where cargo and rustup keep what compiles.
+fn toolchains() -> impl Iterator<Item = PathBuf> {
+    let home = variable("HOME").map(PathBuf::from);
+    let named = move |(name, below): (&str, &str)| {
+        let own = variable(name).map(PathBuf::from);
+        own.or_else(|| Some(home.as_ref()?.join(below)))
+    };
+    let both = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
+    both.into_iter().filter_map(named)
 }
 
 fn absolute(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
