@@ -76,6 +76,7 @@ pub struct Built {
 /// What was written into a draft.
 struct Made {
     placed: Vec<Placed>,
+    /// In an update they are left to do: names are free once the rest is taken over.
     moves: Moves,
     manifest: Manifest,
 }
@@ -171,15 +172,15 @@ impl Build<'_> {
             }
             made => made?,
         };
-        if let Some(before) = &before {
-            take_over(before, &draft.documents, &made.placed, linked.as_ref())?;
-        }
-        made.moves.run(&draft.documents)?;
         let Made {
-            manifest, placed, ..
+            manifest,
+            placed,
+            moves,
         } = made;
         match before {
             Some(before) => {
+                take_over(&before, &draft.documents, &placed, linked.as_ref())?;
+                moves.run(&draft.documents)?;
                 let old = before.cache.into_proof();
                 let folder = draft.publish(force, Replaced::Spared)?;
                 let before = |number: usize| {
@@ -189,14 +190,7 @@ impl Build<'_> {
                 let (names, version) = (names_of(&manifest), manifest.cache_version);
                 self.prove_in_place(&folder, &names, version, before);
             }
-            None => {
-                let (names, version) = (names_of(&manifest), manifest.cache_version);
-                let sign = || sign(&draft.folder, &draft.documents, &names, version, self.now);
-                if let Some(bytes) = prove(sign).and_then(|proof| proof.write()) {
-                    draft.write(PROOF_FILE, &bytes)?;
-                }
-                draft.publish(force, Replaced::Removed)?;
-            }
+            None => drop(draft.publish(force, Replaced::Removed)?),
         }
         let kept = placed.iter().filter(|one| one.kept.is_some()).count();
         Ok(Built {
@@ -228,6 +222,9 @@ impl Build<'_> {
         };
         let (mut placed, gathered) = placing.run()?;
         let moves = name_finally(&mut placed);
+        if before.is_none() {
+            moves.run(&draft.documents)?;
+        }
         let manifest = lists(&list, &placed);
         let (listed, indexed) = parallel::both(
             || {
@@ -235,9 +232,10 @@ impl Build<'_> {
                 let origins = Origins { documents, folders };
                 self.list(draft, &manifest, &origins)?;
                 match before {
-                    // Nearly everything is there already: what is new is synced at the end.
+                    // Nearly everything is there already: what is new is synced at the end, and all
+                    // of it is signed in its place.
                     Some(_) => Ok(()),
-                    None => draft.sync_early(),
+                    None => self.prove_early(draft, &manifest),
                 }
             },
             || self.accelerate(draft, &manifest, gathered, &placed, before),
@@ -312,6 +310,18 @@ impl Build<'_> {
         }
         self.progress.step();
         Ok(())
+    }
+
+    /// Makes documents and lists durable and puts their proof beside them, while indexes, which it
+    /// says nothing about, are still being made.
+    fn prove_early(&self, draft: &Draft<'_>, manifest: &Manifest) -> Result<(), Failure> {
+        draft.sync_early()?;
+        let (names, version) = (names_of(manifest), manifest.cache_version);
+        let sign = || sign(&draft.folder, &draft.documents, &names, version, self.now);
+        match prove(sign).and_then(|proof| proof.write()) {
+            Some(bytes) => draft.write(PROOF_FILE, &bytes),
+            None => Ok(()),
+        }
     }
 
     /// Puts the proof into a cache that is already in its place, unless one of the documents that it
