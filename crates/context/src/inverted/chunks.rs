@@ -70,9 +70,8 @@ impl Chunks {
         });
     }
 
-    /// The bytes of a list, put together in `out`.
-    pub(super) fn collect(&self, list: &List, out: &mut Vec<u8>) {
-        out.clear();
+    /// Appends the bytes of a list.
+    pub(super) fn append(&self, list: &List, out: &mut Vec<u8>) {
         let mut left = list.len();
         out.extend_from_slice(&list.near[..left.min(NEAR)]);
         left -= left.min(NEAR);
@@ -103,7 +102,8 @@ mod tests {
         }
         let mut bytes = Vec::new();
         for (place, list) in lists.iter().enumerate() {
-            chunks.collect(list, &mut bytes);
+            bytes.clear();
+            chunks.append(list, &mut bytes);
             assert_eq!(bytes.len(), list.len());
             let mut reading = Reading(&bytes);
             for step in 0..place * 5 {

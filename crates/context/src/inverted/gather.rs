@@ -97,16 +97,16 @@ impl Sorted {
         self.order.len()
     }
 
-    /// The term that has as much before it as behind it; none where there is little.
-    pub(crate) fn middle(&self) -> Option<&[u8]> {
-        let size = |place: &u32| self.terms.value(*place).list.len() as u64 + 32;
-        let all: u64 = self.order.iter().map(size).sum();
+    /// The term that has such a share of everything before it; none where there is little.
+    pub(crate) fn behind(&self, percent: u64) -> Option<&[u8]> {
+        let size = |place: u32| self.terms.value(place).list.len() as u64 + 32;
+        let all: u64 = (0..).take(self.len()).map(size).sum();
         let mut before = 0;
-        let middle = self.order.iter().find(|place| {
-            before += size(place);
-            before * 2 >= all
+        let first = self.order.iter().find(|place| {
+            before += size(**place);
+            before * 100 >= all * percent
         })?;
-        (self.len() > 1000).then(|| self.terms.spelled(*middle))
+        (self.len() > 1000).then(|| self.terms.spelled(*first))
     }
 
     pub(crate) fn all(&self) -> Part<'_> {
@@ -129,33 +129,88 @@ impl Sorted {
     }
 
     fn part(&self, from: usize, to: usize) -> Part<'_> {
-        Part {
+        let mut part = Part {
             shard: self,
             left: &self.order[from..to],
-            bytes: Vec::new(),
-        }
+            near: Near::default(),
+        };
+        part.bring_near();
+        part
     }
 }
 
 /// A part of a shard.
 pub(crate) struct Part<'s> {
     shard: &'s Sorted,
+    /// The places of the terms behind those that are near.
     left: &'s [u32],
-    bytes: Vec<u8>,
+    near: Near,
+}
+
+/// The next terms of a part with their lists, copied together: in a shard they lie anywhere.
+#[derive(Default)]
+struct Near {
+    terms: Vec<u8>,
+    lists: Vec<u8>,
+    /// Where each of them ends, in `terms` and in `lists`.
+    ends: Vec<(usize, usize)>,
+    /// How many of them are done with.
+    done: usize,
+}
+
+/// How many terms are copied at once, so that memory is asked for all of them before it is waited
+/// for.
+const STEP: usize = 64;
+
+impl Near {
+    /// Where the present term begins, in `terms` and in `lists`.
+    fn begin(&self) -> (usize, usize) {
+        match self.done.checked_sub(1) {
+            Some(last) => self.ends[last],
+            None => (0, 0),
+        }
+    }
+}
+
+impl Part<'_> {
+    /// Copies the next terms.
+    fn bring_near(&mut self) {
+        let step = self.left.len().min(STEP);
+        let (places, left) = self.left.split_at(step);
+        let Near {
+            terms,
+            lists,
+            ends,
+            done,
+        } = &mut self.near;
+        self.left = left;
+        terms.clear();
+        lists.clear();
+        ends.clear();
+        *done = 0;
+        let shard = self.shard;
+        let mut far = [List::default(); STEP];
+        for (list, place) in far.iter_mut().zip(places) {
+            *list = shard.terms.value(*place).list;
+            terms.extend_from_slice(shard.terms.spelled(*place));
+            ends.push((terms.len(), 0));
+        }
+        for (list, (_, end)) in far.iter().zip(ends) {
+            shard.chunks.append(list, lists);
+            *end = lists.len();
+        }
+    }
 }
 
 impl Terms for Part<'_> {
     fn term(&self) -> Option<&[u8]> {
-        self.left
-            .first()
-            .map(|place| self.shard.terms.spelled(*place))
+        let (end, _) = self.near.ends.get(self.near.done)?;
+        Some(&self.near.terms[self.near.begin().0..*end])
     }
 
     fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
-        let place = *self.left.first().ok_or(Broken)?;
-        let list = &self.shard.terms.value(place).list;
-        self.shard.chunks.collect(list, &mut self.bytes);
-        let mut reading = Reading(&self.bytes);
+        let (_, end) = self.near.ends.get(self.near.done).ok_or(Broken)?;
+        let mut reading = Reading(&self.near.lists[self.near.begin().1..*end]);
         let mut next = 0;
         while !reading.is_empty() {
             let key = next + reading.varint()?;
@@ -167,7 +222,10 @@ impl Terms for Part<'_> {
     }
 
     fn advance(&mut self) -> Result<(), Broken> {
-        self.left = self.left.get(1..).unwrap_or_default();
+        self.near.done += 1;
+        if self.near.done >= self.near.ends.len() {
+            self.bring_near();
+        }
         Ok(())
     }
 }

@@ -16,6 +16,10 @@ pub(crate) type Source<'a> = (Box<dyn Terms + 'a>, Option<Renumber<'a>>);
 /// The units of the keys in shards; none where the keys are the units.
 pub(crate) type Units<'a> = Option<&'a (dyn Fn(u64) -> Option<u32> + Sync)>;
 
+/// How much of everything, in percent, is in the lower of two parts that are merged at once: less than
+/// half, because whoever merges it writes too.
+const LOWER: u64 = 44;
+
 /// Merges shards, and what is taken over from elsewhere, into an index.
 pub(crate) fn merge<W: Write>(
     writer: &mut Writer<W>,
@@ -29,7 +33,7 @@ pub(crate) fn merge<W: Write>(
         None => shards
             .iter()
             .max_by_key(|shard| shard.len())
-            .and_then(Sorted::middle),
+            .and_then(|shard| shard.behind(LOWER)),
     };
     let Some(middle) = middle else {
         let mut sources: Vec<_> = shards
@@ -41,8 +45,8 @@ pub(crate) fn merge<W: Write>(
             writer.term(term, units, list)
         });
     };
-    // Both halves at once: most of the work is to bring the lists together.
-    let half = |upper: bool| -> Vec<Source<'_>> {
+    // Both parts at once: most of the work is to bring the lists together.
+    let part = |upper: bool| -> Vec<Source<'_>> {
         let parts = shards.iter().map(|shard| match upper {
             true => shard.from(middle),
             false => shard.below(middle),
@@ -51,13 +55,13 @@ pub(crate) fn merge<W: Write>(
     };
     let (lower, upper) = parallel::both(
         || {
-            each(&mut half(false), |term, units, list| {
+            each(&mut part(false), |term, units, list| {
                 writer.term(term, units, list)
             })
         },
         || {
             let mut held = Vec::new();
-            each(&mut half(true), |term, units, list| {
+            each(&mut part(true), |term, units, list| {
                 put_bytes(&mut held, term);
                 put_varint(&mut held, units);
                 put_bytes(&mut held, list);
@@ -211,7 +215,7 @@ mod tests {
     #[test]
     fn two_halves_are_the_whole() {
         let shards = shards();
-        assert!(shards.iter().all(|shard| shard.middle().is_some()));
+        assert!(shards.iter().all(|shard| shard.behind(LOWER).is_some()));
         let halves = written(|writer| merge(writer, &shards, None, None).unwrap());
         let whole = written(|writer| {
             let mut sources: Vec<_> = shards.iter().map(|one| source(one.all(), None)).collect();
