@@ -1,13 +1,13 @@
 //! Request bodies: counted while they are read, one by one and all together.
 
 use crate::read::too_large;
-use axum::body::Body;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Dialect, Fault, Refusal};
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::HeaderMap;
+use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use std::pin::pin;
 use std::sync::Arc;
@@ -63,7 +63,11 @@ impl Share {
 
 impl Room {
     /// Reads a body of JSON.
-    pub(super) async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Held, Fault<Wire>> {
+    pub(super) async fn read(
+        &self,
+        headers: &HeaderMap,
+        body: Incoming,
+    ) -> Result<Held, Fault<Wire>> {
         if !is_json(headers) {
             return Err(
                 Wire::invalid_request("Content-Type must be application/json")
@@ -89,7 +93,7 @@ impl Room {
     }
 
     /// Reads a body to its end. Only what has arrived takes room: an announced length is a promise.
-    async fn collect(&self, body: Body) -> Result<Held, Fault<Wire>> {
+    async fn collect(&self, body: Incoming) -> Result<Held, Fault<Wire>> {
         let mut body = Limited::new(body, MAX_BODY);
         let mut share = Share::default();
         let mut bytes = Bytes::new();

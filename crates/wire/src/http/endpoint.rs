@@ -3,18 +3,17 @@
 use super::admit::Admission;
 use super::body::{Held, Room, Share};
 use super::events::{Events, Hangup};
-use super::respond;
+use super::respond::{self, Response};
 use crate::listing::Listing;
 use crate::read::{Ask, Called, Inbound, raw, read};
 use crate::revision::{Facts, Headers};
 use crate::write::write_notification;
-use axum::body::Body;
-use axum::response::Response;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
 use candor_street::{Call, Client, Desk, Era, Kept, Peer, Progress, ProgressSink, Server, Waiting};
 use futures_util::future::BoxFuture;
+use hyper::body::Incoming;
 use hyper::header::{ACCEPT, HeaderName};
 use hyper::{HeaderMap, Method, Request};
 use std::borrow::Cow;
@@ -68,7 +67,7 @@ impl<S: Server> Endpoint<S> {
     /// be kept for as long as that.
     pub(super) fn answer(
         self: Arc<Self>,
-        request: Request<Body>,
+        request: Request<Incoming>,
         address: IpAddr,
     ) -> BoxFuture<'static, Response> {
         let (parts, body) = request.into_parts();
@@ -81,7 +80,7 @@ impl<S: Server> Endpoint<S> {
     async fn admitted_answer(
         self: Arc<Self>,
         headers: HeaderMap,
-        body: Body,
+        body: Incoming,
         peer: Peer,
     ) -> Response {
         let Held { bytes, share } = match self.room.read(&headers, body).await {
@@ -94,14 +93,11 @@ impl<S: Server> Endpoint<S> {
         match understood {
             Understood::Answered(response) => response,
             Understood::Refused { id, era, fault } => Box::pin(self.refuse(&id, era, fault)).await,
-            Understood::Called { id, era, call } => self.plain(id, era, call, share).await,
+            Understood::Called(call) => self.plain(call, share).await,
             // Rare, and large: every call would have to have room for it.
-            Understood::Reporting {
-                id,
-                era,
-                call,
-                progress,
-            } => Box::pin(self.streamed(id, era, call, share, progress)).await,
+            Understood::Reporting(call, progress) => {
+                Box::pin(self.streamed(call, share, progress)).await
+            }
         }
     }
 
@@ -158,39 +154,31 @@ impl<S: Server> Endpoint<S> {
                 return Understood::Answered(respond::json(id, era, &answer));
             }
         };
-        let own = id.to_owned();
         if called.progress.is_none() || !takes_events(headers) {
-            let call = made(id, era, called, peer, None);
-            return Understood::Called { id: own, era, call };
+            return Understood::Called(made(id, era, called, peer, None));
         }
         let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
-        Understood::Reporting {
-            id: own,
-            era,
-            call: made(id, era, called, peer, Some(sink)),
-            progress,
-        }
+        Understood::Reporting(made(id, era, called, peer, Some(sink)), progress)
     }
 
-    async fn plain(&self, id: String, era: Era, call: Arc<Call>, share: Share) -> Response {
-        let hangup = Hangup::new(era);
-        let answer = match self.desk.begin(call, hangup.token.clone()) {
+    async fn plain(&self, call: Arc<Call>, share: Share) -> Response {
+        let hangup = Hangup::new(call.era);
+        let answer = match self.desk.begin(Arc::clone(&call), hangup.token.clone()) {
             Ok(answer) => answer,
             Err(waiting) => arrived(awaited(waiting, share)).await,
         };
         hangup.disarm();
-        respond::json(&id, era, &answer)
+        respond::json(&call.id, call.era, &answer)
     }
 
     /// A call that sends progress: the first thing that comes decides between JSON and events.
     async fn streamed(
         &self,
-        id: String,
-        era: Era,
         call: Arc<Call>,
         share: Share,
         mut progress: mpsc::Receiver<Bytes>,
     ) -> Response {
+        let (id, era) = (call.id.clone(), call.era);
         let hangup = Hangup::new(era);
         let answer = match self.desk.begin(call, hangup.token.clone()) {
             Ok(answer) => Some(answer),
@@ -234,18 +222,9 @@ enum Understood {
         fault: Fault<Wire>,
     },
     /// A call.
-    Called {
-        id: String,
-        era: Era,
-        call: Arc<Call>,
-    },
+    Called(Arc<Call>),
     /// A call whose client wants to hear how far it is.
-    Reporting {
-        id: String,
-        era: Era,
-        call: Arc<Call>,
-        progress: mpsc::Receiver<Bytes>,
-    },
+    Reporting(Arc<Call>, mpsc::Receiver<Bytes>),
 }
 
 /// Lets a call go on; its answer will come here. Until then the request's share of the room is taken,

@@ -4,15 +4,15 @@ use super::admit::Admission;
 use super::body::Room;
 use super::endpoint::Endpoint;
 use super::pace::{Busy, Paced};
-use super::respond;
+use super::respond::{self, Response};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::response::Response;
 use axum::routing::any;
 use candor_fault::dialects::Wire;
 use candor_street::{CancellationToken, MetricsHub, Server};
 use futures_util::future::{BoxFuture, join_all};
+use http_body_util::Either;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
@@ -50,7 +50,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 type Drain = Box<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Answers a request to one server.
-type Serve = Box<dyn Fn(Request<Body>, IpAddr) -> BoxFuture<'static, Response> + Send + Sync>;
+type Serve = Box<dyn Fn(Request<Incoming>, IpAddr) -> BoxFuture<'static, Response> + Send + Sync>;
 
 /// The paths of one process: `/health`, `/metrics`, and one a server.
 pub struct Paths {
@@ -93,8 +93,9 @@ impl Paths {
             let desk = Arc::clone(&desk);
             Box::pin(async move { desk.drain(patience).await })
         }));
-        let serve =
-            move |request: Request<Body>, address| Arc::clone(&endpoint).answer(request, address);
+        let serve = move |request: Request<Incoming>, address| {
+            Arc::clone(&endpoint).answer(request, address)
+        };
         self.servers.push((path.to_owned(), Box::new(serve)));
         self
     }
@@ -103,7 +104,7 @@ impl Paths {
         let admission = self.admission;
         let nothing = move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
             let answer = nothing_here(&admission, &request, peer.ip());
-            async move { answer }
+            async move { answer.map(Body::new) }
         };
         let routes = Routes {
             servers: self.servers,
@@ -121,14 +122,15 @@ struct Routes {
 }
 
 impl Routes {
-    async fn answer(&self, mut request: Request<Body>, peer: SocketAddr) -> Response {
+    async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response {
         let path = request.uri().path();
         if let Some((_, serve)) = self.servers.iter().find(|(server, _)| server == path) {
             return serve(request, peer.ip()).await;
         }
+        let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
         match self.router.clone().call(request).await {
-            Ok(answer) => answer,
+            Ok(answer) => answer.map(Either::Right),
             Err(never) => match never {},
         }
     }
@@ -154,7 +156,7 @@ fn health_route(admission: Arc<Admission>, version: &'static str) -> axum::routi
             Ok(()) => respond::text("application/json", body.clone()),
             Err(fault) => respond::refusal(&fault),
         };
-        async move { answer }
+        async move { answer.map(Body::new) }
     })
 }
 
@@ -172,7 +174,7 @@ fn metrics_route(admission: Arc<Admission>, metrics: MetricsHub) -> axum::routin
                 ),
                 Err(fault) => respond::refusal(&fault),
             };
-            async move { answer }
+            async move { answer.map(Body::new) }
         },
     )
 }
@@ -250,7 +252,7 @@ fn connection(
         let (routes, busy) = (Arc::clone(&routes), busy.clone());
         busy.set(true);
         async move {
-            let answer = routes.answer(request.map(Body::new), peer).await;
+            let answer = routes.answer(request, peer).await;
             Ok(busy.until_sent(answer))
         }
     });

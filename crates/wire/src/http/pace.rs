@@ -4,9 +4,11 @@
 //! every connection.
 
 use super::listen::{HEADER_TIMEOUT, IDLE_TIMEOUT};
+use super::respond::Response;
+use axum::BoxError;
 use axum::body::Body;
-use axum::response::Response;
 use bytes::Bytes;
+use http_body_util::{Either, Full};
 use hyper::body::{Body as HttpBody, Frame};
 use std::io;
 use std::pin::Pin;
@@ -39,24 +41,24 @@ impl Busy {
             self.set(false);
             return answer;
         }
-        answer.map(|body| Body::new(Sending { body, busy: self }))
+        answer.map(|body| Either::Right(Body::new(Sending { body, busy: self })))
     }
 }
 
 /// A body whose connection is busy as long as there is more of it.
 struct Sending {
-    body: Body,
+    body: Either<Full<Bytes>, Body>,
     busy: Busy,
 }
 
 impl HttpBody for Sending {
     type Data = Bytes;
-    type Error = axum::Error;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 }
@@ -267,13 +269,14 @@ mod tests {
         let events = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
         let sending = busy
             .clone()
-            .until_sent(Response::new(Body::from_stream(events)));
+            .until_sent(Response::new(Either::Right(Body::from_stream(events))));
         let hour = Duration::from_secs(3600);
         assert!(timeout(hour, paced.read(&mut [0; 64])).await.is_err());
         drop(sending);
         assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
         busy.set(true);
-        busy.clone().until_sent(Response::new(Body::from("whole")));
+        let whole = Either::Left(Full::from("whole"));
+        busy.clone().until_sent(Response::new(whole));
         assert!(!busy.is());
     }
 

@@ -2,12 +2,12 @@
 
 use crate::write::write;
 use axum::body::Body;
-use axum::response::Response;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, CallFacts, Dialect, Fault, Form, Timestamp};
 use candor_street::Era;
 use futures_util::Stream;
+use http_body_util::{Either, Full};
 use hyper::StatusCode;
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
@@ -17,6 +17,9 @@ use std::convert::Infallible;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
+/// What is sent. Most bodies are whole, and need no box.
+pub(super) type Response = hyper::Response<Either<Full<Bytes>, Body>>;
+
 /// An answer to a request.
 pub(super) fn json(id: &str, era: Era, answer: &Answer) -> Response {
     let mut body = Vec::with_capacity(512);
@@ -25,7 +28,7 @@ pub(super) fn json(id: &str, era: Era, answer: &Answer) -> Response {
 }
 
 fn with_status(status: u16, body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
+    let mut response = whole(body);
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
@@ -37,6 +40,10 @@ fn with_status(status: u16, body: Vec<u8>) -> Response {
         _ => {}
     }
     response
+}
+
+fn whole(body: impl Into<Bytes>) -> Response {
+    Response::new(Either::Left(Full::new(body.into())))
 }
 
 /// A refusal before any server was asked.
@@ -52,14 +59,14 @@ pub(super) fn refusal(fault: &Fault<Wire>) -> Response {
 
 /// What is accepted and not answered.
 pub(super) fn accepted() -> Response {
-    let mut response = Response::new(Body::empty());
+    let mut response = whole(Bytes::new());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
 
 /// A text for people or for a scraper.
 pub(super) fn text(kind: &'static str, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
+    let mut response = whole(body);
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -70,7 +77,7 @@ pub(super) fn text(kind: &'static str, body: String) -> Response {
 pub(super) fn events(
     stream: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
 ) -> Response {
-    let mut response = Response::new(Body::from_stream(stream));
+    let mut response = Response::new(Either::Right(Body::from_stream(stream)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
