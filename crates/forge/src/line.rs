@@ -42,18 +42,17 @@ pub(crate) fn line(entry: &Entry<'_, Github>) -> Option<String> {
         .unwrap_or_default();
     let mut line = String::with_capacity(128 + message.len());
     let (tool, repo) = (entry.tool.unwrap_or("-"), repo(&shown.repo).unwrap_or("-"));
+    line.extend(["jsonrpc_error tool=", tool, " code="]);
     // Writing to a string cannot fail.
-    let _ = write!(
-        line,
-        "jsonrpc_error tool={tool} code={code} repo={repo} pr="
-    );
+    let _ = write!(line, "{code}");
+    line.extend([" repo=", repo, " pr="]);
     match number(&shown.number) {
         Some(number) => _ = write!(line, "{number}"),
         None => line.push('-'),
     }
     let sha = sha(&shown.sha).unwrap_or("-");
     let state = state.filter(|state| is_word(state)).unwrap_or("-");
-    let _ = write!(line, " sha={sha} state={state} msg=\"");
+    line.extend([" sha=", sha, " state=", state, " msg=\""]);
     quote(&message, &mut line);
     line.push('"');
     Some(line)
@@ -92,6 +91,11 @@ fn is_word(text: &str) -> bool {
 /// Appends a message so that no part of it can pass for another member or line. A cut never splits an
 /// escape, so it cannot swallow the closing quote.
 fn quote(message: &str, line: &mut String) {
+    let plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    // Nearly every message stands as it is.
+    if message.len() <= LINE_MESSAGE_CHARS && message.bytes().all(plain) {
+        return line.push_str(message);
+    }
     let mut shown = 0;
     // Where a message that turns out too long is cut: the ellipsis still fits there.
     let mut cut = line.len();

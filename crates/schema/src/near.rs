@@ -23,6 +23,9 @@ const SIMILAR: f64 = 0.87;
 /// assert_eq!(nearest("colour", known.into_iter()), None);
 /// ```
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut known = known.peekable();
+    // Often there is nothing to compare with.
+    known.peek()?;
     let word = folded(word)?;
     known
         .take(NEAR_CANDIDATES_MAX)

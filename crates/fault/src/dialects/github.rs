@@ -12,6 +12,7 @@ use crate::{
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::fmt::Write as _;
 
 /// The dialect of the GitHub tools.
 #[derive(Debug, Clone, Copy)]
@@ -133,14 +134,21 @@ fn hint(violation: &Violation) -> Option<Hint<'_>> {
 
 /// The frozen message of arguments that do not fit.
 fn validation_message(violations: &Violations) -> String {
-    let all: Vec<_> = violations
-        .shown()
-        .iter()
-        .map(|one| one.message.as_str())
-        .collect();
-    let mut message = format!("Validation errors: {}", all.join("; "));
+    const BEGINNING: &str = "Validation errors: ";
+    const BETWEEN: &str = "; ";
+    let shown = violations.shown().iter().map(|one| one.message.as_str());
+    let length: usize = shown.clone().map(|one| one.len() + BETWEEN.len()).sum();
+    let mut message = String::with_capacity(BEGINNING.len() + length);
+    message.push_str(BEGINNING);
+    for (place, one) in shown.enumerate() {
+        if place > 0 {
+            message.push_str(BETWEEN);
+        }
+        message.push_str(one);
+    }
     if violations.omitted() > 0 {
-        message.push_str(&format!("; and {} more", violations.omitted()));
+        // Writing to a string cannot fail.
+        let _ = write!(message, "{BETWEEN}and {} more", violations.omitted());
     }
     message
 }
@@ -180,7 +188,7 @@ fn said(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String, String) {
         hints: violations.shown().iter().filter_map(hint).collect(),
         omitted: Some(violations.omitted()).filter(|more| *more > 0),
     };
-    (message, to_json(&data))
+    (message, to_json_of_length(&data, USUAL_DATA))
 }
 
 impl Dialect for Github {
