@@ -77,8 +77,9 @@ impl Lines {
     fn start(&self) {
         let shared = Arc::clone(&self.0);
         let write = move || {
+            let mut text = String::new();
             loop {
-                shared.write(&mut io::stderr());
+                shared.write(&mut text, &mut io::stderr());
                 std::thread::sleep(REST);
             }
         };
@@ -101,8 +102,10 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for lines, and writes those that are there.
-    fn write(&self, out: &mut impl Write) {
+    /// Waits for lines, and writes those that are there. The room in `text` is for those that come
+    /// meanwhile.
+    fn write(&self, text: &mut String, out: &mut impl Write) {
+        text.clear();
         let mut waiting = self.lock();
         while waiting.text.is_empty() {
             waiting.writer = Writer::Idle;
@@ -112,7 +115,7 @@ impl Shared {
                 .wait(waiting)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        let mut text = std::mem::take(&mut waiting.text);
+        std::mem::swap(text, &mut waiting.text);
         let lost = std::mem::take(&mut waiting.lost);
         drop(waiting);
         if lost > 0 {
@@ -162,9 +165,10 @@ mod tests {
             lines.send("one");
         }
         let mut out = Vec::new();
-        lines.0.write(&mut out);
+        let mut text = String::new();
+        lines.0.write(&mut text, &mut out);
         lines.send("two");
-        lines.0.write(&mut out);
+        lines.0.write(&mut text, &mut out);
         let lost = "candor: 3 lines were lost, stderr was not read";
         let wanted = format!("{long}\n{lost}\ntwo\n");
         assert!(out == wanted.as_bytes());
