@@ -81,6 +81,8 @@ pub(crate) enum Part {
     Start,
     Github,
     Context,
+    Log,
+    Workspace,
 }
 
 impl Options {

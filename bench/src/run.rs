@@ -9,6 +9,7 @@ use crate::load::http::HttpLoad;
 use crate::load::stdio::StdioLoad;
 use crate::machine::Machine;
 use crate::process::{Memory, Program};
+use crate::record;
 use crate::report::terminal::Progress;
 use crate::report::{self, Report};
 use crate::requests::Case;
@@ -81,6 +82,12 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
     if options.wants(Part::Context) {
         let context = files.candor.with_file_name("context");
         report.context = context::measure(&context, &files.bench, options, &mut progress)?;
+    }
+    if options.wants(Part::Log) {
+        record::appending(options, &mut report.record, &mut progress)?;
+    }
+    if options.wants(Part::Workspace) {
+        record::writing(options, &mut report.record, &mut progress)?;
     }
     drop(progress);
     report.judge();

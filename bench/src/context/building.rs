@@ -3,8 +3,8 @@
 use super::Bench;
 use super::cache::Cache;
 use super::client::millis;
-use super::findings::{Findings, ratios};
 use crate::bare::files;
+use crate::findings::{Findings, ratios};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::Bench;
 use super::client::{Client, Request};
-use super::findings::{Findings, ratios};
 use super::synthetic::{self, SHARES, TERMS};
+use crate::findings::{Findings, ratios};
 use crate::report::thousands;
 use crate::statistics::percentile;
 use std::io;

@@ -8,16 +8,14 @@ mod chance;
 mod client;
 mod command;
 mod copy;
-mod findings;
 mod growing;
 mod resolving;
 mod serving;
 mod synthetic;
 mod vocabulary;
 
-pub(crate) use findings::{Figure, Findings};
-
 use crate::arguments::Options;
+use crate::findings::Findings;
 use crate::report::terminal::Progress;
 use command::Context;
 use std::io;
@@ -54,7 +52,7 @@ pub(crate) fn measure(
         scratch: scratch.path().to_owned(),
         quick: options.quick,
         rounds: options.rounds(),
-        findings: Findings::default(),
+        findings: Findings::about("context"),
         progress,
     };
     match &options.corpus {

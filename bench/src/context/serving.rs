@@ -2,10 +2,10 @@
 //! round; and the oracle in memory on some of these queries, whose bytes must be the same.
 
 use super::client::{Client, Request, millis};
-use super::findings::{Findings, mean};
 use super::resolving::checked;
 use super::vocabulary::Vocabulary;
 use super::{Bench, CORPUS};
+use crate::findings::{Findings, mean};
 use crate::statistics::percentile;
 use candor_context::{Document, oracle};
 use std::io;

@@ -5,7 +5,7 @@ pub(crate) mod page;
 pub(crate) mod terminal;
 
 use crate::bars::{self, Bar, Sense};
-use crate::context::{Figure, Findings};
+use crate::findings::{Figure, Findings};
 use crate::machine::Machine;
 use crate::process::Memory;
 use crate::rounds::{Plan, Series};
@@ -25,6 +25,8 @@ pub(crate) struct Report {
     pub(crate) bars: Vec<Bar>,
     pub(crate) series: Vec<Series>,
     pub(crate) context: Findings,
+    /// The log, and the edits that it records.
+    pub(crate) record: Findings,
 }
 
 impl Report {
@@ -39,7 +41,8 @@ impl Report {
             tree: None,
             bars: Vec::new(),
             series: Vec::new(),
-            context: Findings::default(),
+            context: Findings::about("context"),
+            record: Findings::about("log"),
         }
     }
 
@@ -52,6 +55,7 @@ impl Report {
             .extend(memory.map(|(transport, memory)| bars::memory(transport, *memory)));
         self.bars.extend(self.tree.map(bars::tree_memory));
         self.bars.extend(self.context.bars.iter().cloned());
+        self.bars.extend(self.record.bars.iter().cloned());
     }
 
     /// The rows of the table of figures.
@@ -61,7 +65,12 @@ impl Report {
 
     /// The rows of the table about context caches.
     fn of_context(&self) -> Vec<[String; 3]> {
-        self.context.figures.iter().map(of_context).collect()
+        self.context.figures.iter().map(plain_figure).collect()
+    }
+
+    /// The rows of the table about the log and the edits that it records.
+    fn of_record(&self) -> Vec<[String; 3]> {
+        self.record.figures.iter().map(plain_figure).collect()
     }
 
     /// The rows of the table that compares two builds.
@@ -94,6 +103,8 @@ const VERDICTS: [&str; 5] = ["bar", "limit", "median", "spread", "met"];
 
 const OF_CONTEXT: [&str; 3] = ["context", "median", "spread"];
 
+const OF_RECORD: [&str; 3] = ["log and workspace", "median", "spread"];
+
 const GAINS: [&str; 3] = ["call", "faster than the build beside", "spread"];
 
 fn figures(series: &Series) -> Option<[String; 7]> {
@@ -115,7 +126,7 @@ fn figures(series: &Series) -> Option<[String; 7]> {
     ])
 }
 
-fn of_context(figure: &Figure) -> [String; 3] {
+fn plain_figure(figure: &Figure) -> [String; 3] {
     let (measured, unit) = (figure.measured, figure.unit);
     let digits = digits(measured.median);
     let shown = |value: f64| format!("{value:.digits$}");

@@ -1,6 +1,6 @@
 //! The page of figures in the documentation.
 
-use super::{FIGURES, OF_CONTEXT, Report, VERDICTS};
+use super::{FIGURES, OF_CONTEXT, OF_RECORD, Report, VERDICTS};
 use std::io;
 use std::path::Path;
 
@@ -13,6 +13,7 @@ fn text(report: &Report) -> String {
     let bars = table(&VERDICTS, &report.verdicts());
     let figures = table(&FIGURES, &report.figures());
     let of_context = table(&OF_CONTEXT, &report.of_context());
+    let of_record = table(&OF_RECORD, &report.of_record());
     let (corpus, option) = match &report.context.corpus {
         Some(corpus) => (corpus.as_str(), "--corpus DIR "),
         None => ("none was given", ""),
@@ -24,6 +25,7 @@ fn text(report: &Report) -> String {
          ## Bars\n\n{bars}\n\
          ## Figures\n\n{figures}\n\
          ## Figures of context caches\n\n{of_context}\n\
+         ## Figures of the log and the workspace\n\n{of_record}\n\
          ## Where they come from\n\n\
          | | |\n|---|---|\n\
          | command | `cargo xtask bench {option}--write docs/benchmarks.md` |\n\
@@ -128,6 +130,18 @@ and `accelerator.sig`.
 memory, in a new directory, and ends with one `syncfs`; it reads no sources and makes no index. Before \
 each, everything that was written earlier is made durable. An update follows the change of one file, a \
 different one in each round. The memory of a build is looked at in a build of its own, which is not timed.
+
+**The log** is the crate itself, in this process, on the disk of the temporary directory, with lines \
+as long as those of the workspace server. The bare loop beside it appends a line of that length to a file \
+and calls `fdatasync`, one after the other; it has neither numbers nor hashes nor a lock. With several \
+callers each one appends its next line when its last one is durable; appends for a sync are counted, not \
+derived. *Growth* compares a log of 1,000 lines with one of a million, in turns; the bytes that an append \
+reads are counted at both. *Verification* reads the million lines on one thread, from the page cache.
+
+**`write_file`** is the tool with every gate, in this process, from the arguments to the durable record: \
+a signed plan is found, checked and held against the path, the policy judges the content, the change is \
+journaled, made, recorded. The commands of the plan are not run. Beside it: a temporary file is written, \
+synced, renamed over the file, and the directory is synced.
 
 To compare two builds of candor, keep the older executable and run `cargo xtask bench --beside FILE`: \
 both are measured in the same rounds.

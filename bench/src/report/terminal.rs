@@ -1,6 +1,6 @@
 //! The report on the terminal, and what is going on until there is one.
 
-use super::{FIGURES, GAINS, OF_CONTEXT, Report, VERDICTS};
+use super::{FIGURES, GAINS, OF_CONTEXT, OF_RECORD, Report, VERDICTS};
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 
@@ -29,6 +29,10 @@ pub(crate) fn print(report: &Report) {
     let of_context = report.of_context();
     if !of_context.is_empty() {
         table(&OF_CONTEXT, &of_context);
+    }
+    let of_record = report.of_record();
+    if !of_record.is_empty() {
+        table(&OF_RECORD, &of_record);
     }
     if let Some(corpus) = &report.context.corpus {
         anstream::println!("corpus: {corpus}\n");

@@ -12,9 +12,10 @@ pub(crate) struct Figure {
     pub(crate) measured: Spread,
 }
 
-/// Everything that was found out about context caches.
-#[derive(Debug, Default, Serialize)]
+/// Everything that was found out about one subject.
+#[derive(Debug, Serialize)]
 pub(crate) struct Findings {
+    subject: &'static str,
     /// What was given as the corpus.
     pub(crate) corpus: Option<String>,
     /// Judged together with all others.
@@ -24,6 +25,16 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    /// Nothing yet about a subject.
+    pub(crate) fn about(subject: &'static str) -> Self {
+        Findings {
+            subject,
+            corpus: None,
+            bars: Vec::new(),
+            figures: Vec::new(),
+        }
+    }
+
     pub(crate) fn at_most(&mut self, what: &str, limit: f64, unit: &'static str, found: Found<'_>) {
         self.bar(what, Sense::AtMost, limit, unit, found);
     }
@@ -39,7 +50,7 @@ impl Findings {
     }
 
     fn bar(&mut self, what: &str, sense: Sense, limit: f64, unit: &'static str, found: Found<'_>) {
-        let bar = Bar::open(format!("context, {what}"), sense, limit, unit);
+        let bar = Bar::open(format!("{}, {what}", self.subject), sense, limit, unit);
         self.bars.push(match found {
             Ok(figures) => match Spread::of(figures.iter().copied()) {
                 Some(measured) => bar.judged(measured),

@@ -1,0 +1,135 @@
+//! The real disk, which counts what is asked of it.
+
+use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) syncs: AtomicU64,
+    pub(super) read: AtomicU64,
+}
+
+impl Counts {
+    pub(super) fn syncs(&self) -> u64 {
+        self.syncs.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Counting {
+    disk: RealDisk,
+    counts: Arc<Counts>,
+}
+
+impl Counting {
+    pub(super) fn at(path: &Path) -> io::Result<(Counting, Arc<Counts>)> {
+        let disk = RealDisk::at(path)?;
+        let counts = Arc::<Counts>::default();
+        let own = Arc::clone(&counts);
+        Ok((Counting { disk, counts: own }, counts))
+    }
+}
+
+impl Disk for Counting {
+    type File = CountingFile;
+
+    fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<CountingFile> {
+        Ok(CountingFile {
+            file: self.disk.open(path, how)?,
+            counts: Arc::clone(&self.counts),
+        })
+    }
+
+    fn create_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
+        self.disk.create_dir(path, mode)
+    }
+
+    fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.rename_new(from, to)
+    }
+
+    fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.exchange(one, other)
+    }
+
+    fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.unlink(path)
+    }
+
+    fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+        self.disk.sync_dir(path)
+    }
+
+    fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
+        self.disk.list(path)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct CountingFile {
+    file: RealFile,
+    counts: Arc<Counts>,
+}
+
+impl DiskFile for CountingFile {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let read = self.file.read_at(bytes, offset)?;
+        self.counts.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.file.write_at(bytes, offset)
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.append(bytes)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn reserve(&self, up_to: u64) -> io::Result<()> {
+        self.file.reserve(up_to)
+    }
+
+    fn mode(&self) -> io::Result<u32> {
+        self.file.mode()
+    }
+
+    fn set_mode(&self, mode: u32) -> io::Result<()> {
+        self.file.set_mode(mode)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+        self.file.sync_all()
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        self.file.try_lock()
+    }
+}

@@ -1,0 +1,201 @@
+//! `write_file` with every gate, beside a temporary file that is synced and renamed.
+
+use crate::arguments::Options;
+use crate::findings::{Findings, ratios};
+use crate::report::terminal::Progress;
+use candor_fault::{Answer, Timestamp};
+use candor_street::{
+    Call, CancellationToken, Client, Clock, Desk, Era, Kept, MetricsHub, Peer, Progress as Told,
+};
+use candor_workspace::approval::{self, Approval, ApproverKey, Signers};
+use candor_workspace::path::Root;
+use candor_workspace::plan::{Plan, store};
+use candor_workspace::preflight::{Helper, Limits};
+use candor_workspace::{Checks, Config, LOCK_AFTER, Role, Unlock, WorkspaceServer};
+use serde_json::{Value, json};
+use ssh_key::rand_core::OsRng;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How many bytes a file has.
+const BYTES: usize = 4096;
+
+/// How many writes of each one round has.
+const WRITES: usize = 100;
+
+const APPROVER: &str = "bench";
+
+/// Measures edits.
+pub(crate) fn writing(
+    options: &Options,
+    findings: &mut Findings,
+    progress: &mut Progress,
+) -> io::Result<()> {
+    let scratch = tempfile::tempdir()?;
+    let top = scratch.path().canonicalize()?;
+    let bare = top.join("bare");
+    fs::create_dir(&bare)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let agent = Agent::start(&top, runtime)?;
+    let (mut own, mut beside) = (Vec::new(), Vec::new());
+    for round in 1..=options.rounds() {
+        progress.say(&format!("workspace: round {round} of {}", options.rounds()));
+        let (mut gated, mut plain) = (Vec::new(), Vec::new());
+        for write in 0..WRITES {
+            let content = content(round as usize * WRITES + write);
+            gated.push(agent.write(&content)?);
+            plain.push(bare_write(&bare, content.as_bytes())?);
+        }
+        own.push(median(gated));
+        beside.push(median(plain));
+    }
+    let what = "write_file with every gate: times as long as write, sync, rename, sync";
+    findings.at_most(what, 2.5, "×", Ok(&ratios(&own, &beside)));
+    findings.note("write_file", "µs", &own);
+    findings.note("bare write, sync, rename, sync", "µs", &beside);
+    Ok(())
+}
+
+fn content(number: usize) -> String {
+    let mut text = format!("// {number}\n");
+    while text.len() < BYTES {
+        text.push_str("fn answer() -> u32 { 42 }\n");
+    }
+    text
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or_default()
+}
+
+/// The least that replaces a file for good.
+fn bare_write(directory: &Path, bytes: &[u8]) -> io::Result<f64> {
+    let since = Instant::now();
+    let new = directory.join("file.new");
+    let mut file = File::create(&new)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&new, directory.join("file"))?;
+    File::open(directory)?.sync_all()?;
+    Ok(since.elapsed().as_secs_f64() * 1e6)
+}
+
+/// An agent with a session and an approved plan.
+struct Agent {
+    desk: Arc<Desk<WorkspaceServer>>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Agent {
+    fn start(top: &Path, runtime: tokio::runtime::Runtime) -> io::Result<Agent> {
+        let workspace = top.join("workspace");
+        fs::create_dir_all(workspace.join("src"))?;
+        let root = Root::open(&workspace)?;
+        let signers = approved(&root)?;
+        let server = WorkspaceServer::new(config(top, root, signers), clock());
+        let server = server.map_err(|fault| io::Error::other(format!("{fault:?}")))?;
+        let desk = Desk::new(server, clock(), &MetricsHub::default()).map_err(io::Error::other)?;
+        let agent = Agent { desk, runtime };
+        agent.call("begin_session", &json!({ "workspace_root": workspace }))?;
+        Ok(agent)
+    }
+
+    fn write(&self, content: &str) -> io::Result<f64> {
+        let arguments = json!({ "path": "src/lib.rs", "content": content });
+        let since = Instant::now();
+        self.call("write_file", &arguments)?;
+        Ok(since.elapsed().as_secs_f64() * 1e6)
+    }
+
+    fn call(&self, tool: &str, arguments: &Value) -> io::Result<()> {
+        let call = Call {
+            name: tool.to_owned(),
+            arguments: Some(arguments.to_string()),
+            era: Era::Handshake,
+            id: String::from("1"),
+            peer: Peer::default(),
+            client: Client::default(),
+            progress: Told::default(),
+            kept: Kept::default(),
+        };
+        let answer = self.runtime.block_on(async {
+            let answer = match self.desk.begin(call, CancellationToken::new()) {
+                Ok(answer) => answer,
+                Err(waiting) => {
+                    let (send, receive) = tokio::sync::oneshot::channel();
+                    waiting.deliver(|answer| async move { drop(send.send(answer)) });
+                    return receive.await.map_err(io::Error::other);
+                }
+            };
+            Ok(answer)
+        })?;
+        match answer {
+            Answer::Result(text) if !text.contains("\"isError\":true") => Ok(()),
+            answer => Err(io::Error::other(format!("{tool}: {answer:?}"))),
+        }
+    }
+}
+
+/// Saves and signs a plan that allows the file; whoever signed it is to be believed.
+fn approved(root: &Root) -> io::Result<Signers> {
+    let plan = json!({
+        "title": "Bench", "objective": "Measure writes",
+        "phase": [{ "id": "WORK", "allow": ["src/**"], "operations": ["create", "modify"] }],
+    });
+    let plan = Plan::from_value(plan).map_err(io::Error::other)?;
+    let (hash, _) = store::save(&root.disk(), &plan)?;
+    let key = ApproverKey::generate(&mut OsRng, APPROVER).map_err(io::Error::other)?;
+    let now = clock().now();
+    let later = now + Duration::from_secs(24 * 3600);
+    let approval = Approval::new(hash, &root.path().to_string_lossy(), APPROVER, now, later)
+        .map_err(io::Error::other)?;
+    let signed = approval::sign_approval(&key, approval).map_err(io::Error::other)?;
+    approval::save_approval(&root.disk(), &signed)?;
+    let line = approval::approver_line(APPROVER, key.public_key());
+    Signers::parse(&line).map_err(io::Error::other)
+}
+
+fn config(top: &Path, root: Root, signers: Signers) -> Config {
+    Config {
+        role: Role::Windsurf,
+        roots: vec![root],
+        state: top.join("state"),
+        checkpoint_to: Vec::new(),
+        signer: None,
+        signers,
+        lock_after: LOCK_AFTER,
+        unlock: Unlock::Report,
+        read_only: false,
+        rust_strict: true,
+        checks: Checks {
+            helper: Helper {
+                program: PathBuf::from("/proc/self/exe"),
+                first_args: Vec::new(),
+            },
+            readable: Vec::new(),
+            never: Vec::new(),
+            path: String::new(),
+            lang: String::new(),
+            scratch: top.join("scratch"),
+            variable: Box::new(|_| None),
+            allow_unsandboxed: false,
+            limits: Limits::default(),
+        },
+        debug_stack: false,
+        os_user: String::from("bench"),
+        ids: Box::new(|| String::from("550e8400-e29b-41d4-a716-446655440000")),
+    }
+}
+
+fn clock() -> Arc<dyn Clock> {
+    // A benchmark runs in real time.
+    #[allow(clippy::disallowed_methods)]
+    Arc::new(Timestamp::now)
+}
