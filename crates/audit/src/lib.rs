@@ -35,6 +35,6 @@ pub use line::MAX_LINE;
 pub use log::{Log, MAX_WAITING, OpenError, Options, Torn};
 pub use place::Place;
 pub use quarantine::{QuarantineError, Quarantined, quarantine};
-pub use read::{Lines, Page, Raw, lines, page, tail};
+pub use read::{Extent, Lines, Page, Raw, extent, lines, page, tail};
 pub use ssh_key::{PrivateKey, PublicKey};
 pub use verify::{Flaw, Verified, verify, verify_against, verify_from};

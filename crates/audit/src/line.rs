@@ -110,7 +110,13 @@ pub(crate) fn seq(line: &[u8]) -> Option<u64> {
 }
 
 fn number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    let digits = text.iter().all(u8::is_ascii_digit);
+    let plain = digits && (text.len() == 1 || text.first() != Some(&b'0'));
+    std::str::from_utf8(text)
+        .ok()
+        .filter(|_| plain)?
+        .parse()
+        .ok()
 }
 
 fn quoted(text: &[u8]) -> Option<Hash> {
@@ -226,6 +232,61 @@ mod tests {
             r#"{"a":"\"#,
         ] {
             assert_eq!(read(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    /// Pieces that lines are made of, in any order.
+    fn soup() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            3 => prop::sample::select(vec![
+                "{", "}", "[", "]", ",", ":", "\"", "\\", "\\\"", "\"\"", "{}", "[]", "0", "1", "-1", "+1", "01",
+                "\"seq\":", "\"seq\":7,", "\"hash\":", "\"prev_hash\":", "\"a\":", "null", " ", "\n", "é",
+            ]).prop_map(|text| text.as_bytes().to_vec()),
+            1 => Just(format!("\"{}\"", Hash::NONE).into_bytes()),
+            1 => Just(format!("\"hash\":\"{}\",", Hash::NONE).into_bytes()),
+            1 => Just(format!("\"prev_hash\":\"{}\",", Hash::NONE).into_bytes()),
+            1 => prop::collection::vec(any::<u8>(), 0..4),
+        ];
+        let inner = prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat());
+        prop_oneof![
+            inner.clone(),
+            inner.prop_map(|inner| [b"{", inner.as_slice(), b"\"z\":1}"].concat()),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Whatever the bytes are, reading them ends; where they are JSON, they say the same to us as
+        /// to everybody else.
+        #[test]
+        fn anything_may_be_read(bytes in soup()) {
+            let placed = read(&bytes);
+            let json: Option<Map<String, Value>> = serde_json::from_slice(&bytes).ok();
+            if let (Some(placed), Some(json)) = (&placed, &json) {
+                prop_assert_eq!(json["seq"].as_u64(), Some(placed.seq));
+                let text = |name: &str| json[name].as_str().map(str::to_owned);
+                prop_assert_eq!(text("hash"), Some(placed.hash.to_string()));
+                prop_assert_eq!(text("prev_hash"), Some(placed.before.to_string()));
+            }
+            prop_assert!(placed.is_none() || seq(&bytes).is_some());
+        }
+
+        /// What was cut, repeated or overwritten is not taken for the line that it was.
+        #[test]
+        fn a_damaged_line_is_noticed(
+            from in any::<prop::sample::Index>(),
+            length in 0..40usize,
+            with in prop_oneof![soup(), Just(Vec::new())],
+        ) {
+            let line = write(members(json!({ "a": ["b", { "c": "\u{1}\"" }], "z": null })), 3, Hash::NONE).unwrap();
+            let whole = line.bytes.strip_suffix(b"\n").unwrap();
+            let from = from.index(whole.len());
+            let to = (from + length).min(whole.len());
+            let damaged = [&whole[..from], &with, &whole[to..]].concat();
+            prop_assume!(damaged != whole);
+            let noticed = read(&damaged).is_none_or(|placed| placed.actual != line.hash || placed.hash != line.hash);
+            prop_assert!(noticed);
         }
     }
 

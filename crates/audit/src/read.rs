@@ -38,6 +38,29 @@ pub struct Page {
     pub more: bool,
 }
 
+/// How large a log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// How many files it has.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// How large the log of this name is; no files where there is none.
+pub fn extent<D: Disk>(disk: D, name: &str) -> io::Result<Extent> {
+    let files = Files::new(disk, name);
+    let parts = files.parts()?;
+    let mut bytes = 0;
+    for part in &parts {
+        bytes += part.with(&files, DiskFile::len)?;
+    }
+    Ok(Extent {
+        files: parts.len(),
+        bytes,
+    })
+}
+
 /// The lines of the log of this name from a number on. Nothing is proved about them: that is
 /// [`verify`](crate::verify)'s.
 pub fn lines<D: Disk>(disk: D, name: &str, from: u64) -> io::Result<Lines<D>> {

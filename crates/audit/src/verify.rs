@@ -147,7 +147,14 @@ struct Check {
 
 impl Check {
     fn new(end: End, checkpoints: &[Checkpoint]) -> Check {
-        let mut seen: Vec<_> = checkpoints.iter().map(Checkpoint::receipt).collect();
+        let first = |checkpoint: &Checkpoint| Receipt {
+            seq: 1,
+            hash: checkpoint.chain,
+        };
+        let seen = checkpoints.iter();
+        let mut seen: Vec<_> = seen
+            .flat_map(|seen| [first(seen), seen.receipt()])
+            .collect();
         seen.sort_unstable_by_key(|receipt| std::cmp::Reverse(receipt.seq));
         Check {
             end,
