@@ -6,6 +6,7 @@ use candor_fault::Cause;
 use candor_street::Call;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,12 +29,12 @@ pub(crate) struct Attempts {
 
 impl Attempts {
     /// Appends a line to the log, on a thread where that may wait.
-    pub(crate) fn append(&self, make: impl Fn(u64) -> String + Send + 'static) -> Numbered {
+    pub(crate) fn append(&self, members: Map<String, Value>) -> Numbered {
         let Some(log) = self.log.clone() else {
             return Box::pin(async { Err(Cause::from("there is no log of writes")) });
         };
         Box::pin(async move {
-            let written = tokio::task::spawn_blocking(move || log.append(&make)).await;
+            let written = tokio::task::spawn_blocking(move || log.append(members)).await;
             written
                 .map_err(io::Error::other)
                 .flatten()
@@ -45,9 +46,9 @@ impl Attempts {
     pub(crate) async fn record(
         &self,
         call: &Call,
-        make: impl Fn(u64) -> String + Send + 'static,
+        members: Map<String, Value>,
     ) -> Result<(), Cause> {
-        let recording = self.append(make).shared();
+        let recording = self.append(members).shared();
         locked(&self.recording).insert(place(call), recording.clone());
         // Whoever stops the call here leaves the entry for its outcome to wait for.
         let recorded = recording.await;

@@ -34,4 +34,4 @@ pub use server::{
     TREE_ENTRIES, WRITE_DEADLINE, WRITES_A_MINUTE,
 };
 pub use tools::{FILE_MAX, PATCHES_MAX, README_MAX};
-pub use writes::{Journal, WriteLog};
+pub use writes::{Unopened, WriteLog, open_writes};

@@ -133,8 +133,7 @@ impl ForgeServer {
     ) -> Result<(), Fault<Github>> {
         let at = self.clock.now();
         let shown = writes::summary(arguments);
-        let (peer, client) = (call.peer.clone(), call.client.clone());
-        let line = move |n| writes::attempt(n, at, tool, &peer, &client, &shown);
+        let line = writes::attempt(at, tool, &call.peer, &call.client, &shown);
         let effect = Effect::None;
         let recorded = self.attempts.record(call, line).await;
         recorded.map_err(|cause| Github::adopt(Refusal::Unrecorded { cause, effect }))
@@ -230,7 +229,7 @@ impl Server for ForgeServer {
             return Ok(None);
         };
         let ended = writes::Ended::of(entry);
-        self.attempts.append(move |n| ended.line(n, of)).await?;
+        self.attempts.append(ended.line(of)).await?;
         Ok(None)
     }
 

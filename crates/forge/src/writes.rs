@@ -1,174 +1,186 @@
-//! The log of writes: a JSON line for every attempt and one for its outcome, each on the disk before
-//! anything is done or answered.
+//! The log of writes: a line for every attempt and one for its outcome, each on the disk before
+//! anything is done or answered. The lines are a chain.
 
+use candor_audit::{AppendError, Log, Options, Torn};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_fault::dialects::Github;
-use candor_fault::{Effect, Output, Timestamp, VALUE_MAX_BYTES, excerpt, iso_millis, to_json};
-use candor_street::{Client, Entry, Outcome, Peer};
+use candor_fault::{Effect, Output, Timestamp, VALUE_MAX_BYTES, excerpt, iso_millis};
+use candor_street::{Client, Clock, Entry, Outcome, Peer};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use std::fmt;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
-/// The version of the lines.
-const VERSION: u32 = 1;
-
-/// How much of the log's end is looked at for its last line: more than any line has.
-const TAIL: u64 = 256 * 1024;
+/// The version of the lines. Those of version 1 were no chain.
+const VERSION: u32 = 2;
 
 /// A log that has a line for good once it says so.
 pub trait WriteLog: Send + Sync + 'static {
-    /// Appends the line that `make` makes of its number; durable when it returns. Blocks.
-    fn append(&self, make: &dyn Fn(u64) -> String) -> io::Result<u64>;
+    /// Appends a line with these members, and gives its number; durable when it returns. Blocks.
+    fn append(&self, members: Map<String, Value>) -> io::Result<u64>;
 }
 
-/// A log in one file.
-pub struct Journal<D: Disk> {
-    file: D::File,
-    end: Mutex<End>,
-}
-
-/// Where the next line goes.
-#[derive(Clone, Copy)]
-struct End {
-    length: u64,
-    last: u64,
-    /// What stands behind `length` is not known, because a write failed and could not be undone.
-    broken: bool,
-}
-
-/// The first line of every log. It is there before the log has its name, so a file that begins
-/// otherwise is something else.
-const HEADER: &str = "{\"v\":1,\"n\":0,\"kind\":\"log\",\"of\":\"github-writes\"}\n";
-
-impl<D: Disk> Journal<D> {
-    /// Opens the log with this name, or makes it. What was being written when the machine or the
-    /// process died was never answered, and is removed.
-    pub fn open(disk: &D, name: &str) -> io::Result<Self> {
-        let file = match disk.open(name, Open::Edit) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => made(disk, name)?,
-            opened => opened?,
-        };
-        if !file.try_lock()? {
-            return Err(io::Error::new(
-                io::ErrorKind::WouldBlock,
-                "another process writes this log",
-            ));
-        }
-        let length = file.len()?;
-        // Whoever gave it its name may have died before that was on the disk.
-        if let Err(error) = disk.sync_dir("") {
-            // A name whose sync failed is never sure again: a log without lines is made anew.
-            if length == HEADER.len() as u64 {
-                disk.unlink(name)?;
-            }
-            return Err(error);
-        }
-        if !read_from(&file, 0, length.min(HEADER.len() as u64))?.starts_with(HEADER.as_bytes()) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the file is no log of writes",
-            ));
-        }
-        let start = length.saturating_sub(TAIL);
-        let (whole, last) = last_line(&read_from(&file, start, length)?);
-        let kept = start + whole as u64;
-        if kept < length {
-            file.set_len(kept)?;
-            file.sync_data()?;
-        }
-        let end = End {
-            length: kept,
-            last,
-            broken: false,
-        };
-        Ok(Journal {
-            file,
-            end: Mutex::new(end),
-        })
+impl WriteLog for Log {
+    fn append(&self, members: Map<String, Value>) -> io::Result<u64> {
+        let receipt = self.append_blocking(members);
+        receipt.map(|receipt| receipt.seq).map_err(as_io)
     }
 }
 
-/// A new log: it gets its name once its first line is on the disk.
-fn made<D: Disk>(disk: &D, name: &str) -> io::Result<D::File> {
-    let draft = format!("{name}.new");
-    let file = disk.open(&draft, Open::Create(0o600))?;
-    file.set_len(0)?;
-    file.append_all(HEADER.as_bytes())?;
-    file.sync_all()?;
-    disk.rename(&draft, name)?;
-    Ok(file)
+/// A failure of the log, with the code of the operating system where that is what failed.
+fn as_io(error: AppendError) -> io::Error {
+    let code = match &error {
+        AppendError::Failed(error) => error.raw_os_error(),
+        _ => None,
+    };
+    match code {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::other(error),
+    }
 }
 
-fn read_from(file: &impl DiskFile, start: u64, end: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; (end - start) as usize];
+/// The first line of every log of version 1.
+const HEADER_1: &[u8] = b"{\"v\":1,\"n\":0,\"kind\":\"log\",\"of\":\"github-writes\"}\n";
+
+/// Why there is no log of writes.
+#[derive(Debug)]
+pub enum Unopened {
+    /// The file is something else, and is left alone.
+    NotALog,
+    /// A program of an earlier version still writes the log of version 1.
+    OldInUse,
+    /// There is a log of version 1, and the name that it would be kept under is taken.
+    OldInTheWay(String),
+    /// The log itself.
+    Log(AppendError),
+    /// The disk failed.
+    Failed(io::Error),
+}
+
+impl fmt::Display for Unopened {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unopened::NotALog => out.write_str("the file is no log of writes"),
+            Unopened::OldInUse => out.write_str("an older candor writes this log"),
+            Unopened::OldInTheWay(name) => {
+                write!(
+                    out,
+                    "the log of an older candor belongs into {name}, which is there"
+                )
+            }
+            Unopened::Log(error) => error.fmt(out),
+            Unopened::Failed(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for Unopened {}
+
+impl From<io::Error> for Unopened {
+    fn from(error: io::Error) -> Self {
+        Unopened::Failed(error)
+    }
+}
+
+/// Opens the log of writes with this name, or makes it; several processes may have it open. A log of
+/// version 1 is kept as it is under another name.
+pub fn open_writes<D: Disk>(disk: D, name: &str, clock: Arc<dyn Clock>) -> Result<Log, Unopened> {
+    keep_old(&disk, name)?;
+    let say_torn = move |torn: Torn| {
+        let members = json!({
+            "v": VERSION,
+            "at": iso_millis(clock.now()),
+            "kind": "torn",
+            "bytes": torn.bytes,
+            "sha256": torn.hash,
+        });
+        object(members)
+    };
+    let options = Options {
+        say_torn: Box::new(say_torn),
+        ..Options::default()
+    };
+    Log::open(disk, name, options).map_err(Unopened::Log)
+}
+
+/// How much of a file is looked at to know what it is.
+const BEGINNING: usize = HEADER_1.len();
+
+/// Puts a log of version 1 aside.
+fn keep_old<D: Disk>(disk: &D, name: &str) -> Result<(), Unopened> {
+    let file = match disk.open(name, Open::Edit) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    match beginning(&file)?.as_slice() {
+        HEADER_1 => {}
+        other if is_text(other) => return Err(Unopened::NotALog),
+        _ => return Ok(()),
+    }
+    if !file.try_lock()? {
+        return Err(Unopened::OldInUse);
+    }
+    // Whoever had the lock before may have put it aside, and begun a new log under this name.
+    let there = disk.open(name, Open::Read)?;
+    if beginning(&there)? != HEADER_1 {
+        return Ok(());
+    }
+    let kept = match name.strip_suffix(".jsonl") {
+        Some(stem) => format!("{stem}.v1.jsonl"),
+        None => format!("{name}.v1"),
+    };
+    match disk.rename_new(name, &kept) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Unopened::OldInTheWay(kept));
+        }
+        renamed => renamed?,
+    }
+    if let Err(error) = disk.sync_dir("") {
+        // A name whose sync failed is never sure: the next start does it again.
+        disk.rename_new(&kept, name)?;
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+/// Whether a file that begins so is somebody's text. What a crash may leave of a first line is zeros
+/// or garbage, or begins as a line does.
+fn is_text(bytes: &[u8]) -> bool {
+    let broken = std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_some());
+    let strange = |byte: &u8| byte.is_ascii_control() && !b"\n\r\t".contains(byte);
+    let first = bytes.first();
+    first.is_some_and(|first| *first != b'{') && !broken && !bytes.iter().any(strange)
+}
+
+/// The first bytes of a file.
+fn beginning(file: &impl DiskFile) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; BEGINNING];
     let mut filled = 0;
     while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], start + filled as u64)? {
-            0 => break,
-            read => filled += read,
+        match file.read_at(&mut bytes[filled..], filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     bytes.truncate(filled);
     Ok(bytes)
 }
 
-/// Where the last whole line ends, and its number. A crash can leave anything of the one line that
-/// was being written, line breaks too.
-fn last_line(bytes: &[u8]) -> (usize, u64) {
-    #[derive(serde::Deserialize)]
-    struct Numbered {
-        n: u64,
-    }
-    let mut end = bytes.len();
-    while let Some(at) = bytes[..end].iter().rposition(|byte| *byte == b'\n') {
-        let begin = bytes[..at]
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |before| before + 1);
-        let numbered: Result<Numbered, _> = serde_json::from_slice(&bytes[begin..at]);
-        if let Ok(numbered) = numbered {
-            return (at + 1, numbered.n);
-        }
-        end = at;
-    }
-    (0, 0)
-}
-
-impl<D: Disk> WriteLog for Journal<D> {
-    fn append(&self, make: &dyn Fn(u64) -> String) -> io::Result<u64> {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        if end.broken {
-            return Err(io::Error::other("an earlier line could not be written"));
-        }
-        let number = end.last + 1;
-        let mut line = make(number);
-        line.push('\n');
-        let written = self.file.append_all(line.as_bytes());
-        match written.and_then(|()| self.file.sync_data()) {
-            Ok(()) => {
-                end.length += line.len() as u64;
-                end.last = number;
-                Ok(number)
-            }
-            Err(error) => {
-                // After a sync that failed nobody knows what is there, so nothing more is promised.
-                let undone = self
-                    .file
-                    .set_len(end.length)
-                    .and_then(|()| self.file.sync_data());
-                end.broken = undone.is_err();
-                Err(error)
-            }
-        }
+/// The members of a line.
+fn object(value: impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
     }
 }
 
 #[derive(Serialize)]
 struct Attempt<'a> {
     v: u32,
-    n: u64,
     at: String,
     kind: &'static str,
     tool: &'a str,
@@ -182,17 +194,15 @@ const CLIENT_CHARS: usize = 64;
 
 /// The line of an attempt.
 pub(crate) fn attempt(
-    n: u64,
     at: Timestamp,
     tool: &str,
     peer: &Peer,
     client: &Client,
     shown: &Value,
-) -> String {
+) -> Map<String, Value> {
     let name = client.name.as_ref();
-    to_json(&Attempt {
+    object(Attempt {
         v: VERSION,
-        n,
         at: iso_millis(at),
         kind: "attempt",
         tool,
@@ -216,7 +226,6 @@ pub(crate) struct Ended {
 #[derive(Serialize)]
 struct Outcomes<'a> {
     v: u32,
-    n: u64,
     kind: &'static str,
     of: u64,
     #[serde(flatten)]
@@ -243,11 +252,10 @@ impl Ended {
     }
 
     /// The line of the outcome of an attempt.
-    pub(crate) fn line(&self, n: u64, of: u64) -> String {
+    pub(crate) fn line(&self, of: u64) -> Map<String, Value> {
         let kind = "outcome";
-        to_json(&Outcomes {
+        object(Outcomes {
             v: VERSION,
-            n,
             kind,
             of,
             ended: self,
@@ -286,64 +294,85 @@ fn short_file(file: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candor_testkit::sim_disk::{SimDisk, for_every_operation};
+    use candor_testkit::sim_disk::{SimDisk, Trials};
 
-    fn line(n: u64) -> String {
-        format!("{{\"n\":{n}}}")
+    fn opened(disk: &SimDisk) -> Result<Log, Unopened> {
+        open_writes(
+            disk.clone(),
+            "log.jsonl",
+            Arc::new(|| Timestamp::UNIX_EPOCH),
+        )
     }
 
-    /// The whole log as the next process finds it.
-    fn found(disk: &SimDisk) -> String {
-        drop(Journal::open(disk, "log").unwrap());
-        let file = disk.open("log", Open::Read).unwrap();
+    fn file(disk: &SimDisk, bytes: &[u8]) {
+        let file = disk.open("log.jsonl", Open::Create(0o600)).unwrap();
+        file.append_all(bytes).unwrap();
+        file.sync_all().unwrap();
+        disk.sync_dir("").unwrap();
+    }
+
+    fn text(disk: &SimDisk, name: &str) -> String {
+        let file = disk.open(name, Open::Read).unwrap();
         String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap()
     }
 
+    fn old() -> Vec<u8> {
+        [HEADER_1, b"{\"v\":1,\"n\":1,\"kind\":\"attempt\"}\n"].concat()
+    }
+
+    /// The log of version 1 is there under one of its names whatever fails, as it was.
     #[test]
-    fn every_line_that_was_promised_is_there_whatever_fails() {
+    fn an_old_log_is_kept_as_it_was() {
+        let start = SimDisk::new(1);
+        file(&start, &old());
         let workload = |disk: &SimDisk| {
-            for _ in 0..2 {
-                let Ok(log) = Journal::open(disk, "log") else {
-                    continue;
-                };
-                for _ in 0..2 {
-                    if let Ok(number) = log.append(&line) {
-                        disk.mark(number);
-                    }
+            let lines = [json!({ "a": 1 }), json!({ "a": 2 })].map(object);
+            for line in lines {
+                if let Ok(number) = opened(disk).map(|log| WriteLog::append(&log, line)) {
+                    disk.mark(number.is_ok());
                 }
             }
         };
-        let check = |disk: &SimDisk, promised: &[String]| {
-            let text = found(disk);
-            let rest = text.strip_prefix(HEADER).unwrap();
-            for (number, line) in (1..).zip(rest.lines()) {
-                assert_eq!(line, format!("{{\"n\":{number}}}"));
-            }
-            assert!(
-                rest.lines().count() >= promised.len(),
-                "{promised:?} {rest}"
-            );
+        let check = |disk: &SimDisk, _: &[String]| {
+            drop(opened(disk).unwrap());
+            assert_eq!(text(disk, "log.v1.jsonl").as_bytes(), old());
+            let verified = candor_audit::verify(disk.clone(), "log.jsonl").unwrap();
+            assert_eq!(verified.flaw, None);
         };
-        for_every_operation(workload, check).unwrap();
+        let trials = Trials::new().starting_from(&start);
+        trials.run(workload, check).unwrap();
     }
 
     #[test]
     fn a_file_that_is_something_else_is_left_alone() {
         let disk = SimDisk::new(1);
-        let file = disk.open("log", Open::Create(0o600)).unwrap();
-        file.append_all(b"precious\n").unwrap();
-        let refused = Journal::open(&disk, "log").err().unwrap();
-        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
-        assert_eq!(file.read_all(99).unwrap(), b"precious\n");
+        file(&disk, b"precious\n");
+        assert!(matches!(opened(&disk), Err(Unopened::NotALog)));
+        assert_eq!(text(&disk, "log.jsonl"), "precious\n");
     }
 
     #[test]
-    fn one_process_at_a_time_writes_a_log() {
+    fn an_old_log_that_is_in_use_or_in_the_way_stops_the_start() {
         let disk = SimDisk::new(1);
-        let first = Journal::open(&disk, "log").unwrap();
-        let second = Journal::open(&disk, "log").err().unwrap();
-        assert_eq!(second.kind(), io::ErrorKind::WouldBlock);
-        assert_eq!(first.append(&line).unwrap(), 1);
+        file(&disk, &old());
+        let held = disk.open("log.jsonl", Open::Edit).unwrap();
+        assert!(held.try_lock().unwrap());
+        assert!(matches!(opened(&disk), Err(Unopened::OldInUse)));
+        drop(held);
+        disk.open("log.v1.jsonl", Open::Create(0o600)).unwrap();
+        assert!(
+            matches!(opened(&disk), Err(Unopened::OldInTheWay(name)) if name == "log.v1.jsonl")
+        );
+    }
+
+    #[test]
+    fn an_outcome_may_come_from_another_process() {
+        let disk = SimDisk::new(1);
+        let (one, other) = (opened(&disk).unwrap(), opened(&disk).unwrap());
+        let line = |n: u64| object(json!({ "line": n }));
+        assert_eq!(WriteLog::append(&one, line(1)).unwrap(), 1);
+        assert_eq!(WriteLog::append(&other, line(2)).unwrap(), 2);
+        assert_eq!(WriteLog::append(&one, line(3)).unwrap(), 3);
     }
 
     #[test]

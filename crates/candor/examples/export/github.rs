@@ -7,7 +7,7 @@ use candor_forge::{Config, Forge, ForgeServer, WriteLog};
 use candor_street::{
     Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress, Server,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -174,8 +174,8 @@ fn tools(head: &str) -> Vec<About> {
 struct Nowhere;
 
 impl WriteLog for Nowhere {
-    fn append(&self, make: &dyn Fn(u64) -> String) -> io::Result<u64> {
-        Ok(make(1).len() as u64)
+    fn append(&self, members: Map<String, Value>) -> io::Result<u64> {
+        Ok(members.len() as u64)
     }
 }
 

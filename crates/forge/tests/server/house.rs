@@ -7,7 +7,7 @@ use candor_forge::{AllowList, Config, ForgeServer, WriteLog};
 use candor_street::{
     Call, CancellationToken, Client, Desk, Era, Failures, Kept, MetricsHub, Peer, Progress,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ impl Log {
 }
 
 impl WriteLog for Log {
-    fn append(&self, make: &dyn Fn(u64) -> String) -> io::Result<u64> {
+    fn append(&self, members: Map<String, Value>) -> io::Result<u64> {
         let gate = self.gate.lock().unwrap().take();
         gate.map(|gate| gate.recv());
         let number = self.lines.fetch_add(1, Ordering::SeqCst) + 1;
@@ -48,7 +48,7 @@ impl WriteLog for Log {
             self.seen.push("log fails");
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
-        self.seen.push(format!("log {}", make(number)));
+        self.seen.push(format!("log {}", Value::Object(members)));
         Ok(number)
     }
 }

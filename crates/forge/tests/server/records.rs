@@ -19,12 +19,12 @@ async fn the_attempt_is_on_record_before_the_write_and_the_outcome_before_the_an
         house.seen.all(),
         [
             format!(
-                r#"log {{"v":1,"n":1,"at":"{AT}","kind":"attempt","tool":"create_branch","credential":"writer","client":"{client}","arguments":{{"repo":"octo/cat","name":"new","ref":"v1.0"}}}}"#
+                r#"log {{"v":2,"at":"{AT}","kind":"attempt","tool":"create_branch","credential":"writer","client":"{client}","arguments":{{"repo":"octo/cat","name":"new","ref":"v1.0"}}}}"#
             ),
             String::from(r#"ask create_branch octo/cat new Named("v1.0")"#),
             String::from("done create_branch"),
             format!(
-                r#"log {{"v":1,"n":2,"kind":"outcome","of":1,"at":"{AT}","tool":"create_branch","effect":"done","code":null,"message":null,"answer":{{"name":"new","protected":false,"sha":"0123456789abcdef0123456789abcdef01234567"}}}}"#
+                r#"log {{"v":2,"kind":"outcome","of":1,"at":"{AT}","tool":"create_branch","effect":"done","code":null,"message":null,"answer":{{"name":"new","protected":false,"sha":"0123456789abcdef0123456789abcdef01234567"}}}}"#
             ),
         ]
     );
@@ -41,7 +41,7 @@ async fn a_write_that_fails_has_its_outcome_too() {
     assert_eq!(
         house.logged()[1],
         format!(
-            r#"{{"v":1,"n":2,"kind":"outcome","of":1,"at":"{AT}","tool":"commit_files","effect":"none","code":-32003,"message":"Validation error: the branch topic was moved by somebody else meanwhile; nothing was committed","answer":null}}"#
+            r#"{{"v":2,"kind":"outcome","of":1,"at":"{AT}","tool":"commit_files","effect":"none","code":-32003,"message":"Validation error: the branch topic was moved by somebody else meanwhile; nothing was committed","answer":null}}"#
         )
     );
 }

@@ -5,10 +5,10 @@ use crate::cli::data::WRITES;
 use crate::cli::failures::Failures;
 use crate::host::system_clock;
 use crate::lines::Lines;
+use candor_audit::AppendError;
 use candor_disk::RealDisk;
-use candor_forge::{AllowList, Config, Forge, ForgeServer, Journal};
+use candor_forge::{AllowList, Config, Forge, ForgeServer, Unopened, open_writes};
 use clap::Args;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,20 +67,25 @@ pub(in crate::cli) fn server(
     if !writes {
         return Ok(server);
     }
-    let log = RealDisk::at(data).and_then(|disk| Journal::open(&disk, WRITES));
+    let disk = RealDisk::at(data).map_err(Unopened::from);
+    let log = disk.and_then(|disk| open_writes(disk, WRITES, system_clock()));
     let log = log.map_err(|error| unlogged(&data.join(WRITES), &error))?;
     Ok(server.recording(Arc::new(log)))
 }
 
-fn unlogged(path: &Path, error: &io::Error) -> Trouble {
-    let message = format!(
-        "cannot keep the log of writes in {}: {error}",
-        path.display()
-    );
-    Trouble::new(message).hinting(match error.kind() {
-        io::ErrorKind::WouldBlock => {
-            "end the other server, or give this one a --data-dir of its own"
+fn unlogged(path: &Path, error: &Unopened) -> Trouble {
+    let path = path.display();
+    let trouble = Trouble::new(format!("cannot keep the log of writes in {path}: {error}"));
+    trouble.hinting(match error {
+        Unopened::OldInUse => {
+            String::from("end the other server, or give this one a --data-dir of its own")
         }
-        _ => "name another directory with --data-dir, or leave out --allow-writes",
+        Unopened::OldInTheWay(name) => format!("move {name} to another place"),
+        Unopened::Log(AppendError::Broken(_) | AppendError::Quarantined) => {
+            format!(
+                "see `candor audit verify {path}`; `candor audit quarantine {path}` moves it aside"
+            )
+        }
+        _ => String::from("name another directory with --data-dir, or leave out --allow-writes"),
     })
 }
