@@ -1,5 +1,6 @@
 //! The command line: what was typed, then what is done about it.
 
+mod audit;
 mod context;
 mod data;
 mod explain;
@@ -65,6 +66,9 @@ enum Command {
     /// Let an agent edit files: planned, approved, checked, on record
     #[command(subcommand, after_help = workspace::AFTER_HELP)]
     Workspace(workspace::WorkspaceCommand),
+    /// Look at logs of what was done, prove them whole, put broken ones aside
+    #[command(subcommand, after_help = audit::AFTER_HELP)]
+    Audit(audit::AuditCommand),
     /// Print the completions for a shell
     Completions {
         /// The shell
@@ -187,6 +191,7 @@ fn act(command: Command) -> Result<(), Trouble> {
         Command::Context(context) => context.run(),
         Command::Github(github) => github.run(),
         Command::Workspace(workspace) => workspace.run(),
+        Command::Audit(audit) => audit.run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "candor", &mut script);

@@ -1,0 +1,112 @@
+//! `candor audit export`: entries of a log for other programs.
+
+use super::entry::{COLUMNS, Entry};
+use super::{BROKEN, Named};
+use crate::cli::Trouble;
+use candor_audit::{Raw, lines};
+use clap::Args;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+/// Print entries of a log for other programs
+///
+/// jsonl prints the lines as they stand, so that their hashes can be checked; csv prints a table of
+/// the members that people ask for.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ExportArgs {
+    /// The log: the file that is being written
+    #[arg(value_name = "LOG")]
+    path: PathBuf,
+    /// The number of the first entry
+    #[arg(long, value_name = "SEQ", default_value_t = 1)]
+    from: u64,
+    /// The number of the last entry [default: the last there is]
+    #[arg(long, value_name = "SEQ")]
+    to: Option<u64>,
+    /// How entries are printed
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// The lines as they are
+    Jsonl,
+    /// A table with a header
+    Csv,
+}
+
+impl ExportArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let log = Named::at(&self.path)?;
+        log.extent()?;
+        let entries = lines(log.disk.clone(), &log.name, self.from);
+        let entries = entries.map_err(|error| log.unread(&error))?;
+        let mut out = BufWriter::new(io::stdout().lock());
+        let mut gone = match self.format {
+            Format::Jsonl => false,
+            Format::Csv => closed(write_row(&mut out, COLUMNS.iter().map(|(name, _)| *name)))?,
+        };
+        let mut last = self.from.saturating_sub(1);
+        for raw in entries {
+            let raw = raw.map_err(|error| log.unread(&error))?;
+            if gone
+                || self
+                    .to
+                    .is_some_and(|to| raw.seq.is_some_and(|seq| seq > to))
+            {
+                break;
+            }
+            gone = match self.format {
+                Format::Jsonl => closed(write_line(&mut out, &raw))?,
+                Format::Csv => {
+                    let entry = Entry::read(&raw).ok_or_else(|| {
+                        let path = self.path.display();
+                        Trouble::new(format!("what follows line {last} of {path} is no line"))
+                            .exiting(BROKEN)
+                    })?;
+                    let cells = entry.columns().map(|(_, text)| text);
+                    closed(write_row(&mut out, cells.iter().map(String::as_str)))?
+                }
+            };
+            last = raw.seq.unwrap_or(last);
+        }
+        closed(out.flush()).map(|_| ())
+    }
+}
+
+/// Whether the reader went away early, which is no failure.
+fn closed(written: io::Result<()>) -> Result<bool, Trouble> {
+    match written {
+        Ok(()) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn write_line(out: &mut impl Write, raw: &Raw) -> io::Result<()> {
+    out.write_all(&raw.bytes)?;
+    out.write_all(b"\n")
+}
+
+/// A row of a table, as RFC 4180 has it.
+fn write_row<'a>(out: &mut impl Write, cells: impl Iterator<Item = &'a str>) -> io::Result<()> {
+    for (place, cell) in cells.enumerate() {
+        if place > 0 {
+            out.write_all(b",")?;
+        }
+        // A spreadsheet takes such a text for a formula and runs it.
+        let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        let guard = if formula && cell.parse::<i64>().is_err() {
+            "'"
+        } else {
+            ""
+        };
+        if guard.is_empty() && !cell.contains([',', '"', '\n', '\r']) {
+            out.write_all(cell.as_bytes())?;
+        } else {
+            write!(out, "\"{guard}{}\"", cell.replace('"', "\"\""))?;
+        }
+    }
+    out.write_all(b"\r\n")
+}

@@ -1,0 +1,152 @@
+//! `candor audit quarantine`: a person moves a log aside, so that a new one can begin.
+
+use super::verify::{broken, key_text};
+use super::{Named, counted, kind};
+use crate::cli::{Trouble, print};
+use crate::host::{note, system_clock};
+use candor_audit::{
+    Checkpoints, PrivateKey, QuarantineError, Quarantined, Signer, quarantine, verify_against,
+};
+use candor_fault::iso_millis;
+use clap::Args;
+use serde_json::{Map, Value, json};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long another process is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Move a log aside, so that a new one can begin
+///
+/// Every file of the log is renamed, nothing is removed. The first line of the new log says what
+/// happened, and checkpoints that are given go on with the new log.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct QuarantineArgs {
+    /// The log: the file that is being written
+    #[arg(value_name = "LOG")]
+    path: PathBuf,
+    /// A checkpoint of the log, which is to go on with the new one (repeatable)
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Vec<PathBuf>,
+    /// A file with the Ed25519 key that signs the new checkpoints, without a passphrase
+    #[arg(long, value_name = "FILE", requires = "checkpoint")]
+    sign_with: Option<PathBuf>,
+    /// Why, in your words: the new log keeps it
+    #[arg(long, value_name = "TEXT")]
+    why: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+impl QuarantineArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let log = Named::at(&self.path)?;
+        let places = self.checkpoint.iter().map(|path| Named::at(path));
+        let places = places.collect::<Result<Vec<_>, _>>()?;
+        if places.is_empty() {
+            log.extent()?;
+        }
+        let signer = match &self.sign_with {
+            Some(path) => Some(signer(path)?),
+            None => None,
+        };
+        if !self.yes && !self.agreed(&log, &places)? {
+            return Err(Trouble::new("nothing was moved"));
+        }
+        let clock = system_clock();
+        let checkpoints = Checkpoints {
+            places: places.iter().map(Named::place).collect(),
+            signer,
+            now: Box::new(move || iso_millis(clock.now())),
+        };
+        let say = |aside: &Quarantined| self.first_line(aside);
+        let moved = quarantine(
+            log.disk.clone(),
+            &log.name,
+            PATIENCE,
+            Some(&checkpoints),
+            &say,
+        );
+        let (aside, _) = moved.map_err(|error| self.failed(&error))?;
+        let path = self.path.display();
+        let files = counted(aside.files.len() as u64, "file");
+        let mut text = format!("{path} was moved aside ({files}), and a new log begins\n");
+        for name in &aside.files {
+            text += &format!("  {}\n", self.path.with_file_name(name).display());
+        }
+        print(text.as_bytes())
+    }
+
+    /// Asks the person at the terminal.
+    fn agreed(&self, log: &Named, places: &[Named]) -> Result<bool, Trouble> {
+        if !io::stdin().is_terminal() {
+            return Err(
+                Trouble::new("there is nobody to ask whether to move the log")
+                    .hinting("say --yes if you mean it"),
+            );
+        }
+        // What cannot be read is part of why it is moved.
+        let seen = places.iter().filter_map(|place| place.checkpoint().ok());
+        let seen: Vec<_> = seen.collect();
+        let verified = verify_against(log.disk.clone(), &log.name, &seen);
+        let verified = verified.map_err(|error| log.unread(&error))?;
+        let path = self.path.display();
+        match broken(&self.path, &verified) {
+            Some(trouble) => note(&trouble.message),
+            None => note(&format!(
+                "{path} is whole: {}",
+                counted(verified.lines, "line")
+            )),
+        }
+        let mut err = anstream::stderr();
+        write!(
+            err,
+            "Move every file of {path} aside and begin a new log? [y/N] "
+        )?;
+        err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+
+    /// What the new log says about the old one.
+    fn first_line(&self, aside: &Quarantined) -> Map<String, Value> {
+        let clock = system_clock();
+        let flaw = aside
+            .flaw
+            .map(|flaw| json!({ "kind": kind(flaw), "seq": flaw.seq() }));
+        let members = json!({
+            "v": 1,
+            "timestamp": iso_millis(clock.now()),
+            "kind": "quarantine",
+            "why": self.why,
+            "old": { "last": aside.last, "flaw": flaw, "files": aside.files },
+        });
+        match members {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        }
+    }
+
+    fn failed(&self, error: &QuarantineError) -> Trouble {
+        let trouble = Trouble::new(format!("{}: {error}", self.path.display()));
+        trouble.hinting(match error {
+            QuarantineError::Locked => "end the server that writes it, then try again",
+            QuarantineError::TooLong | QuarantineError::NotCanonical(_) => {
+                "say less with --why, then try again"
+            }
+            QuarantineError::Failed(_) | QuarantineError::Checkpoint(_) => {
+                "nothing is lost; the same command goes on where this one ended"
+            }
+        })
+    }
+}
+
+fn signer(path: &std::path::Path) -> Result<Signer, Trouble> {
+    let shown = path.display();
+    let key = PrivateKey::from_openssh(key_text(path)?);
+    let key = key.map_err(|_| Trouble::new(format!("{shown} is no private key of OpenSSH")))?;
+    Signer::new(key).map_err(|why| Trouble::new(format!("cannot sign with {shown}: {why}")))
+}

@@ -1,0 +1,138 @@
+//! `candor audit stats`: what a log is about, in numbers.
+
+use super::Named;
+use super::entry::Entry;
+use crate::cli::{Trouble, print};
+use candor_audit::lines;
+use candor_fault::escape_visible;
+use clap::Args;
+use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// How many different names are counted; others are counted together.
+const MAX_NAMES: usize = 1000;
+
+/// Count what a log holds
+///
+/// Its size, the time it covers, and how often each tool and each code stands in it. Nothing is
+/// proved: that is `candor audit verify`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StatsArgs {
+    /// The log: the file that is being written
+    #[arg(value_name = "LOG")]
+    path: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Default)]
+struct Counts {
+    lines: u64,
+    strange: u64,
+    first: Option<String>,
+    last: Option<String>,
+    tools: BTreeMap<String, u64>,
+    codes: BTreeMap<String, u64>,
+}
+
+impl StatsArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let log = Named::at(&self.path)?;
+        let extent = log.extent()?;
+        let mut counts = Counts::default();
+        let all = lines(log.disk.clone(), &log.name, 0).map_err(|error| log.unread(&error))?;
+        for raw in all {
+            let raw = raw.map_err(|error| log.unread(&error))?;
+            match Entry::read(&raw) {
+                Some(entry) => counts.take(&entry),
+                None => counts.strange += 1,
+            }
+        }
+        let text = match self.json {
+            true => {
+                let object = json!({
+                    "log": self.path.to_string_lossy(),
+                    "lines": counts.lines,
+                    "not_lines": counts.strange,
+                    "files": extent.files,
+                    "bytes": extent.bytes,
+                    "first": counts.first,
+                    "last": counts.last,
+                    "tools": object(&counts.tools),
+                    "codes": object(&counts.codes),
+                });
+                serde_json::to_string_pretty(&object).map_err(std::io::Error::from)? + "\n"
+            }
+            false => counts.text(extent.files, extent.bytes),
+        };
+        print(text.as_bytes())
+    }
+}
+
+impl Counts {
+    fn take(&mut self, entry: &Entry) {
+        self.lines += 1;
+        let when = Some(entry.when()).filter(|when| !when.is_empty());
+        if let Some(when) = when {
+            self.first.get_or_insert_with(|| when.clone());
+            self.last = Some(when);
+        }
+        count(&mut self.tools, entry.tool());
+        count(&mut self.codes, entry.code());
+    }
+
+    fn text(&self, files: usize, bytes: u64) -> String {
+        let mut text = format!("lines  {}\nfiles  {files}\nbytes  {bytes}\n", self.lines);
+        if self.strange > 0 {
+            text += &format!("no lines of a log  {}\n", self.strange);
+        }
+        for (name, when) in [("first", &self.first), ("last", &self.last)] {
+            if let Some(when) = when {
+                text += &format!("{name:<5}  {}\n", visible(when));
+            }
+        }
+        for (title, counts) in [("tools", &self.tools), ("codes", &self.codes)] {
+            if !counts.is_empty() {
+                text += &format!("\n{title}\n");
+            }
+            for (name, count) in sorted(counts) {
+                text += &format!("{count:>8}  {}\n", visible(name));
+            }
+        }
+        text
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: String) {
+    if name.is_empty() {
+        return;
+    }
+    let name = match counts.len() < MAX_NAMES || counts.contains_key(&name) {
+        true => name,
+        false => String::from("(others)"),
+    };
+    *counts.entry(name).or_default() += 1;
+}
+
+/// The most frequent first; of those that are as frequent, by name.
+fn sorted(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
+    let all = counts.iter().map(|(name, count)| (name.as_str(), *count));
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(_, count)| Reverse(*count));
+    all
+}
+
+fn object(counts: &BTreeMap<String, u64>) -> Value {
+    let all = sorted(counts).into_iter();
+    let all = all.map(|(name, count)| (name.to_owned(), Value::from(count)));
+    Value::Object(all.collect::<Map<_, _>>())
+}
+
+fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    escape_visible(text.chars(), &mut shown);
+    shown
+}

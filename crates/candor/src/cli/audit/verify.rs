@@ -1,0 +1,158 @@
+//! `candor audit verify`: proves a log whole, or names the first line that is not as it was.
+
+use super::{BROKEN, Named, counted, kind, words};
+use crate::cli::{Trouble, print};
+use candor_audit::{Checkpoint, Flaw, PublicKey, Verified, verify_against};
+use clap::Args;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Prove that a log is whole
+///
+/// Looks at every line of every file of the log. Without a checkpoint a log that was cut short at its
+/// end, or written anew as a whole, looks whole: give the checkpoints that are kept elsewhere.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct VerifyArgs {
+    /// The log: the file that is being written
+    #[arg(value_name = "LOG")]
+    path: PathBuf,
+    /// A checkpoint that the log must agree with (repeatable)
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Vec<PathBuf>,
+    /// A file with a public key, as in ~/.ssh/*.pub; every checkpoint must be signed by one (repeatable)
+    #[arg(long, value_name = "FILE", requires = "checkpoint")]
+    key: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl VerifyArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let log = Named::at(&self.path)?;
+        let keys = self.key.iter().map(|path| public_key(path));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let checkpoints = self.checkpoint.iter().map(|path| {
+            let checkpoint = Named::at(path)?.checkpoint()?;
+            Ok((path.as_path(), checkpoint))
+        });
+        let checkpoints = checkpoints.collect::<Result<Vec<_>, Trouble>>()?;
+        if checkpoints.is_empty() {
+            // Where a checkpoint has seen lines, a log that is gone is broken.
+            log.extent()?;
+        }
+        if !keys.is_empty() {
+            let unsigned = |(_, checkpoint): &&(_, Checkpoint)| !checkpoint.is_signed_by(&keys);
+            if let Some((path, _)) = checkpoints.iter().find(unsigned) {
+                let path = path.display();
+                return Err(Trouble::new(format!(
+                    "the checkpoint {path} is not signed by a key that was given"
+                ))
+                .hinting("it may have been replaced; take it for nothing")
+                .exiting(BROKEN));
+            }
+        }
+        let seen: Vec<_> = checkpoints.iter().map(|(_, seen)| seen.clone()).collect();
+        let verified = verify_against(log.disk.clone(), &log.name, &seen);
+        let verified = verified.map_err(|error| log.unread(&error))?;
+        let shown = match (self.json, verified.flaw) {
+            (true, _) => self.object(&verified, &checkpoints)?,
+            (false, Some(_)) => String::new(),
+            (false, None) => self.text(&verified, &checkpoints),
+        };
+        print(shown.as_bytes())?;
+        broken(&self.path, &verified).map_or(Ok(()), Err)
+    }
+
+    fn object(
+        &self,
+        verified: &Verified,
+        checkpoints: &[(&Path, Checkpoint)],
+    ) -> Result<String, Trouble> {
+        let checkpoints = checkpoints.iter().map(|(path, checkpoint)| {
+            json!({
+                "file": path.to_string_lossy(),
+                "counter": checkpoint.counter,
+                "seq": checkpoint.seq,
+                "hash": checkpoint.hash,
+                "timestamp": checkpoint.timestamp,
+                "key_id": checkpoint.key_id,
+                "signature_checked": !self.key.is_empty(),
+            })
+        });
+        let flaw = verified
+            .flaw
+            .map(|flaw| json!({ "kind": kind(flaw), "seq": flaw.seq(), "message": words(flaw) }));
+        let report = json!({
+            "log": self.path.to_string_lossy(),
+            "files": verified.files,
+            "lines": verified.lines,
+            "bytes": verified.bytes,
+            "last": verified.last,
+            "flaw": flaw,
+            "checkpoints": checkpoints.collect::<Vec<Value>>(),
+        });
+        let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
+        Ok(text + "\n")
+    }
+
+    fn text(&self, verified: &Verified, checkpoints: &[(&Path, Checkpoint)]) -> String {
+        let lines = counted(verified.lines, "line");
+        let files = counted(verified.files as u64, "file");
+        let mut text = format!("{} is whole: {lines} in {files}\n", self.path.display());
+        if let Some(last) = verified.last {
+            text += &format!("line {} is the last, its hash {}\n", last.seq, last.hash);
+        }
+        for (path, checkpoint) in checkpoints {
+            let signed = match (&checkpoint.key_id, self.key.is_empty()) {
+                (Some(key), false) => format!("signed by {key}"),
+                (Some(key), true) => format!("signed by {key}, which was not checked: no --key"),
+                (None, _) => String::from("not signed"),
+            };
+            let (path, seq) = (path.display(), checkpoint.seq);
+            text += &format!("{path} agrees as far as line {seq}, {signed}\n");
+        }
+        if checkpoints.is_empty() {
+            text +=
+                "no checkpoint was given: lines that are missing at the end would not be noticed\n";
+        }
+        text
+    }
+}
+
+/// What is said about a log that is not what it was.
+pub(super) fn broken(path: &Path, verified: &Verified) -> Option<Trouble> {
+    let flaw = verified.flaw?;
+    let (path, seq) = (path.display(), flaw.seq());
+    let before = match (flaw, seq) {
+        (_, 1) => String::new(),
+        (Flaw::Rewritten(_), _) => String::from("lines before it may be others too; "),
+        (_, 2) => String::from("line 1 is whole; "),
+        (_, seq) => format!("lines 1 to {} hold together; ", seq - 1),
+    };
+    let trouble = Trouble::new(format!("{path} is broken at line {seq}: {}", words(flaw)));
+    let hint = format!("{before}`candor audit quarantine {path}` moves the log aside");
+    Some(trouble.hinting(hint).exiting(BROKEN))
+}
+
+/// The longest file that is read as a key.
+const MAX_KEY: u64 = 64 * 1024;
+
+/// A file that holds a key.
+pub(super) fn key_text(path: &Path) -> Result<String, Trouble> {
+    use std::io::Read;
+    let shown = path.display();
+    let mut text = String::new();
+    let opened = std::fs::File::open(path);
+    let read = opened.and_then(|file| file.take(MAX_KEY).read_to_string(&mut text));
+    read.map_err(|error| Trouble::new(format!("cannot read the key {shown}: {error}")))?;
+    Ok(text)
+}
+
+fn public_key(path: &Path) -> Result<PublicKey, Trouble> {
+    let key = PublicKey::from_openssh(key_text(path)?.trim());
+    key.map_err(|_| {
+        Trouble::new(format!("{} is no public key", path.display()))
+            .hinting("give a file with one line, as ssh-keygen makes: ssh-ed25519 AAAA…")
+    })
+}
