@@ -72,7 +72,7 @@ impl LogArgs {
             .with_writer(way)
             .with_target(false);
         let lines: BoxLayer = match self.form() {
-            Form::Text => lines.with_ansi(is_terminal()).with_filter(self.log).boxed(),
+            Form::Text => lines.with_ansi(false).with_filter(self.log).boxed(),
             Form::Json => lines.json().with_filter(self.log).boxed(),
         };
         #[cfg(feature = "otel")]
@@ -97,9 +97,4 @@ impl LogArgs {
     fn form(&self) -> Form {
         self.log_form
     }
-}
-
-fn is_terminal() -> bool {
-    use anstream::AutoStream;
-    AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }
