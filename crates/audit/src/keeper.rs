@@ -186,3 +186,96 @@ fn due(shared: &Shared, seq: u64, when: Instant) -> Option<Mark> {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::append::{Torn, Writer};
+    use crate::files::Files;
+    use crate::hash::Hash;
+    use crate::verify::verify_against;
+    use candor_testkit::sim_disk::{SimDisk, Trials};
+    use serde_json::{Map, Value, json};
+
+    fn mark(seq: u64) -> Mark {
+        let hash = Hash::of(&[&seq.to_le_bytes()]);
+        Mark {
+            chain: Hash::NONE,
+            last: Receipt { seq, hash },
+        }
+    }
+
+    /// What is due with so many new lines, so long after the last checkpoint.
+    fn due_with(lines: u64, waited: Duration, closing: bool) -> Option<Mark> {
+        let shared = Arc::new(Shared::default());
+        let teller = Teller(shared.clone());
+        if lines > 0 {
+            teller.tell(Ok(Some(mark(1000 + lines))));
+        }
+        shared.state().closing = closing;
+        due(&shared, 1000, Instant::now().checked_sub(waited).unwrap())
+    }
+
+    #[test]
+    fn a_checkpoint_is_due_after_many_lines_or_a_while_or_at_the_end() {
+        let none = Duration::ZERO;
+        assert_eq!(due_with(CHECKPOINT_LINES, none, false), Some(mark(1256)));
+        assert_eq!(due_with(1, CHECKPOINT_EVERY, false), Some(mark(1001)));
+        assert_eq!(due_with(1, none, true), Some(mark(1001)));
+        assert_eq!(due_with(0, CHECKPOINT_EVERY, true), None);
+        // One that is not due yet is once its time has come.
+        let shortly = CHECKPOINT_EVERY - Duration::from_millis(20);
+        assert_eq!(due_with(1, shortly, false), Some(mark(1001)));
+    }
+
+    fn members(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    fn checkpoints(disk: &SimDisk) -> Arc<Checkpoints> {
+        Arc::new(Checkpoints {
+            places: vec![Place::new(disk.clone(), "checkpoint")],
+            signer: None,
+            now: Box::new(|| String::from("now")),
+        })
+    }
+
+    fn writer(disk: &SimDisk) -> Writer<SimDisk> {
+        let files = Files::new(disk.clone(), "log");
+        let torn = |torn: Torn| members(json!({ "torn": torn.bytes }));
+        let mut writer = Writer::new(files, 500, Duration::ZERO, Box::new(torn));
+        writer.checkpoints = Some(checkpoints(disk));
+        writer
+    }
+
+    /// A crash never leaves a checkpoint of lines that are not there: the log goes on.
+    #[test]
+    fn a_checkpoint_is_never_ahead_of_its_log() {
+        let workload = |disk: &SimDisk| {
+            let mut writer = writer(disk);
+            if writer.settle().is_err() {
+                return;
+            }
+            for n in 0..4 {
+                writer.append(vec![members(json!({ "n": n, "text": "x".repeat(200) }))]);
+                if let Ok(Some(mark)) = writer.mark()
+                    && checkpoints(disk).say("log", mark, false).is_ok()
+                {
+                    disk.mark(mark.last.seq);
+                }
+            }
+        };
+        let check = |disk: &SimDisk, said: &[String]| {
+            let mut writer = writer(disk);
+            let last = writer.settle().unwrap().map_or(0, |last| last.seq);
+            let said = said.last().map_or(0, |seq| seq.parse().unwrap());
+            let there = checkpoints(disk).places[0].read().unwrap();
+            let seen = there.as_ref().map_or(0, |checkpoint| checkpoint.seq);
+            assert!(said <= seen && seen <= last, "{said} {seen} {last}");
+            let there: Vec<_> = there.into_iter().collect();
+            let verified = verify_against(disk.clone(), "log", &there).unwrap();
+            assert_eq!(verified.flaw, None);
+        };
+        Trials::new().run(workload, check).unwrap();
+    }
+}

@@ -395,7 +395,7 @@ mod tests {
             let verified = verify(disk.clone(), "log").unwrap();
             assert_eq!(verified.flaw, None);
         };
-        let trials = Trials::new().starting_from(&start);
+        let trials = Trials::new().starting_from(&start).crash_after_faults();
         trials.run(workload, check).unwrap();
     }
 
