@@ -9,6 +9,7 @@ use crate::keeper::Checkpoints;
 use crate::line::{self, MAX_LINE};
 use crate::quarantine;
 use crate::tail::{self, MAX_BATCH, Tail};
+use crate::verify::holds;
 use candor_disk::{Disk, DiskFile};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -42,7 +43,7 @@ pub enum AppendError {
     /// The line is longer than a line may be.
     TooLong,
     /// The log is broken behind the line of this number, or ends there though a checkpoint has seen
-    /// more.
+    /// more, or the next line is not the one that a checkpoint has seen.
     Broken(u64),
     /// Somebody began to put the log aside and did not finish: that has to be done first.
     Quarantined,
@@ -110,6 +111,8 @@ pub(crate) struct Writer<D: Disk> {
     /// The hash of the first line, once it was looked for.
     chain: Option<Hash>,
     reserved: u64,
+    /// What a crash left and was put aside, and no line says so yet.
+    unsaid: Option<Torn>,
     /// A sync has failed: what is on the disk is not known, so nothing more is promised.
     unsure: bool,
 }
@@ -130,6 +133,7 @@ impl<D: Disk> Writer<D> {
             known: Tail::UNKNOWN,
             chain: None,
             reserved: 0,
+            unsaid: None,
             unsure: false,
         }
     }
@@ -176,8 +180,8 @@ impl<D: Disk> Writer<D> {
             return Err(AppendError::Quarantined);
         }
         let mut file = self.files.current()?;
-        let (mut tail, torn) = match tail::glance::<D>(&file, &self.known)? {
-            Some(tail) => (tail, None),
+        let mut tail = match tail::glance::<D>(&file, &self.known)? {
+            Some(tail) => tail,
             None => self.recovered(&file)?,
         };
         if tail.length >= self.rotate_at {
@@ -191,7 +195,7 @@ impl<D: Disk> Writer<D> {
         }
         self.known = tail;
         let mut built = Built::after(&tail);
-        if let Some(torn) = torn {
+        if let Some(torn) = self.unsaid {
             built.put((self.say_torn)(torn))?;
         }
         let count = batch.len();
@@ -244,6 +248,10 @@ impl<D: Disk> Writer<D> {
                 false => error.into(),
             });
         }
+        self.unsure = true;
+        file.sync_data()?;
+        self.unsure = false;
+        self.unsaid = None;
         self.known = Tail {
             end: built.end,
             line: built.line,
@@ -255,21 +263,29 @@ impl<D: Disk> Writer<D> {
     }
 
     /// The end of a log that does not end with a whole line: what a crash left is put aside.
-    fn recovered(&mut self, file: &D::File) -> Result<(Tail, Option<Torn>), AppendError> {
+    fn recovered(&mut self, file: &D::File) -> Result<Tail, AppendError> {
         self.chain = None;
         let found = tail::find(&self.files, file)?;
         let mut tail = found.map_err(|end| AppendError::Broken(end.seq))?;
         // What a checkpoint has seen was on the disk: no crash takes it.
         let seen = match &self.checkpoints {
-            Some(checkpoints) => checkpoints.newest()?,
-            None => None,
+            Some(checkpoints) => checkpoints.read()?,
+            None => Vec::new(),
         };
-        let end = tail.end;
-        let lost =
-            |seen: Receipt| seen.seq > end.seq || (seen.seq == end.seq && seen.hash != end.hash);
-        if seen.is_some_and(lost) {
-            return Err(AppendError::Broken(end.seq));
+        if seen.iter().any(|seen| seen.seq > tail.end.seq) {
+            return Err(AppendError::Broken(tail.end.seq));
         }
+        self.settled(file, &mut tail)?;
+        for seen in &seen {
+            if !holds(&self.files, seen)? {
+                return Err(AppendError::Broken(seen.seq - 1));
+            }
+        }
+        Ok(tail)
+    }
+
+    /// Puts aside what stands behind the last whole line, or ends that line.
+    fn settled(&mut self, file: &D::File, tail: &mut Tail) -> Result<(), AppendError> {
         if tail.unended {
             self.unsure = true;
             file.append_all(b"\n")?;
@@ -278,7 +294,7 @@ impl<D: Disk> Writer<D> {
             (tail.whole, tail.length, tail.unended) = (tail.whole + 1, tail.length + 1, false);
         }
         if tail.whole == tail.length {
-            return Ok((tail, None));
+            return Ok(());
         }
         let bytes = read_range(file, tail.whole, tail.length)?;
         self.files.keep_torn(&bytes)?;
@@ -288,11 +304,11 @@ impl<D: Disk> Writer<D> {
         self.unsure = false;
         self.reserved = 0;
         tail.length = tail.whole;
-        let torn = Torn {
+        self.unsaid = Some(Torn {
             bytes: bytes.len() as u64,
             hash: Hash::of(&[&bytes]),
-        };
-        Ok((tail, Some(torn)))
+        });
+        Ok(())
     }
 
     /// Looks at the log as it is, and settles what a crash left: whatever can be read afterwards stays.
@@ -346,7 +362,7 @@ mod tests {
     use super::*;
     use crate::verify::{Flaw, verify};
     use candor_disk::Open;
-    use candor_testkit::sim_disk::{SimDisk, Trials};
+    use candor_testkit::sim_disk::{Fault, SimDisk, Trials};
     use serde_json::json;
 
     fn writer(disk: &SimDisk, rotate_at: u64) -> Writer<SimDisk> {
@@ -433,6 +449,28 @@ mod tests {
         let torn = disk.open("log.torn.1", Open::Read).unwrap();
         assert_eq!(torn.read_all(99).unwrap(), b"{\"half\":");
         assert_eq!(verify(disk, "log").unwrap().flaw, None);
+    }
+
+    /// A disk that fails on the way does not make it forget what it put aside.
+    #[test]
+    fn what_a_crash_left_is_said_later_if_not_at_once() {
+        let mut said = 0;
+        for number in 0..20 {
+            let disk = SimDisk::new(1);
+            let mut first = writer(&disk, u64::MAX);
+            first.append(vec![members(json!({ "a": 1 }))]);
+            let file = disk.open("log", Open::Edit).unwrap();
+            file.append_all(b"{\"half\":").unwrap();
+            disk.fail_at(disk.operations() + number, Fault::Eio);
+            first.append(vec![members(json!({ "a": 2 }))]);
+            // After a sync that failed nothing more is promised.
+            if first.append(vec![members(json!({ "a": 3 }))])[0].is_ok() {
+                assert!(whole(&disk).contains("\"torn\":8"), "{}", whole(&disk));
+                assert_eq!(verify(disk, "log").unwrap().flaw, None);
+                said += 1;
+            }
+        }
+        assert!(said > 10, "{said}");
     }
 
     /// A last line that lacks nothing but its line break was promised perhaps: it stays.

@@ -1,7 +1,7 @@
 //! Who writes checkpoints while a log is open: a thread of its own, so that no line waits for one.
 
 use crate::append::Receipt;
-use crate::checkpoint::{Mark, Signer};
+use crate::checkpoint::{Checkpoint, Mark, Signer};
 use crate::place::{Place, Said};
 use std::fmt;
 use std::io;
@@ -35,16 +35,10 @@ impl fmt::Debug for Checkpoints {
 }
 
 impl Checkpoints {
-    /// The line that the newest of them names.
-    pub(crate) fn newest(&self) -> io::Result<Option<Receipt>> {
-        let mut newest: Option<Receipt> = None;
-        for place in &self.places {
-            let there = place.read()?.map(|checkpoint| checkpoint.receipt());
-            if there.map(|receipt| receipt.seq) > newest.map(|receipt| receipt.seq) {
-                newest = there;
-            }
-        }
-        Ok(newest)
+    /// Those that are there.
+    pub(crate) fn read(&self) -> io::Result<Vec<Checkpoint>> {
+        let there = self.places.iter().map(Place::read);
+        there.filter_map(Result::transpose).collect()
     }
 
     /// Says at every place how far the log has come; the first failure, after all were tried.

@@ -101,6 +101,10 @@ impl Log {
             None => None,
         };
         let told = keeper.as_ref().map(Keeper::teller);
+        if let Some(told) = &told {
+            // What a crash kept from being said.
+            told.tell(writer.mark());
+        }
         let (queue, waiting) = sync_channel(MAX_WAITING);
         let writing = std::thread::Builder::new()
             .name(String::from("log"))

@@ -6,7 +6,7 @@ use crate::chain::{Break, End};
 use crate::checkpoint::Checkpoint;
 use crate::files::{Files, Part};
 use crate::line;
-use crate::seek::seek;
+use crate::seek::{Spot, seek};
 use crate::stream::{Step, Stream};
 use candor_disk::{Disk, DiskFile};
 use serde::{Deserialize, Serialize};
@@ -95,18 +95,10 @@ pub(crate) fn verify_locked<D: Disk>(
 pub fn verify_from<D: Disk>(disk: D, name: &str, checkpoint: &Checkpoint) -> io::Result<Verified> {
     let files = Files::new(disk, name);
     let mut parts = files.parts()?;
-    let spot = seek(&files, &parts, checkpoint.seq)?;
-    let found = match spot {
-        Some(spot) if spot.part < parts.len() => {
-            let behind = |file: &D::File| behind(file, spot.offset, checkpoint);
-            parts[spot.part].with(&files, behind)?
-        }
-        _ => None,
-    };
-    if let (Some(spot), Some(offset)) = (spot, found) {
+    if let Some(spot) = behind(&files, &parts, checkpoint)? {
         parts.drain(..spot.part);
         let Receipt { seq, hash } = checkpoint.receipt();
-        let rest = Check::new(End { seq, hash }, &[]).parts(&files, parts, offset)?;
+        let rest = Check::new(End { seq, hash }, &[]).parts(&files, parts, spot.offset)?;
         if let None | Some(Flaw::Torn(_)) = rest.flaw {
             return Ok(rest);
         }
@@ -115,8 +107,29 @@ pub fn verify_from<D: Disk>(disk: D, name: &str, checkpoint: &Checkpoint) -> io:
     whole.parts(&files, files.parts()?, 0)
 }
 
+/// Whether the line that a checkpoint names is there as it was.
+pub(crate) fn holds<D: Disk>(files: &Files<D>, checkpoint: &Checkpoint) -> io::Result<bool> {
+    Ok(behind(files, &files.parts()?, checkpoint)?.is_some())
+}
+
 /// Where the line ends that a checkpoint names; nothing where it is not there as it was.
-fn behind(
+fn behind<D: Disk>(
+    files: &Files<D>,
+    parts: &[Part<D>],
+    checkpoint: &Checkpoint,
+) -> io::Result<Option<Spot>> {
+    let Some(spot) = seek(files, parts, checkpoint.seq)? else {
+        return Ok(None);
+    };
+    let Some(part) = parts.get(spot.part) else {
+        return Ok(None);
+    };
+    let offset = part.with(files, |file| behind_in(file, spot.offset, checkpoint))?;
+    Ok(offset.map(|offset| Spot { offset, ..spot }))
+}
+
+/// The same in one file, from a line at or before it on.
+fn behind_in(
     file: &impl DiskFile,
     mut offset: u64,
     checkpoint: &Checkpoint,

@@ -126,6 +126,39 @@ fn a_log_that_ends_before_its_checkpoint_is_not_written() {
     Log::open(ground.log.clone(), "log", Options::default()).unwrap();
 }
 
+/// Nor is one that was written anew, however long it is: its next checkpoint would hide that.
+#[test]
+fn a_log_that_was_written_anew_is_not_written() {
+    for (kept, small) in [(0, false), (4, false), (4, true)] {
+        let ground = Ground::new();
+        ground.append(10, "a");
+        let text = ground.text();
+        ground.set(&text.split_inclusive('\n').take(kept).collect::<String>());
+        let forged = Options {
+            rotate_at: if small { 1000 } else { u64::MAX },
+            ..Options::default()
+        };
+        ground.append_with(20, "forged", forged);
+        match Log::open(ground.log.clone(), "log", ground.options()) {
+            Err(AppendError::Broken(seq)) => assert_eq!(seq, 9),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// A log that had no checkpoints before, or whose last one a crash took, has one from then on.
+#[test]
+fn a_log_that_is_opened_is_caught_up_with() {
+    let ground = Ground::new();
+    let receipts = ground.append_with(3, "a", Options::default());
+    ground.append(0, "a");
+    for checkpoint in ground.checkpoints() {
+        assert_eq!(checkpoint.receipt(), receipts[2]);
+    }
+    ground.append(0, "a");
+    assert_eq!(checkpoint(&ground.near).counter, 1);
+}
+
 /// From a checkpoint on is as good as from the first line, and looks at less.
 #[test]
 fn a_log_is_verified_from_its_checkpoint_on() {
