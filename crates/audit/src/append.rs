@@ -248,9 +248,6 @@ impl<D: Disk> Writer<D> {
                 false => error.into(),
             });
         }
-        self.unsure = true;
-        file.sync_data()?;
-        self.unsure = false;
         self.unsaid = None;
         self.known = Tail {
             end: built.end,

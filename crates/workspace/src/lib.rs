@@ -14,6 +14,7 @@ mod fields;
 mod further;
 mod line;
 pub mod lock;
+mod memo;
 mod notes;
 pub mod path;
 pub mod plan;

@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::failure::{Broken, Failure, StartError};
 use crate::line::{self, Actor};
 use crate::lock::{self, Lock};
+use crate::memo::Memo;
 use crate::path::Root;
 use crate::role::Role;
 use crate::state::{self, LOG};
@@ -35,6 +36,7 @@ pub(crate) struct Session {
     pub(crate) state: RealDisk,
     pub(crate) log: Log,
     pub(crate) strikes: AtomicU32,
+    pub(crate) memo: Memo,
     writing: Arc<Writing<RealDisk>>,
     actor: Actor,
     clock: Arc<dyn Clock>,
@@ -92,6 +94,7 @@ impl Session {
             state,
             log,
             strikes: AtomicU32::new(0),
+            memo: Memo::default(),
             actor,
             clock,
             last: AtomicU64::new(last),

@@ -30,6 +30,7 @@ pub use statement::{
     APPROVER_BYTES_MAX, Approval, BadStatement, Instant, ROOT_BYTES_MAX, Revocation, Statement,
     Subject,
 };
+pub(crate) use store::find_approvals_by;
 pub use store::{APPROVALS_MAX, Found, find_approvals, save_approval};
 
 /// Signs an approval; [`save_approval`] puts it where the server looks.

@@ -26,13 +26,22 @@ pub struct Found {
 
 /// The approvals of a plan, by file name.
 pub fn find_approvals(disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<Found>> {
+    find_approvals_by(disk, plan, Signed::read)
+}
+
+/// The same, with another way to check the bytes of one.
+pub(crate) fn find_approvals_by(
+    disk: &impl Disk,
+    plan: &PlanHash,
+    mut check: impl FnMut(&[u8]) -> Result<Signed<Approval>, SignedError>,
+) -> io::Result<Vec<Found>> {
     let names = store::names(disk)?.into_iter();
     let prefix = format!("{plan}.");
     let own = |name: &String| name.starts_with(&prefix) && name.ends_with(".approval.json");
     let mut all = Vec::new();
     for file in names.filter(own).take(APPROVALS_MAX) {
         let approval = match read(disk, &format!("{PLANS_DIR}/{file}")) {
-            Ok(bytes) => Signed::read(&bytes),
+            Ok(bytes) => check(&bytes),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::NOENT) => continue,
                 Some(Errno::FBIG) => Err(SignedError::TooLarge),

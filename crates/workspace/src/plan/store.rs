@@ -165,6 +165,13 @@ pub(crate) fn names(disk: &impl Disk) -> io::Result<Vec<String>> {
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
+/// The hashes that plans are stored under, sorted; whether they are whole is not looked at.
+pub(crate) fn hashes(disk: &impl Disk) -> io::Result<Vec<PlanHash>> {
+    let names = names(disk)?;
+    let hashes = names.iter().filter_map(|name| name.strip_suffix(".toml"));
+    Ok(hashes.filter_map(PlanHash::read).take(LISTED_MAX).collect())
+}
+
 /// All plans, sorted by hash, and the damaged ones by name.
 pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<Listing> {
     let mut listing = Listing::default();

@@ -123,7 +123,7 @@ fn approved(work: &Work, hash: &PlanHash) -> Result<Result<Approved, NotApproved
     let Work {
         server, session, ..
     } = work;
-    let approvals = approval::find_approvals(&session.root.disk(), hash)?;
+    let approvals = session.memo.approvals(&session.root.disk(), hash)?;
     let revocations = approval::load_revocations(&session.state);
     let revocations = revocations.map_err(|error| Broken::State(error.to_string()))?;
     Ok(approval::check(&Question {
@@ -235,7 +235,8 @@ fn find(work: &Work, asked: &str) -> Result<PlanHash, Failure> {
 }
 
 fn load(work: &Work, hash: &PlanHash) -> Result<Stored, Failure> {
-    match store::load(&work.session.root.disk(), hash, &protected) {
+    let memo = &work.session.memo;
+    match memo.plan(&work.session.root.disk(), hash, &protected) {
         Ok(stored) => Ok(stored),
         Err(LoadError::Missing) => Err(PlanFailure::Missing {
             asked: hash.as_str().to_owned(),
@@ -290,24 +291,20 @@ impl Chosen {
 
 /// The approved plan and its phase: those that the call names, or the only ones.
 pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
-    let stored = match &by.plan_hash {
-        Some(asked) => load(work, &find(work, asked)?)?,
+    let (stored, approval) = match &by.plan_hash {
+        Some(asked) => {
+            let stored = load(work, &find(work, asked)?)?;
+            let found = stored.hash.as_str().to_owned();
+            note(&work.cx.call, |notes| notes.plan_hash = Some(found));
+            let approval = approved(work, &stored.hash)?;
+            let approval = approval.map_err(|why| not_approved(work, &stored.hash, &why))?;
+            (stored, approval)
+        }
         None => only(work)?,
     };
     note(&work.cx.call, |notes| {
         notes.plan_hash = Some(stored.hash.as_str().to_owned())
     });
-    let approval = match approved(work, &stored.hash)? {
-        Ok(approval) => approval,
-        Err(why) => {
-            return Err(PlanFailure::NotApproved {
-                hash: Some(stored.hash.as_str().to_owned()),
-                why: why.to_string(),
-                command: command(&work.session, &stored.hash),
-            }
-            .into());
-        }
-    };
     let by_whom = Approval {
         approver: approval.approver.clone(),
         key_id: approval.key_id.to_string(),
@@ -342,26 +339,32 @@ pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
     })
 }
 
+fn not_approved(work: &Work, hash: &PlanHash, why: &NotApproved) -> Failure {
+    PlanFailure::NotApproved {
+        hash: Some(hash.as_str().to_owned()),
+        why: why.to_string(),
+        command: command(&work.session, hash),
+    }
+    .into()
+}
+
 /// The only approved plan there is.
-fn only(work: &Work) -> Result<Stored, Failure> {
-    let listing = store::list(&work.session.root.disk(), &protected)?;
+fn only(work: &Work) -> Result<(Stored, Approved), Failure> {
     let mut ready = Vec::new();
     let mut waiting = Vec::new();
-    for stored in listing.plans {
-        match approved(work, &stored.hash)? {
-            Ok(_) => ready.push(stored),
-            Err(why) => waiting.push((stored.hash, why)),
+    for hash in store::hashes(&work.session.root.disk())? {
+        match approved(work, &hash)? {
+            Ok(approval) => ready.push((hash, approval)),
+            Err(why) => waiting.push((hash, why)),
         }
     }
     match (ready.len(), waiting.as_slice()) {
-        (1, _) => Ok(ready.remove(0)),
-        (0, []) => Err(PlanFailure::None.into()),
-        (0, [(hash, why)]) => Err(PlanFailure::NotApproved {
-            hash: Some(hash.as_str().to_owned()),
-            why: why.to_string(),
-            command: command(&work.session, hash),
+        (1, _) => {
+            let (hash, approval) = ready.remove(0);
+            Ok((load(work, &hash)?, approval))
         }
-        .into()),
+        (0, []) => Err(PlanFailure::None.into()),
+        (0, [(hash, why)]) => Err(not_approved(work, hash, why)),
         (0, several) => Err(PlanFailure::NotApproved {
             hash: None,
             why: format!("none of {} plans is", several.len()),
@@ -375,7 +378,7 @@ fn only(work: &Work) -> Result<Stored, Failure> {
             member: "plan_hash",
             among: ready
                 .iter()
-                .map(|stored| stored.hash.as_str().to_owned())
+                .map(|(hash, _)| hash.as_str().to_owned())
                 .collect(),
         }
         .into()),

@@ -107,15 +107,15 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 }
 
 /// What is not to be read in this workspace.
-pub(super) fn denied(work: &Work) -> Result<DenyRead, Failure> {
+pub(super) fn denied(work: &Work) -> Result<Arc<DenyRead>, Failure> {
     let disk = work.session.root.disk();
     let file = match disk.open(DENY_READ, Open::Read) {
-        Err(error) if is_missing(&error) => return Ok(DenyRead::default()),
+        // The defaults stand before whatever the file says.
+        Err(error) if is_missing(&error) => return Ok(work.session.memo.deny(b"")?),
         opened => opened?,
     };
     let bytes = file.read_all(crate::protected::MAX_DENY_READ_BYTES)?;
-    let parsed = DenyRead::parse(&bytes);
-    Ok(parsed?)
+    Ok(work.session.memo.deny(&bytes)?)
 }
 
 fn is_missing(error: &io::Error) -> bool {

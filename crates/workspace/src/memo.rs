@@ -1,0 +1,93 @@
+//! What a session need not work out twice. Files are read anew at every call; what is remembered is
+//! what their very bytes mean, so nothing remembered can be out of date.
+
+use crate::approval::{Approval, Found, Signed, SignedError, find_approvals_by};
+use crate::plan::store::{self, LoadError, Stored};
+use crate::plan::{PlanHash, hash};
+use crate::protected::{DenyRead, DenyReadError};
+use crate::write::hash_of;
+use candor_disk::{Disk, DiskFile, Open};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many of each are remembered; beyond that everything is forgotten.
+const MOST: usize = 256;
+
+/// How many bytes a stored plan may have to be looked up.
+const PLAN_BYTES: usize = 2 * crate::plan::PLAN_BYTES_MAX;
+
+type Verified = Result<Signed<Approval>, SignedError>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Memo {
+    plans: Mutex<BTreeMap<PlanHash, Stored>>,
+    approvals: Mutex<BTreeMap<String, Verified>>,
+    deny: Mutex<Option<(Vec<u8>, Arc<DenyRead>)>>,
+}
+
+fn remembered<K: Ord, V: Clone>(all: &Mutex<BTreeMap<K, V>>, key: &K) -> Option<V> {
+    let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get(key).cloned()
+}
+
+fn remember<K: Ord, V>(all: &Mutex<BTreeMap<K, V>>, key: K, value: V) {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.len() >= MOST {
+        all.clear();
+    }
+    all.insert(key, value);
+}
+
+impl Memo {
+    /// A stored plan, whose text still hashes to its name.
+    pub(crate) fn plan(
+        &self,
+        disk: &impl Disk,
+        name: &PlanHash,
+        protected: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Stored, LoadError> {
+        if let Some(stored) = remembered(&self.plans, name)
+            && holds(disk, name)
+        {
+            return Ok(stored);
+        }
+        let stored = store::load(disk, name, protected)?;
+        remember(&self.plans, name.clone(), stored.clone());
+        Ok(stored)
+    }
+
+    /// The approvals of a plan; signatures over the same bytes are checked once.
+    pub(crate) fn approvals(&self, disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<Found>> {
+        find_approvals_by(disk, plan, |bytes| {
+            let key = hash_of(bytes);
+            let known = remembered(&self.approvals, &key);
+            known.unwrap_or_else(|| {
+                let verified = Signed::read(bytes);
+                remember(&self.approvals, key, verified.clone());
+                verified
+            })
+        })
+    }
+
+    /// What is not to be read, as this file says it.
+    pub(crate) fn deny(&self, bytes: &[u8]) -> Result<Arc<DenyRead>, DenyReadError> {
+        let mut known = self.deny.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((of, deny)) if of == bytes => Ok(Arc::clone(deny)),
+            _ => {
+                let deny = Arc::new(DenyRead::parse(bytes)?);
+                *known = Some((bytes.to_vec(), Arc::clone(&deny)));
+                Ok(deny)
+            }
+        }
+    }
+}
+
+/// Whether the file of a plan holds the text that its name was made from.
+fn holds(disk: &impl Disk, name: &PlanHash) -> bool {
+    let bytes = disk
+        .open(store::path(name), Open::Read)
+        .and_then(|file| file.read_all(PLAN_BYTES));
+    bytes.is_ok_and(|bytes| std::str::from_utf8(&bytes).is_ok_and(|text| hash(text) == *name))
+}
