@@ -4,13 +4,13 @@ use crate::plan;
 use serde_json::{Map, Value, json};
 
 /// The pattern of a file's hash.
-const HASH: &str = "^[0-9a-f]{64}$";
+pub(crate) const HASH: &str = "^[0-9a-f]{64}$";
 
 /// The pattern of a plan's hash, or of how it begins.
-const PLAN: &str = "^[0-9a-f]{8,64}$";
+pub(crate) const PLAN: &str = "^[0-9a-f]{8,64}$";
 
 /// The pattern of a phase's name.
-const PHASE: &str = "^[A-Z][A-Z0-9_]*$";
+pub(crate) const PHASE: &str = "^[A-Z][A-Z0-9_]*$";
 
 /// Nothing but blanks.
 const BLANK: &str = r"^\s*$";

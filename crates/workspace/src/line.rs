@@ -11,13 +11,13 @@ use candor_street::{Call, Entry, Outcome};
 use serde_json::{Map, Number, Value, json};
 
 /// The version of a line's form.
-const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 1;
 
 /// How many characters of a request's id or of a client's name are recorded.
-const NAME_CHARS: usize = 256;
+pub(crate) const NAME_CHARS: usize = 256;
 
 /// Whole numbers up to this one are exact for every reader.
-const MAX_EXACT: u64 = (1 << 53) - 1;
+pub(crate) const MAX_EXACT: u64 = (1 << 53) - 1;
 
 /// Who the record is about, the same for every call of a process.
 #[derive(Debug, Clone)]

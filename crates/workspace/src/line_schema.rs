@@ -1,0 +1,165 @@
+//! The JSON Schema of a line of the audit log, as it stands in the file.
+
+use crate::fields::{HASH, PHASE, PLAN};
+use crate::line::{MAX_EXACT, NAME_CHARS, VERSION};
+use crate::role::Role;
+use candor_fault::Effect;
+use candor_fault::codes::workspace::{INVARIANTS, ROWS};
+use candor_fault::schemas::workspace_envelope;
+use serde_json::{Map, Value, json};
+
+const TIMESTAMP: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$";
+
+/// The schema of the lines that a server writes into `audit-log.jsonl` and `refusals.jsonl`, as a
+/// document of its own.
+pub fn line_schema() -> Value {
+    let members = members();
+    let required: Vec<_> = members.keys().cloned().collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://candor.dev/schemas/workspace-audit-line.schema.json",
+        "title": "Workspace: a line of the audit log",
+        "type": "object",
+        "required": required,
+        "additionalProperties": false,
+        "properties": members,
+        "oneOf": [succeeded(), failed(), refused()],
+    })
+}
+
+/// Every member, sorted as it is in a line.
+fn members() -> Map<String, Value> {
+    let roles = Role::ALL.map(Role::name);
+    let codes: Vec<_> = ROWS.iter().map(|row| json!(row.code)).collect();
+    let invariants: Vec<_> = INVARIANTS.iter().map(|known| json!(known.name)).collect();
+    let members = json!({
+        "actor": actor(),
+        "approval": or_null(approval()),
+        "args_hash": or_null(pattern(HASH)),
+        "cause": { "type": ["string", "object", "null"] },
+        "duration_us": number(0),
+        "effect": { "enum": [Effect::None, Effect::Done, Effect::Unknown] },
+        "envelope": or_null(envelope()),
+        "error_code": or_null(json!({ "enum": codes })),
+        "hash": pattern(HASH),
+        "invariant_id": or_null(json!({ "enum": invariants })),
+        "phase_id": or_null(pattern(PHASE)),
+        "plan_hash": or_null(pattern(PLAN)),
+        "prev_hash": pattern(HASH),
+        "request_id": or_null(name()),
+        "result": { "enum": ["ok", "error"] },
+        "role": { "enum": roles },
+        "seq": number(1),
+        "session_id": or_null(json!({ "type": "string" })),
+        "subject": subject(),
+        "timestamp": pattern(TIMESTAMP),
+        "tool_name": or_null(json!({ "type": "string" })),
+        "v": { "const": VERSION },
+    });
+    match members {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+/// A call that succeeded, or a line about what a crash left.
+fn succeeded() -> Value {
+    shape(json!({
+        "result": { "const": "ok" },
+        "tool_name": { "type": "string" },
+        "error_code": { "const": null },
+        "invariant_id": { "const": null },
+        "envelope": { "const": null },
+    }))
+}
+
+/// A call that failed: the envelope is the one that was sent.
+fn failed() -> Value {
+    shape(json!({
+        "result": { "const": "error" },
+        "error_code": { "type": "string" },
+        "envelope": { "type": "object" },
+    }))
+}
+
+/// What was no call of a tool: the JSON-RPC error is the cause.
+fn refused() -> Value {
+    shape(json!({
+        "result": { "const": "error" },
+        "tool_name": { "const": null },
+        "error_code": { "const": null },
+        "invariant_id": { "const": null },
+        "cause": { "type": "object" },
+        "envelope": { "const": null },
+    }))
+}
+
+fn shape(properties: Value) -> Value {
+    json!({ "properties": properties })
+}
+
+fn actor() -> Value {
+    object(json!({
+        "candor": { "type": "string" },
+        "client": or_null(name()),
+        "client_version": or_null(name()),
+        "os_user": { "type": "string" },
+    }))
+}
+
+fn approval() -> Value {
+    object(json!({ "approver": { "type": "string" }, "key_id": { "type": "string" } }))
+}
+
+/// The file that a call was about, or the files.
+fn subject() -> Value {
+    let one = object(json!({
+        "after": or_null(pattern(HASH)),
+        "before": or_null(pattern(HASH)),
+        "bytes": or_null(number(0)),
+        "path": { "type": "string" },
+    }));
+    json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 2 }, { "type": "null" }] })
+}
+
+/// The envelope as it was sent, but for its stack.
+fn envelope() -> Value {
+    let mut envelope = workspace_envelope();
+    if let Some(members) = envelope["properties"].as_object_mut() {
+        members.shift_remove("stack_trace");
+    }
+    envelope
+}
+
+/// An object with all of these members and no other.
+fn object(properties: Value) -> Value {
+    let names: Vec<_> = properties
+        .as_object()
+        .map(|members| members.keys().cloned().collect())
+        .unwrap_or_default();
+    json!({
+        "type": "object",
+        "required": names,
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+fn or_null(schema: Value) -> Value {
+    json!({ "anyOf": [schema, { "type": "null" }] })
+}
+
+fn pattern(pattern: &str) -> Value {
+    json!({ "type": "string", "pattern": pattern })
+}
+
+fn name() -> Value {
+    json!({ "type": "string", "maxLength": NAME_CHARS })
+}
+
+fn number(least: u64) -> Value {
+    json!({ "type": "integer", "minimum": least, "maximum": MAX_EXACT })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+use super::*;
+use crate::failure::{Broken, Failure, PlanFailure};
+use crate::line::{Actor, of_call, of_settled, of_torn};
+use crate::notes::{Approval, Notes, Subject};
+use crate::write::{About, Settled};
+use candor_audit::{Hash, Log, Options, Torn};
+use candor_disk::RealDisk;
+use candor_fault::dialects::{Wire, Workspace};
+use candor_fault::{Fault, Output, Timestamp};
+use candor_street::{Call, Client, Entry, Era, Kept, Outcome, Peer, Progress};
+use std::time::Duration;
+
+fn actor() -> Actor {
+    Actor {
+        role: Role::Windsurf,
+        os_user: String::from("anna"),
+        version: "0.1.0",
+    }
+}
+
+fn call() -> Call {
+    Call {
+        name: String::from("write_file"),
+        arguments: Some(String::from(r#"{"path":"a"}"#)),
+        era: Era::Handshake,
+        id: String::from("7"),
+        peer: Peer::default(),
+        client: Client::default(),
+        progress: Progress::default(),
+        kept: Kept::default(),
+    }
+}
+
+fn subject(path: &str) -> Subject {
+    Subject {
+        path: path.to_owned(),
+        before: None,
+        after: Some("0".repeat(64)),
+        bytes: Some(1),
+    }
+}
+
+fn line(outcome: Outcome<'_, Workspace>, subjects: Vec<Subject>) -> Map<String, Value> {
+    let call = call();
+    let tool = (!matches!(outcome, Outcome::Refused(_))).then_some("write_file");
+    let entry = Entry {
+        call: Some(&call),
+        tool,
+        outcome,
+        effect: Effect::None,
+        at: Timestamp::UNIX_EPOCH,
+        took: Duration::from_micros(5),
+        follows: None,
+    };
+    let notes = Notes {
+        plan_hash: Some("0".repeat(64)),
+        phase_id: Some(String::from("A")),
+        subjects,
+        approval: Some(Approval {
+            approver: String::from("anna"),
+            key_id: String::from("SHA256:x"),
+        }),
+        ..Notes::default()
+    };
+    of_call(&actor(), Some("a session"), &entry, &notes)
+}
+
+/// Lines of every kind, as the log has them.
+fn lines() -> Vec<Value> {
+    let done = Output::Text(String::from("done"));
+    let failures = [
+        Failure::ReadOnly,
+        Failure::Broken(Broken::Root),
+        Failure::Plan(PlanFailure::None),
+    ];
+    let faults: Vec<Fault<Workspace>> = failures.iter().map(Failure::fault).collect();
+    let unknown = Wire::unknown_tool("write_fiel", Some("write_file"));
+    let settled = Settled {
+        about: About {
+            session_id: String::from("a session"),
+            request_id: String::from("7"),
+            tool_name: String::from("write_file"),
+            args_hash: "0".repeat(64),
+            after_seq: 0,
+        },
+        paths: vec![String::from("a")],
+        finished: false,
+        left: 0,
+    };
+    let torn = Torn {
+        bytes: 3,
+        hash: Hash::NONE,
+    };
+    let at = Timestamp::UNIX_EPOCH;
+    let mut said = vec![
+        line(Outcome::Done(&done), vec![]),
+        line(Outcome::Done(&done), vec![subject("a")]),
+        line(Outcome::Done(&done), vec![subject("a"), subject("b")]),
+        line(Outcome::Refused(&unknown), vec![]),
+        of_torn(&actor(), at, &torn),
+        of_settled(&actor(), at, &settled),
+    ];
+    said.extend(
+        faults
+            .iter()
+            .map(|fault| line(Outcome::Failed(fault), vec![])),
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(RealDisk::at(dir.path()).unwrap(), "log", Options::default()).unwrap();
+    for line in said {
+        log.append_blocking(line).unwrap();
+    }
+    drop(log);
+    let text = std::fs::read_to_string(dir.path().join("log")).unwrap();
+    let whole = text.lines().filter(|line| line.starts_with('{'));
+    whole
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_line_that_is_written_fits() {
+    let schema = jsonschema::validator_for(&line_schema()).unwrap();
+    let lines = lines();
+    assert_eq!(lines.len(), 9);
+    for line in lines {
+        let wrong: Vec<_> = schema.iter_errors(&line).map(|e| e.to_string()).collect();
+        assert_eq!(wrong, Vec::<String>::new(), "{line}");
+    }
+}
+
+#[test]
+fn a_line_has_every_member_and_no_other() {
+    let schema = jsonschema::validator_for(&line_schema()).unwrap();
+    for line in lines() {
+        let names: Vec<_> = line.as_object().unwrap().keys().cloned().collect();
+        for name in names {
+            let mut less = line.clone();
+            less.as_object_mut().unwrap().shift_remove(&name);
+            assert!(!schema.is_valid(&less), "without {name}: {line}");
+        }
+        let mut more = line.clone();
+        more["content"] = json!("secret");
+        assert!(!schema.is_valid(&more));
+    }
+}
+
+#[test]
+fn results_do_not_contradict_themselves() {
+    let schema = jsonschema::validator_for(&line_schema()).unwrap();
+    for line in lines() {
+        let mut other = line.clone();
+        other["result"] = match line["result"].as_str() {
+            Some("ok") => json!("error"),
+            _ => json!("ok"),
+        };
+        assert!(!schema.is_valid(&other), "{line}");
+    }
+}
