@@ -10,5 +10,6 @@
 mod attacks;
 mod checkpoints;
 mod ground;
+mod lengths;
 mod processes;
 mod reading;
