@@ -48,7 +48,7 @@ fn members() -> Map<String, Value> {
         "prev_hash": pattern(HASH),
         "request_id": or_null(name()),
         "result": { "enum": ["ok", "error"] },
-        "role": { "enum": roles },
+        "role": or_null(json!({ "enum": roles })),
         "seq": number(1),
         "session_id": or_null(json!({ "type": "string" })),
         "subject": subject(),
