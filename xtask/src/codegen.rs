@@ -7,7 +7,10 @@ use crate::test::Outcome;
 /// Each has an example `export` that writes below the folder it is given, or checks with `--check`.
 const EXPORTERS: [(&str, &str); 2] = [
     ("candor-fault", "schemas, pages of the codes, registry.json"),
-    ("candor", "docs/limits.md, docs/cli.md"),
+    (
+        "candor",
+        "docs/limits.md, docs/cli.md, the schema of the audit log",
+    ),
 ];
 const EXAMPLE: &str = "export";
 

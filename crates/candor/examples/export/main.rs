@@ -1,10 +1,11 @@
 //! Writes the pages that are made from constants, from the command line's grammar and from answers:
-//! `docs/limits.md`, `docs/cli.md` and the reference in `docs/github.md`. `export DIR` writes them,
-//! `export DIR --check` compares.
+//! `docs/limits.md`, `docs/cli.md` and the reference in `docs/github.md`; and the schema of the lines of
+//! the audit log. `export DIR` writes them, `export DIR --check` compares.
 
 #![allow(clippy::print_stderr)] // A tool of the repository that talks to its developer.
 
 mod github;
+mod workspace;
 
 use candor_wire::{MAX_DEPTH, MAX_VALUES, http, stdio};
 use std::path::{Path, PathBuf};
@@ -389,6 +390,10 @@ fn limits_page() -> String {
         ("Answers", answer_limits()),
         ("Context", context_limits()),
         ("GitHub", github_limits()),
+        ("Workspace: reading and writing", workspace::file_limits()),
+        ("Workspace: plans and approvals", workspace::plan_limits()),
+        ("Workspace: commands of plans", workspace::command_limits()),
+        ("Chained logs", workspace::log_limits()),
     ];
     for (title, limits) in parts {
         page +=
@@ -462,6 +467,10 @@ fn main() -> ExitCode {
         ("docs/limits.md", limits_page()),
         ("docs/cli.md", cli_page()),
         ("docs/github.md", github),
+        (
+            "schemas/workspace-audit-line.schema.json",
+            workspace::line_schema(),
+        ),
     ] {
         let file = root.join(path);
         if std::fs::read_to_string(&file).is_ok_and(|old| old == content) {
