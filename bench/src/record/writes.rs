@@ -170,6 +170,7 @@ fn config(top: &Path, root: Root, signers: Signers) -> Config {
         checkpoint_to: Vec::new(),
         signer: None,
         signers,
+        person_flags: Vec::new(),
         lock_after: LOCK_AFTER,
         unlock: Unlock::Report,
         read_only: false,

@@ -1,7 +1,7 @@
 //! Tools: what is listed, what is enforced, and what is run.
 
 use crate::{Call, Mark, Progress, Reply, Server};
-use candor_fault::{Cause, Dialect, Effect, Fault, Refusal};
+use candor_fault::{Cause, Dialect, Effect, Fault, Refusal, Violations};
 use candor_schema::{Schema, SchemaError};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -57,8 +57,12 @@ pub struct Tool<S: Server> {
     output: Option<Value>,
     annotations: Annotations,
     listed: bool,
+    further: Option<Further>,
     handler: Box<Handler<S>>,
 }
+
+/// Rules about arguments that no schema can state.
+type Further = fn(&Value) -> Violations;
 
 impl<S: Server> Tool<S> {
     /// A tool that changes nothing. `schema` is published and enforced; `T` must take whatever it
@@ -90,6 +94,7 @@ impl<S: Server> Tool<S> {
                 open_world: false,
             },
             listed: true,
+            further: None,
             handler: Box::new(handler),
         }
     }
@@ -140,6 +145,13 @@ impl<S: Server> Tool<S> {
         self
     }
 
+    /// With rules that no schema can state, looked at together with the schema; the arguments may be
+    /// wrong in every other way too.
+    pub fn also_checking(mut self, further: fn(&Value) -> Violations) -> Self {
+        self.further = Some(further);
+        self
+    }
+
     /// The tool is there, so that a call of it is refused for what it is, but nobody is told of it.
     pub fn unlisted(mut self) -> Self {
         self.listed = false;
@@ -164,7 +176,20 @@ impl<S: Server> Tool<S> {
     /// Everything that is wrong about the arguments.
     pub(crate) fn check(&self, arguments: &Value) -> Result<(), Refusal> {
         match &self.input {
-            Ok(schema) => schema.check(arguments).map_err(Refusal::Arguments),
+            Ok(schema) => {
+                let further = self.further.map(|further| further(arguments));
+                match (schema.check(arguments), further) {
+                    (checked, None) => checked.map_err(Refusal::Arguments),
+                    (Ok(()), Some(further)) if further.is_empty() => Ok(()),
+                    (Ok(()), Some(further)) => Err(Refusal::Arguments(further)),
+                    (Err(mut violations), Some(further)) => {
+                        further
+                            .remembered()
+                            .for_each(|one| violations.push(one.clone()));
+                        Err(Refusal::Arguments(violations))
+                    }
+                }
+            }
             Err(error) => Err(Refusal::Panicked {
                 cause: Cause::error("SchemaError", error),
                 effect: Effect::None,

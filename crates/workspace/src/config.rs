@@ -64,6 +64,9 @@ pub struct Config {
     pub signer: Option<Signer>,
     /// Who may approve plans.
     pub signers: Signers,
+    /// What a person has to say to the commands beside this server, so that they find the same keys and
+    /// the same state.
+    pub person_flags: Vec<String>,
     /// How many strikes lock a session.
     pub lock_after: NonZeroU32,
     /// Who can unlock one.

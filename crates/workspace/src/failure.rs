@@ -10,7 +10,7 @@ use crate::protected::DenyReadError;
 use crate::reading::ReadError;
 use crate::role::Role;
 use crate::write::{SettleError, TurnError, WriteError};
-use candor_audit::Flaw;
+use candor_audit::{AppendError, Flaw};
 use candor_fault::dialects::Workspace;
 use candor_fault::{Fault, Violations};
 use std::io;
@@ -70,6 +70,8 @@ pub(crate) enum Failure {
     NotCompared(FingerprintError),
     /// A call is not made because another process writes.
     Turn(TurnError),
+    /// What a dead process left cannot be settled, because the log cannot be had.
+    Unsettled(AppendError),
     /// Writing failed.
     Write(WriteError),
     /// Something that must hold does not.
@@ -109,7 +111,7 @@ pub(crate) enum PlanFailure {
     /// There is no such plan.
     Missing { asked: String },
     /// Several plans begin so.
-    Ambiguous { asked: String, hashes: Vec<String> },
+    Ambiguous { hashes: Vec<String> },
     /// Several plans or phases are there, and the call names none.
     Unnamed {
         member: &'static str,
@@ -176,6 +178,7 @@ impl From<SettleError> for Failure {
     fn from(error: SettleError) -> Self {
         match error {
             SettleError::Io(error) => Failure::Io(error),
+            SettleError::Log(error) => Failure::Unsettled(error),
             error => Failure::Broken(Broken::Journal(error)),
         }
     }

@@ -1,16 +1,20 @@
 //! From what went wrong to the codes of the contract. No other file of this crate names a code.
 
-use crate::edit::{EditError, EditProblem, Near, PatchError};
+use crate::edit::{EditError, EditProblem, Misfit, Near, PatchError};
 use crate::failure::{Broken, Failure, PlanFailure, StartError};
 use crate::notes::Crime;
 use crate::path::{PathError, shown};
 use crate::policy;
 use crate::reading::ReadError;
 use crate::write::{SettleError, TurnError, WriteError};
+use candor_audit::AppendError;
 use candor_fault::codes::workspace::{self as codes, INVARIANTS};
 use candor_fault::dialects::Workspace;
 use candor_fault::system_error::{Thrown, startup_failure};
-use candor_fault::{Cause, Dialect, Effect, Fault, Refusal, Retry, Shown, Violations};
+use candor_fault::{
+    Cause, Dialect, Effect, Fault, Path, Refusal, Retry, Shown, Step, Violation, Violations,
+    excerpt,
+};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 use std::error::Error;
@@ -157,6 +161,7 @@ impl Failure {
                 .saying("Another process is writing in this workspace")
                 .because(os(Errno::AGAIN)),
             Failure::Turn(TurnError::Io(error)) | Failure::Io(error) => system(error, Effect::None),
+            Failure::Unsettled(error) => log_unavailable(error),
             Failure::Write(WriteError::Undone(error)) => write(error, Effect::None),
             Failure::Write(WriteError::Stuck(error)) => stuck(error),
             Failure::Broken(broken) => invariant(broken),
@@ -182,12 +187,16 @@ impl Failure {
     }
 }
 
-/// A sentence of ours as a message: its first letter is large.
+/// A sentence of ours as a message: its first letter is large, unless it begins with a name.
 fn said(text: impl Display) -> Shown {
     let text = text.to_string();
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    let whole = first.unwrap_or_default() + letters.as_str();
+    let is_word = ["the ", "a ", "this ", "cannot ", "stopped "];
+    let whole = match text.split_at_checked(1) {
+        Some((first, rest)) if is_word.iter().any(|word| text.starts_with(word)) => {
+            first.to_uppercase() + rest
+        }
+        _ => text,
+    };
     Shown::from("").quoting_at_most(&whole, SENTENCE_CHARS)
 }
 
@@ -204,8 +213,32 @@ fn os(errno: Errno) -> Cause {
 }
 
 /// Everything that is wrong about arguments, beyond what their schema says.
-pub(crate) fn arguments(violations: Violations) -> F {
+fn arguments(violations: Violations) -> F {
     Workspace::adopt(Refusal::Arguments(violations))
+}
+
+/// One thing that is wrong about one argument, found where no schema could.
+fn argument(member: &str, keyword: &'static str, message: &str, expected: &str) -> F {
+    let is_missing = keyword == "required";
+    let path = if is_missing {
+        Vec::new()
+    } else {
+        vec![Step::Member(member.to_owned())]
+    };
+    let violation = Violation {
+        path: Path(path),
+        keyword,
+        message: message.to_owned(),
+        params: if is_missing {
+            json!({ "missingProperty": member })
+        } else {
+            json!({})
+        },
+        value: excerpt(&Value::Null),
+        expected: expected.to_owned(),
+        hint: Some(expected.to_owned()),
+    };
+    arguments(std::iter::once(violation).collect())
 }
 
 fn start(error: &StartError) -> F {
@@ -239,6 +272,7 @@ fn start(error: &StartError) -> F {
             )
             .advising("Ask a person to run candor audit verify, and candor audit quarantine to begin a new log.")
             .because(json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw })),
+        StartError::Log(error @ AppendError::Locked) => log_unavailable(error),
         StartError::Log(error) => failed
             .saying("The audit log cannot be opened")
             .advising("Ask a person to look at the log with candor audit verify.")
@@ -281,7 +315,17 @@ fn read(error: &ReadError) -> F {
         ReadError::Denied { .. } => codes::UnauthorizedAction.fault(),
         ReadError::NotFound { .. } => codes::FileNotFound.fault(),
         ReadError::NotADirectory { .. } => codes::PathNotFound.fault(),
-        ReadError::Glob(_) | ReadError::Pattern(_) => codes::InvalidInputFormat.fault(),
+        ReadError::Glob(why) => {
+            return argument("glob", "format", why, "a glob as ripgrep has them");
+        }
+        ReadError::Pattern(why) => {
+            return argument(
+                "pattern",
+                "format",
+                why,
+                "a regular expression as ripgrep has them",
+            );
+        }
         ReadError::IsDirectory { .. }
         | ReadError::TooLarge { .. }
         | ReadError::NotText { .. }
@@ -305,16 +349,22 @@ fn plan(failure: &PlanFailure) -> F {
         PlanFailure::Missing { asked } => codes::PlanNotFound
             .fault()
             .saying(Shown::from("There is no plan ").quoting(asked))
-            .because(named("PlanMissing", &format!("no plan begins with {asked}"))),
-        PlanFailure::Ambiguous { asked, hashes } => codes::InvalidInputValue
-            .fault()
-            .saying(Shown::from("Several plans begin with ").quoting(asked))
-            .advising("Send more of the plan's hash.")
-            .because(json!({ "message": "several plans begin so", "code": null, "name": "PlanAmbiguous", "hashes": hashes })),
-        PlanFailure::Unnamed { member, among } => codes::MissingRequiredField
-            .fault()
-            .saying(Shown::from("").quoting(member).then(" is required: there are several"))
-            .because(json!({ "message": "there are several", "code": null, "name": "PlanUnnamed", "among": among })),
+            .because(named(
+                "PlanMissing",
+                &format!("no plan begins with {asked}"),
+            )),
+        PlanFailure::Ambiguous { hashes } => argument(
+            "plan_hash",
+            "unique",
+            "begins the hashes of several plans",
+            &format!("more digits; there are {}", hashes.join(", ")),
+        ),
+        PlanFailure::Unnamed { member, among } => argument(
+            member,
+            "required",
+            "is required",
+            &format!("one of {}", among.join(", ")),
+        ),
         PlanFailure::NotApproved { hash, why, command } => codes::PlanNotApproved
             .fault()
             .saying(
@@ -323,11 +373,16 @@ fn plan(failure: &PlanFailure) -> F {
                     .then("). Ask a person to run: ")
                     .quoting_at_most(command, SENTENCE_CHARS),
             )
-            .because(json!({ "message": why, "code": null, "name": "NotApproved", "command": command }))
+            .because(
+                json!({ "message": why, "code": null, "name": "NotApproved", "command": command }),
+            )
             .knowing(|facts| facts.plan_hash = hash.clone()),
         PlanFailure::Damaged { hash, damage } => codes::PlanEnforcementFailed
             .fault()
-            .saying(Shown::from("The stored plan is damaged: ").quoting_at_most(&damage.to_string(), SENTENCE_CHARS))
+            .saying(
+                Shown::from("The stored plan is damaged: ")
+                    .quoting_at_most(&damage.to_string(), SENTENCE_CHARS),
+            )
             .because(named("PlanDamaged", &damage.to_string()))
             .knowing(|facts| facts.plan_hash = Some(hash.clone())),
         PlanFailure::Scope(refusal) => codes::PlanScopeViolation
@@ -347,7 +402,12 @@ fn near(lines: &[Near]) -> Value {
 fn edit(error: &EditError) -> F {
     let fault = match error.problem {
         EditProblem::EmptyOld | EditProblem::TooLarge | EditProblem::TooMany => {
-            codes::InvalidInputValue.fault()
+            return argument(
+                "edits",
+                "edit",
+                &error.to_string(),
+                "edits that can be made",
+            );
         }
         EditProblem::NotFound { .. } | EditProblem::NotUnique { .. } => {
             codes::PatchApplyFailed.fault()
@@ -365,6 +425,10 @@ fn edit(error: &EditError) -> F {
 fn patch(error: &PatchError) -> F {
     let (fault, nearest) = match error {
         PatchError::Invalid { .. } => (codes::PatchInvalid.fault(), Value::Null),
+        PatchError::DoesNotApply {
+            reason: Misfit::NoFile,
+            ..
+        } => (codes::FileNotFound.fault(), Value::Null),
         PatchError::DoesNotApply { nearest, .. } => {
             (codes::PatchApplyFailed.fault(), near(nearest))
         }
@@ -461,7 +525,7 @@ fn invariant(broken: &Broken) -> F {
                 match error {
                     SettleError::Foreign => "the journal was not written by this program",
                     SettleError::Contradiction => "the log has a change that the files do not have",
-                    SettleError::Io(_) => "the journal cannot be read",
+                    SettleError::Io(_) | SettleError::Log(_) => "the journal cannot be settled",
                 },
             ),
         ),
@@ -499,6 +563,15 @@ fn invariant(broken: &Broken) -> F {
         .saying(said)
         .because(cause)
         .knowing(|facts| facts.invariant_id = id.map(|known| known.name))
+}
+
+/// The log cannot be had before anything was done.
+fn log_unavailable(error: &AppendError) -> F {
+    let fault = match error {
+        AppendError::Locked => codes::AuditLockFailed.fault(Retry::SameCall, Effect::None),
+        _ => codes::AuditLogFailed.fault(Effect::None),
+    };
+    fault.because(Cause::error("AuditLog", error))
 }
 
 /// Whether a failure says that its call is not on record.

@@ -69,7 +69,7 @@ pub(crate) fn file_hash(description: &str) -> Value {
 }
 
 pub(crate) fn path(description: &str) -> Value {
-    json!({ "type": "string", "description": description })
+    json!({ "type": "string", "minLength": 1, "description": description })
 }
 
 /// A text that says something.

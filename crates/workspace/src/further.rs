@@ -1,6 +1,7 @@
-//! The rules about arguments that no schema can state: base64 that does not decode, two ways of saying
-//! the new content, one file twice.
+//! The rules about arguments that no schema can state: base64 that does not decode, text that is no plan,
+//! two ways of saying the new content, or none.
 
+use crate::plan::{Plan, PlanError, parse};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_fault::{Path, Step, Violation, Violations, excerpt};
@@ -9,44 +10,74 @@ use serde_json::{Value, json};
 /// The ways in which a new content is said.
 const WAYS: [&str; 3] = ["content", "edits", "patch"];
 
-/// What is wrong about arguments that the schema admits.
-pub(crate) fn check(tool: &str, arguments: &Value) -> Result<(), Violations> {
+/// What is wrong about the arguments of `write_file`, beyond their schema.
+pub(crate) fn of_file(arguments: &Value) -> Violations {
     let mut violations = Violations::default();
-    match tool {
-        "write_file" => change(arguments, &Path::default(), &mut violations),
-        "apply_changes" => {
-            let changes = arguments.get("changes").and_then(Value::as_array);
-            for (index, item) in changes.into_iter().flatten().enumerate() {
-                let at = Path(vec![
-                    Step::Member(String::from("changes")),
-                    Step::Item(index),
-                ]);
-                change(item, &at, &mut violations);
-            }
-        }
-        "lint_plan" | "save_plan" => one_of(
-            arguments,
-            &["plan", "content"],
-            &Path::default(),
-            &mut violations,
-        ),
-        _ => {}
+    content(arguments, &Path::default(), &mut violations);
+    violations
+}
+
+/// What is wrong about the arguments of `apply_changes`, beyond their schema.
+pub(crate) fn of_changes(arguments: &Value) -> Violations {
+    let mut violations = Violations::default();
+    let changes = arguments.get("changes").and_then(Value::as_array);
+    for (index, change) in changes.into_iter().flatten().enumerate() {
+        let at = Path(vec![
+            Step::Member(String::from("changes")),
+            Step::Item(index),
+        ]);
+        content(change, &at, &mut violations);
+        deletion(change, &at, &mut violations);
     }
-    if violations.is_empty() {
-        Ok(())
-    } else {
-        Err(violations)
+    violations
+}
+
+/// What is wrong about a plan that is given, beyond its schema.
+pub(crate) fn of_plan(arguments: &Value) -> Violations {
+    let mut violations = Violations::default();
+    one_of(
+        arguments,
+        &["plan", "content"],
+        &Path::default(),
+        &mut violations,
+    );
+    let text = arguments.get("content").and_then(Value::as_str);
+    let object = arguments.get("plan").filter(|plan| plan.is_object());
+    let read = match (object, text) {
+        (Some(plan), _) => Plan::from_value(plan.clone())
+            .err()
+            .map(|error| ("plan", error)),
+        (None, Some(text)) => parse(text).err().map(|error| ("content", error)),
+        (None, None) => None,
+    };
+    if let Some((member, error)) = read {
+        violations.push(no_plan(member, &error));
+    }
+    violations
+}
+
+/// A text or an object that is no plan.
+pub(crate) fn no_plan(member: &str, error: &PlanError) -> Violation {
+    Violation {
+        path: member_of(&Path::default(), member),
+        // The form is wrong, whatever of it.
+        keyword: "format",
+        message: error.to_string(),
+        params: json!({ "format": "plan" }),
+        value: excerpt(&Value::Null),
+        expected: String::from("a plan"),
+        hint: Some(String::from("see the schema of save_plan")),
     }
 }
 
-fn change(value: &Value, at: &Path, violations: &mut Violations) {
+fn content(value: &Value, at: &Path, violations: &mut Violations) {
     let is_base64 = value.get("encoding") == Some(&json!("base64"));
-    if let Some(content) = value.get("content").and_then(Value::as_str)
-        && is_base64
+    let content = value.get("content").and_then(Value::as_str);
+    if let Some(content) = content.filter(|_| is_base64)
         && STANDARD.decode(content).is_err()
     {
         violations.push(Violation {
-            path: member(at, "content"),
+            path: member_of(at, "content"),
             keyword: "contentEncoding",
             message: String::from("must be valid base64"),
             params: json!({ "contentEncoding": "base64" }),
@@ -58,20 +89,12 @@ fn change(value: &Value, at: &Path, violations: &mut Violations) {
         });
     }
     one_of(value, &WAYS, at, violations);
-    let is_delete = value.get("delete") == Some(&Value::Bool(true));
-    let given: Vec<_> = WAYS
-        .iter()
-        .filter(|way| value.get(**way).is_some())
-        .collect();
-    if is_delete && !given.is_empty() {
-        violations.push(choose(at, &["delete", given[0]]));
-    }
     if is_base64 && value.get("content").is_none() {
         violations.push(Violation {
-            path: member(at, "encoding"),
+            path: member_of(at, "encoding"),
             keyword: "dependentRequired",
             message: String::from("must have content beside it"),
-            params: json!({ "missingProperty": "content" }),
+            params: json!({ "property": "encoding", "deps": "content" }),
             value: excerpt(&json!("base64")),
             expected: String::from("utf8"),
             hint: Some(String::from("edits and patches are text")),
@@ -79,30 +102,54 @@ fn change(value: &Value, at: &Path, violations: &mut Violations) {
     }
 }
 
-/// At most one of these members may be there.
-fn one_of(value: &Value, names: &[&'static str], at: &Path, violations: &mut Violations) {
-    let given: Vec<_> = names
-        .iter()
-        .filter(|name| value.get(**name).is_some())
-        .collect();
-    if let [first, second, ..] = given.as_slice() {
-        violations.push(choose(at, &[first, second]));
+/// A deletion is said with `true`, alone, and with the hash of what is deleted.
+fn deletion(value: &Value, at: &Path, violations: &mut Violations) {
+    let given = WAYS.iter().find(|way| value.get(**way).is_some());
+    match (value.get("delete"), given) {
+        (Some(Value::Bool(true)), Some(way)) => violations.push(choose(at, "delete", way)),
+        (Some(Value::Bool(true)), None) if value.get("previous_hash").is_none() => {
+            violations.push(missing(at, "previous_hash", "read the file for its hash"));
+        }
+        (Some(Value::Bool(false)), None) => {
+            violations.push(missing(at, "content", "or edits, or a patch"));
+        }
+        _ => {}
     }
 }
 
-fn choose(at: &Path, names: &[&str]) -> Violation {
+fn missing(at: &Path, name: &str, hint: &str) -> Violation {
     Violation {
-        path: member(at, names[1]),
+        path: at.clone(),
+        keyword: "required",
+        message: format!("must have required property '{name}'"),
+        params: json!({ "missingProperty": name }),
+        value: excerpt(&Value::Null),
+        expected: name.to_owned(),
+        hint: Some(hint.to_owned()),
+    }
+}
+
+/// At most one of these members may be there.
+fn one_of(value: &Value, names: &[&str], at: &Path, violations: &mut Violations) {
+    let mut given = names.iter().filter(|name| value.get(**name).is_some());
+    if let (Some(first), Some(second)) = (given.next(), given.next()) {
+        violations.push(choose(at, first, second));
+    }
+}
+
+fn choose(at: &Path, one: &str, other: &str) -> Violation {
+    Violation {
+        path: member_of(at, other),
         keyword: "oneOf",
-        message: format!("must NOT stand beside {}", names[0]),
+        message: format!("must NOT stand beside {one}"),
         params: json!({ "passingSchemas": null }),
         value: excerpt(&Value::Null),
-        expected: format!("one of {} and {}", names[0], names[1]),
+        expected: format!("one of {one} and {other}"),
         hint: Some(String::from("send one of them")),
     }
 }
 
-fn member(at: &Path, name: &str) -> Path {
+fn member_of(at: &Path, name: &str) -> Path {
     let mut path = at.clone();
     path.0.push(Step::Member(name.to_owned()));
     path

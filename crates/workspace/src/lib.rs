@@ -37,7 +37,9 @@ pub use line_schema::line_schema;
 pub use role::Role;
 pub use server::WorkspaceServer;
 pub use session::{CHECKPOINT, WRITE_PATIENCE};
-pub use tools::{MAX_BODY, MAX_LINES, MAX_LINES_BYTES, MAX_TITLE, MAX_WAIT_S, REPORTS_DIR};
+pub use tools::{
+    MAX_BODY, MAX_LINES, MAX_LINES_BYTES, MAX_PATHS_BYTES, MAX_TITLE, MAX_WAIT_S, REPORTS_DIR,
+};
 
 #[cfg(test)]
 mod somebody;

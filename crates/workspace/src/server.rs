@@ -8,7 +8,7 @@ use crate::notes::{Crime, Notes, Unrecorded, note, notes};
 use crate::role::Role;
 use crate::session::{self, Session};
 use crate::state::{self, REFUSALS};
-use crate::{faults, further, tools};
+use crate::{faults, tools};
 use candor_audit::{AppendError, Log};
 use candor_fault::dialects::{Workspace, WorkspaceFacts};
 use candor_fault::{Cause, Fault, Receipt, iso_millis};
@@ -16,7 +16,6 @@ use candor_street::{Call, Clock, Entry, Outcome, Permit, Server, Tool, Tools};
 use serde_json::Value;
 use std::backtrace::Backtrace;
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The workspace tools for one role.
@@ -142,7 +141,7 @@ impl WorkspaceServer {
         };
         let strikes = match crime {
             Crime::None => return Ok(()),
-            Crime::Strike => session.strikes.fetch_add(1, Ordering::AcqRel) + 1,
+            Crime::Strike => session.strike(),
             Crime::Lock | Crime::LockForPerson => u32::MAX,
         };
         if strikes < self.config.lock_after.get() {
@@ -156,6 +155,7 @@ impl WorkspaceServer {
             timestamp: iso_millis(entry.at),
             person: crime == Crime::LockForPerson || self.config.unlock == Unlock::Person,
         };
+        session.locked();
         lock::put(&session.state, self.config.role, &lock).map_err(Cause::from)
     }
 }
@@ -198,10 +198,9 @@ impl Server for WorkspaceServer {
     async fn guard(
         &self,
         call: &Call,
-        tool: &Tool<Self>,
+        _tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Workspace>> {
-        further::check(tool.name(), arguments).map_err(faults::arguments)?;
         self.claim(arguments)
             .map_err(|failure| self.raise(call, &failure))?;
         Ok(Permit::default())
@@ -245,7 +244,7 @@ impl Server for WorkspaceServer {
         let log = session
             .as_ref()
             .map_or(&self.refusals, |session| &session.log);
-        let receipt = log.append(line).await.map_err(|error| {
+        let appended = log.append(line).await.map_err(|error| {
             let unrecorded = match error {
                 AppendError::Locked => Unrecorded::Busy,
                 AppendError::Unsure(_) | AppendError::Closed => Unrecorded::Perhaps,
@@ -255,11 +254,16 @@ impl Server for WorkspaceServer {
                 note(call, |notes| notes.unrecorded = unrecorded);
             }
             Cause::error("AuditLog", &error)
-        })?;
+        });
         if let Some(session) = &session {
-            session.noticed(receipt);
-            self.punish(session, entry, receipt.seq)?;
+            if let Ok(receipt) = &appended {
+                session.noticed(*receipt);
+            }
+            // Whoever is refused is refused even where that is not on record.
+            let seq = appended.as_ref().map_or(0, |receipt| receipt.seq);
+            self.punish(session, entry, seq)?;
         }
+        let receipt = appended?;
         Ok(Some(Receipt {
             seq: receipt.seq,
             hash: receipt.hash.to_string(),

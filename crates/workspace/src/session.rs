@@ -8,7 +8,7 @@ use crate::memo::Memo;
 use crate::path::Root;
 use crate::role::Role;
 use crate::state::{self, LOG};
-use crate::write::{About, Settled, Turn, Writing};
+use crate::write::{About, SettleError, Settled, Turn, Writing};
 use candor_audit::{Checkpoints, Flaw, Log, OpenError, Options, Place, Receipt, Verified};
 use candor_disk::RealDisk;
 use candor_fault::iso_millis;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long a call waits for another one that writes.
@@ -35,7 +35,9 @@ pub(crate) struct Session {
     pub(crate) root: Root,
     pub(crate) state: RealDisk,
     pub(crate) log: Log,
-    pub(crate) strikes: AtomicU32,
+    strikes: AtomicU32,
+    /// Whether the lock was seen: a person who takes it away takes the strikes away too.
+    was_locked: AtomicBool,
     pub(crate) memo: Memo,
     writing: Arc<Writing<RealDisk>>,
     actor: Actor,
@@ -94,6 +96,7 @@ impl Session {
             state,
             log,
             strikes: AtomicU32::new(0),
+            was_locked: AtomicBool::new(false),
             memo: Memo::default(),
             actor,
             clock,
@@ -108,7 +111,7 @@ impl Session {
         let recorded = |about: &About| self.has_line_of(about);
         let record = |settled: &Settled| {
             let line = line::of_settled(&self.actor, self.clock.now(), settled);
-            let receipt = self.log.append_blocking(line).map_err(io::Error::other)?;
+            let receipt = self.log.append_blocking(line).map_err(SettleError::Log)?;
             self.noticed(receipt);
             Ok(())
         };
@@ -129,9 +132,9 @@ impl Session {
     }
 
     /// Whether the log has the line of a change that was made.
-    fn has_line_of(&self, about: &About) -> io::Result<bool> {
+    fn has_line_of(&self, about: &About) -> Result<bool, SettleError> {
         // Whoever wrote it may have died before it was on the disk.
-        self.log.settle_blocking().map_err(io::Error::other)?;
+        self.log.settle_blocking().map_err(SettleError::Log)?;
         let mut after = about.after_seq;
         loop {
             let page = candor_audit::page(self.root.disk(), LOG, after, usize::MAX, LOOK_BYTES)?;
@@ -150,7 +153,26 @@ impl Session {
     /// The lock of the workspace for this role.
     pub(crate) fn lock(&self, role: Role) -> Result<Option<Lock>, Failure> {
         let lock = lock::read(&self.state, role);
-        lock.map_err(|error| Failure::Broken(Broken::Lock(error)))
+        let lock = lock.map_err(|error| Failure::Broken(Broken::Lock(error)))?;
+        let was_locked = self.was_locked.swap(lock.is_some(), Ordering::AcqRel);
+        if was_locked && lock.is_none() {
+            self.strikes.store(0, Ordering::Release);
+        }
+        Ok(lock)
+    }
+
+    /// Counts a strike; how many there are now.
+    pub(crate) fn strike(&self) -> u32 {
+        self.strikes.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    pub(crate) fn strikes(&self) -> u32 {
+        self.strikes.load(Ordering::Acquire)
+    }
+
+    /// The session is about to be locked.
+    pub(crate) fn locked(&self) {
+        self.was_locked.store(true, Ordering::Release);
     }
 
     /// Looks at the whole log, from its first line.

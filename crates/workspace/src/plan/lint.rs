@@ -6,6 +6,7 @@
 use super::glob::{self, Globs};
 use super::model::{Phase, Plan, Preflight};
 use super::text::is_hidden;
+use crate::policy::Rule;
 use serde::Serialize;
 
 /// The profiles that a plan may switch on.
@@ -55,6 +56,8 @@ pub enum LintRule {
     DuplicateEnv,
     /// A profile that does not exist.
     UnknownProfile,
+    /// An exception from a rule that does not exist.
+    UnknownRule,
     /// The phase allows nothing.
     AllowsNothing,
     /// A glob means every file.
@@ -79,7 +82,9 @@ impl LintRule {
         use LintRule::*;
         match self {
             Blank | NoPhase | DuplicatePhase | BadGlob | ProtectedGlob | BadCommand
-            | BadDirectory | ProtectedDirectory | DuplicateEnv | UnknownProfile => Severity::Error,
+            | BadDirectory | ProtectedDirectory | DuplicateEnv | UnknownProfile | UnknownRule => {
+                Severity::Error
+            }
             AllowsNothing | WideGlob | ReachesProtected | Decomposed | Hidden | Shell | Network
             | NoCommands => Severity::Warning,
         }
@@ -184,6 +189,11 @@ impl Linter<'_> {
         for (place, exception) in phase.policy.exceptions.iter().enumerate() {
             let at = format!("{at}.policy.exceptions[{place}]");
             self.text(&format!("{at}.rule"), &exception.rule);
+            if Rule::named(&exception.rule).is_none() {
+                let names = Rule::ALL.map(Rule::name).join(", ");
+                let message = format!("no such rule; there are {names}");
+                self.say(LintRule::UnknownRule, &format!("{at}.rule"), &message);
+            }
             self.glob(&format!("{at}.path"), &exception.path);
             self.text(&format!("{at}.reason"), &exception.reason);
         }

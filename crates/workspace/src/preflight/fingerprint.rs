@@ -89,6 +89,16 @@ impl Fingerprint {
         Ok(Fingerprint { paths: taken })
     }
 
+    /// The paths in both whose mode or owner differs, in order: what a sandbox does not keep.
+    pub fn permissions<'a>(&'a self, later: &Fingerprint) -> Vec<&'a Path> {
+        let differs = |path: &PathBuf, look: &Look| {
+            let later = later.paths.get(path);
+            later.is_some_and(|later| (later.mode, later.owner) != (look.mode, look.owner))
+        };
+        let all = self.paths.iter().filter(|(path, look)| differs(path, look));
+        all.map(|(path, _)| path.as_path()).collect()
+    }
+
     /// The paths that differ between the two, in order.
     pub fn differences<'a>(&'a self, later: &'a Fingerprint) -> Vec<&'a Path> {
         let mut all: Vec<&Path> = self

@@ -6,29 +6,41 @@ use super::reading::denied;
 use super::writing::By;
 use crate::failure::{Broken, Failure};
 use crate::fields::{arguments, planned};
+use crate::lock;
 use crate::plan::Phase;
 use crate::preflight::{Fence, Fingerprint, Order, Ran, run, stop};
 use crate::protected::is_write_protected;
+use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::state;
+use candor_audit::secrets::redact;
 use candor_street::{Cx, Tool};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What no command may change, from the root. The log has its own proof, and objects of git are known
 /// by their hashes.
-const PROTECTED: [&str; 9] = [
+const PROTECTED: [&str; 11] = [
     ".candor",
     ".git/HEAD",
     ".git/config",
     ".git/hooks",
     ".git/index",
     ".git/info",
+    ".git/logs",
     ".git/packed-refs",
     ".git/refs",
+    ".git/worktrees",
     "docs/plans",
 ];
+
+/// What no command may change, from the state directory of the root.
+fn protected_state() -> impl Iterator<Item = String> {
+    let locks = Role::ALL.into_iter().map(lock::file);
+    locks.chain([crate::approval::REVOCATIONS_DIR.to_owned()])
+}
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![Tool::writing(
@@ -37,6 +49,9 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         arguments(&[], planned(json!({}))),
         |server: Arc<WorkspaceServer>, by: By, cx: Cx| {
             super::answer(server, cx, move |work| {
+                if work.server.config.read_only {
+                    return Err(Failure::ReadOnly);
+                }
                 let chosen = choose(work, &by)?;
                 let checks = run_all(work, chosen.phase())?;
                 Ok(json!({ "plan": chosen.said(), "preflight": checks }))
@@ -49,7 +64,10 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 pub(super) fn run_all(work: &Work, phase: &Phase) -> Result<Value, Failure> {
     let mut passed = Vec::new();
     for argv in &phase.verify {
-        let ran = one(work, phase, argv)?;
+        let mut ran = one(work, phase, argv)?;
+        if let Cow::Owned(hidden) = redact(&ran.output_tail) {
+            ran.output_tail = hidden;
+        }
         if !ran.passed() {
             return Err(Failure::Check(Box::new(ran)));
         }
@@ -106,11 +124,10 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
         protected: &is_write_protected,
         protected_paths: &protected_paths,
     };
-    // The sandbox keeps contents as they are, but not modes.
-    let watched: Vec<_> = PROTECTED
-        .iter()
-        .map(|path| root.join(path))
-        .chain([state::of_root(&server.config.state, session.root.id()).join("revocations")])
+    let own = state::of_root(&server.config.state, session.root.id());
+    let inside = PROTECTED.iter().map(|path| root.join(path));
+    let watched: Vec<_> = inside
+        .chain(protected_state().map(|path| own.join(path)))
         .collect();
     let before = Fingerprint::take(&watched)?;
     let (stopper, stopped) = stop()?;
@@ -122,8 +139,12 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
     let ran = run(&order, &fence, &checks.helper, &stopped);
     watch.abort();
     let after = Fingerprint::take(&watched)?;
-    let changed = before.differences(&after).into_iter().map(PathBuf::from);
-    let changed: Vec<_> = changed.collect();
+    // A sandbox keeps contents, but not modes; and without contents, others may change what is theirs.
+    let changed = match &ran {
+        Ok(ran) if !ran.sandboxed => before.differences(&after),
+        _ => before.permissions(&after),
+    };
+    let changed: Vec<_> = changed.into_iter().map(PathBuf::from).collect();
     match changed.is_empty() {
         true => Ok(ran?),
         false => Err(Broken::Protected(changed).into()),

@@ -24,6 +24,7 @@ pub(crate) use sessions::BEGIN_SESSION;
 pub use audit::{MAX_LINES, MAX_LINES_BYTES};
 pub use plans::MAX_WAIT_S;
 pub use report::{MAX_BODY, MAX_TITLE, REPORTS_DIR};
+pub use writing::MAX_PATHS_BYTES;
 
 /// Whose a tool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ const REGISTER: &[(&str, Whose, bool)] = {
         ("apply_changes", Only(Windsurf), false),
         ("begin_session", Both, true),
         ("delete_file", Only(Windsurf), false),
-        ("lint_plan", Only(Antigravity), false),
+        ("lint_plan", Only(Antigravity), true),
         ("list_files", Both, true),
         ("list_plans", Both, true),
         ("read_audit_log", Both, true),

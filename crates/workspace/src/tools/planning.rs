@@ -4,13 +4,14 @@ use super::plans::protected;
 use super::{Work, said};
 use crate::failure::Failure;
 use crate::fields::{arguments, one_of};
+use crate::further::{no_plan, of_plan};
 use crate::notes::{Subject, note};
 use crate::plan::{self, Plan, PlanError, Severity, durable, store};
 use crate::server::WorkspaceServer;
 use crate::tools::writing::{Kept, apply};
 use crate::write::{Change, What, hash_of};
 use candor_disk::{Disk, DiskFile, Open};
-use candor_fault::{Path, Step, Violation, Violations, excerpt};
+use candor_fault::Violations;
 use candor_street::{Cx, Reply, Tool, reply};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -45,7 +46,8 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             |server: Arc<WorkspaceServer>, given: Given, cx: Cx| {
                 super::answer(server, cx, move |_| lint(&given))
             },
-        ),
+        )
+        .also_checking(of_plan),
         Tool::writing(
             "save_plan",
             "Save a plan as a draft in docs/plans. It allows nothing until a person has approved it.",
@@ -54,6 +56,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 super::run(server, cx, move |work| save(work, &given))
             },
         )
+        .also_checking(of_plan)
         .additive()
         .idempotent(),
     ]
@@ -70,19 +73,7 @@ fn read(given: &Given) -> Result<Plan, Failure> {
 }
 
 fn wrong(member: &str, error: &PlanError) -> Violations {
-    let violation = Violation {
-        path: Path(vec![Step::Member(member.to_owned())]),
-        // The form is wrong, whatever of it.
-        keyword: "format",
-        message: error.to_string(),
-        params: json!({ "format": "plan" }),
-        value: excerpt(&Value::Null),
-        expected: String::from("a plan"),
-        hint: Some(String::from(
-            "lint_plan says everything that is wrong with a plan",
-        )),
-    };
-    std::iter::once(violation).collect()
+    std::iter::once(no_plan(member, error)).collect()
 }
 
 fn lint(given: &Given) -> Result<Value, Failure> {

@@ -11,7 +11,6 @@ use crate::plan::{Globs, Phase, PlanHash, PlanRef, phase};
 use crate::policy;
 use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
-use crate::session::Session;
 use candor_fault::Fault;
 use candor_fault::dialects::Workspace;
 use candor_schema::Int;
@@ -113,7 +112,7 @@ fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
             key_id: None,
             not_after: None,
             why: Some(why.to_string()),
-            command: Some(command(&work.session, hash)),
+            command: Some(command(work, hash)),
         },
     })
 }
@@ -137,12 +136,16 @@ fn approved(work: &Work, hash: &PlanHash) -> Result<Result<Approved, NotApproved
 }
 
 /// What a person has to run, to approve a plan.
-fn command(session: &Session, hash: &PlanHash) -> String {
-    let short = &hash.as_str()[..SHORT];
-    format!(
-        "candor workspace approve {short} --root {}",
-        quoted(&session.root.path().display().to_string())
-    )
+fn command(work: &Work, hash: &PlanHash) -> String {
+    for_person(work, &format!("approve {}", &hash.as_str()[..SHORT]))
+}
+
+/// A command for a person, about this workspace.
+fn for_person(work: &Work, what: &str) -> String {
+    let root = quoted(&work.session.root.path().display().to_string());
+    let flags = work.server.config.person_flags.iter();
+    let flags: String = flags.map(|flag| format!(" {}", quoted(flag))).collect();
+    format!("candor workspace {what} --root {root}{flags}")
 }
 
 /// A word of a command as a shell takes it.
@@ -226,7 +229,6 @@ fn find(work: &Work, asked: &str) -> Result<PlanHash, Failure> {
         Ok(hash) => Ok(hash),
         Err(FindError::Missing) => Err(missing().into()),
         Err(FindError::Ambiguous(hashes)) => Err(PlanFailure::Ambiguous {
-            asked: asked.to_owned(),
             hashes: hashes.iter().map(|hash| hash.as_str().to_owned()).collect(),
         }
         .into()),
@@ -343,7 +345,7 @@ fn not_approved(work: &Work, hash: &PlanHash, why: &NotApproved) -> Failure {
     PlanFailure::NotApproved {
         hash: Some(hash.as_str().to_owned()),
         why: why.to_string(),
-        command: command(&work.session, hash),
+        command: command(work, hash),
     }
     .into()
 }
@@ -368,10 +370,7 @@ fn only(work: &Work) -> Result<(Stored, Approved), Failure> {
         (0, several) => Err(PlanFailure::NotApproved {
             hash: None,
             why: format!("none of {} plans is", several.len()),
-            command: format!(
-                "candor workspace review --root {}",
-                quoted(&work.session.root.path().display().to_string())
-            ),
+            command: for_person(work, "review"),
         }
         .into()),
         _ => Err(PlanFailure::Unnamed {

@@ -16,7 +16,6 @@ use serde::Deserialize;
 use serde_json::json;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Where reports are, from the root.
 pub const REPORTS_DIR: &str = "docs/reports";
@@ -111,7 +110,6 @@ fn write(work: &Work, report: &Report) -> Result<Reply, Failure> {
         let (server, session) = (Arc::clone(server), Arc::clone(session));
         kept = kept.then(move || {
             lock::remove(&session.state, server.config.role)?;
-            session.strikes.store(0, Ordering::Release);
             Ok(())
         });
     }

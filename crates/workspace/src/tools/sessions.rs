@@ -13,7 +13,6 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 pub(crate) const BEGIN_SESSION: &str = "begin_session";
 
@@ -91,7 +90,7 @@ fn status(server: &WorkspaceServer, session: &Session) -> Result<Status, Failure
         read_only: server.config.read_only,
         locked: lock.is_some(),
         lock: lock.map(Why::from),
-        strikes: session.strikes.load(Ordering::Acquire),
+        strikes: session.strikes(),
         lock_after: server.config.lock_after.get(),
     })
 }

@@ -6,6 +6,7 @@ use super::{Work, checks, said};
 use crate::edit::{Edit, apply_edits, apply_patch};
 use crate::failure::Failure;
 use crate::fields::{MAX_CHANGES, arguments, content, file_hash, one_of, path, planned};
+use crate::further;
 use crate::line;
 use crate::notes::{Subject, Unrecorded, note, notes};
 use crate::path::{Kind, Located, PathError, Typed, locate};
@@ -18,7 +19,7 @@ use crate::write::{About, Applied, Change, Turn, What, hash_of, read_hash};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
-use candor_fault::Cause;
+use candor_fault::{Cause, Path as At, Step, Violation, excerpt};
 use candor_street::{Call, Cx, Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+
+/// How many bytes the paths of one call may have: its line in the log names them all.
+pub const MAX_PATHS_BYTES: usize = 64 * 1024;
 
 /// A file as a caller wants it.
 #[derive(Deserialize)]
@@ -95,7 +99,8 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     changed.reply(true)
                 })
             },
-        ),
+        )
+        .also_checking(further::of_file),
         Tool::writing(
             "apply_changes",
             "Write and delete several files, all or none of them.",
@@ -111,7 +116,8 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     changed.reply(false)
                 })
             },
-        ),
+        )
+        .also_checking(further::of_changes),
         Tool::writing(
             "delete_file",
             "Delete one file that you have read.",
@@ -180,8 +186,14 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Fa
         cx,
     } = work;
     let mut places = Vec::with_capacity(wanted.len());
+    let mut length = 0;
     for wanted in &wanted {
-        places.push(place(work, &wanted.path)?);
+        let place = place(work, &wanted.path)?;
+        length += place.path.len();
+        places.push(place);
+        if length > MAX_PATHS_BYTES {
+            return Err(too_long());
+        }
     }
     if server.config.read_only {
         return Err(Failure::ReadOnly);
@@ -233,15 +245,32 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Fa
 }
 
 fn repeated(path: &str) -> Failure {
-    use candor_fault::{Path, Step, Violation, excerpt};
+    wrong(
+        "uniquePath",
+        "must NOT change a file twice",
+        &format!("each file once, not {path} twice"),
+        "make one change of the two",
+    )
+}
+
+fn too_long() -> Failure {
+    wrong(
+        "maxLength",
+        "must NOT have longer paths than one line of the log can hold",
+        &format!("at most {MAX_PATHS_BYTES} bytes of paths"),
+        "make several calls",
+    )
+}
+
+fn wrong(keyword: &'static str, message: &str, expected: &str, hint: &str) -> Failure {
     let violation = Violation {
-        path: Path(vec![Step::Member(String::from("changes"))]),
-        keyword: "uniquePath",
-        message: String::from("must NOT change a file twice"),
+        path: At(vec![Step::Member(String::from("changes"))]),
+        keyword,
+        message: message.to_owned(),
         params: json!({}),
-        value: excerpt(&json!(path)),
-        expected: String::from("each file once"),
-        hint: Some(String::from("make one change of the two")),
+        value: excerpt(&Value::Null),
+        expected: expected.to_owned(),
+        hint: Some(hint.to_owned()),
     };
     Failure::Arguments(std::iter::once(violation).collect())
 }

@@ -16,6 +16,9 @@ const MODE: u32 = 0o600;
 /// How the first line begins: the version of the form.
 const MAGIC: &str = "candor-journal/1 ";
 
+/// How it begins in every version.
+const FAMILY: &str = "candor-journal/";
+
 /// How many bytes an entry may have.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -115,6 +118,9 @@ fn read<D: Disk>(state: &D, name: &str) -> Result<Option<(Entry, Fate)>, Journal
         opened => opened?,
     };
     let bytes = file.read_all(MAX_BYTES)?;
+    if bytes.starts_with(FAMILY.as_bytes()) && !bytes.starts_with(MAGIC.as_bytes()) {
+        return Err(JournalError::Foreign);
+    }
     let Some((fate, body)) = whole(&bytes) else {
         return Ok(None);
     };

@@ -2,6 +2,7 @@
 
 use super::apply::{self, Back, dir_of};
 use super::journal::{self, About, Entry, Fate, JournalError};
+use candor_audit::AppendError;
 use candor_disk::Disk;
 use std::collections::BTreeSet;
 use std::io;
@@ -28,6 +29,8 @@ pub(crate) enum SettleError {
     Foreign,
     /// The log has the line of a change that never took place.
     Contradiction,
+    /// The log could not be looked at, or what was done could not be put on record.
+    Log(AppendError),
 }
 
 impl From<io::Error> for SettleError {
@@ -51,7 +54,7 @@ pub(super) fn settle<D: Disk>(
     root: &D,
     entry: &Entry,
     fate: Fate,
-    recorded: impl FnOnce(&About) -> io::Result<bool>,
+    recorded: impl FnOnce(&About) -> Result<bool, SettleError>,
 ) -> Result<Option<Settled>, SettleError> {
     let finished = match fate {
         Fate::Kept => true,

@@ -1,7 +1,7 @@
 //! Writing on the simulated disk: whatever fails wherever, every answered call is on record, and log and
 //! files agree.
 
-use super::{About, Change, Settled, What, Writing, hash_of};
+use super::{About, Change, SettleError, Settled, What, Writing, hash_of};
 use candor_audit::{AppendError, Log, Options, verify};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_testkit::sim_disk::{SimDisk, SimFile, Trials};
@@ -145,14 +145,14 @@ impl Place {
 
     fn turn(&self, disk: &SimDisk) -> Option<super::Turn<Below>> {
         let recorded = |about: &About| {
-            self.log.settle_blocking().map_err(io::Error::other)?;
+            self.log.settle_blocking().map_err(SettleError::Log)?;
             let is_it = |line: &Value| line["call"] == about.request_id && line["ok"] == true;
             Ok(lines(disk)?.iter().any(is_it))
         };
         let record = |settled: &Settled| {
             let line = json!({ "settled": settled.about.request_id, "finished": settled.finished });
             let put = self.log.append_blocking(members(line));
-            put.map(drop).map_err(io::Error::other)
+            put.map(drop).map_err(SettleError::Log)
         };
         let turn = self.writing.turn(Duration::ZERO).ok()?;
         turn.settle(recorded, record).ok()

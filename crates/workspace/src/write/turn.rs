@@ -112,8 +112,8 @@ impl<D: Disk> Unsettled<D> {
     /// `record` puts on record what was done.
     pub(crate) fn settle(
         mut self,
-        recorded: impl FnOnce(&About) -> io::Result<bool>,
-        record: impl FnOnce(&Settled) -> io::Result<()>,
+        recorded: impl FnOnce(&About) -> Result<bool, SettleError>,
+        record: impl FnOnce(&Settled) -> Result<(), SettleError>,
     ) -> Result<Turn<D>, SettleError> {
         let Writing { root, state, .. } = &*self.writing;
         let mut newest = 0;

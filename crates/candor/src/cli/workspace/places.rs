@@ -39,6 +39,20 @@ pub(super) struct Places {
 }
 
 impl PlaceArgs {
+    /// What has to be said to another command, so that it finds the same directories.
+    pub(super) fn flags(&self) -> Vec<String> {
+        let named = [
+            ("--config-dir", &self.config_dir),
+            ("--state-dir", &self.state_dir),
+        ];
+        let given = named
+            .into_iter()
+            .filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
+        given
+            .flat_map(|(flag, path)| [flag.to_owned(), path.display().to_string()])
+            .collect()
+    }
+
     pub(super) fn places(&self) -> Result<Places, Trouble> {
         let config = named(
             &self.config_dir,
@@ -101,7 +115,7 @@ impl Places {
 }
 
 /// A path without links as far as it exists.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut above = path;
     loop {

@@ -1,6 +1,6 @@
 //! `candor workspace serve`: the workspace tools for one role.
 
-use super::places::{PlaceArgs, Places};
+use super::places::{PlaceArgs, Places, real};
 use crate::cli::Trouble;
 use crate::host::{stdio_server, system_clock};
 use candor_fault::Fault;
@@ -93,6 +93,7 @@ impl ServeArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let places = self.places.places()?;
         let config = self.config(&places)?;
+        self.out_of_reach(&config.roots)?;
         let server = WorkspaceServer::new(config, system_clock());
         let server = server.map_err(|fault| failed(&fault))?;
         Ok(stdio_server(server)?)
@@ -106,6 +107,7 @@ impl ServeArgs {
             checkpoint_to: absolute(&self.checkpoint_to)?,
             signer: self.signer()?,
             signers: self.signers(places)?,
+            person_flags: self.places.flags(),
             lock_after: self.lock_after,
             unlock: match self.unlock {
                 UnlockBy::Report => Unlock::Report,
@@ -144,6 +146,22 @@ impl ServeArgs {
         named.into_iter().map(open).collect()
     }
 
+    /// An agent must not reach the files that say whom to believe, nor those that prove what it did.
+    fn out_of_reach(&self, roots: &[Root]) -> Result<(), Trouble> {
+        let files = self.approvers.iter().chain(&self.checkpoint_key);
+        for file in files.chain(&self.checkpoint_to) {
+            let real = real(&std::path::absolute(file)?);
+            if let Some(root) = roots.iter().find(|root| real.starts_with(root.path())) {
+                return Err(unusable(format!(
+                    "{} lies in the root {}, where an agent could change it; move it elsewhere",
+                    file.display(),
+                    root.path().display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn signers(&self, places: &Places) -> Result<Signers, Trouble> {
         let mut signers = Signers::default();
         let own = places.approvers();
@@ -171,6 +189,16 @@ impl ServeArgs {
         Ok(Some(signer))
     }
 
+    /// What no command of a plan may read: our own directories, and credentials of the toolchains. What
+    /// lies in a root is kept from agents by other means.
+    fn never(&self, places: &Places) -> Result<Vec<PathBuf>, Trouble> {
+        let roots = self.roots(places)?;
+        let secrets = toolchains().flat_map(|home| CARGO_SECRETS.map(|name| home.join(name)));
+        let outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root.path()));
+        let own = [places.config.clone(), places.state.clone()];
+        Ok(own.into_iter().chain(secrets.filter(outside)).collect())
+    }
+
     fn checks(&self, places: &Places) -> Result<Checks, Trouble> {
         let system = SYSTEM.iter().map(PathBuf::from);
         let readable = system.chain(toolchains());
@@ -181,7 +209,7 @@ impl ServeArgs {
                 first_args: vec![String::from("internal-sandbox")],
             },
             readable: readable.chain(absolute(&self.preflight_read)?).collect(),
-            never: vec![places.config.clone(), places.state.clone()],
+            never: self.never(places)?,
             path: variable("PATH").unwrap_or_else(|| String::from("/usr/local/bin:/usr/bin:/bin")),
             lang: variable("LANG").unwrap_or_else(|| String::from("C.UTF-8")),
             scratch: std::env::temp_dir(),
@@ -205,6 +233,9 @@ fn toolchains() -> impl Iterator<Item = PathBuf> {
     let both = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
     both.into_iter().filter_map(named)
 }
+
+/// Where cargo keeps what it may show to registries.
+const CARGO_SECRETS: [&str; 2] = ["credentials", "credentials.toml"];
 
 fn absolute(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     paths.iter().map(std::path::absolute).collect()
