@@ -2,6 +2,7 @@
 //! lengths and hashes.
 
 use crate::notes::{Notes, Subject};
+use crate::person::Deed;
 use crate::role::Role;
 use crate::write::{Settled, hash_of};
 use candor_audit::Torn;
@@ -22,7 +23,8 @@ pub(crate) const MAX_EXACT: u64 = (1 << 53) - 1;
 /// Who the record is about, the same for every call of a process.
 #[derive(Debug, Clone)]
 pub(crate) struct Actor {
-    pub(crate) role: Role,
+    /// Nothing where a person acts, who has no role.
+    pub(crate) role: Option<Role>,
     pub(crate) os_user: String,
     pub(crate) version: &'static str,
 }
@@ -132,13 +134,31 @@ fn of_recovery(
     line
 }
 
+/// The line about what a person did beside the server.
+pub(crate) fn of_deed(actor: &Actor, at: Timestamp, deed: &Deed<'_>) -> Map<String, Value> {
+    let mut line = empty(actor, None, at);
+    let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
+    set("tool_name", json!(deed.name()));
+    set("approval", json!(deed.approval()));
+    set("plan_hash", json!(deed.plan()));
+    let said = |message| Cause::Error {
+        message,
+        code: None,
+        name: String::from("Person"),
+    };
+    set("cause", json!(deed.said().map(said)));
+    set("effect", json!(Effect::Done));
+    set("result", json!("ok"));
+    line
+}
+
 /// Every member that a line has, before anything is known.
 fn empty(actor: &Actor, session: Option<&str>, at: Timestamp) -> Map<String, Value> {
     let line = json!({
         "v": VERSION,
         "timestamp": iso_millis(at),
         "session_id": session,
-        "role": actor.role.name(),
+        "role": actor.role.map(Role::name),
         "tool_name": null,
         "request_id": null,
         "actor": who(actor, None),

@@ -36,7 +36,7 @@ impl WorkspaceServer {
     /// and a list of tools that disagrees with the roles, are failures of the start.
     pub fn new(config: Config, clock: Arc<dyn Clock>) -> Result<Self, Fault<Workspace>> {
         let actor = Actor {
-            role: config.role,
+            role: Some(config.role),
             os_user: config.os_user.clone(),
             version: env!("CARGO_PKG_VERSION"),
         };

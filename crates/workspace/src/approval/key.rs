@@ -178,6 +178,13 @@ impl ApproverKey {
         Ok(text.to_string())
     }
 
+    /// The text of a file that holds the key for everybody who can read the file.
+    pub fn to_open_file(&self) -> Result<String, KeyError> {
+        let text = self.0.to_openssh(LineEnding::LF);
+        let text = text.map_err(|_| unusable(self.0.algorithm()))?;
+        Ok(text.to_string())
+    }
+
     /// The public key, as it stands in `.pub` files.
     pub fn public_line(&self) -> String {
         self.0.public_key().to_openssh().unwrap_or_default()
@@ -226,6 +233,9 @@ mod tests {
         assert_eq!(read(Some(b"")), Err(KeyError::WrongPassphrase));
         assert_eq!(read(None), Err(KeyError::NeedsPassphrase));
         assert_eq!(key.to_file(&mut OsRng, b""), Err(KeyError::EmptyPassphrase));
+        let open = key.to_open_file().unwrap();
+        let open = ApproverKey::from_file(&open, None).unwrap();
+        assert_eq!(open.key_id(), key.key_id());
         let line = key.public_line();
         assert!(line.starts_with("ssh-ed25519 ") && line.ends_with(" anna"));
         assert!(!format!("{key:?}").contains("PRIVATE"));

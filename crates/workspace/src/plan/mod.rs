@@ -29,4 +29,4 @@ pub use model::{
 };
 pub use schema::schema;
 pub use scope::{Refusal, Scope, allows, phase};
-pub use text::{parse, render};
+pub use text::{parse, render, visible};

@@ -96,17 +96,32 @@ fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
-            hidden if is_hidden(hidden) => {
-                let code = u32::from(hidden);
-                let _ = match code {
-                    0..=0xffff => write!(out, "\\u{code:04X}"),
-                    _ => write!(out, "\\U{code:08X}"),
-                };
-            }
+            hidden if is_hidden(hidden) => escape(&mut out, hidden),
             plain => out.push(plain),
         }
     }
     out.push('"');
+    out
+}
+
+fn escape(out: &mut String, c: char) {
+    let code = u32::from(c);
+    // Writing to a string cannot fail.
+    let _ = match code {
+        0..=0xffff => write!(out, "\\u{code:04X}"),
+        _ => write!(out, "\\U{code:08X}"),
+    };
+}
+
+/// A text for a terminal: what a reader would not see, or what would move what he sees, as escapes.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_hidden(c) {
+            true => escape(&mut out, c),
+            false => out.push(c),
+        }
+    }
     out
 }
 
@@ -294,6 +309,12 @@ operations = []
         assert!(!is_canonical(&twice, &parse(&twice).unwrap()));
         let mark = format!("\u{feff}{WHOLE}");
         assert!(parse(&mark).is_err() || !is_canonical(&mark, &plan));
+    }
+
+    #[test]
+    fn nothing_hidden_is_left_for_a_terminal() {
+        let shown = visible("a\u{1b}[2K\rb\n\u{202e}\u{e0041}\"ä");
+        assert_eq!(shown, "a\\u001B[2K\\u000Db\\u000A\\u202E\\U000E0041\"ä");
     }
 
     #[test]

@@ -9,9 +9,18 @@ mod trials;
 mod turn;
 
 pub(crate) use content::{hash_of, read_hash};
-pub(crate) use journal::About;
+pub(crate) use journal::{About, JournalError};
 pub(crate) use settle::{SettleError, Settled};
 pub(crate) use turn::{Applied, Turn, TurnError, WriteError, Writing};
+
+use candor_disk::Disk;
+
+/// The tool whose change is in the journal without an end.
+pub(crate) fn unfinished<D: Disk>(state: &D) -> Result<Option<String>, JournalError> {
+    let newest = journal::newest(state)?;
+    let open = newest.filter(|(_, fate)| *fate == journal::Fate::Open);
+    Ok(open.map(|(entry, _)| entry.about.tool_name))
+}
 
 /// One file that a call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]

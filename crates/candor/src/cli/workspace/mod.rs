@@ -1,7 +1,21 @@
 //! `candor workspace …`: governed edits, for the agent that edits and for the person who decides.
 
+mod allow;
+mod ask;
+mod decide;
+mod ground;
+mod init;
+mod matching;
 mod places;
+mod review;
+mod revoke;
 mod serve;
+mod show;
+mod sign;
+mod span;
+mod status;
+mod unlock;
+mod words;
 
 use super::Trouble;
 use clap::Subcommand;
@@ -19,6 +33,20 @@ The first approved edit:
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkspaceCommand {
+    /// Make the key that you approve with, and trust it
+    Init(init::InitArgs),
+    /// Let agents change some files: writes, shows and signs a plan in one step
+    Allow(allow::AllowArgs),
+    /// Show the plans that wait for you, and ask about each
+    Review(review::ReviewArgs),
+    /// Approve one plan
+    Approve(review::ApproveArgs),
+    /// Take an approval back, or everything that a key approved
+    Revoke(revoke::RevokeArgs),
+    /// Show why the workspace is locked, and unlock it
+    Unlock(unlock::UnlockArgs),
+    /// Show sessions, locks, plans and their approval, the last of the log, and whether it verifies
+    Status(status::StatusArgs),
     /// Serve the workspace tools for one role over MCP, on stdin and stdout
     Serve(serve::ServeArgs),
 }
@@ -26,6 +54,13 @@ pub(super) enum WorkspaceCommand {
 impl WorkspaceCommand {
     pub(super) fn run(self) -> Result<(), Trouble> {
         match self {
+            WorkspaceCommand::Init(init) => init.run(),
+            WorkspaceCommand::Allow(allow) => allow.run(),
+            WorkspaceCommand::Review(review) => review.run(),
+            WorkspaceCommand::Approve(approve) => approve.run(),
+            WorkspaceCommand::Revoke(revoke) => revoke.run(),
+            WorkspaceCommand::Unlock(unlock) => unlock.run(),
+            WorkspaceCommand::Status(status) => status.run(),
             WorkspaceCommand::Serve(serve) => serve.run(),
         }
     }

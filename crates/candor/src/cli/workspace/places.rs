@@ -1,6 +1,7 @@
 //! Where this program keeps keys and state: outside every workspace.
 
 use crate::cli::Trouble;
+use candor_workspace::approval::Signers;
 use candor_workspace::path::Root;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -39,18 +40,19 @@ pub(super) struct Places {
 }
 
 impl PlaceArgs {
-    /// What has to be said to another command, so that it finds the same directories.
-    pub(super) fn flags(&self) -> Vec<String> {
-        let named = [
-            ("--config-dir", &self.config_dir),
-            ("--state-dir", &self.state_dir),
+    /// The flags with which another process finds the same directories.
+    pub(super) fn flags(&self, places: &Places) -> Vec<String> {
+        let mut flags = Vec::new();
+        let said = [
+            ("--config-dir", &self.config_dir, &places.config),
+            ("--state-dir", &self.state_dir, &places.state),
         ];
-        let given = named
-            .into_iter()
-            .filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
-        given
-            .flat_map(|(flag, path)| [flag.to_owned(), path.display().to_string()])
-            .collect()
+        for (flag, given, place) in said {
+            if given.is_some() {
+                flags.extend([flag.to_owned(), place.display().to_string()]);
+            }
+        }
+        flags
     }
 
     pub(super) fn places(&self) -> Result<Places, Trouble> {
@@ -105,17 +107,37 @@ impl Places {
         self.config.join(KEY)
     }
 
+    /// Everybody who may approve, by our own file and by others.
+    pub(super) fn signers(&self, others: &[PathBuf]) -> Result<Signers, String> {
+        let mut signers = Signers::default();
+        let own = self.approvers();
+        let own = own.exists().then_some(own);
+        for file in own.iter().chain(others) {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+            let more =
+                Signers::parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+            signers.extend(more);
+        }
+        Ok(signers)
+    }
+
     /// Whether an agent that works in a root could reach one of the directories.
     pub(super) fn lies_in(&self, root: &Root) -> Option<&Path> {
-        let inside = |path: &&Path| real(path).starts_with(root.path());
+        let inside = |path: &&Path| is_in(root, path);
         [self.config.as_path(), self.state.as_path()]
             .into_iter()
             .find(inside)
     }
 }
 
+/// Whether a path leads into a root.
+pub(super) fn is_in(root: &Root, path: &Path) -> bool {
+    real(path).starts_with(root.path())
+}
+
 /// A path without links as far as it exists.
-pub(super) fn real(path: &Path) -> PathBuf {
+fn real(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut above = path;
     loop {

@@ -1,11 +1,10 @@
 //! `candor workspace serve`: the workspace tools for one role.
 
-use super::places::{PlaceArgs, Places, real};
+use super::places::{PlaceArgs, Places, is_in};
 use crate::cli::Trouble;
 use crate::host::{stdio_server, system_clock};
 use candor_fault::Fault;
 use candor_fault::dialects::Workspace;
-use candor_workspace::approval::Signers;
 use candor_workspace::path::Root;
 use candor_workspace::preflight::{Helper, Limits, SYSTEM};
 use candor_workspace::{
@@ -72,7 +71,7 @@ enum UnlockBy {
     Person,
 }
 
-fn role(text: &str) -> Result<Role, String> {
+pub(super) fn role(text: &str) -> Result<Role, String> {
     Role::read(text)
         .ok_or_else(|| String::from("give executor or WINDSURF, or planner or ANTIGRAVITY"))
 }
@@ -106,8 +105,8 @@ impl ServeArgs {
             state: places.state.clone(),
             checkpoint_to: absolute(&self.checkpoint_to)?,
             signer: self.signer()?,
-            signers: self.signers(places)?,
-            person_flags: self.places.flags(),
+            signers: places.signers(&self.approvers).map_err(unusable)?,
+            person_flags: self.places.flags(places),
             lock_after: self.lock_after,
             unlock: match self.unlock {
                 UnlockBy::Report => Unlock::Report,
@@ -150,8 +149,8 @@ impl ServeArgs {
     fn out_of_reach(&self, roots: &[Root]) -> Result<(), Trouble> {
         let files = self.approvers.iter().chain(&self.checkpoint_key);
         for file in files.chain(&self.checkpoint_to) {
-            let real = real(&std::path::absolute(file)?);
-            if let Some(root) = roots.iter().find(|root| real.starts_with(root.path())) {
+            let path = std::path::absolute(file)?;
+            if let Some(root) = roots.iter().find(|root| is_in(root, &path)) {
                 return Err(unusable(format!(
                     "{} lies in the root {}, where an agent could change it; move it elsewhere",
                     file.display(),
@@ -160,20 +159,6 @@ impl ServeArgs {
             }
         }
         Ok(())
-    }
-
-    fn signers(&self, places: &Places) -> Result<Signers, Trouble> {
-        let mut signers = Signers::default();
-        let own = places.approvers();
-        let own = own.exists().then_some(own);
-        for file in own.iter().chain(&self.approvers) {
-            let text = std::fs::read_to_string(file)
-                .map_err(|error| unusable(format!("{} cannot be read: {error}", file.display())))?;
-            let more = Signers::parse(&text)
-                .map_err(|error| unusable(format!("{}: {error}", file.display())))?;
-            signers.extend(more);
-        }
-        Ok(signers)
     }
 
     fn signer(&self) -> Result<Option<candor_audit::Signer>, Trouble> {
@@ -193,7 +178,7 @@ impl ServeArgs {
     /// lies in a root is kept from agents by other means.
     fn never(&self, places: &Places) -> Result<Vec<PathBuf>, Trouble> {
         let roots = self.roots(places)?;
-        let secrets = toolchains().flat_map(|home| CARGO_SECRETS.map(|name| home.join(name)));
+        let secrets = toolchains().flat_map(|(_, home)| CARGO_SECRETS.map(|name| home.join(name)));
         let outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root.path()));
         let own = [places.config.clone(), places.state.clone()];
         Ok(own.into_iter().chain(secrets.filter(outside)).collect())
@@ -201,7 +186,7 @@ impl ServeArgs {
 
     fn checks(&self, places: &Places) -> Result<Checks, Trouble> {
         let system = SYSTEM.iter().map(PathBuf::from);
-        let readable = system.chain(toolchains());
+        let readable = system.chain(toolchains().map(|(_, at)| at));
         Ok(Checks {
             helper: Helper {
                 // The program that runs, even where its file was replaced meanwhile.
@@ -223,12 +208,13 @@ impl ServeArgs {
     }
 }
 
-/// Where cargo and rustup keep what compiles.
-fn toolchains() -> impl Iterator<Item = PathBuf> {
+/// Where cargo and rustup keep what compiles, and the variable that says so.
+pub(super) fn toolchains() -> impl Iterator<Item = (&'static str, PathBuf)> {
     let home = variable("HOME").map(PathBuf::from);
-    let named = move |(name, below): (&str, &str)| {
+    let named = move |(name, below)| {
         let own = variable(name).map(PathBuf::from);
-        own.or_else(|| Some(home.as_ref()?.join(below)))
+        let at = own.or_else(|| Some(home.as_ref()?.join(below)))?;
+        Some((name, at))
     };
     let both = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
     both.into_iter().filter_map(named)
@@ -241,14 +227,14 @@ fn absolute(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     paths.iter().map(std::path::absolute).collect()
 }
 
-fn variable(name: &str) -> Option<String> {
+pub(super) fn variable(name: &str) -> Option<String> {
     // Only the binary reads the environment.
     #[allow(clippy::disallowed_methods)]
     std::env::var(name).ok()
 }
 
 /// Who runs this program, as the system knows them.
-fn os_user() -> String {
+pub(super) fn os_user() -> String {
     let uid = rustix::process::getuid();
     let passwd = std::fs::read_to_string(Path::new("/etc/passwd")).unwrap_or_default();
     let named = passwd.lines().find_map(|line| {

@@ -1,0 +1,227 @@
+//! `candor workspace allow`: a plan of one phase, written, shown and signed in one step.
+
+use super::decide::{HOLDS, approve, told};
+use super::ground::{Ground, GroundArgs, short, warnings};
+use super::serve::toolchains;
+use super::show;
+use super::sign::SignArgs;
+use super::{span, words};
+use crate::cli::{Trouble, print};
+use crate::host::note;
+use candor_workspace::approval::Signers;
+use candor_workspace::plan::store::{Stored, save};
+use candor_workspace::plan::{
+    Env, Operation, Phase, PhaseId, Plan, PlanHash, Policy, Preflight, hash, render,
+};
+use clap::Args;
+use std::time::Duration;
+
+/// The id of the only phase.
+const PHASE: &str = "WORK";
+
+/// Let agents change some files: writes, shows and signs a plan in one step
+///
+/// Globs are relative to the workspace: `*` stays within a name, `**` crosses directories. Quote them,
+/// so that the shell leaves them alone. What agents may never change (.git, docs/plans, the audit log)
+/// stays out of reach whatever a glob says.
+///
+/// A command of --verify is taken apart at spaces and quotes; no shell runs it. For cargo the
+/// directories of the toolchain are passed on, and target may be written.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  candor workspace allow 'src/**' 'tests/**' --for 4h
+  candor workspace allow 'src/**' --verify 'cargo test --offline' --each-write")]
+pub(in crate::cli) struct AllowArgs {
+    /// The files, as globs
+    #[arg(required = true, value_name = "GLOB")]
+    globs: Vec<String>,
+    /// A command that proves the work (repeatable)
+    #[arg(long, value_name = "COMMAND", value_parser = command)]
+    verify: Vec<Argv>,
+    /// Run the commands after each write, and undo the write where one fails
+    #[arg(long, requires = "verify")]
+    each_write: bool,
+    /// How long this holds: 30m, 4h, 7d
+    #[arg(long = "for", value_name = "SPAN", default_value = HOLDS, value_parser = span::read)]
+    holds: Duration,
+    /// What may be done to the files
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "create,modify,delete",
+        value_parser = operation
+    )]
+    operations: Vec<Operation>,
+    /// What this is about [default: the globs]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// A directory that the commands may write (repeatable)
+    #[arg(long, value_name = "DIR", requires = "verify")]
+    writable: Vec<String>,
+    /// Let the commands use the network
+    #[arg(long, requires = "verify")]
+    network: bool,
+    /// Hold Rust files to the strict profile: no unwrap, panic or unsafe outside tests
+    #[arg(long)]
+    rust_strict: bool,
+    /// A variable that the commands get, from the server or with this value (repeatable)
+    #[arg(long, value_name = "NAME[=VALUE]", requires = "verify", value_parser = variable)]
+    env: Vec<Env>,
+    #[command(flatten)]
+    sign: SignArgs,
+    #[command(flatten)]
+    ground: GroundArgs,
+}
+
+/// A command, taken apart.
+#[derive(Debug, Clone)]
+struct Argv(Vec<String>);
+
+fn command(text: &str) -> Result<Argv, String> {
+    words::split(text).map(Argv)
+}
+
+fn operation(text: &str) -> Result<Operation, String> {
+    let mut all = Operation::ALL.into_iter();
+    all.find(|operation| operation.name() == text)
+        .ok_or_else(|| String::from("give create, modify and delete, apart by commas"))
+}
+
+fn variable(text: &str) -> Result<Env, String> {
+    Env::try_from(text.to_owned()).map_err(|error| error.to_string())
+}
+
+impl AllowArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let ground = self.ground.open()?;
+        self.meant(&ground)?;
+        let plan = self.plan()?;
+        let lints = warnings(&plan)?;
+        let text = render(&plan);
+        let stored = Stored {
+            hash: hash(&text),
+            plan,
+            text,
+        };
+        let shown = show::plan(&ground, &stored, &lints);
+        print(shown.as_bytes())?;
+        if !self.sign.agreed("Sign it?")? {
+            return print(b"nothing was written\n");
+        }
+        let signers = ground.signers(&self.sign.approvers)?;
+        let hand = self.sign.hand(&ground, &signers)?;
+        let saved = save(&ground.root.disk(), &stored.plan);
+        saved.map_err(|error| Trouble::new(format!("the plan cannot be stored: {error}")))?;
+        let approved = approve(&ground, &hand, &signers, &stored.hash, self.holds)?;
+        print(told(&stored.hash, &approved).as_bytes())?;
+        others(&ground, &signers, &stored.hash)
+    }
+
+    /// Whether the globs are what people mean by them.
+    fn meant(&self, ground: &Ground) -> Result<(), Trouble> {
+        let at = |glob: &String| ground.root.path().join(glob);
+        let is_plain = |glob: &&String| !glob.contains(['*', '?', '[', '{', '\\']);
+        let plain: Vec<_> = self.globs.iter().filter(is_plain).collect();
+        if let Some(dir) = plain.iter().find(|glob| at(glob).is_dir()) {
+            let dir = dir.trim_end_matches('/');
+            let all = match dir {
+                "" | "." => String::from("**"),
+                dir => format!("{dir}/**"),
+            };
+            return Err(Trouble::new(format!("{dir:?} is a directory"))
+                .hinting(format!("to allow every file in it write '{all}'")));
+        }
+        if plain.len() > 1 && plain.iter().all(|glob| at(glob).is_file()) {
+            note(
+                "these are names of single files; quote a glob ('src/**'), so that the shell leaves it alone",
+            );
+        }
+        Ok(())
+    }
+
+    fn plan(&self) -> Result<Plan, Trouble> {
+        let files = self.globs.join(", ");
+        let cargo = self.verify.iter().any(|Argv(argv)| {
+            let program = argv.first().map(String::as_str);
+            program == Some("cargo")
+        });
+        let (mut env, mut writable) = (self.env.clone(), self.writable.clone());
+        if cargo {
+            for (name, at) in toolchains() {
+                let value = format!("{name}={}", at.display());
+                if !env.iter().any(|env| env.name() == name) {
+                    env.push(variable(&value).map_err(Trouble::new)?);
+                }
+            }
+            if writable.is_empty() {
+                writable.push(String::from("target"));
+            }
+            note(
+                "for cargo the plan passes on where its toolchain is, and lets it write what `writing` says",
+            );
+        }
+        let profiles = match self.rust_strict {
+            true => vec![String::from("rust-strict")],
+            false => Vec::new(),
+        };
+        let phase = Phase {
+            id: PhaseId::try_from(String::from(PHASE))
+                .map_err(|error| Trouble::new(error.to_string()))?,
+            allow: self.globs.clone(),
+            operations: self.operations.iter().copied().collect(),
+            verify: self.verify.iter().map(|Argv(argv)| argv.clone()).collect(),
+            preflight: match self.each_write {
+                true => Preflight::EachWrite,
+                false => Preflight::OnRequest,
+            },
+            writable,
+            network: self.network,
+            env,
+            policy: Policy {
+                profiles,
+                exceptions: Vec::new(),
+            },
+        };
+        let plan = Plan {
+            title: self
+                .title
+                .clone()
+                .unwrap_or_else(|| format!("Work on {}", cut(&files))),
+            objective: format!("Let an agent change {files}."),
+            phases: vec![phase],
+        };
+        // The bounds are looked at where a plan is read.
+        let value = serde_json::to_value(&plan).map_err(std::io::Error::other)?;
+        Plan::from_value(value).map_err(|error| Trouble::new(error.to_string()))
+    }
+}
+
+/// The start of a text, short enough for a title.
+fn cut(text: &str) -> String {
+    const CHARS: usize = 60;
+    match text.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// Says where an agent has to name its plan, because it has several.
+fn others(ground: &Ground, signers: &Signers, own: &PlanHash) -> Result<(), Trouble> {
+    let revocations = ground.revocations()?;
+    let mut others = Vec::new();
+    for stored in ground.plans()?.plans {
+        let approved = ground.standing(&stored.hash, signers, &revocations)?;
+        if stored.hash != *own && approved.is_ok() {
+            others.push(short(&stored.hash).to_owned());
+        }
+    }
+    if !others.is_empty() {
+        note(&format!(
+            "other plans are approved too ({}): an agent has to say which one it works by; `candor workspace revoke` ends one",
+            others.join(", ")
+        ));
+    }
+    Ok(())
+}

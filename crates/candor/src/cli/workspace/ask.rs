@@ -1,0 +1,53 @@
+//! Questions to the person at the terminal.
+
+use crate::cli::Trouble;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::path::Path;
+
+/// How many bytes of an answer are read.
+const ANSWER_MAX: u64 = 256;
+
+/// How many bytes a passphrase may have.
+const PASSPHRASE_MAX: u64 = 4096;
+
+/// Whether somebody can be asked.
+pub(super) fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks for a yes; everything else is a no.
+pub(super) fn yes(question: &str) -> Result<bool, Trouble> {
+    let mut err = io::stderr().lock();
+    write!(err, "{question} [y/N] ")?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().take(ANSWER_MAX).read_line(&mut answer)?;
+    let answer = answer.trim();
+    Ok(answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"))
+}
+
+/// Asks for something that is not shown.
+pub(super) fn secret(question: &str) -> Result<String, Trouble> {
+    let asked = rpassword::prompt_password(format!("{question}: "));
+    asked.map_err(|error| {
+        Trouble::new(format!("the passphrase could not be read: {error}"))
+            .hinting("without a terminal, name a file that holds it with --passphrase-file FILE")
+    })
+}
+
+/// The passphrase that a file holds: all of it but the line break at its end.
+pub(super) fn passphrase_in(file: &Path) -> Result<String, Trouble> {
+    let wrong = |why: &dyn std::fmt::Display| {
+        let wrong = format!("the passphrase in {} cannot be read: {why}", file.display());
+        Trouble::new(wrong)
+    };
+    let opened = std::fs::File::open(file).map_err(|error| wrong(&error))?;
+    let mut text = String::new();
+    let read = opened.take(PASSPHRASE_MAX + 1).read_to_string(&mut text);
+    let read = read.map_err(|error| wrong(&error))?;
+    if read as u64 > PASSPHRASE_MAX {
+        return Err(wrong(&format!("it has more than {PASSPHRASE_MAX} bytes")));
+    }
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+}

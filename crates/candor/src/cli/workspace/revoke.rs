@@ -1,0 +1,75 @@
+//! `candor workspace revoke`: what was approved is taken back, whatever file is restored later.
+
+use super::ground::{GroundArgs, short};
+use super::review::found;
+use super::sign::SignArgs;
+use crate::cli::{Trouble, print};
+use candor_workspace::Deed;
+use candor_workspace::approval::{KeyId, Revocation, Subject, revoke};
+use clap::Args;
+
+/// Take an approval back, or everything that a key approved
+///
+/// The revocation is signed and kept in the state directory, where no agent reaches: restoring an old
+/// approval restores nothing. A plan can be approved again later; a key that was revoked is worth
+/// nothing in this workspace any more.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
+pub(in crate::cli) struct RevokeArgs {
+    /// The plan: 8 digits or more of its hash
+    #[arg(value_name = "PREFIX", group = "what")]
+    plan: Option<String>,
+    /// A key: SHA256: and its fingerprint, as status shows it
+    #[arg(long, value_name = "KEYID", group = "what", value_parser = key_id)]
+    key: Option<KeyId>,
+    #[command(flatten)]
+    sign: SignArgs,
+    #[command(flatten)]
+    ground: GroundArgs,
+}
+
+fn key_id(text: &str) -> Result<KeyId, String> {
+    KeyId::read(text).ok_or_else(|| {
+        String::from("a key is SHA256: and its fingerprint, as `candor workspace status` shows it")
+    })
+}
+
+impl RevokeArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let ground = self.ground.open()?;
+        let signers = ground.signers(&self.sign.approvers)?;
+        let subject = match (&self.plan, self.key) {
+            (Some(prefix), _) => Subject::Plan(found(&ground, prefix)?),
+            (None, Some(key)) => Subject::Key(key),
+            (None, None) => return Err(Trouble::new("name a plan, or a key with --key KEYID")),
+        };
+        let question = "Revoke the key for good, with everything it approved here?";
+        if matches!(subject, Subject::Key(_)) && !self.sign.agreed(question)? {
+            return print(b"nothing was revoked\n");
+        }
+        let hand = self.sign.hand(&ground, &signers)?;
+        let wrong =
+            |why: &dyn std::fmt::Display| Trouble::new(format!("nothing was revoked: {why}"));
+        let revocation = Revocation::new(subject.clone(), &ground.name(), &hand.name, ground.now());
+        let revocation = revocation.map_err(|error| wrong(&error))?;
+        let signed = revoke(&ground.state()?, &hand.key, revocation);
+        let signed = signed.map_err(|error| wrong(&error))?;
+        let (by, key_id) = (hand.name.as_str(), signed.key_id());
+        let said = match &subject {
+            Subject::Plan(plan) => {
+                ground.record(&Deed::RevokedPlan { plan, by, key_id });
+                format!("revoked {} by {by}\n", short(plan))
+            }
+            Subject::Key(revoked) => {
+                let revoked = *revoked;
+                ground.record(&Deed::RevokedKey {
+                    revoked,
+                    by,
+                    key_id,
+                });
+                format!("revoked the key {revoked} by {by}\n")
+            }
+        };
+        print(said.as_bytes())
+    }
+}

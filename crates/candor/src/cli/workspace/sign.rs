@@ -1,0 +1,185 @@
+//! Who signs, and with which key.
+
+use super::ask;
+use super::ground::Ground;
+use super::places::is_in;
+use crate::cli::Trouble;
+use crate::host::note;
+use candor_workspace::approval::{ApproverKey, KEY_BYTES_MAX, KeyError, KeyId, Signers};
+use clap::Args;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// How often a passphrase is asked for.
+const TRIES: usize = 3;
+
+#[derive(Debug, Args)]
+pub(super) struct SignArgs {
+    /// Sign with this SSH key instead of the one that `init` made
+    #[arg(long, value_name = "FILE")]
+    ssh_key: Option<PathBuf>,
+    /// Who you are, where the approvers file has several names for the key
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// A file that holds the passphrase of the key, for machines; nothing is asked then
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// A further file that says who may approve, in the form of OpenSSH's allowed_signers (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(super) approvers: Vec<PathBuf>,
+    /// Do not ask whether you are sure
+    #[arg(long)]
+    pub(super) yes: bool,
+}
+
+/// Somebody who can sign.
+pub(super) struct Hand {
+    pub(super) key: ApproverKey,
+    pub(super) name: String,
+}
+
+impl SignArgs {
+    /// Whether the person has decided by what was typed, without being asked again.
+    pub(super) fn decided(&self) -> bool {
+        self.yes || self.passphrase_file.is_some()
+    }
+
+    /// Asks whether to go on; where nobody can be asked, what was typed must say so.
+    pub(super) fn agreed(&self, question: &str) -> Result<bool, Trouble> {
+        match (self.decided(), ask::is_terminal()) {
+            (true, _) => Ok(true),
+            (false, true) => ask::yes(question),
+            (false, false) => Err(Trouble::new("there is no terminal to ask on").hinting(
+                "run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase",
+            )),
+        }
+    }
+
+    /// The key, opened; the person is asked for its passphrase.
+    pub(super) fn hand(&self, ground: &Ground, signers: &Signers) -> Result<Hand, Trouble> {
+        let file = self.ssh_key.clone().unwrap_or_else(|| ground.places.key());
+        for secret in [Some(&file), self.passphrase_file.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            outside(ground, secret)?;
+        }
+        let text = key_text(&file)?;
+        let unusable = |error: &KeyError| {
+            Trouble::new(format!(
+                "the key {} cannot be used: {error}",
+                file.display()
+            ))
+        };
+        let key_id = public_id(&text).ok_or_else(|| unusable(&KeyError::NotAKey))?;
+        // Before a passphrase is asked for.
+        let name = self.named(ground, signers, key_id)?;
+        let key = match ApproverKey::from_file(&text, None) {
+            Err(KeyError::NeedsPassphrase) => self.opened(&file, &text),
+            opened => opened.map_err(|error| unusable(&error)),
+        }?;
+        Ok(Hand { key, name })
+    }
+
+    fn named(&self, ground: &Ground, signers: &Signers, key_id: KeyId) -> Result<String, Trouble> {
+        let own = signers.entries().filter(|(_, key)| *key == key_id);
+        let names: Vec<&String> = own.flat_map(|(names, _)| names).collect();
+        let approvers = ground.places.approvers();
+        let approvers = approvers.display();
+        match (&self.name, names.as_slice()) {
+            (_, []) => Err(Trouble::new(format!(
+                "the key {key_id} is no approver's: it is not in {approvers}"
+            ))
+            .hinting(format!(
+                "`candor workspace init` adds its own; for another one append `NAME ` and its public key to {approvers}"
+            ))),
+            (Some(name), names) if !names.contains(&name) => Err(Trouble::new(format!(
+                "the key {key_id} is not {name:?}'s"
+            ))
+            .hinting(format!("its names are {}", listed(names)))),
+            (Some(name), _) => Ok(name.clone()),
+            (None, [name]) => Ok((*name).clone()),
+            (None, names) => Err(Trouble::new(format!(
+                "the key {key_id} has several names: {}",
+                listed(names)
+            ))
+            .hinting("say who you are with --name NAME")),
+        }
+    }
+
+    fn opened(&self, file: &Path, text: &str) -> Result<ApproverKey, Trouble> {
+        let refused = |error: &KeyError| {
+            Trouble::new(format!(
+                "the key {} cannot be used: {error}",
+                file.display()
+            ))
+        };
+        if let Some(passphrase) = &self.passphrase_file {
+            let passphrase = ask::passphrase_in(passphrase)?;
+            let opened = ApproverKey::from_file(text, Some(passphrase.as_bytes()));
+            return opened.map_err(|error| refused(&error));
+        }
+        if !ask::is_terminal() {
+            return Err(refused(&KeyError::NeedsPassphrase).hinting(
+                "run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE",
+            ));
+        }
+        let mut tries = 1;
+        loop {
+            let passphrase = ask::secret(&format!("Passphrase of {}", file.display()))?;
+            match ApproverKey::from_file(text, Some(passphrase.as_bytes())) {
+                Err(KeyError::WrongPassphrase) if tries < TRIES => {
+                    note("that is not its passphrase");
+                    tries += 1;
+                }
+                opened => return opened.map_err(|error| refused(&error)),
+            }
+        }
+    }
+}
+
+fn listed(names: &[&String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    quoted.join(", ")
+}
+
+/// Refuses a secret where an agent could read it.
+pub(super) fn outside(ground: &Ground, secret: &Path) -> Result<(), Trouble> {
+    match is_in(&ground.root, &std::path::absolute(secret)?) {
+        false => Ok(()),
+        true => Err(Trouble::new(format!(
+            "{} lies in the workspace, where an agent could read it",
+            secret.display()
+        ))
+        .hinting("move it out of the workspace")),
+    }
+}
+
+/// The text of a key file.
+pub(super) fn key_text(file: &Path) -> Result<String, Trouble> {
+    let wrong = |why: &dyn std::fmt::Display| {
+        Trouble::new(format!("the key {} cannot be read: {why}", file.display()))
+    };
+    let opened = match std::fs::File::open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(
+                Trouble::new(format!("there is no key {}", file.display())).hinting(
+                    "make one with `candor workspace init`, or name yours with --ssh-key FILE",
+                ),
+            );
+        }
+        opened => opened.map_err(|error| wrong(&error))?,
+    };
+    let mut text = String::new();
+    let read = opened
+        .take(KEY_BYTES_MAX as u64 + 1)
+        .read_to_string(&mut text);
+    read.map_err(|error| wrong(&error))?;
+    Ok(text)
+}
+
+/// Which key the text of a file holds, be it encrypted or not.
+fn public_id(text: &str) -> Option<KeyId> {
+    let key = candor_audit::PrivateKey::from_openssh(text).ok()?;
+    Some(KeyId::of(key.public_key()))
+}

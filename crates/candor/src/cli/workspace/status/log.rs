@@ -1,0 +1,170 @@
+//! The log as `status` shows it: its last lines, who was there, and whether the chain is whole.
+
+use crate::cli::Trouble;
+use crate::cli::workspace::ground::Ground;
+use candor_audit::{Checkpoint, Flaw, Place, Raw};
+use candor_disk::RealDisk;
+use candor_workspace::CHECKPOINT;
+use candor_workspace::state::LOG;
+use serde::Serialize;
+use serde_json::Value;
+use std::io;
+
+/// How many lines are shown.
+const SHOWN: usize = 10;
+
+/// How many lines are looked at for sessions, and how many bytes at most.
+const LOOKED_AT: usize = 256;
+const LOOKED_AT_BYTES: u64 = 1024 * 1024;
+
+#[derive(Serialize)]
+pub(super) struct Shown {
+    pub(super) lines: Vec<Line>,
+    pub(super) verified: Verified,
+}
+
+/// Whether the chain is whole.
+#[derive(Serialize)]
+pub(super) struct Verified {
+    pub(super) ok: bool,
+    /// How many lines are right, from the first on.
+    pub(super) lines: u64,
+    pub(super) first_bad_seq: Option<u64>,
+    pub(super) why: Option<&'static str>,
+    /// The line that the checkpoint outside the workspace has seen.
+    pub(super) checkpoint_seq: Option<u64>,
+}
+
+/// One line, in short.
+#[derive(Serialize)]
+pub(super) struct Line {
+    pub(super) seq: Option<u64>,
+    pub(super) timestamp: Option<String>,
+    pub(super) role: Option<String>,
+    pub(super) tool_name: Option<String>,
+    pub(super) result: Option<String>,
+    pub(super) error_code: Option<String>,
+    pub(super) paths: Vec<String>,
+    pub(super) plan_hash: Option<String>,
+    pub(super) approver: Option<String>,
+}
+
+/// The last session of a role.
+#[derive(Serialize)]
+pub(super) struct Session {
+    pub(super) role: String,
+    pub(super) session_id: String,
+    pub(super) os_user: Option<String>,
+    pub(super) client: Option<String>,
+    pub(super) last_seq: Option<u64>,
+    pub(super) last_timestamp: Option<String>,
+}
+
+pub(super) fn read(
+    ground: &Ground,
+    state: Option<&RealDisk>,
+) -> Result<(Shown, Vec<Session>), Trouble> {
+    let wrong = |error: io::Error| Trouble::new(format!("the log {LOG} cannot be read: {error}"));
+    let checkpoint: Option<Checkpoint> = match state {
+        Some(state) => Place::new(state.clone(), CHECKPOINT)
+            .read()
+            .map_err(|error| {
+                Trouble::new(format!("the checkpoint of the log cannot be read: {error}"))
+            })?,
+        None => None,
+    };
+    let seen: Vec<_> = checkpoint.into_iter().collect();
+    let verified = candor_audit::verify_against(ground.root.disk(), LOG, &seen).map_err(wrong)?;
+    let tail = candor_audit::tail(ground.root.disk(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
+    let tail = tail.map_err(wrong)?;
+    let parsed: Vec<_> = tail.iter().map(parse).collect();
+    let first = parsed.len().saturating_sub(SHOWN);
+    let shown = Shown {
+        lines: parsed
+            .iter()
+            .skip(first)
+            .map(|(seq, line)| of(*seq, line))
+            .collect(),
+        verified: Verified {
+            ok: verified.flaw.is_none(),
+            lines: verified.lines,
+            first_bad_seq: verified.flaw.map(Flaw::seq),
+            why: verified.flaw.map(why),
+            checkpoint_seq: seen.first().map(|checkpoint| checkpoint.seq),
+        },
+    };
+    Ok((shown, sessions(&parsed)))
+}
+
+fn why(flaw: Flaw) -> &'static str {
+    match flaw {
+        Flaw::NotALine(_) => "it is no line of a log",
+        Flaw::Changed(_) => "it was changed",
+        Flaw::Missing(_) => "it is missing",
+        Flaw::Torn(_) => "it is cut off, as by a crash; the next session puts it aside",
+        Flaw::Truncated(_) => {
+            "it is missing at the end, where the checkpoint has seen it or a later one"
+        }
+        Flaw::Rewritten(_) => "it is not the one that the checkpoint has seen",
+    }
+}
+
+fn parse(raw: &Raw) -> (Option<u64>, Value) {
+    (
+        raw.seq,
+        serde_json::from_slice(&raw.bytes).unwrap_or_default(),
+    )
+}
+
+fn text(line: &Value, pointer: &str) -> Option<String> {
+    line.pointer(pointer)?.as_str().map(str::to_owned)
+}
+
+fn of(seq: Option<u64>, line: &Value) -> Line {
+    let paths = match &line["subject"] {
+        Value::Array(several) => several
+            .iter()
+            .filter_map(|one| text(one, "/path"))
+            .collect(),
+        one => text(one, "/path").into_iter().collect(),
+    };
+    Line {
+        seq,
+        timestamp: text(line, "/timestamp"),
+        role: text(line, "/role"),
+        tool_name: text(line, "/tool_name"),
+        result: text(line, "/result"),
+        error_code: text(line, "/error_code"),
+        paths,
+        plan_hash: text(line, "/plan_hash"),
+        approver: text(line, "/approval/approver"),
+    }
+}
+
+/// The last session of each role among these lines, the latest first.
+fn sessions(lines: &[(Option<u64>, Value)]) -> Vec<Session> {
+    let mut found: Vec<Session> = Vec::new();
+    for (seq, line) in lines.iter().rev() {
+        let (Some(role), Some(session_id)) = (text(line, "/role"), text(line, "/session_id"))
+        else {
+            continue;
+        };
+        if found.iter().any(|known| known.role == role) {
+            continue;
+        }
+        let version = text(line, "/actor/client_version");
+        let client = text(line, "/actor/client").map(|client| match version {
+            Some(version) => format!("{client} {version}"),
+            None => client,
+        });
+        found.push(Session {
+            role,
+            session_id,
+            os_user: text(line, "/actor/os_user"),
+            client,
+            last_seq: *seq,
+            last_timestamp: text(line, "/timestamp"),
+        });
+    }
+    found
+}

@@ -1,0 +1,182 @@
+//! `candor workspace status`: what is decided, what happened, and whether the record is whole.
+
+mod log;
+mod text;
+
+use super::ground::{Ground, GroundArgs};
+use crate::cli::{Trouble, print};
+use candor_workspace::approval::{NotApproved, Signers};
+use candor_workspace::lock::{self, LockError};
+use candor_workspace::plan::store::Stored;
+use candor_workspace::{Role, unfinished_change};
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Show sessions, locks, plans and their approval, the last of the log, and whether it verifies
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StatusArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// A further file that says who may approve, in the form of OpenSSH's allowed_signers (repeatable)
+    #[arg(long, value_name = "FILE")]
+    approvers: Vec<PathBuf>,
+    #[command(flatten)]
+    ground: GroundArgs,
+}
+
+/// Everything that is shown.
+#[derive(Serialize)]
+struct Status {
+    workspace_root: String,
+    approvers: Vec<Approver>,
+    locks: Vec<Locked>,
+    sessions: Vec<log::Session>,
+    unfinished: Option<String>,
+    plans: Vec<PlanShown>,
+    damaged: Vec<Damaged>,
+    omitted: usize,
+    log: log::Shown,
+}
+
+#[derive(Serialize)]
+struct Approver {
+    names: Vec<String>,
+    key_id: String,
+}
+
+#[derive(Serialize)]
+struct Locked {
+    role: &'static str,
+    /// All three are nothing where the lock cannot be read.
+    error_code: Option<String>,
+    human_message: Option<String>,
+    seq: Option<u64>,
+    since: Option<String>,
+    person: bool,
+}
+
+#[derive(Serialize)]
+struct PlanShown {
+    plan_hash: String,
+    title: String,
+    phases: Vec<String>,
+    approved: bool,
+    approver: Option<String>,
+    key_id: Option<String>,
+    not_after: Option<String>,
+    why: Option<String>,
+    /// Whether a person could approve it, as opposed to having taken that back.
+    #[serde(skip)]
+    waits: bool,
+}
+
+#[derive(Serialize)]
+struct Damaged {
+    name: String,
+    why: String,
+}
+
+impl StatusArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let ground = self.ground.open()?;
+        let signers = ground.signers(&self.approvers)?;
+        let status = Status::of(&ground, &signers)?;
+        let text = match self.json {
+            true => serde_json::to_string_pretty(&status).map_err(std::io::Error::other)? + "\n",
+            false => status.text(),
+        };
+        print(text.as_bytes())
+    }
+}
+
+impl Status {
+    fn of(ground: &Ground, signers: &Signers) -> Result<Status, Trouble> {
+        let state = ground.known_state()?;
+        let unfinished = match &state {
+            None => None,
+            Some(state) => unfinished_change(state)
+                .map_err(|error| Trouble::new(format!("the journal cannot be read: {error}")))?,
+        };
+        let listing = ground.plans()?;
+        let damaged = listing.damaged.iter().map(|(name, damage)| Damaged {
+            name: name.clone(),
+            why: damage.to_string(),
+        });
+        let (log, sessions) = log::read(ground, state.as_ref())?;
+        Ok(Status {
+            workspace_root: ground.name(),
+            approvers: signers
+                .entries()
+                .map(|(names, key_id)| Approver {
+                    names: names.to_vec(),
+                    key_id: key_id.to_string(),
+                })
+                .collect(),
+            locks: locks(ground)?,
+            sessions,
+            unfinished,
+            plans: plans(ground, signers, &listing.plans)?,
+            damaged: damaged.collect(),
+            omitted: listing.omitted,
+            log,
+        })
+    }
+}
+
+fn locks(ground: &Ground) -> Result<Vec<Locked>, Trouble> {
+    let Some(state) = ground.known_state()? else {
+        return Ok(Vec::new());
+    };
+    let mut all = Vec::new();
+    for role in Role::ALL {
+        let lock = match lock::read(&state, role) {
+            Ok(None) => continue,
+            Ok(lock) => lock,
+            Err(LockError::Damaged) => None,
+            Err(error) => return Err(Trouble::new(error.to_string())),
+        };
+        all.push(Locked {
+            role: role.name(),
+            person: lock.as_ref().is_none_or(|lock| lock.person),
+            error_code: lock.as_ref().map(|lock| lock.error_code.clone()),
+            human_message: lock.as_ref().map(|lock| lock.human_message.clone()),
+            seq: lock.as_ref().map(|lock| lock.seq),
+            since: lock.map(|lock| lock.timestamp),
+        });
+    }
+    Ok(all)
+}
+
+fn plans(ground: &Ground, signers: &Signers, stored: &[Stored]) -> Result<Vec<PlanShown>, Trouble> {
+    // Where revocations cannot be relied on nothing is approved, and that is worth showing.
+    let revocations = ground.revocations();
+    let mut all = Vec::new();
+    for stored in stored {
+        let standing = match &revocations {
+            Err(trouble) => Err((trouble.message.clone(), false)),
+            Ok(revocations) => ground
+                .standing(&stored.hash, signers, revocations)?
+                .map_err(|why| (why.to_string(), !matches!(why, NotApproved::Revoked { .. }))),
+        };
+        let approved = standing.as_ref().ok();
+        all.push(PlanShown {
+            plan_hash: stored.hash.to_string(),
+            title: stored.plan.title.clone(),
+            phases: stored
+                .plan
+                .phases
+                .iter()
+                .map(|phase| phase.id.to_string())
+                .collect(),
+            approved: approved.is_some(),
+            approver: approved.map(|approved| approved.approver.clone()),
+            key_id: approved.map(|approved| approved.key_id.to_string()),
+            not_after: approved.map(|approved| approved.not_after.to_string()),
+            waits: standing.as_ref().err().is_some_and(|(_, waits)| *waits),
+            why: standing.err().map(|(why, _)| why),
+        });
+    }
+    Ok(all)
+}

@@ -1,0 +1,164 @@
+//! `status` for people.
+
+use super::log::Line;
+use super::{Locked, PlanShown, Status};
+use crate::cli::workspace::ground::SHORT;
+use candor_workspace::plan::visible;
+use std::fmt::Write as _;
+
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
+const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
+const BAD: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+impl Status {
+    // Writing to a string cannot fail.
+    pub(super) fn text(&self) -> String {
+        let mut out = format!(
+            "{BOLD}workspace{BOLD:#} {}\n",
+            visible(&self.workspace_root)
+        );
+        self.people(&mut out);
+        let _ = writeln!(out, "\n{BOLD}plans{BOLD:#}");
+        if self.plans.is_empty() && self.damaged.is_empty() {
+            out.push_str("  none; `candor workspace allow 'src/**'` makes one\n");
+        }
+        for plan in &self.plans {
+            plan.text(&mut out);
+        }
+        for damaged in &self.damaged {
+            let (name, why) = (visible(&damaged.name), visible(&damaged.why));
+            let _ = writeln!(out, "  {name}  {BAD}damaged{BAD:#}: {why}");
+        }
+        if self.omitted > 0 {
+            let _ = writeln!(out, "  … and {} more", self.omitted);
+        }
+        self.record(&mut out);
+        out
+    }
+
+    fn people(&self, out: &mut String) {
+        for one in &self.approvers {
+            let names = visible(&one.names.join(", "));
+            let _ = writeln!(out, "  approver  {names}  {}", one.key_id);
+        }
+        if self.approvers.is_empty() {
+            out.push_str("  approver  nobody; `candor workspace init` makes a key\n");
+        }
+        for session in &self.sessions {
+            let client = session.client.as_deref().unwrap_or("an unnamed client");
+            let user = session.os_user.as_deref().unwrap_or("somebody");
+            let at = session.last_timestamp.as_deref().unwrap_or_default();
+            let said = visible(&format!(
+                "{}  {}  {client} of {user}, last call {at}",
+                session.role, session.session_id
+            ));
+            let _ = writeln!(out, "  session   {said}");
+        }
+        if self.sessions.is_empty() {
+            out.push_str("  session   none yet\n");
+        }
+        for lock in &self.locks {
+            lock.text(out);
+        }
+        if self.locks.is_empty() {
+            let _ = writeln!(out, "  lock      {GOOD}none{GOOD:#}");
+        }
+        if let Some(tool) = &self.unfinished {
+            let tool = visible(tool);
+            let _ = writeln!(
+                out,
+                "  journal   a {tool} is under way, or was cut short; the next session settles it"
+            );
+        }
+    }
+
+    fn record(&self, out: &mut String) {
+        let verified = &self.log.verified;
+        let _ = write!(out, "\n{BOLD}log{BOLD:#}  {} lines", verified.lines);
+        let _ = match (verified.first_bad_seq, verified.why) {
+            (Some(seq), Some(why)) => writeln!(
+                out,
+                " are right, then {BAD}line {seq} is wrong{BAD:#}: {why}"
+            ),
+            _ => writeln!(out, ", {GOOD}the chain verifies{GOOD:#}"),
+        };
+        if let Some(seq) = verified.checkpoint_seq {
+            let _ = writeln!(out, "  checkpoint at line {seq}");
+        }
+        for line in &self.log.lines {
+            line.text(out);
+        }
+    }
+}
+
+impl Locked {
+    fn text(&self, out: &mut String) {
+        let code = self.error_code.as_deref().unwrap_or("the lock is damaged");
+        let seq = self
+            .seq
+            .map_or(String::new(), |seq| format!(" at line {seq}"));
+        let code = visible(code);
+        let _ = writeln!(
+            out,
+            "  lock      {BAD}{} is locked{BAD:#}: {code}{seq}",
+            self.role
+        );
+        if let Some(message) = &self.human_message {
+            let _ = writeln!(out, "            {}", visible(message));
+        }
+        let who = match self.person {
+            true => "`candor workspace unlock` unlocks it",
+            false => "a failure report or `candor workspace unlock` unlocks it",
+        };
+        let _ = writeln!(out, "            {who}");
+    }
+}
+
+impl PlanShown {
+    fn text(&self, out: &mut String) {
+        let short = self.plan_hash.get(..SHORT).unwrap_or(&self.plan_hash);
+        let _ = writeln!(out, "  {short}  {}", visible(&self.title));
+        let pad = " ".repeat(SHORT);
+        let _ = match (&self.approver, &self.not_after) {
+            (Some(approver), Some(end)) => {
+                let approver = visible(approver);
+                writeln!(
+                    out,
+                    "  {pad}  {GOOD}approved{GOOD:#} by {approver} until {end}"
+                )
+            }
+            _ => {
+                let why = visible(self.why.as_deref().unwrap_or_default());
+                writeln!(out, "  {pad}  {BAD}not approved{BAD:#}: {why}")
+            }
+        };
+        if self.waits {
+            let _ = writeln!(
+                out,
+                "  {pad}  `candor workspace approve {short}` approves it"
+            );
+        }
+    }
+}
+
+impl Line {
+    fn text(&self, out: &mut String) {
+        let seq = self.seq.map_or(String::from("?"), |seq| seq.to_string());
+        let or = |text: &Option<String>, other: &str| visible(text.as_deref().unwrap_or(other));
+        let at = or(&self.timestamp, "");
+        let role = or(&self.role, "a person");
+        let tool = or(&self.tool_name, "no tool");
+        let result = match &self.error_code {
+            Some(code) => visible(code),
+            None => or(&self.result, "?"),
+        };
+        let about = match (self.paths.as_slice(), &self.plan_hash) {
+            ([], Some(plan)) => visible(plan.get(..SHORT).unwrap_or(plan)),
+            ([], None) => String::new(),
+            ([path], _) => visible(path),
+            ([path, rest @ ..], _) => format!("{} and {} more", visible(path), rest.len()),
+        };
+        let line = format!("  {seq:>6}  {at}  {role:<11}  {tool:<20}  {result}  {about}");
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
