@@ -146,3 +146,142 @@ pub fn unfinished_change(state: &impl Disk) -> io::Result<Option<String>> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::approval::ApproverKey;
+    use candor_audit::{PrivateKey, Signer};
+    use candor_fault::Timestamp;
+    use serde_json::{Value, json};
+    use ssh_key::Algorithm;
+    use ssh_key::rand_core::OsRng;
+
+    fn clock() -> Arc<dyn Clock> {
+        Arc::new(|| Timestamp::from_second(1_000_000_000).unwrap())
+    }
+
+    fn lines(root: &Root) -> Vec<Value> {
+        let page = candor_audit::page(root.disk(), LOG, 0, usize::MAX, usize::MAX).unwrap();
+        let lines = page.lines.iter();
+        lines
+            .map(|raw| serde_json::from_slice(&raw.bytes).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn every_deed_has_a_line_that_says_who() {
+        let (ws, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = Root::open(ws.path().canonicalize().unwrap()).unwrap();
+        let key_id = ApproverKey::generate(&mut OsRng, "").unwrap().key_id();
+        let (plan, by) = (crate::plan::hash("p"), "anna");
+        let lock = Lock {
+            v: 1,
+            error_code: "ROLE_MISMATCH".into(),
+            human_message: String::new(),
+            seq: 7,
+            timestamp: String::new(),
+            person: false,
+        };
+        let role = Role::Windsurf;
+        let deeds = [
+            Deed::Approved {
+                plan: &plan,
+                by,
+                key_id,
+            },
+            Deed::RevokedPlan {
+                plan: &plan,
+                by,
+                key_id,
+            },
+            Deed::RevokedKey {
+                revoked: key_id,
+                by,
+                key_id,
+            },
+            Deed::Unlocked {
+                role,
+                lock: Some(&lock),
+            },
+            Deed::Unlocked { role, lock: None },
+        ];
+        for deed in &deeds {
+            record_by_person(&root, state.path(), "os", &clock(), deed).unwrap();
+        }
+        let verified = candor_audit::verify(root.disk(), LOG).unwrap();
+        assert_eq!((verified.lines, verified.flaw), (5, None));
+        let lines = lines(&root);
+        let said = lines.iter().map(|line| {
+            json!([
+                line["tool_name"],
+                line["plan_hash"],
+                line["approval"]["approver"],
+                line["cause"]["message"]
+            ])
+        });
+        let said: Vec<_> = said.collect();
+        let hash = plan.as_str();
+        let expected = [
+            json!(["approve", hash, "anna", null]),
+            json!(["revoke", hash, "anna", null]),
+            json!([
+                "revoke",
+                null,
+                "anna",
+                format!("the key {key_id} was revoked")
+            ]),
+            json!([
+                "unlock",
+                null,
+                null,
+                "WINDSURF was unlocked; ROLE_MISMATCH at line 7 had locked it"
+            ]),
+            json!([
+                "unlock",
+                null,
+                null,
+                "WINDSURF was unlocked; why it was locked could not be read"
+            ]),
+        ];
+        assert_eq!(said, expected);
+        assert!(
+            lines
+                .iter()
+                .all(|line| line["actor"]["os_user"] == "os" && line["role"].is_null())
+        );
+    }
+
+    #[test]
+    fn a_signed_checkpoint_is_not_replaced() {
+        let (ws, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = Root::open(ws.path().canonicalize().unwrap()).unwrap();
+        let disk = state::open(&state::of_root(state.path(), root.id())).unwrap();
+        let place = || Place::new(disk.clone(), CHECKPOINT);
+        let key = PrivateKey::random(&mut OsRng, Algorithm::Ed25519).unwrap();
+        let options = Options {
+            checkpoints: Some(Checkpoints {
+                places: vec![place()],
+                signer: Some(Signer::new(key).unwrap()),
+                now: Box::new(|| String::from("2026-01-31T12:00:00.000Z")),
+            }),
+            ..Options::default()
+        };
+        let log = Log::open(root.disk(), LOG, options).unwrap();
+        log.append_blocking(serde_json::Map::new()).unwrap();
+        drop(log);
+        let role = Role::Windsurf;
+        let deed = Deed::Unlocked { role, lock: None };
+        record_by_person(&root, state.path(), "os", &clock(), &deed).unwrap();
+        let checkpoint = place().read().unwrap().unwrap();
+        assert!(checkpoint.is_signed() && checkpoint.seq == 1);
+        assert_eq!(lines(&root).len(), 2);
+    }
+
+    #[test]
+    fn nothing_is_unfinished_where_nothing_was_begun() {
+        let state = tempfile::tempdir().unwrap();
+        let disk = state::open(state.path()).unwrap();
+        assert_eq!(unfinished_change(&disk).unwrap(), None);
+    }
+}

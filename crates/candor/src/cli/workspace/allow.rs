@@ -5,7 +5,7 @@ use super::ground::{Ground, GroundArgs, short, warnings};
 use super::serve::toolchains;
 use super::show;
 use super::sign::SignArgs;
-use super::{span, words};
+use super::{ask, span, words};
 use crate::cli::{Trouble, print};
 use crate::host::note;
 use candor_workspace::approval::Signers;
@@ -97,7 +97,7 @@ impl AllowArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let ground = self.ground.open()?;
         self.meant(&ground)?;
-        let plan = self.plan()?;
+        let plan = self.plan(&ground)?;
         let lints = warnings(&plan)?;
         let text = render(&plan);
         let stored = Stored {
@@ -105,13 +105,16 @@ impl AllowArgs {
             plan,
             text,
         };
+        let signers = ground.signers(&self.sign.approvers)?;
+        let pen = self.sign.pen(&ground, &signers)?;
+        let decided = self.sign.by_machine();
+        self.sign.askable(decided)?;
         let shown = show::plan(&ground, &stored, &lints);
         print(shown.as_bytes())?;
-        if !self.sign.agreed("Sign it?")? {
+        if !decided && !ask::yes("Sign it?")? {
             return print(b"nothing was written\n");
         }
-        let signers = ground.signers(&self.sign.approvers)?;
-        let hand = self.sign.hand(&ground, &signers)?;
+        let hand = pen.open()?;
         let saved = save(&ground.root.disk(), &stored.plan);
         saved.map_err(|error| Trouble::new(format!("the plan cannot be stored: {error}")))?;
         let approved = approve(&ground, &hand, &signers, &stored.hash, self.holds)?;
@@ -141,7 +144,7 @@ impl AllowArgs {
         Ok(())
     }
 
-    fn plan(&self) -> Result<Plan, Trouble> {
+    fn plan(&self, ground: &Ground) -> Result<Plan, Trouble> {
         let files = self.globs.join(", ");
         let cargo = self.verify.iter().any(|Argv(argv)| {
             let program = argv.first().map(String::as_str);
@@ -161,6 +164,11 @@ impl AllowArgs {
             note(
                 "for cargo the plan passes on where its toolchain is, and lets it write what `writing` says",
             );
+            if !ground.root.path().join("Cargo.lock").exists() {
+                note(
+                    "there is no Cargo.lock, and the commands cannot write one: `cargo generate-lockfile` makes it",
+                );
+            }
         }
         let profiles = match self.rust_strict {
             true => vec![String::from("rust-strict")],

@@ -90,12 +90,12 @@ impl ReviewArgs {
             }
             let hand = match &mut hand {
                 Some(hand) => hand,
-                none => none.insert(self.sign.hand(&ground, &signers)?),
+                none => none.insert(self.sign.pen(&ground, &signers)?.open()?),
             };
             let approved = approve(&ground, hand, &signers, &stored.hash, self.holds)?;
             print(told(&stored.hash, &approved).as_bytes())?;
         }
-        if !self.sign.decided() && !ask::is_terminal() {
+        if !self.sign.yes && !ask::is_terminal() {
             hint(
                 "there is no terminal to ask on: `candor workspace approve PREFIX --yes` approves one",
             );
@@ -105,7 +105,7 @@ impl ReviewArgs {
 
     /// Whether this one is to be signed. What somebody has taken back is not given again unasked.
     fn signs(&self, stored: &Stored, why: &NotApproved) -> Result<bool, Trouble> {
-        match (self.sign.decided(), why) {
+        match (self.sign.yes, why) {
             (true, NotApproved::Revoked { .. }) => {
                 let hash = short(&stored.hash);
                 note(&format!(
@@ -129,11 +129,14 @@ impl ApproveArgs {
             None => only(waiting(&ground, &signers)?)?,
         };
         let lints = warnings(&stored.plan)?;
+        let pen = self.sign.pen(&ground, &signers)?;
+        // An agent wrote it: that somebody has read it has to be said.
+        self.sign.askable(self.sign.yes)?;
         print(show::plan(&ground, &stored, &lints).as_bytes())?;
-        if !self.sign.agreed("Approve it?")? {
+        if !self.sign.yes && !ask::yes("Approve it?")? {
             return print(b"nothing was approved\n");
         }
-        let hand = self.sign.hand(&ground, &signers)?;
+        let hand = pen.open()?;
         let approved = approve(&ground, &hand, &signers, &stored.hash, self.holds)?;
         print(told(&stored.hash, &approved).as_bytes())
     }

@@ -1,5 +1,6 @@
 //! `candor workspace revoke`: what was approved is taken back, whatever file is restored later.
 
+use super::ask;
 use super::ground::{GroundArgs, short};
 use super::review::found;
 use super::sign::SignArgs;
@@ -43,11 +44,14 @@ impl RevokeArgs {
             (None, Some(key)) => Subject::Key(key),
             (None, None) => return Err(Trouble::new("name a plan, or a key with --key KEYID")),
         };
+        let pen = self.sign.pen(&ground, &signers)?;
+        let decided = self.sign.by_machine() || matches!(subject, Subject::Plan(_));
+        self.sign.askable(decided)?;
         let question = "Revoke the key for good, with everything it approved here?";
-        if matches!(subject, Subject::Key(_)) && !self.sign.agreed(question)? {
+        if !decided && !ask::yes(question)? {
             return print(b"nothing was revoked\n");
         }
-        let hand = self.sign.hand(&ground, &signers)?;
+        let hand = pen.open()?;
         let wrong =
             |why: &dyn std::fmt::Display| Trouble::new(format!("nothing was revoked: {why}"));
         let revocation = Revocation::new(subject.clone(), &ground.name(), &hand.name, ground.now());

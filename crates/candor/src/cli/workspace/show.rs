@@ -9,6 +9,10 @@ use candor_workspace::plan::{Globs, Lint, Phase, Preflight, visible};
 use std::fmt::Write as _;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
+
+/// How many columns stand beside a name.
+const WIDTH: usize = 66;
+
 const WARN: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
 
 /// Everything that a signature would allow.
@@ -20,9 +24,12 @@ pub(super) fn plan(ground: &Ground, stored: &Stored, warnings: &[Lint]) -> Strin
         self::phase(&mut out, ground, phase);
     }
     for lint in warnings {
-        let said = visible(&format!("{} {}", lint.at, lint.message));
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "  {WARN}warning{WARN:#}    {said}");
+        styled(
+            &mut out,
+            "warning",
+            WARN,
+            &format!("{} {}", lint.at, lint.message),
+        );
     }
     out
 }
@@ -95,11 +102,69 @@ fn matching(found: &Matching) -> String {
     lines.join("\n")
 }
 
-/// One member, its further lines below the first.
 fn field(out: &mut String, name: &str, text: &str) {
-    for (place, line) in text.split('\n').enumerate() {
+    styled(out, name, anstyle::Style::new(), text);
+}
+
+/// One member, its further lines below the first. No line is so long that a terminal would break it:
+/// what follows a break could be taken for another member.
+fn styled(out: &mut String, name: &str, style: anstyle::Style, text: &str) {
+    let lines = text.split('\n').flat_map(|line| broken(&visible(line)));
+    for (place, line) in lines.enumerate() {
         let name = if place == 0 { name } else { "" };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "  {name:<10} {}", visible(line));
+        let _ = writeln!(out, "  {style}{name:<10}{style:#} {}", line.trim_end());
+    }
+}
+
+/// A line in pieces that fit beside the names, broken at a space where one is near.
+fn broken(line: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    for c in line.chars() {
+        if width(&piece) + wide(c) > WIDTH {
+            let space = piece.rfind(' ').map_or(piece.len(), |space| space + 1);
+            let at = if space > WIDTH / 2 {
+                space
+            } else {
+                piece.len()
+            };
+            let rest = piece.split_off(at);
+            pieces.push(std::mem::replace(&mut piece, rest));
+        }
+        piece.push(c);
+    }
+    pieces.push(piece);
+    pieces
+}
+
+/// A character beyond ASCII may be as wide as two.
+fn wide(c: char) -> usize {
+    if c.is_ascii() { 1 } else { 2 }
+}
+
+fn width(text: &str) -> usize {
+    text.chars().map(wide).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_long_enough_to_look_like_another_member() {
+        let mut out = String::new();
+        let text = format!("a{}may        nothing\n\u{1b}[2Kb", " ".repeat(WIDTH - 1));
+        field(&mut out, "objective", &text);
+        let lines: Vec<_> = out.lines().collect();
+        assert_eq!(lines[0], "  objective  a");
+        assert_eq!(lines[1], "             may        nothing");
+        assert_eq!(lines[2], "             \\u001B[2Kb");
+        let words = format!("{} {}", "x".repeat(40), "y".repeat(40));
+        assert_eq!(broken(&words), ["x".repeat(40) + " ", "y".repeat(40)]);
+        let long = "ä".repeat(WIDTH);
+        assert_eq!(broken(&long).len(), 2);
+        assert_eq!(broken(&long).concat(), long);
+        assert_eq!(broken(""), [""]);
     }
 }

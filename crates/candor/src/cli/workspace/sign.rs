@@ -21,7 +21,7 @@ pub(super) struct SignArgs {
     /// Who you are, where the approvers file has several names for the key
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// A file that holds the passphrase of the key, for machines; nothing is asked then
+    /// A file that holds the passphrase of the key, for machines
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
     /// A further file that says who may approve, in the form of OpenSSH's allowed_signers (repeatable)
@@ -32,6 +32,14 @@ pub(super) struct SignArgs {
     pub(super) yes: bool,
 }
 
+/// A key that may sign, and whose it is.
+pub(super) struct Pen<'a> {
+    args: &'a SignArgs,
+    file: PathBuf,
+    text: String,
+    name: String,
+}
+
 /// Somebody who can sign.
 pub(super) struct Hand {
     pub(super) key: ApproverKey,
@@ -39,46 +47,37 @@ pub(super) struct Hand {
 }
 
 impl SignArgs {
-    /// Whether the person has decided by what was typed, without being asked again.
-    pub(super) fn decided(&self) -> bool {
+    /// Whether a machine runs this, where what was typed is all that has to be known.
+    pub(super) fn by_machine(&self) -> bool {
         self.yes || self.passphrase_file.is_some()
     }
 
-    /// Asks whether to go on; where nobody can be asked, what was typed must say so.
-    pub(super) fn agreed(&self, question: &str) -> Result<bool, Trouble> {
-        match (self.decided(), ask::is_terminal()) {
-            (true, _) => Ok(true),
-            (false, true) => ask::yes(question),
-            (false, false) => Err(Trouble::new("there is no terminal to ask on").hinting(
+    /// Refuses to go on where somebody has to be asked and nobody can be.
+    pub(super) fn askable(&self, decided: bool) -> Result<(), Trouble> {
+        match decided || ask::is_terminal() {
+            true => Ok(()),
+            false => Err(Trouble::new("there is no terminal to ask on").hinting(
                 "run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase",
             )),
         }
     }
 
-    /// The key, opened; the person is asked for its passphrase.
-    pub(super) fn hand(&self, ground: &Ground, signers: &Signers) -> Result<Hand, Trouble> {
+    /// The key, still closed: what is wrong with it is told before anything is asked.
+    pub(super) fn pen(&self, ground: &Ground, signers: &Signers) -> Result<Pen<'_>, Trouble> {
         let file = self.ssh_key.clone().unwrap_or_else(|| ground.places.key());
-        for secret in [Some(&file), self.passphrase_file.as_ref()]
-            .into_iter()
-            .flatten()
-        {
+        let secrets = [Some(&file), self.passphrase_file.as_ref()];
+        for secret in secrets.into_iter().flatten() {
             outside(ground, secret)?;
         }
         let text = key_text(&file)?;
-        let unusable = |error: &KeyError| {
-            Trouble::new(format!(
-                "the key {} cannot be used: {error}",
-                file.display()
-            ))
-        };
-        let key_id = public_id(&text).ok_or_else(|| unusable(&KeyError::NotAKey))?;
-        // Before a passphrase is asked for.
+        let key_id = public_id(&text).ok_or_else(|| unusable(&file, &KeyError::NotAKey))?;
         let name = self.named(ground, signers, key_id)?;
-        let key = match ApproverKey::from_file(&text, None) {
-            Err(KeyError::NeedsPassphrase) => self.opened(&file, &text),
-            opened => opened.map_err(|error| unusable(&error)),
-        }?;
-        Ok(Hand { key, name })
+        Ok(Pen {
+            args: self,
+            file,
+            text,
+            name,
+        })
     }
 
     fn named(&self, ground: &Ground, signers: &Signers, key_id: KeyId) -> Result<String, Trouble> {
@@ -90,9 +89,7 @@ impl SignArgs {
             (_, []) => Err(Trouble::new(format!(
                 "the key {key_id} is no approver's: it is not in {approvers}"
             ))
-            .hinting(format!(
-                "`candor workspace init` adds its own; for another one append `NAME ` and its public key to {approvers}"
-            ))),
+            .hinting("`candor workspace init` adds its own; for another one append a line with a name and its public key to that file")),
             (Some(name), names) if !names.contains(&name) => Err(Trouble::new(format!(
                 "the key {key_id} is not {name:?}'s"
             ))
@@ -106,28 +103,37 @@ impl SignArgs {
             .hinting("say who you are with --name NAME")),
         }
     }
+}
 
-    fn opened(&self, file: &Path, text: &str) -> Result<ApproverKey, Trouble> {
-        let refused = |error: &KeyError| {
-            Trouble::new(format!(
-                "the key {} cannot be used: {error}",
-                file.display()
-            ))
+impl Pen<'_> {
+    /// The key, opened; the person is asked for its passphrase.
+    pub(super) fn open(self) -> Result<Hand, Trouble> {
+        let key = match ApproverKey::from_file(&self.text, None) {
+            Err(KeyError::NeedsPassphrase) => self.unlocked()?,
+            opened => opened.map_err(|error| unusable(&self.file, &error))?,
         };
-        if let Some(passphrase) = &self.passphrase_file {
-            let passphrase = ask::passphrase_in(passphrase)?;
-            let opened = ApproverKey::from_file(text, Some(passphrase.as_bytes()));
-            return opened.map_err(|error| refused(&error));
+        Ok(Hand {
+            key,
+            name: self.name,
+        })
+    }
+
+    fn unlocked(&self) -> Result<ApproverKey, Trouble> {
+        let refused = |error: &KeyError| unusable(&self.file, error);
+        let with =
+            |passphrase: &str| ApproverKey::from_file(&self.text, Some(passphrase.as_bytes()));
+        if let Some(file) = &self.args.passphrase_file {
+            return with(&ask::passphrase_in(file)?).map_err(|error| refused(&error));
         }
         if !ask::is_terminal() {
             return Err(refused(&KeyError::NeedsPassphrase).hinting(
                 "run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE",
             ));
         }
+        let question = format!("Passphrase of {}", self.file.display());
         let mut tries = 1;
         loop {
-            let passphrase = ask::secret(&format!("Passphrase of {}", file.display()))?;
-            match ApproverKey::from_file(text, Some(passphrase.as_bytes())) {
+            match with(&ask::secret(&question)?) {
                 Err(KeyError::WrongPassphrase) if tries < TRIES => {
                     note("that is not its passphrase");
                     tries += 1;
@@ -136,6 +142,13 @@ impl SignArgs {
             }
         }
     }
+}
+
+fn unusable(file: &Path, error: &KeyError) -> Trouble {
+    Trouble::new(format!(
+        "the key {} cannot be used: {error}",
+        file.display()
+    ))
 }
 
 fn listed(names: &[&String]) -> String {

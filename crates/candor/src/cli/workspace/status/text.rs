@@ -74,12 +74,11 @@ impl Status {
 
     fn record(&self, out: &mut String) {
         let verified = &self.log.verified;
-        let _ = write!(out, "\n{BOLD}log{BOLD:#}  {} lines", verified.lines);
+        let _ = write!(out, "\n{BOLD}log{BOLD:#}  lines: {}", verified.lines);
         let _ = match (verified.first_bad_seq, verified.why) {
-            (Some(seq), Some(why)) => writeln!(
-                out,
-                " are right, then {BAD}line {seq} is wrong{BAD:#}: {why}"
-            ),
+            (Some(seq), Some(why)) => {
+                writeln!(out, " right, then {BAD}line {seq} is wrong{BAD:#}: {why}")
+            }
             _ => writeln!(out, ", {GOOD}the chain verifies{GOOD:#}"),
         };
         if let Some(seq) = verified.checkpoint_seq {
