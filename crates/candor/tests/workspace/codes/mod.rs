@@ -1,0 +1,13 @@
+//! Every code of the contract from a real cause, in the groups of the specification.
+
+mod authority;
+mod files;
+mod generic;
+mod governance;
+mod input;
+mod patches;
+mod paths;
+mod plans;
+mod policy;
+mod records;
+mod sessions;

@@ -1,0 +1,59 @@
+//! Machines on which something fails: limits on a running process, and kernels that refuse a call.
+
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
+use std::process::Command;
+use std::thread;
+
+/// Lets a running process have so much of something, from now on.
+pub(crate) fn limit(pid: u32, resource: Resource, most: Option<u64>) {
+    let pid = Pid::from_raw(pid.try_into().unwrap());
+    let had = rustix::process::getrlimit(resource);
+    let limit = Rlimit {
+        current: most,
+        maximum: had.maximum,
+    };
+    prlimit(pid, resource, limit).unwrap();
+}
+
+/// The same command in a process that is not ended by a file that grows too large.
+pub(crate) fn minding_sizes(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell.current_dir(command.get_current_dir().unwrap());
+    shell
+}
+
+/// Does something in a thread for which, and for what it starts, these calls fail with an error.
+pub(crate) fn without<T: Send>(
+    call: i64,
+    rules: Vec<SeccompRule>,
+    error: u32,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    let filter: BpfProgram = SeccompFilter::new(
+        [(call, rules)].into(),
+        SeccompAction::Allow,
+        SeccompAction::Errno(error),
+        std::env::consts::ARCH.try_into().unwrap(),
+    )
+    .unwrap()
+    .try_into()
+    .unwrap();
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            seccompiler::apply_filter(&filter).unwrap();
+            work()
+        });
+        thread.join().unwrap()
+    })
+}

@@ -1,0 +1,10 @@
+//! The workspace server as an agent meets it: the program on stdin and stdout, its log, and what other
+//! processes find afterwards.
+
+// Helpers of tests fail like tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod asking;
+mod codes;
+mod kernel;
+mod place;
