@@ -6,6 +6,7 @@ use crate::person::Deed;
 use crate::role::Role;
 use crate::write::{Settled, hash_of};
 use candor_audit::Torn;
+use candor_audit::secrets::redact;
 use candor_fault::dialects::Workspace;
 use candor_fault::{Cause, Effect, Timestamp, iso_millis};
 use candor_street::{Call, Entry, Outcome};
@@ -56,7 +57,7 @@ pub(crate) fn of_call(
         Outcome::Refused(fault) => {
             set(
                 "cause",
-                plain(json!({ "code": fault.row().code, "message": fault.message() })),
+                plain(json!({ "code": fault.row().code, "message": redact(fault.message()) })),
             );
             set("result", json!("error"))
         }
@@ -199,16 +200,22 @@ pub(crate) fn args_hash(call: &Call) -> String {
 }
 
 fn subject(subjects: &[Subject]) -> Value {
-    match subjects {
-        [] => Value::Null,
-        [one] => json!(one),
-        several => json!(several),
+    // A name is what its caller likes, and can be a secret too.
+    let subjects = subjects.iter().map(|subject| Subject {
+        path: redact(&subject.path).into_owned(),
+        ..subject.clone()
+    });
+    let mut subjects: Vec<_> = subjects.collect();
+    match subjects.len() {
+        0 => Value::Null,
+        1 => json!(subjects.remove(0)),
+        _ => json!(subjects),
     }
 }
 
 /// A request's id as the log knows it.
 pub(crate) fn cut(text: &str) -> String {
-    text.chars().take(NAME_CHARS).collect()
+    redact(text).chars().take(NAME_CHARS).collect()
 }
 
 /// A value whose numbers every reader keeps exactly: others become their text. Bounded like a cause.
