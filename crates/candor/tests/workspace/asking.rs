@@ -162,6 +162,7 @@ impl Client {
         );
         assert!(!envelope["cause"].is_null(), "{envelope}");
         assert!(envelope["cause"].to_string().len() <= 16 * 1024);
+        Client::check_cause(code, &envelope["cause"]);
         let time = envelope["timestamp"].as_str().unwrap();
         assert!(
             time.len() == "2026-01-02T03:04:05.678Z".len() && time.ends_with('Z'),
@@ -175,6 +176,29 @@ impl Client {
         assert_eq!(envelope["session_id"], json!(self.session));
         let root = self.session.as_ref().map(|_| &self.root);
         assert_eq!(envelope["workspace_root"], json!(root));
+    }
+
+    /// The form that a cause has with its code.
+    fn check_cause(code: &str, cause: &Value) {
+        let keys: Vec<_> = cause.as_object().unwrap().keys().collect();
+        let begins = |names: &[&str]| keys.iter().zip(names).all(|(key, name)| *key == name);
+        let is = |names: &[&str]| keys.len() == names.len() && begins(names);
+        let error = ["message", "code", "name"];
+        let right = match code {
+            "HASH_MISMATCH" => is(&["expected", "actual"]),
+            "SESSION_LOCKED" => is(&["error_code", "human_message", "seq"]),
+            "PREFLIGHT_FAILED" => {
+                begins(&["argv", "exit_code", "signal", "timed_out", "output_tail"])
+            }
+            "POLICY_VIOLATION" | "RUST_POLICY_VIOLATION" => is(&["findings", "omitted"]),
+            "AUDIT_LOG_FAILED" | "AUDIT_LOCK_FAILED" => begins(&error) || keys[0] == "recording",
+            "INVALID_INPUT_TYPE" => begins(&["violations"]),
+            "INVALID_INPUT_FORMAT" | "INVALID_INPUT_VALUE" | "MISSING_REQUIRED_FIELD" => {
+                begins(&["violations"]) || begins(&error)
+            }
+            _ => begins(&error) && keys.len() >= error.len(),
+        };
+        assert!(right, "{code}: {cause}");
     }
 
     /// The line that a receipt names: it has what was sent, but for the stack.

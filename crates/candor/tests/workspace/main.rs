@@ -5,6 +5,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod asking;
+mod canary;
 mod codes;
+mod envelope;
+mod gates;
 mod kernel;
+mod listing;
+mod locking;
+mod obligations;
 mod place;
