@@ -8,9 +8,14 @@ mod asking;
 mod canary;
 mod codes;
 mod envelope;
+mod escapes;
 mod gates;
 mod kernel;
+mod killed;
 mod listing;
 mod locking;
 mod obligations;
 mod place;
+
+mod recovery;
+mod shared;
