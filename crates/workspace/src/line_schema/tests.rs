@@ -12,7 +12,7 @@ use std::time::Duration;
 
 fn actor() -> Actor {
     Actor {
-        role: Role::Windsurf,
+        role: Some(Role::Windsurf),
         os_user: String::from("anna"),
         version: "0.1.0",
     }
