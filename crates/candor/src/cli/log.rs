@@ -68,11 +68,13 @@ impl LogArgs {
     pub(super) fn start(&self) -> Result<Flushed, Trouble> {
         let way = Lines::shared();
         let last = LastLines(way.clone());
+        // Without colours, whose code is left out of the build: asking for them would be a panic.
         let lines = tracing_subscriber::fmt::layer()
             .with_writer(way)
+            .with_ansi(false)
             .with_target(false);
         let lines: BoxLayer = match self.form() {
-            Form::Text => lines.with_ansi(false).with_filter(self.log).boxed(),
+            Form::Text => lines.with_filter(self.log).boxed(),
             Form::Json => lines.json().with_filter(self.log).boxed(),
         };
         #[cfg(feature = "otel")]
