@@ -1,15 +1,17 @@
 //! An agent: the Rust client `rmcp`, with the server that the person configured.
 
-use crate::place::{CANDOR, Place};
+use crate::place::{CANDOR, LIMIT, Place};
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;
-use rmcp::transport::TokioChildProcess;
 use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Value, json};
 use std::process::Stdio;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
-pub(crate) struct Agent(RunningService<RoleClient, ()>);
+pub(crate) struct Agent {
+    session: RunningService<RoleClient, ()>,
+    process: Child,
+}
 
 impl Agent {
     /// Starts the server that `init` told the client to run.
@@ -37,14 +39,15 @@ impl Agent {
     }
 
     async fn start(place: &Place, program: &str, args: &[&str]) -> Agent {
-        let command = Command::from(place.command(program, args));
-        let process = TokioChildProcess::builder(command).stderr(Stdio::null());
-        let (process, _) = process.spawn().expect("the server can be started");
-        Agent(
-            ().serve(process)
-                .await
-                .expect("the client takes the server"),
-        )
+        let mut command = Command::from(place.command(program, args));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::null()).kill_on_drop(true);
+        let mut process = command.spawn().expect("the server can be started");
+        let input = process.stdin.take().expect("stdin is piped");
+        let output = process.stdout.take().expect("stdout is piped");
+        let session = ().serve((output, input)).await;
+        let session = session.expect("the client takes the server");
+        Agent { session, process }
     }
 
     pub(crate) async fn begin(&self, place: &Place) {
@@ -55,7 +58,7 @@ impl Agent {
     async fn call(&self, tool: &'static str, arguments: Value) -> (bool, Value) {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let params = CallToolRequestParams::new(tool).with_arguments(arguments);
-        let result = self.0.call_tool(params).await.unwrap();
+        let result = self.session.call_tool(params).await.unwrap();
         let content = serde_json::to_value(&result.content).unwrap();
         let text = content[0]["text"].as_str().unwrap();
         let said = serde_json::from_str(text).unwrap();
@@ -76,8 +79,10 @@ impl Agent {
         said
     }
 
-    /// The session ends with the client.
+    /// The client goes, and the server with it.
     pub(crate) async fn end(mut self) {
-        self.0.close().await.unwrap();
+        self.session.close().await.unwrap();
+        let ended = tokio::time::timeout(LIMIT, self.process.wait()).await;
+        assert!(ended.unwrap().unwrap().success());
     }
 }

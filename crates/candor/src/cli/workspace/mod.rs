@@ -22,8 +22,8 @@ use clap::Subcommand;
 
 /// What `--help` says after the commands.
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 done, 1 wrong usage or a failure to start; a server that cannot start prints its failure
-as the envelope on stderr.
+Exit codes: 0 done, 1 wrong usage or a failure. Answers go to stdout, talk to stderr; a server that
+cannot start prints its failure as the envelope on stderr.
 
 The first approved edit:
   candor workspace init                     make a key, and trust it
@@ -33,21 +33,13 @@ The first approved edit:
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkspaceCommand {
-    /// Make the key that you approve with, and trust it
     Init(init::InitArgs),
-    /// Let agents change some files: writes, shows and signs a plan in one step
     Allow(allow::AllowArgs),
-    /// Show the plans that wait for you, and ask about each
     Review(review::ReviewArgs),
-    /// Approve one plan
     Approve(review::ApproveArgs),
-    /// Take an approval back, or everything that a key approved
     Revoke(revoke::RevokeArgs),
-    /// Show why the workspace is locked, and unlock it
     Unlock(unlock::UnlockArgs),
-    /// Show sessions, locks, plans and their approval, the last of the log, and whether it verifies
     Status(status::StatusArgs),
-    /// Serve the workspace tools for one role over MCP, on stdin and stdout
     Serve(serve::ServeArgs),
 }
 
