@@ -1,7 +1,7 @@
 //! `begin_session` and `session_status`.
 
 use crate::failure::{Failure, StartError};
-use crate::fields::{arguments, path};
+use crate::fields::arguments;
 use crate::lock::Lock;
 use crate::server::WorkspaceServer;
 use crate::session::{Session, chosen};
@@ -66,7 +66,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "Begin a session in a workspace. Call it first. Again with the same root: the same session.",
             arguments(
                 &["workspace_root"],
-                json!({ "workspace_root": path("An absolute path, one of the server's roots") }),
+                json!({ "workspace_root": { "type": "string", "description": "An absolute path, one of the server's roots" } }),
             ),
             begin,
         ),

@@ -1,6 +1,7 @@
 //! Questions to the person at the terminal.
 
 use crate::cli::Trouble;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 
@@ -28,11 +29,42 @@ pub(super) fn yes(question: &str) -> Result<bool, Trouble> {
 
 /// Asks for something that is not shown.
 pub(super) fn secret(question: &str) -> Result<String, Trouble> {
-    let asked = rpassword::prompt_password(format!("{question}: "));
-    asked.map_err(|error| {
+    let asked = || {
+        // Before anybody is asked: what is typed at once must not be shown either.
+        let _silent = Silent::new()?;
+        let mut err = io::stderr().lock();
+        write!(err, "{question}: ")?;
+        err.flush()?;
+        let mut answer = String::new();
+        let stdin = io::stdin().lock();
+        stdin.take(PASSPHRASE_MAX + 1).read_line(&mut answer)?;
+        Ok(answer.trim_end_matches(['\r', '\n']).to_owned())
+    };
+    asked().map_err(|error: io::Error| {
         Trouble::new(format!("the passphrase could not be read: {error}"))
             .hinting("without a terminal, name a file that holds it with --passphrase-file FILE")
     })
+}
+
+/// A terminal that does not show what is typed, until this is dropped.
+struct Silent(Termios);
+
+impl Silent {
+    fn new() -> io::Result<Silent> {
+        let before = tcgetattr(io::stdin())?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        silent.local_modes.insert(LocalModes::ECHONL);
+        tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
+        Ok(Silent(before))
+    }
+}
+
+impl Drop for Silent {
+    fn drop(&mut self) {
+        // A terminal that is gone shows nothing any more.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+    }
 }
 
 /// The passphrase that a file holds: all of it but the line break at its end.

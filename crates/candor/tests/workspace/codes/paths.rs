@@ -15,7 +15,6 @@ fn invalid_path() {
     let long = "n".repeat(256);
     let deep = "d/".repeat(2100);
     for path in [
-        "",
         "a\0b",
         ".",
         "./",
