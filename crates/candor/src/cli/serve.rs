@@ -77,8 +77,10 @@ On stdio:
                {{"mcpServers":{{"context":{{"command":"context","args":["serve","--root","DIR"]}}}}}}
   github       candor github serve        the same tools; `--backend github` asks GitHub
                {{"mcpServers":{{"github":{{"command":"candor","args":["github","serve"]}}}}}}
+  workspace    candor workspace serve     governed edits of the files below DIR; `candor workspace init` begins
+               {{"mcpServers":{{"workspace":{{"command":"candor","args":["workspace","serve","--role","executor","--root","DIR"]}}}}}}
 
-The servers workspace and orders are not built yet.
+The server orders is not built yet.
 
 Try:
   curl -s http://{address}{GITHUB}{token} \
