@@ -16,6 +16,7 @@ mod listing;
 mod locking;
 mod obligations;
 mod place;
+mod race;
 
 mod recovery;
 mod shared;
