@@ -5,12 +5,14 @@ use crate::place::{Place, sha256};
 use candor_testkit::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-const KILLS: u64 = 100;
-const CALLS: u64 = 16;
+/// So many workspaces, and so many kills in each: a log that was never closed is verified as a whole.
+const PLACES: u64 = 5;
+const KILLS: u64 = 20;
+const CALLS: u64 = 8;
 const FILES: u64 = 3;
 
 /// Numbers that look random and are the same in every run.
@@ -91,13 +93,19 @@ fn kill(client: &mut Client) {
 
 #[test]
 fn what_was_answered_survives_a_kill() {
-    let place = Place::allowed();
     let mut dice = Dice(20_260_801);
+    let undone: usize = (0..PLACES).map(|_| kills(&mut dice)).sum();
+    assert!(undone > 0, "no kill fell into a write");
+}
+
+/// Kills one server after the other in a workspace; how many writes were undone.
+fn kills(dice: &mut Dice) -> usize {
+    let place = Place::allowed();
     let mut receipts = Vec::new();
     for round in 0..KILLS {
         let mut client = place.executor(&[]);
         // What the one before left was settled when the session began.
-        if round % 10 == 9 {
+        if round % 5 == 4 {
             check(&place);
         }
         for id in 0..CALLS {
@@ -124,17 +132,12 @@ fn what_was_answered_survives_a_kill() {
     check(&place);
     place.verify();
     let lines = place.lines();
-    assert!(receipts.len() > 100, "{}", receipts.len());
+    assert!(receipts.len() > 20, "{}", receipts.len());
     for receipt in receipts {
         let line = &lines[receipt["seq"].as_u64().unwrap() as usize - 1];
         assert_eq!(line["hash"], receipt["hash"]);
     }
     let recoveries = lines.iter().filter(|line| line["tool_name"] == "recovery");
-    let said: BTreeSet<_> = recoveries
-        .map(|line| line["cause"]["message"].as_str().unwrap())
-        .collect();
-    assert!(
-        said.iter().any(|said| said.ends_with("was undone")),
-        "{said:?}"
-    );
+    let said = recoveries.map(|line| line["cause"]["message"].as_str().unwrap());
+    said.filter(|said| said.ends_with("was undone")).count()
 }

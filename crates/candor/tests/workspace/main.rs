@@ -4,6 +4,7 @@
 // Helpers of tests fail like tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod arguments;
 mod asking;
 mod canary;
 mod codes;
