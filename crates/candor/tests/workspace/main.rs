@@ -10,6 +10,7 @@ mod canary;
 mod codes;
 mod envelope;
 mod escapes;
+mod full_disk;
 mod gates;
 mod kernel;
 mod killed;
