@@ -122,3 +122,36 @@ fn a_log_that_was_changed_is_told_with_its_line() {
         revoked.stderr
     );
 }
+
+#[test]
+fn a_damaged_state_is_shown_and_ends_nothing() {
+    let place = Place::new();
+    place.signed(&["allow", "src/**"]);
+    let states = fs::read_dir(place.at("state")).unwrap();
+    let state = states
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.is_dir())
+        .unwrap();
+    fs::write(state.join("checkpoint.json"), "{}").unwrap();
+    fs::write(state.join("lock.WINDSURF.json"), "{}").unwrap();
+    fs::create_dir(state.join("revocations")).unwrap();
+    fs::write(state.join("revocations/x"), "{}").unwrap();
+    assert_snapshot!(place.said(&["status"]), @r"
+    workspace BASE/ws
+      approver  anna  KEY
+      session   none yet
+      lock      WINDSURF is locked: the lock is damaged
+                `candor workspace unlock` unlocks it
+
+    plans
+      74ada96309d4  Work on src/**
+                    not approved: the revocation x is unsound: the members are wrong: there is no key_id
+
+    log  lines: 1 right, but the checkpoint outside the workspace cannot be read: the file is no checkpoint
+           1  INSTANT  a person     approve               ok  74ada96309d4
+    ");
+    assert_snapshot!(place.said(&["unlock", "--yes"]), @r"
+    WINDSURF is locked, and why cannot be read: the file is damaged
+    WINDSURF is unlocked
+    ");
+}

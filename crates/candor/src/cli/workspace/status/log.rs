@@ -30,7 +30,7 @@ pub(super) struct Verified {
     /// How many lines are right, from the first on.
     pub(super) lines: u64,
     pub(super) first_bad_seq: Option<u64>,
-    pub(super) why: Option<&'static str>,
+    pub(super) why: Option<String>,
     /// The line that the checkpoint outside the workspace has seen.
     pub(super) checkpoint_seq: Option<u64>,
 }
@@ -65,15 +65,15 @@ pub(super) fn read(
     state: Option<&RealDisk>,
 ) -> Result<(Shown, Vec<Session>), Trouble> {
     let wrong = |error: io::Error| Trouble::new(format!("the log {LOG} cannot be read: {error}"));
-    let checkpoint: Option<Checkpoint> = match state {
-        Some(state) => Place::new(state.clone(), CHECKPOINT)
-            .read()
-            .map_err(|error| {
-                Trouble::new(format!("the checkpoint of the log cannot be read: {error}"))
-            })?,
-        None => None,
+    let checkpoint = state.map(|state| Place::new(state.clone(), CHECKPOINT).read());
+    let (checkpoint, unreadable) = match checkpoint.transpose() {
+        Ok(checkpoint) => (checkpoint.flatten(), None),
+        Err(error) => {
+            let wrong = format!("the checkpoint outside the workspace cannot be read: {error}");
+            (None, Some(wrong))
+        }
     };
-    let seen: Vec<_> = checkpoint.into_iter().collect();
+    let seen: Vec<Checkpoint> = checkpoint.into_iter().collect();
     let verified = candor_audit::verify_against(ground.root.disk(), LOG, &seen).map_err(wrong)?;
     let tail = candor_audit::tail(ground.root.disk(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
     let tail = tail.map_err(wrong)?;
@@ -86,10 +86,13 @@ pub(super) fn read(
             .map(|(seq, line)| of(*seq, line))
             .collect(),
         verified: Verified {
-            ok: verified.flaw.is_none(),
+            ok: verified.flaw.is_none() && unreadable.is_none(),
             lines: verified.lines,
             first_bad_seq: verified.flaw.map(Flaw::seq),
-            why: verified.flaw.map(why),
+            why: verified
+                .flaw
+                .map(|flaw| why(flaw).to_owned())
+                .or(unreadable),
             checkpoint_seq: seen.first().map(|checkpoint| checkpoint.seq),
         },
     };

@@ -33,7 +33,8 @@ struct Status {
     approvers: Vec<Approver>,
     locks: Vec<Locked>,
     sessions: Vec<log::Session>,
-    unfinished: Option<String>,
+    /// What is to be known about a change that has not come to its end.
+    journal: Option<String>,
     plans: Vec<PlanShown>,
     damaged: Vec<Damaged>,
     omitted: usize,
@@ -94,10 +95,12 @@ impl StatusArgs {
 impl Status {
     fn of(ground: &Ground, signers: &Signers) -> Result<Status, Trouble> {
         let state = ground.known_state()?;
-        let unfinished = match &state {
-            None => None,
-            Some(state) => unfinished_change(state)
-                .map_err(|error| Trouble::new(format!("the journal cannot be read: {error}")))?,
+        let journal = match state.as_ref().map(unfinished_change) {
+            None | Some(Ok(None)) => None,
+            Some(Ok(Some(tool))) => Some(format!(
+                "a {tool} is under way, or was cut short; the next session settles it"
+            )),
+            Some(Err(error)) => Some(format!("the journal cannot be read: {error}")),
         };
         let listing = ground.plans()?;
         let damaged = listing.damaged.iter().map(|(name, damage)| Damaged {
@@ -116,7 +119,7 @@ impl Status {
                 .collect(),
             locks: locks(ground)?,
             sessions,
-            unfinished,
+            journal,
             plans: plans(ground, signers, &listing.plans)?,
             damaged: damaged.collect(),
             omitted: listing.omitted,

@@ -63,22 +63,19 @@ impl Status {
         if self.locks.is_empty() {
             let _ = writeln!(out, "  lock      {GOOD}none{GOOD:#}");
         }
-        if let Some(tool) = &self.unfinished {
-            let tool = visible(tool);
-            let _ = writeln!(
-                out,
-                "  journal   a {tool} is under way, or was cut short; the next session settles it"
-            );
+        if let Some(journal) = &self.journal {
+            let _ = writeln!(out, "  journal   {}", visible(journal));
         }
     }
 
     fn record(&self, out: &mut String) {
         let verified = &self.log.verified;
         let _ = write!(out, "\n{BOLD}log{BOLD:#}  lines: {}", verified.lines);
-        let _ = match (verified.first_bad_seq, verified.why) {
+        let _ = match (verified.first_bad_seq, &verified.why) {
             (Some(seq), Some(why)) => {
                 writeln!(out, " right, then {BAD}line {seq} is wrong{BAD:#}: {why}")
             }
+            (None, Some(why)) => writeln!(out, " right, but {BAD}{}{BAD:#}", visible(why)),
             _ => writeln!(out, ", {GOOD}the chain verifies{GOOD:#}"),
         };
         if let Some(seq) = verified.checkpoint_seq {
