@@ -117,9 +117,17 @@ fn the_first_violation_in_order_is_told() {
                     "MISSING_REQUIRED_FIELD",
                 );
             }
-            check(&tool, tool.with(&[unknown.clone()]), "INVALID_INPUT_VALUE");
+            check(
+                &tool,
+                tool.with(std::slice::from_ref(&unknown)),
+                "INVALID_INPUT_VALUE",
+            );
             for one in &mistyped {
-                check(&tool, tool.with(&[one.clone()]), "INVALID_INPUT_TYPE");
+                check(
+                    &tool,
+                    tool.with(std::slice::from_ref(one)),
+                    "INVALID_INPUT_TYPE",
+                );
                 // Unknown comes before a wrong type, and says so.
                 let both = [unknown.clone(), one.clone()];
                 check(&tool, tool.with(&both), "INVALID_INPUT_VALUE");
@@ -131,7 +139,11 @@ fn the_first_violation_in_order_is_told() {
                     .map(|(name, value)| ((*name).to_owned(), value.clone()))
             };
             for one in &malformed {
-                check(&tool, tool.with(&[one.clone()]), "INVALID_INPUT_FORMAT");
+                check(
+                    &tool,
+                    tool.with(std::slice::from_ref(one)),
+                    "INVALID_INPUT_FORMAT",
+                );
                 // A wrong type comes before a wrong form.
                 if let Some((name, value)) = first_other(one.0, &mistyped) {
                     let both = [one.clone(), (name.as_str(), value)];
@@ -139,7 +151,11 @@ fn the_first_violation_in_order_is_told() {
                 }
             }
             for one in &misvalued {
-                check(&tool, tool.with(&[one.clone()]), "INVALID_INPUT_VALUE");
+                check(
+                    &tool,
+                    tool.with(std::slice::from_ref(one)),
+                    "INVALID_INPUT_VALUE",
+                );
                 // A wrong form comes before a wrong value.
                 if let Some((name, value)) = first_other(one.0, &malformed) {
                     let both = [one.clone(), (name.as_str(), value)];
