@@ -192,7 +192,12 @@ impl Dialect for Workspace {
             }
             Refusal::Cancelled { effect } => codes::UnknownToolFailure
                 .fault(Retry::AfterChange, effect)
-                .saying("The call was cancelled"),
+                .saying("The call was cancelled")
+                .because(Cause::Error {
+                    message: String::from("the call was cancelled, or the server ended"),
+                    code: None,
+                    name: String::from("Cancelled"),
+                }),
             // This dialect's servers have neither limiter nor deadline.
             Refusal::Limited { .. } => codes::InternalError.fault(crate::Effect::None),
             Refusal::Deadline { effect } => codes::InternalError.fault(effect),
