@@ -4,6 +4,7 @@
 use crate::listing::listed;
 use crate::place::{EXECUTOR, PLANNER, Place, plan};
 use serde_json::{Map, Value, json};
+use std::slice::from_ref;
 
 /// Arguments of a tool that are right.
 fn base(tool: &str, place: &Place) -> Value {
@@ -117,17 +118,9 @@ fn the_first_violation_in_order_is_told() {
                     "MISSING_REQUIRED_FIELD",
                 );
             }
-            check(
-                &tool,
-                tool.with(std::slice::from_ref(&unknown)),
-                "INVALID_INPUT_VALUE",
-            );
+            check(&tool, tool.with(from_ref(&unknown)), "INVALID_INPUT_VALUE");
             for one in &mistyped {
-                check(
-                    &tool,
-                    tool.with(std::slice::from_ref(one)),
-                    "INVALID_INPUT_TYPE",
-                );
+                check(&tool, tool.with(from_ref(one)), "INVALID_INPUT_TYPE");
                 // Unknown comes before a wrong type, and says so.
                 let both = [unknown.clone(), one.clone()];
                 check(&tool, tool.with(&both), "INVALID_INPUT_VALUE");
@@ -139,11 +132,7 @@ fn the_first_violation_in_order_is_told() {
                     .map(|(name, value)| ((*name).to_owned(), value.clone()))
             };
             for one in &malformed {
-                check(
-                    &tool,
-                    tool.with(std::slice::from_ref(one)),
-                    "INVALID_INPUT_FORMAT",
-                );
+                check(&tool, tool.with(from_ref(one)), "INVALID_INPUT_FORMAT");
                 // A wrong type comes before a wrong form.
                 if let Some((name, value)) = first_other(one.0, &mistyped) {
                     let both = [one.clone(), (name.as_str(), value)];
@@ -151,11 +140,7 @@ fn the_first_violation_in_order_is_told() {
                 }
             }
             for one in &misvalued {
-                check(
-                    &tool,
-                    tool.with(std::slice::from_ref(one)),
-                    "INVALID_INPUT_VALUE",
-                );
+                check(&tool, tool.with(from_ref(one)), "INVALID_INPUT_VALUE");
                 // A wrong form comes before a wrong value.
                 if let Some((name, value)) = first_other(one.0, &malformed) {
                     let both = [one.clone(), (name.as_str(), value)];

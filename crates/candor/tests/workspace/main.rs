@@ -22,3 +22,4 @@ mod race;
 
 mod recovery;
 mod shared;
+mod waiting;
