@@ -5,12 +5,12 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 use std::process::Command;
 use std::thread;
 
-/// Lets a running process have so much of something, from now on.
+/// Lets a running process have so much of something, from now on; nothing means as much as there is.
 pub(crate) fn limit(pid: u32, resource: Resource, most: Option<u64>) {
     let pid = Pid::from_raw(pid.try_into().unwrap());
     let had = rustix::process::getrlimit(resource);
     let limit = Rlimit {
-        current: most,
+        current: most.or(had.maximum),
         maximum: had.maximum,
     };
     prlimit(pid, resource, limit).unwrap();
