@@ -126,6 +126,7 @@ fn policy_texts_and_ids_are_judged() {
         [
             "unknown_profile policy.profiles[1]",
             "blank policy.exceptions[0].rule",
+            "unknown_rule policy.exceptions[0].rule",
             "bad_glob policy.exceptions[0].path",
             "blank policy.exceptions[0].reason",
             "hidden policy.exceptions[0].reason",
