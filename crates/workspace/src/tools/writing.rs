@@ -309,12 +309,7 @@ pub(super) struct Real {
 /// The first gates: the path leads to one place beneath the root, and that is not protected.
 fn place(work: &Work, typed: &str) -> Result<Real, Failure> {
     let root = &work.session.root;
-    let typed = Typed::read(typed, root)?;
-    // What is protected is protected whether or not it exists.
-    if is_write_protected(typed.path()) {
-        return Err(Failure::Protected(typed.path().display().to_string()));
-    }
-    let located = locate(root, &typed)?;
+    let located = locate(root, &Typed::read(typed, root)?)?;
     let path = match located.real.to_str() {
         Some(path) => path.to_owned(),
         None => return Err(Failure::PathNotText(located.real)),
