@@ -102,12 +102,13 @@ fn bare_appends(file: &mut File, line: &[u8], round: Duration) -> io::Result<f64
 
 /// Appends a second, and how many there were.
 fn appends(log: &Log, callers: usize, round: Duration) -> io::Result<(f64, u64)> {
+    let line = members(0);
     let since = Instant::now();
     let counted: io::Result<Vec<u64>> = std::thread::scope(|scope| {
         let append = || {
             let mut done = 0;
             while since.elapsed() < round {
-                log.append_blocking(members(done))
+                log.append_blocking(line.clone())
                     .map_err(io::Error::other)?;
                 done += 1;
             }

@@ -129,6 +129,14 @@ impl DiskFile for CountingFile {
         self.file.sync_all()
     }
 
+    fn is_named(&self) -> io::Result<bool> {
+        self.file.is_named()
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.file.unlock()
+    }
+
     fn try_lock(&self) -> io::Result<bool> {
         self.file.try_lock()
     }

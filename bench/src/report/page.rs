@@ -139,7 +139,8 @@ derived. *Growth* compares a log of 1,000 lines with one of a million, in turns;
 reads are counted at both. *Verification* reads the million lines on one thread, from the page cache.
 
 **`write_file`** is the tool with every gate, in this process, from the arguments to the durable record: \
-a signed plan is found, checked and held against the path, the policy judges the content, the change is \
+a signed plan is found, checked and held against the path, the policy (the profile that is on unless asked \
+otherwise) judges the content, the change is \
 journaled, made, recorded. The commands of the plan are not run. Beside it: a temporary file is written, \
 synced, renamed over the file, and the directory is synced.
 

@@ -107,6 +107,8 @@ pub(crate) struct Writer<D: Disk> {
     pub(crate) say_torn: Box<SayTorn>,
     /// What is kept elsewhere: a log that ends before a checkpoint is broken.
     pub(crate) checkpoints: Option<Arc<Checkpoints>>,
+    /// The file of the lock, while nobody here has it.
+    idle: Option<D::File>,
     known: Tail,
     /// The hash of the first line, once it was looked for.
     chain: Option<Hash>,
@@ -130,6 +132,7 @@ impl<D: Disk> Writer<D> {
             patience,
             say_torn,
             checkpoints: None,
+            idle: None,
             known: Tail::UNKNOWN,
             chain: None,
             reserved: 0,
@@ -144,13 +147,27 @@ impl<D: Disk> Writer<D> {
         batch: Vec<Map<String, Value>>,
     ) -> Vec<Result<Receipt, AppendError>> {
         let count = batch.len();
-        let written = self.locked().and_then(|_lock| self.write(batch));
+        let written = self.locked(|own| own.write(batch));
         written.unwrap_or_else(|error| vec![Err(error); count])
     }
 
-    fn locked(&self) -> Result<D::File, AppendError> {
-        let lock = self.files.lock_within(self.patience)?;
-        lock.ok_or(AppendError::Locked)
+    /// Does something with the log's lock.
+    fn locked<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, AppendError>,
+    ) -> Result<T, AppendError> {
+        let lock = match self.idle.take() {
+            // One without a name is not the one that others take.
+            Some(lock) if lock.try_lock()? && lock.is_named()? => lock,
+            _ => {
+                let lock = self.files.lock_within(self.patience)?;
+                lock.ok_or(AppendError::Locked)?
+            }
+        };
+        let done = work(self);
+        // One that cannot be given back is, by dropping it.
+        self.idle = lock.unlock().is_ok().then_some(lock);
+        done
     }
 
     /// How far the log has come; nothing where it has no lines.
@@ -310,12 +327,14 @@ impl<D: Disk> Writer<D> {
 
     /// Looks at the log as it is, and settles what a crash left: whatever can be read afterwards stays.
     pub(crate) fn settle(&mut self) -> Result<Option<Receipt>, AppendError> {
-        let _lock = self.locked()?;
-        self.write(Vec::new())?;
-        // Whoever wrote the last lines may have died before they were on the disk.
-        self.unsure = true;
-        self.files.current()?.sync_data()?;
-        self.unsure = false;
+        self.locked(|own| {
+            own.write(Vec::new())?;
+            // Whoever wrote the last lines may have died before they were on the disk.
+            own.unsure = true;
+            own.files.current()?.sync_data()?;
+            own.unsure = false;
+            Ok(())
+        })?;
         let End { seq, hash } = self.known.end;
         Ok((seq > 0).then_some(Receipt { seq, hash }))
     }

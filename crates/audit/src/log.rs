@@ -1,14 +1,16 @@
 //! A log that is open: a thread that writes, and a queue to it. Callers that wait together share one
-//! sync.
+//! sync; one that is alone and may block writes itself.
 
 pub use crate::append::Torn;
 use crate::append::{AppendError, Receipt, SayTorn, Writer};
+use crate::checkpoint::Mark;
 use crate::files::Files;
 use crate::keeper::{Checkpoints, Keeper, Teller};
 use candor_disk::Disk;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -79,8 +81,37 @@ struct Line {
     done: oneshot::Sender<Result<Receipt, AppendError>>,
 }
 
+/// A writer on whatever disk.
+trait Writes: Send {
+    fn append(&mut self, batch: Vec<Map<String, Value>>) -> Vec<Result<Receipt, AppendError>>;
+    fn settle(&mut self) -> Result<(), AppendError>;
+    fn mark(&mut self) -> io::Result<Option<Mark>>;
+}
+
+impl<D: Disk> Writes for Writer<D> {
+    fn append(&mut self, batch: Vec<Map<String, Value>>) -> Vec<Result<Receipt, AppendError>> {
+        Writer::append(self, batch)
+    }
+
+    fn settle(&mut self) -> Result<(), AppendError> {
+        Writer::settle(self).map(drop)
+    }
+
+    fn mark(&mut self) -> io::Result<Option<Mark>> {
+        Writer::mark(self)
+    }
+}
+
+/// The writer, for the thread and for callers that are alone.
+struct Shared {
+    writer: Mutex<Box<dyn Writes>>,
+    /// How many jobs wait or are being done by the thread.
+    waiting: AtomicUsize,
+}
+
 /// A log that is open.
 pub struct Log {
+    shared: Arc<Shared>,
     queue: Option<SyncSender<Job>>,
     writing: Mutex<Option<JoinHandle<()>>>,
     last: Option<Receipt>,
@@ -105,11 +136,17 @@ impl Log {
             // What a crash kept from being said.
             told.tell(writer.mark());
         }
+        let shared = Arc::new(Shared {
+            writer: Mutex::new(Box::new(writer)),
+            waiting: AtomicUsize::new(0),
+        });
         let (queue, waiting) = sync_channel(MAX_WAITING);
+        let own = Arc::clone(&shared);
         let writing = std::thread::Builder::new()
             .name(String::from("log"))
-            .spawn(move || write(writer, &waiting, told.as_ref()))?;
+            .spawn(move || write(&own, &waiting, told.as_ref()))?;
         Ok(Log {
+            shared,
             queue: Some(queue),
             writing: Mutex::new(Some(writing)),
             last,
@@ -136,6 +173,16 @@ impl Log {
 
     /// The same, for callers that may block.
     pub fn append_blocking(&self, members: Map<String, Value>) -> Result<Receipt, AppendError> {
+        if self.shared.waiting.load(Ordering::Acquire) == 0
+            && let Ok(mut writer) = self.shared.writer.try_lock()
+        {
+            // Nobody else wants to: handing it to the thread and back would only take time.
+            let mut results = writer.append(vec![members]);
+            if let Some(keeper) = &self.keeper {
+                keeper.teller().tell(writer.mark());
+            }
+            return results.pop().unwrap_or(Err(AppendError::Closed));
+        }
         let waiting = self.begin(members)?;
         waiting.blocking_recv().unwrap_or(Err(AppendError::Closed))
     }
@@ -159,11 +206,15 @@ impl Log {
 
     fn send(&self, job: Job) -> Result<(), AppendError> {
         let queue = self.queue.as_ref().ok_or(AppendError::Closed)?;
-        match queue.try_send(job) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_)) => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
-            Err(TrySendError::Disconnected(_)) => Err(AppendError::Closed),
+        self.shared.waiting.fetch_add(1, Ordering::AcqRel);
+        let sent = queue.try_send(job);
+        if sent.is_err() {
+            self.shared.waiting.fetch_sub(1, Ordering::AcqRel);
         }
+        sent.map_err(|error| match error {
+            TrySendError::Full(_) => io::Error::from(io::ErrorKind::WouldBlock).into(),
+            TrySendError::Disconnected(_) => AppendError::Closed,
+        })
     }
 }
 
@@ -190,8 +241,12 @@ impl fmt::Debug for Log {
 }
 
 /// Writes whatever waits, until nobody can ask any more.
-fn write<D: Disk>(mut writer: Writer<D>, waiting: &Receiver<Job>, told: Option<&Teller>) {
+fn write(shared: &Shared, waiting: &Receiver<Job>, told: Option<&Teller>) {
     while let Ok(first) = waiting.recv() {
+        // A writer that panicked is in no state to go on.
+        let Ok(mut writer) = shared.writer.lock() else {
+            return;
+        };
         let more = std::iter::from_fn(|| waiting.try_recv().ok());
         let (mut batch, mut callers, mut asked) = (Vec::new(), Vec::new(), Vec::new());
         for job in std::iter::once(first).chain(more).take(MAX_TOGETHER) {
@@ -203,18 +258,24 @@ fn write<D: Disk>(mut writer: Writer<D>, waiting: &Receiver<Job>, told: Option<&
                 Job::Settle(done) => asked.push(done),
             }
         }
-        // One that was given up has its line all the same.
-        if !batch.is_empty() {
-            let results = writer.append(batch);
-            for (caller, result) in callers.into_iter().zip(results) {
-                let _ = caller.send(result);
-            }
-        }
-        for caller in asked {
-            let _ = caller.send(writer.settle().map(drop));
-        }
+        let done = callers.len() + asked.len();
+        let results = match batch.is_empty() {
+            true => Vec::new(),
+            false => writer.append(batch),
+        };
+        let settled: Vec<_> = asked.iter().map(|_| writer.settle()).collect();
         if let Some(told) = told {
             told.tell(writer.mark());
         }
+        drop(writer);
+        // One that was given up has its line all the same.
+        for (caller, result) in callers.into_iter().zip(results) {
+            let _ = caller.send(result);
+        }
+        for (caller, settled) in asked.into_iter().zip(settled) {
+            let _ = caller.send(settled);
+        }
+        // Only now: those who were many come back as many, and share the next sync too.
+        shared.waiting.fetch_sub(done, Ordering::AcqRel);
     }
 }

@@ -94,7 +94,14 @@ pub trait DiskFile: Send + Sync + 'static {
     /// Makes bytes, length and mode durable.
     fn sync_all(&self) -> io::Result<()>;
 
-    /// Takes the file's advisory lock until this is dropped; false where another handle has it.
+    /// Whether a name still stands for it.
+    fn is_named(&self) -> io::Result<bool>;
+
+    /// Gives the file's advisory lock back, where this handle has it.
+    fn unlock(&self) -> io::Result<()>;
+
+    /// Takes the file's advisory lock until it is given back or this is dropped; false where another
+    /// handle has it.
     fn try_lock(&self) -> io::Result<bool>;
 
     /// Writes all bytes at an offset. After an error some of them may be there.

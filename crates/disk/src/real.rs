@@ -9,7 +9,7 @@ use std::fs::{File, Permissions, TryLockError};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -200,6 +200,14 @@ impl DiskFile for RealFile {
         self.file.sync_all()
     }
 
+    fn is_named(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.nlink() > 0)
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.file.unlock()
+    }
+
     fn try_lock(&self) -> io::Result<bool> {
         match self.file.try_lock() {
             Ok(()) => Ok(true),
@@ -213,7 +221,7 @@ impl DiskFile for RealFile {
 mod tests {
     use super::*;
     use std::fmt::Debug;
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::symlink;
 
     fn code<T: Debug>(result: io::Result<T>) -> i32 {
         result.unwrap_err().raw_os_error().unwrap()

@@ -327,6 +327,20 @@ impl DiskFile for SimFile {
         })
     }
 
+    fn is_named(&self) -> io::Result<bool> {
+        Ok(self
+            .disk
+            .lock()
+            .tree
+            .files()
+            .any(|named| named == self.inode))
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.disk.lock().release(self.inode, self.handle);
+        Ok(())
+    }
+
     fn try_lock(&self) -> io::Result<bool> {
         Ok(self.disk.lock().try_lock(self.inode, self.handle)?)
     }

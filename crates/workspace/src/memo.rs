@@ -3,7 +3,7 @@
 
 use crate::approval::{Approval, Found, Signed, SignedError, find_approvals_by};
 use crate::plan::store::{self, LoadError, Stored};
-use crate::plan::{PlanHash, hash};
+use crate::plan::{Globs, Phase, PlanHash, Refusal, Scope, hash};
 use crate::protected::{DenyRead, DenyReadError};
 use crate::write::hash_of;
 use candor_disk::{Disk, DiskFile, Open};
@@ -23,6 +23,8 @@ type Verified = Result<Signed<Approval>, SignedError>;
 pub(crate) struct Memo {
     plans: Mutex<BTreeMap<PlanHash, Stored>>,
     approvals: Mutex<BTreeMap<String, Verified>>,
+    /// By what they are made from.
+    globs: Mutex<BTreeMap<Vec<String>, Arc<Globs>>>,
     deny: Mutex<Option<(Vec<u8>, Arc<DenyRead>)>>,
 }
 
@@ -57,9 +59,24 @@ impl Memo {
         Ok(stored)
     }
 
+    /// The scope of a phase.
+    pub(crate) fn scope<'p>(&self, phase: &'p Phase) -> Result<Scope<'p>, Refusal> {
+        if let Some(globs) = remembered(&self.globs, &phase.allow) {
+            return Ok(Scope::with(phase, globs));
+        }
+        let scope = Scope::of(phase)?;
+        remember(&self.globs, phase.allow.clone(), scope.globs());
+        Ok(scope)
+    }
+
     /// The approvals of a plan; signatures over the same bytes are checked once.
-    pub(crate) fn approvals(&self, disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<Found>> {
-        find_approvals_by(disk, plan, |bytes| {
+    pub(crate) fn approvals(
+        &self,
+        disk: &impl Disk,
+        names: &[String],
+        plan: &PlanHash,
+    ) -> io::Result<Vec<Found>> {
+        find_approvals_by(disk, names, plan, |bytes| {
             let key = hash_of(bytes);
             let known = remembered(&self.approvals, &key);
             known.unwrap_or_else(|| {

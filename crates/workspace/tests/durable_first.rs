@@ -107,6 +107,14 @@ impl DiskFile for GatedFile {
         self.0.sync_all()
     }
 
+    fn is_named(&self) -> io::Result<bool> {
+        self.0.is_named()
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.0.unlock()
+    }
+
     fn try_lock(&self) -> io::Result<bool> {
         self.0.try_lock()
     }

@@ -26,20 +26,20 @@ pub struct Found {
 
 /// The approvals of a plan, by file name.
 pub fn find_approvals(disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<Found>> {
-    find_approvals_by(disk, plan, Signed::read)
+    find_approvals_by(disk, &store::names(disk)?, plan, Signed::read)
 }
 
-/// The same, with another way to check the bytes of one.
+/// The same, among these names and with another way to check the bytes of one.
 pub(crate) fn find_approvals_by(
     disk: &impl Disk,
+    names: &[String],
     plan: &PlanHash,
     mut check: impl FnMut(&[u8]) -> Result<Signed<Approval>, SignedError>,
 ) -> io::Result<Vec<Found>> {
-    let names = store::names(disk)?.into_iter();
     let prefix = format!("{plan}.");
-    let own = |name: &String| name.starts_with(&prefix) && name.ends_with(".approval.json");
+    let own = |name: &&String| name.starts_with(&prefix) && name.ends_with(".approval.json");
     let mut all = Vec::new();
-    for file in names.filter(own).take(APPROVALS_MAX) {
+    for file in names.iter().filter(own).take(APPROVALS_MAX) {
         let approval = match read(disk, &format!("{PLANS_DIR}/{file}")) {
             Ok(bytes) => check(&bytes),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
@@ -49,6 +49,7 @@ pub(crate) fn find_approvals_by(
                 _ => return Err(error),
             },
         };
+        let file = file.clone();
         all.push(Found { file, approval });
     }
     Ok(all)

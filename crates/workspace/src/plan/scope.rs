@@ -4,6 +4,7 @@ use super::glob::{GlobFlaw, Globs};
 use super::model::{Operation, Phase, PhaseId, Plan};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 /// Why a plan does not allow something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +106,7 @@ pub fn phase<'p>(plan: &'p Plan, id: &str) -> Result<&'p Phase, Refusal> {
 #[derive(Debug, Clone)]
 pub struct Scope<'p> {
     phase: &'p Phase,
-    globs: Globs,
+    globs: Arc<Globs>,
 }
 
 impl<'p> Scope<'p> {
@@ -116,7 +117,17 @@ impl<'p> Scope<'p> {
             glob: phase.allow.get(place).cloned().unwrap_or_default(),
             flaw,
         })?;
-        Ok(Scope { phase, globs })
+        Ok(Scope::with(phase, Arc::new(globs)))
+    }
+
+    /// The scope of a phase whose globs are known already.
+    pub(crate) fn with(phase: &'p Phase, globs: Arc<Globs>) -> Scope<'p> {
+        Scope { phase, globs }
+    }
+
+    /// Its globs, to be used again.
+    pub(crate) fn globs(&self) -> Arc<Globs> {
+        Arc::clone(&self.globs)
     }
 
     /// Whether the operation is allowed on the file at this path: the real one, relative to the

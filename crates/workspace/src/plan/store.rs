@@ -165,11 +165,10 @@ pub(crate) fn names(disk: &impl Disk) -> io::Result<Vec<String>> {
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
-/// The hashes that plans are stored under, sorted; whether they are whole is not looked at.
-pub(crate) fn hashes(disk: &impl Disk) -> io::Result<Vec<PlanHash>> {
-    let names = names(disk)?;
+/// The hashes among these names, sorted; whether the plans are whole is not looked at.
+pub(crate) fn hashes(names: &[String]) -> impl Iterator<Item = PlanHash> {
     let hashes = names.iter().filter_map(|name| name.strip_suffix(".toml"));
-    Ok(hashes.filter_map(PlanHash::read).take(LISTED_MAX).collect())
+    hashes.filter_map(PlanHash::read).take(LISTED_MAX)
 }
 
 /// All plans, sorted by hash, and the damaged ones by name.

@@ -117,12 +117,13 @@ fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
     durable::ensure_dir(&disk, "docs", store::PLANS_DIR, DIR_MODE)?;
     let bytes = text.clone().into_bytes();
     let what = match held(&disk, &path)? {
-        Some(held) if plan::hash(&String::from_utf8_lossy(&held)) == hash => {
+        Some((held, _)) if plan::hash(&String::from_utf8_lossy(&held)) == hash => {
             return Ok(reply(&answer("already"))?);
         }
-        Some(held) => What::Modify {
+        Some((held, mode)) => What::Modify {
             before: hash_of(&held),
             bytes,
+            mode,
         },
         None => What::Create { bytes },
     };
@@ -149,10 +150,12 @@ fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
     Ok(reply.with_pending(Kept::new(work, applied)))
 }
 
-/// What the file of a plan holds already.
-fn held(disk: &impl Disk, path: &str) -> io::Result<Option<Vec<u8>>> {
-    match disk.open(path, Open::Read) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        opened => opened?.read_all(4 * plan::PLAN_BYTES_MAX).map(Some),
-    }
+/// What the file of a plan holds already, and its mode.
+fn held(disk: &impl Disk, path: &str) -> io::Result<Option<(Vec<u8>, u32)>> {
+    let file = match disk.open(path, Open::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let bytes = file.read_all(4 * plan::PLAN_BYTES_MAX)?;
+    Ok(Some((bytes, file.mode()?)))
 }

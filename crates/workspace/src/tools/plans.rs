@@ -97,32 +97,38 @@ struct Standing {
 }
 
 fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
-    Ok(match approved(work, hash)? {
-        Ok(approved) => Standing {
-            approved: true,
-            approver: Some(approved.approver),
-            key_id: Some(approved.key_id.to_string()),
-            not_after: Some(approved.not_after.to_string()),
-            why: None,
-            command: None,
+    Ok(
+        match approved(work, &store::names(&work.session.root.disk())?, hash)? {
+            Ok(approved) => Standing {
+                approved: true,
+                approver: Some(approved.approver),
+                key_id: Some(approved.key_id.to_string()),
+                not_after: Some(approved.not_after.to_string()),
+                why: None,
+                command: None,
+            },
+            Err(why) => Standing {
+                approved: false,
+                approver: None,
+                key_id: None,
+                not_after: None,
+                why: Some(why.to_string()),
+                command: Some(command(work, hash)),
+            },
         },
-        Err(why) => Standing {
-            approved: false,
-            approver: None,
-            key_id: None,
-            not_after: None,
-            why: Some(why.to_string()),
-            command: Some(command(work, hash)),
-        },
-    })
+    )
 }
 
 /// Whether a plan is approved now; what is wrong with the state directory is a failure of its own.
-fn approved(work: &Work, hash: &PlanHash) -> Result<Result<Approved, NotApproved>, Failure> {
+fn approved(
+    work: &Work,
+    names: &[String],
+    hash: &PlanHash,
+) -> Result<Result<Approved, NotApproved>, Failure> {
     let Work {
         server, session, ..
     } = work;
-    let approvals = session.memo.approvals(&session.root.disk(), hash)?;
+    let approvals = session.memo.approvals(&session.root.disk(), names, hash)?;
     let revocations = approval::load_revocations(&session.state);
     let revocations = revocations.map_err(|error| Broken::State(error.to_string()))?;
     Ok(approval::check(&Question {
@@ -298,7 +304,8 @@ pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
             let stored = load(work, &find(work, asked)?)?;
             let found = stored.hash.as_str().to_owned();
             note(&work.cx.call, |notes| notes.plan_hash = Some(found));
-            let approval = approved(work, &stored.hash)?;
+            let names = store::names(&work.session.root.disk())?;
+            let approval = approved(work, &names, &stored.hash)?;
             let approval = approval.map_err(|why| not_approved(work, &stored.hash, &why))?;
             (stored, approval)
         }
@@ -354,8 +361,9 @@ fn not_approved(work: &Work, hash: &PlanHash, why: &NotApproved) -> Failure {
 fn only(work: &Work) -> Result<(Stored, Approved), Failure> {
     let mut ready = Vec::new();
     let mut waiting = Vec::new();
-    for hash in store::hashes(&work.session.root.disk())? {
-        match approved(work, &hash)? {
+    let names = store::names(&work.session.root.disk())?;
+    for hash in store::hashes(&names) {
+        match approved(work, &names, &hash)? {
             Ok(approval) => ready.push((hash, approval)),
             Err(why) => waiting.push((hash, why)),
         }

@@ -202,7 +202,7 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Fa
     let phase = chosen.phase();
     let turn = session.turn()?;
     let deny = denied(work)?;
-    let scope = Scope::of(phase)?;
+    let scope = session.memo.scope(phase)?;
     let mut seen = BTreeSet::new();
     let mut changes = Vec::with_capacity(wanted.len());
     for (wanted, path) in wanted.iter().zip(places) {
@@ -391,9 +391,13 @@ fn change(
     if !report.findings.is_empty() {
         return Err(Failure::Policy(report));
     }
-    let what = match before {
+    let what = match old {
         None => What::Create { bytes },
-        Some(before) => What::Modify { before, bytes },
+        Some(Old { hash, mode, .. }) => What::Modify {
+            before: hash,
+            bytes,
+            mode,
+        },
     };
     Ok(Change { path, what })
 }
@@ -401,6 +405,7 @@ fn change(
 /// What a file holds before it is changed.
 struct Old {
     hash: String,
+    mode: u32,
     /// Nothing where that is more than is read at once.
     bytes: Option<Vec<u8>>,
 }
@@ -409,13 +414,16 @@ impl Old {
     fn read(disk: &RealDisk, path: &str) -> Result<Old, Failure> {
         let read = |error: io::Error| Failure::Read(ReadError::from(error));
         let file = disk.open(path, Open::Read).map_err(read)?;
+        let mode = file.mode().map_err(read)?;
         if file.len().map_err(read)? > MAX_WHOLE_BYTES {
             let hash = read_hash(&file).map_err(read)?;
-            return Ok(Old { hash, bytes: None });
+            let bytes = None;
+            return Ok(Old { hash, mode, bytes });
         }
         let bytes = file.read_all(MAX_WHOLE_BYTES as usize).map_err(read)?;
         Ok(Old {
             hash: hash_of(&bytes),
+            mode,
             bytes: Some(bytes),
         })
     }
@@ -529,11 +537,15 @@ fn blocking(
 
 impl Pending for Kept {
     fn keep(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
-        blocking(move || {
-            let then = self.then;
-            self.applied.keep()?;
-            then.map_or(Ok(()), |then| then())
-        })
+        let Kept { applied, then, .. } = *self;
+        match then {
+            // Two small writes that wait for no disk: another thread would take longer to be woken.
+            None => Box::pin(std::future::ready(applied.keep().map_err(Cause::from))),
+            Some(then) => blocking(move || {
+                applied.keep()?;
+                then()
+            }),
+        }
     }
 
     fn undo(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {

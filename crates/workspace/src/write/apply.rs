@@ -35,8 +35,8 @@ pub(super) fn forward<D: Disk>(root: &D, entry: &Entry, changes: &[Change]) -> i
 /// Writes the new bytes beside the file.
 fn prepare<D: Disk>(root: &D, step: &Step, what: &What, bytes: &[u8]) -> io::Result<()> {
     let file = root.open(&step.aside, Open::CreateNew(NEW_MODE))?;
-    if let What::Modify { .. } = what {
-        file.set_mode(root.open(&step.path, Open::Read)?.mode()?)?;
+    if let What::Modify { mode, .. } = what {
+        file.set_mode(*mode)?;
     }
     file.append_all(bytes)?;
     file.sync_all()

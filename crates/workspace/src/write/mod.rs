@@ -35,8 +35,12 @@ pub(crate) struct Change {
 pub(crate) enum What {
     /// It is made.
     Create { bytes: Vec<u8> },
-    /// It is replaced; its mode stays.
-    Modify { before: String, bytes: Vec<u8> },
+    /// It is replaced; it had this mode, which stays.
+    Modify {
+        before: String,
+        bytes: Vec<u8>,
+        mode: u32,
+    },
     /// It is removed.
     Delete { before: String },
 }

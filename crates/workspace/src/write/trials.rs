@@ -94,6 +94,7 @@ fn modify(path: &str, before: &str, bytes: &str) -> Change {
         what: What::Modify {
             before: hash_of(before.as_bytes()),
             bytes: bytes.as_bytes().to_vec(),
+            mode: 0o644,
         },
     }
 }

@@ -92,9 +92,13 @@ impl<D: Disk> Writing<D> {
             }
             std::thread::sleep(ASK_AGAIN);
         }
+        let mut newest = [0; 8];
+        let read = file.read_at(&mut newest, 0).map_err(TurnError::Io)?;
         Ok(Unsettled {
             writing: Arc::clone(self),
             memory,
+            // Whoever begins an entry notes its number here first.
+            noted: (read == newest.len()).then(|| u64::from_le_bytes(newest)),
             lock: file,
         })
     }
@@ -104,6 +108,7 @@ impl<D: Disk> Writing<D> {
 pub(crate) struct Unsettled<D: Disk> {
     writing: Arc<Writing<D>>,
     memory: OwnedMutexGuard<Memory>,
+    noted: Option<u64>,
     lock: D::File,
 }
 
@@ -117,7 +122,10 @@ impl<D: Disk> Unsettled<D> {
     ) -> Result<Turn<D>, SettleError> {
         let Writing { root, state, .. } = &*self.writing;
         let mut newest = 0;
-        if let Some((entry, fate)) = journal::newest(state)? {
+        if let (Some(noted), true) = (self.noted, self.noted == self.memory.settled) {
+            // Nobody has begun anything since this process ended its last entry.
+            newest = noted;
+        } else if let Some((entry, fate)) = journal::newest(state)? {
             newest = entry.number;
             if self.memory.settled != Some(newest) {
                 let settled = settle::settle(root, &entry, fate, recorded)?;
@@ -132,7 +140,7 @@ impl<D: Disk> Unsettled<D> {
             writing: self.writing,
             memory: self.memory,
             newest,
-            _lock: self.lock,
+            lock: self.lock,
         })
     }
 }
@@ -143,7 +151,7 @@ pub(crate) struct Turn<D: Disk> {
     memory: OwnedMutexGuard<Memory>,
     /// The number of the newest entry.
     newest: u64,
-    _lock: D::File,
+    lock: D::File,
 }
 
 impl<D: Disk> Turn<D> {
@@ -156,7 +164,11 @@ impl<D: Disk> Turn<D> {
     ) -> Result<Applied<D>, WriteError> {
         let Writing { root, state, .. } = &*self.writing;
         let entry = self.entry(about, changes, id);
-        journal::write(state, &entry).map_err(WriteError::Undone)?;
+        let number = entry.number.to_le_bytes();
+        let noted = self.lock.write_all_at(&number, 0);
+        noted
+            .and_then(|()| journal::write(state, &entry))
+            .map_err(WriteError::Undone)?;
         if let Err(error) = apply::forward(root, &entry, changes) {
             return Err(match undo(root, state, &entry) {
                 Ok(()) => {
