@@ -30,6 +30,11 @@ impl Spread {
     }
 }
 
+/// The middle one of these figures; 0 where there are none.
+pub(crate) fn median(figures: Vec<f64>) -> f64 {
+    Spread::of(figures).map_or(0.0, |spread| spread.median)
+}
+
 /// How long requests took, one by one.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies(Vec<u32>);

@@ -5,6 +5,7 @@ use super::counting::Counting;
 use crate::arguments::Options;
 use crate::findings::{Findings, ratios};
 use crate::report::terminal::Progress;
+use crate::statistics::median;
 use candor_audit::Log;
 use std::io;
 use std::path::Path;
@@ -85,11 +86,6 @@ fn append(log: &Log) -> io::Result<f64> {
     let since = Instant::now();
     log.append_blocking(members(0)).map_err(io::Error::other)?;
     Ok(since.elapsed().as_secs_f64() * 1e6)
-}
-
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
 fn fill(directory: &Path, lines: u64) -> io::Result<()> {

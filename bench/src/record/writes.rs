@@ -3,6 +3,7 @@
 use crate::arguments::Options;
 use crate::findings::{Findings, ratios};
 use crate::report::terminal::Progress;
+use crate::statistics::median;
 use candor_fault::{Answer, Timestamp};
 use candor_street::{
     Call, CancellationToken, Client, Clock, Desk, Era, Kept, MetricsHub, Peer, Progress as Told,
@@ -67,11 +68,6 @@ fn content(number: usize) -> String {
         text.push_str("fn answer() -> u32 { 42 }\n");
     }
     text
-}
-
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
 /// The least that replaces a file for good.

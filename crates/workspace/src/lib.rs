@@ -12,6 +12,7 @@ mod failure;
 mod faults;
 mod fields;
 mod further;
+mod hex;
 mod line;
 mod line_schema;
 pub mod lock;

@@ -1,8 +1,8 @@
 //! `--data-dir`: where the servers keep what they keep.
 
-use super::Trouble;
+use super::{Trouble, base};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(super) struct DataArgs {
@@ -24,7 +24,7 @@ impl DataArgs {
     pub(super) fn directory(&self) -> Result<PathBuf, Trouble> {
         let directory = match &self.data_dir {
             Some(directory) => directory.clone(),
-            None => usual().ok_or_else(nowhere)?,
+            None => base::directory("XDG_DATA_HOME", ".local/share").ok_or_else(nowhere)?,
         };
         std::fs::create_dir_all(&directory).map_err(|error| {
             let message = format!("cannot make the directory {}: {error}", directory.display());
@@ -37,17 +37,6 @@ impl DataArgs {
     pub(super) fn forge(&self) -> Result<PathBuf, Trouble> {
         Ok(self.directory()?.join("forge"))
     }
-}
-
-/// Where data belongs on this system, as the XDG base directory specification has it.
-fn usual() -> Option<PathBuf> {
-    // Only the binary reads the environment.
-    #[allow(clippy::disallowed_methods)]
-    let named = |name| std::env::var_os(name).map(PathBuf::from);
-    let absolute = |path: &PathBuf| Path::is_absolute(path);
-    let shared = named("XDG_DATA_HOME").filter(absolute);
-    let home = || Some(named("HOME").filter(absolute)?.join(".local/share"));
-    Some(shared.or_else(home)?.join("candor"))
 }
 
 fn nowhere() -> Trouble {

@@ -1,6 +1,7 @@
 //! The command line: what was typed, then what is done about it.
 
 mod audit;
+mod base;
 mod context;
 mod data;
 mod explain;

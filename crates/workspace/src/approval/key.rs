@@ -1,9 +1,10 @@
 //! The key of an approver: an OpenSSH private key file, encrypted with a passphrase.
 
+use crate::hex::hex;
 use serde::{Deserialize, Serialize};
 use ssh_key::rand_core::CryptoRngCore;
 use ssh_key::{Algorithm, Fingerprint, HashAlg, Kdf, LineEnding, PrivateKey, PublicKey};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::str::FromStr;
 
 /// How many bytes a key file may have.
@@ -36,12 +37,7 @@ impl KeyId {
 
     /// The fingerprint as 64 hex digits, for the names of files.
     pub(crate) fn hex(&self) -> String {
-        let mut out = String::with_capacity(64);
-        for byte in self.0 {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "{byte:02x}");
-        }
-        out
+        hex(&self.0)
     }
 
     /// Enough of those digits to tell the keys of a workspace apart.

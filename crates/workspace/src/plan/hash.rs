@@ -1,8 +1,9 @@
 //! The name of a plan: the SHA-256 of its text, and the first digits of it that people type.
 
+use crate::hex::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 /// How many digits of a hash stand for it at least.
 const PREFIX_MIN: usize = 8;
@@ -17,13 +18,7 @@ pub struct PlanHash(String);
 /// still verifies. Nothing else is forgiven: a lone CR and a byte order mark count as they stand,
 /// and as no canonical text has either, a file with one is not the plan that was signed.
 pub fn hash(text: &str) -> PlanHash {
-    let digest = Sha256::digest(unix_lines(text).as_bytes());
-    let mut digits = String::with_capacity(DIGITS);
-    for byte in digest {
-        // Writing to a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-    }
-    PlanHash(digits)
+    PlanHash(hex(&Sha256::digest(unix_lines(text).as_bytes())))
 }
 
 /// A text with LF for each CRLF.

@@ -4,6 +4,7 @@
 //! lines are always those of the very bytes that the content is from.
 
 use super::{ReadError, Reading, said};
+use crate::hex::hex;
 use crate::path::Typed;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -256,16 +257,6 @@ impl Scan {
             at: self.kept_at + good as u64,
         })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What a file holds, as its hash.
 
+use crate::hex::hex;
 use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::io;
 
 /// How much is read at once.
@@ -12,15 +12,6 @@ const CHUNK: usize = 64 * 1024;
 /// The SHA-256 of some bytes, in hex.
 pub(crate) fn hash_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(digest: &[u8]) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in digest {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// What stands at a path.

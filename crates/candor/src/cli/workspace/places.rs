@@ -1,6 +1,6 @@
 //! Where this program keeps keys and state: outside every workspace.
 
-use crate::cli::Trouble;
+use crate::cli::{Trouble, base};
 use candor_workspace::approval::Signers;
 use candor_workspace::path::Root;
 use clap::Args;
@@ -81,19 +81,10 @@ fn named(
     if let Some(given) = given {
         return Ok(std::path::absolute(given)?);
     }
-    let absolute = |path: &PathBuf| path.is_absolute();
-    let home = || Some(variable_path("HOME").filter(absolute)?.join(below_home));
-    let base = variable_path(variable).filter(absolute).or_else(home);
-    base.map(|base| base.join("candor")).ok_or_else(|| {
+    base::directory(variable, below_home).ok_or_else(|| {
         Trouble::new("there is no home directory")
             .hinting(format!("name a directory with {flag} DIR"))
     })
-}
-
-fn variable_path(name: &str) -> Option<PathBuf> {
-    // Only the binary reads the environment.
-    #[allow(clippy::disallowed_methods)]
-    std::env::var_os(name).map(PathBuf::from)
 }
 
 impl Places {

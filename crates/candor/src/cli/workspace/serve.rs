@@ -99,9 +99,11 @@ impl ServeArgs {
     }
 
     fn config(&self, places: &Places) -> Result<Config, Trouble> {
+        let roots = self.roots(places)?;
         Ok(Config {
             role: self.role,
-            roots: self.roots(places)?,
+            checks: self.checks(places, &roots)?,
+            roots,
             state: places.state.clone(),
             checkpoint_to: absolute(&self.checkpoint_to)?,
             signer: self.signer()?,
@@ -114,7 +116,6 @@ impl ServeArgs {
             },
             read_only: self.read_only,
             rust_strict: self.rust_strict,
-            checks: self.checks(places)?,
             debug_stack: variable("DEBUG_STACK").as_deref() == Some("true"),
             os_user: os_user(),
             ids: Box::new(|| uuid::Uuid::new_v4().to_string()),
@@ -174,17 +175,7 @@ impl ServeArgs {
         Ok(Some(signer))
     }
 
-    /// What no command of a plan may read: our own directories, and credentials of the toolchains. What
-    /// lies in a root is kept from agents by other means.
-    fn never(&self, places: &Places) -> Result<Vec<PathBuf>, Trouble> {
-        let roots = self.roots(places)?;
-        let secrets = toolchains().flat_map(|(_, home)| CARGO_SECRETS.map(|name| home.join(name)));
-        let outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root.path()));
-        let own = [places.config.clone(), places.state.clone()];
-        Ok(own.into_iter().chain(secrets.filter(outside)).collect())
-    }
-
-    fn checks(&self, places: &Places) -> Result<Checks, Trouble> {
+    fn checks(&self, places: &Places, roots: &[Root]) -> Result<Checks, Trouble> {
         let system = SYSTEM.iter().map(PathBuf::from);
         let readable = system.chain(toolchains().map(|(_, at)| at));
         Ok(Checks {
@@ -194,7 +185,7 @@ impl ServeArgs {
                 first_args: vec![String::from("internal-sandbox")],
             },
             readable: readable.chain(absolute(&self.preflight_read)?).collect(),
-            never: self.never(places)?,
+            never: never(places, roots),
             path: variable("PATH").unwrap_or_else(|| String::from("/usr/local/bin:/usr/bin:/bin")),
             lang: variable("LANG").unwrap_or_else(|| String::from("C.UTF-8")),
             scratch: std::env::temp_dir(),
@@ -218,6 +209,15 @@ pub(super) fn toolchains() -> impl Iterator<Item = (&'static str, PathBuf)> {
     };
     let both = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
     both.into_iter().filter_map(named)
+}
+
+/// What no command of a plan may read: our own directories, and credentials of the toolchains. What lies
+/// in a root is kept from agents by other means.
+fn never(places: &Places, roots: &[Root]) -> Vec<PathBuf> {
+    let secrets = toolchains().flat_map(|(_, home)| CARGO_SECRETS.map(|name| home.join(name)));
+    let outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root.path()));
+    let own = [places.config.clone(), places.state.clone()];
+    own.into_iter().chain(secrets.filter(outside)).collect()
 }
 
 /// Where cargo keeps what it may show to registries.

@@ -163,7 +163,7 @@ fn a_file_says_all_that_is_needed_to_check_it() {
   "v": 1,
   "kind": "approval",
   "plan_hash": "{plan}",
-  "root": "/work/project",
+  "root": "/srv/project",
   "approver": "Anna é",
   "approved_at": "1970-01-01T00:16:40.000Z",
   "not_after": "1970-01-01T00:33:20.000Z",
@@ -177,7 +177,7 @@ fn a_file_says_all_that_is_needed_to_check_it() {
     let wanted = format!(
         "{{\"approved_at\":\"1970-01-01T00:16:40.000Z\",\"approver\":\"Anna é\",\
          \"kind\":\"approval\",\"not_after\":\"1970-01-01T00:33:20.000Z\",\
-         \"plan_hash\":\"{plan}\",\"root\":\"/work/project\",\"v\":1}}"
+         \"plan_hash\":\"{plan}\",\"root\":\"/srv/project\",\"v\":1}}"
     );
     assert_eq!(message, wanted);
 }

@@ -11,7 +11,7 @@ use candor_fault::Timestamp;
 use ssh_key::LineEnding;
 use ssh_key::private::{Ed25519Keypair, PrivateKey};
 
-const ROOT: &str = "/work/project";
+const ROOT: &str = "/srv/project";
 
 /// The key that a seed gives.
 fn key(seed: u8) -> ApproverKey {

@@ -64,10 +64,10 @@ fn only_an_approver_s_own_key_counts() {
     assert!(matches!(foreign, NotApproved::Foreign { key_id, .. } if key_id == key(9).key_id()));
     let other = ask(at(1500), &[sign(2, "anna")]).unwrap_err();
     assert!(matches!(other, NotApproved::OtherName { .. }));
-    let elsewhere = Approval::new(plan(), "/work/other", "anna", at(1000), at(2000)).unwrap();
+    let elsewhere = Approval::new(plan(), "/srv/other", "anna", at(1000), at(2000)).unwrap();
     let elsewhere = found("a", &sign_approval(&key(1), elsewhere).unwrap());
     let refused = ask(at(1500), &[elsewhere]).unwrap_err();
-    assert!(matches!(refused, NotApproved::OtherRoot { root, .. } if root == "/work/other"));
+    assert!(matches!(refused, NotApproved::OtherRoot { root, .. } if root == "/srv/other"));
     let another = Approval::new(hash("other"), ROOT, "anna", at(1000), at(2000)).unwrap();
     let another = found("a", &sign_approval(&key(1), another).unwrap());
     let refused = ask(at(1500), &[another]).unwrap_err();
