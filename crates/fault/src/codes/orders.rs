@@ -30,6 +30,10 @@ pub static ORIGINAL_ERRORS: &[Reason] = &[
         meaning: "The order's status does not allow this step.",
     },
     Reason {
+        name: "QUANTITY_EXCEEDS_OPEN",
+        meaning: "The order has fewer open units of the SKU than were asked for.",
+    },
+    Reason {
         name: "INSUFFICIENT_INVENTORY",
         meaning: "There is less stock than the order needs.",
     },
@@ -52,6 +56,18 @@ pub static ORIGINAL_ERRORS: &[Reason] = &[
     Reason {
         name: "INVALID_ADAPTER_RESPONSE",
         meaning: "The backend answered something that does not fit the result's schema.",
+    },
+    Reason {
+        name: "OUTCOME_UNKNOWN",
+        meaning: "The change may have been made, and a backend without keys cannot be asked again.",
+    },
+    Reason {
+        name: "BACKEND_REFUSED",
+        meaning: "The backend refused without an identifier that can be passed on.",
+    },
+    Reason {
+        name: "WRITE_TOKEN_REQUIRED",
+        meaning: "The server takes changes only with its write token.",
     },
 ];
 

@@ -1,0 +1,79 @@
+//! Cursors as clients see them: a place in the words of an adapter, bound to the query it belongs to.
+
+use crate::{Filters, Operation};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+/// How many bytes tell that a cursor belongs to a query. They keep mistakes out, not forgers: a forged
+/// cursor shows nothing that a query would not.
+const CHECK: usize = 8;
+
+/// The longest cursor that is read.
+pub const CURSOR_MAX: usize = 1024;
+
+/// The cursor for a place in this query.
+pub(crate) fn write(operation: Operation, filters: &Filters, place: &str) -> String {
+    let mut bytes = check(operation, filters, place).to_vec();
+    bytes.extend_from_slice(place.as_bytes());
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The place of a cursor, where it is one of this query.
+pub(crate) fn read(operation: Operation, filters: &Filters, cursor: &str) -> Option<String> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+    let (found, place) = bytes.split_at_checked(CHECK)?;
+    let place = std::str::from_utf8(place).ok()?;
+    let expected = check(operation, filters, place);
+    (found == expected).then(|| place.to_owned())
+}
+
+fn check(operation: Operation, filters: &Filters, place: &str) -> [u8; CHECK] {
+    let mut hash = Sha256::new();
+    for part in [
+        "candor-orders-cursor-1",
+        operation.name(),
+        &candor_fault::to_json(filters),
+        place,
+    ] {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    let mut check = [0; CHECK];
+    check.copy_from_slice(&hash.finalize()[..CHECK]);
+    check
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Status;
+
+    #[test]
+    fn a_cursor_belongs_to_one_query() {
+        let pending = Filters {
+            statuses: Some(vec![Status::Pending]),
+            ..Filters::default()
+        };
+        let cursor = write(Operation::GetOrders, &pending, "17.ord_1");
+        assert_eq!(cursor, "MsVj3iq1rlwxNy5vcmRfMQ");
+        let read = |operation, filters| read(operation, filters, &cursor);
+        let place = Some(String::from("17.ord_1"));
+        assert_eq!(read(Operation::GetOrders, &pending), place);
+        assert_eq!(read(Operation::GetReturns, &pending), None);
+        assert_eq!(read(Operation::GetOrders, &Filters::default()), None);
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_none() {
+        for text in [
+            "",
+            "AAAA",
+            "not base64!",
+            "MsVj3iq1rlwxNy5vcmRfMg",
+            "__proto__",
+        ] {
+            assert_eq!(read(Operation::GetOrders, &Filters::default(), text), None);
+        }
+    }
+}

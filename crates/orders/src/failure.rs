@@ -1,0 +1,248 @@
+//! What can go wrong, as typed facts. What code each becomes is decided in `faults.rs` alone.
+
+use crate::model::Status;
+use candor_fault::Cause;
+use candor_guard::retry::{Again, Retryable};
+use candor_street::Stopped;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A rule about arguments that no schema can state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rule {
+    /// The amount is digits with a point.
+    Amount,
+    /// The amount has no more places than its currency.
+    Places,
+    /// The amount, or a sum of amounts, has no more digits than are kept.
+    Digits,
+    /// A discount is no larger than its price.
+    Discount,
+    /// The sum that the caller gives is the sum of the lines.
+    Total,
+    /// The currency is one of ISO 4217.
+    Currency,
+    /// The currency is the one that the catalogue has its prices in.
+    CatalogueCurrency,
+    /// The country is one of ISO 3166.
+    Country,
+    /// The text is an instant of RFC 3339.
+    Instant,
+    /// The range ends after it begins.
+    Range,
+    /// The cursor came from this query.
+    Cursor,
+    /// The order has a shipping address.
+    ShippingAddress,
+}
+
+/// An argument that breaks a rule that no schema can state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wrong {
+    /// The path of the argument, dotted.
+    pub field: String,
+    /// The rule.
+    pub rule: Rule,
+}
+
+impl Wrong {
+    /// The argument at `field` breaks `rule`.
+    pub fn new(field: impl Into<String>, rule: Rule) -> Wrong {
+        let field = field.into();
+        Wrong { field, rule }
+    }
+}
+
+/// Why an order system says no.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Why {
+    /// No order has this id.
+    OrderNotFound,
+    /// The catalogue, or the order, has no such SKU.
+    SkuNotFound,
+    /// No customer has this id or address.
+    CustomerNotFound,
+    /// No location has this id.
+    LocationNotFound,
+    /// Something does not exist, and the order system does not say what.
+    NotFound,
+    /// The order's status does not allow this step.
+    InvalidOrderState,
+    /// More was asked for than is open in the order.
+    QuantityExceedsOpen,
+    /// There is less stock than the order needs.
+    InsufficientInventory,
+    /// More would come back than was sent out.
+    ReturnExceedsFulfilled,
+    /// The key belongs to a call with another payload.
+    IdempotencyKeyReused,
+    /// Another order has this external id.
+    ExternalIdConflict,
+    /// The order system refuses this server's credentials.
+    AdapterUnauthorized,
+    /// The order system answered something that is no answer.
+    InvalidAdapterResponse,
+    /// The order system may have made the change, and cannot be asked again without making it twice.
+    OutcomeUnknown,
+    /// The order system refused without an identifier that can be passed on.
+    BackendRefused,
+    /// The server takes changes only from those who show its write token.
+    WriteTokenRequired,
+    /// An identifier of the order system's own: capitals, digits and underscores.
+    Own(String),
+}
+
+/// The longest identifier that an order system may bring.
+pub const OWN_MAX: usize = 64;
+
+impl Why {
+    /// The identifier of an order system, where it has the form of one.
+    pub fn own(name: &str) -> Option<Why> {
+        let first = name
+            .bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_uppercase());
+        let rest = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        let fits = name.len() <= OWN_MAX && name.bytes().all(rest);
+        (first && fits).then(|| Why::Own(name.to_owned()))
+    }
+}
+
+/// A no of the order system, with what a client may know of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Why.
+    pub why: Why,
+    /// The argument that it is about, dotted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The order's status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// How many there would be of what was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available: Option<i64>,
+}
+
+impl From<Why> for Refused {
+    fn from(why: Why) -> Self {
+        Refused {
+            why,
+            field: None,
+            status: None,
+            available: None,
+        }
+    }
+}
+
+impl Refused {
+    /// About the argument at this path.
+    pub fn at(mut self, field: impl Into<String>) -> Refused {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// With the order's status.
+    pub fn in_status(mut self, status: Status) -> Refused {
+        self.status = Some(status);
+        self
+    }
+
+    /// With how many there would be.
+    pub fn having(mut self, available: i64) -> Refused {
+        self.available = Some(available);
+        self
+    }
+}
+
+/// A failure that stands: the same call with the same key comes to it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Final {
+    /// An argument breaks a rule.
+    Wrong(Wrong),
+    /// The order system says no.
+    Refused(Refused),
+}
+
+/// Why an order system did not do what it was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// It stands: asked again, it comes again.
+    Final(Box<Final>, Option<Box<Cause>>),
+    /// The order system says no for now.
+    Busy(Box<Refused>, Option<Duration>, Option<Box<Cause>>),
+    /// Too many calls: by this server's count, or by the order system's.
+    Limited(Duration, Option<Box<Cause>>),
+    /// It took too long.
+    TimedOut(Option<Box<Cause>>),
+    /// The order system cannot be reached.
+    Unavailable(Option<Duration>, Option<Box<Cause>>),
+    /// The order system is being left alone for a while.
+    LeftAlone(Duration),
+    /// The order system does not offer the operation.
+    Unsupported,
+    /// The call was stopped before its change began.
+    Stopped(Stopped),
+    /// Something of ours is broken.
+    Broken(&'static str, Box<Cause>),
+}
+
+impl Failure {
+    /// Whether it tells that the order system is in trouble.
+    pub fn is_trouble(&self) -> bool {
+        match self {
+            Failure::TimedOut(_) | Failure::Unavailable(..) => true,
+            Failure::Final(stands, _) => match &**stands {
+                Final::Refused(refused) => matches!(
+                    refused.why,
+                    Why::InvalidAdapterResponse | Why::OutcomeUnknown
+                ),
+                Final::Wrong(_) => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+impl Retryable for Failure {
+    fn again(&self) -> Again {
+        let asked = |after: &Option<Duration>| match after {
+            Some(after) => Again::NotBefore(*after),
+            None => Again::Soon,
+        };
+        match self {
+            Failure::Busy(_, after, _) | Failure::Unavailable(after, _) => asked(after),
+            Failure::Limited(after, _) => Again::NotBefore(*after),
+            Failure::TimedOut(_) => Again::Soon,
+            Failure::Final(..)
+            | Failure::LeftAlone(_)
+            | Failure::Unsupported
+            | Failure::Stopped(_)
+            | Failure::Broken(..) => Again::Never,
+        }
+    }
+}
+
+impl From<Wrong> for Failure {
+    fn from(wrong: Wrong) -> Self {
+        Failure::Final(Box::new(Final::Wrong(wrong)), None)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Failure::Final(Box::new(Final::Refused(refused)), None)
+    }
+}
+
+impl From<Why> for Failure {
+    fn from(why: Why) -> Self {
+        Refused::from(why).into()
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Self {
+        Failure::Stopped(stopped)
+    }
+}

@@ -1,0 +1,327 @@
+//! Which code each failure becomes: the only file of this crate that names codes.
+
+use crate::failure::{Failure, Final, Refused, Rule, Why, Wrong};
+use candor_fault::Dialect as _;
+use candor_fault::codes::orders as codes;
+use candor_fault::dialects::Orders;
+use candor_fault::{Cause, Effect, Fault, Fixed, Raise, Refusal, Retry, Shown};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long to wait where an order system that cannot be reached does not say for how long.
+const USUAL_WAIT: Duration = Duration::from_secs(1);
+
+impl Failure {
+    /// The failure in this dialect. `effect` is what the call has done as far as its mark knows.
+    pub(crate) fn fault(self, effect: Effect) -> Fault<Orders> {
+        match self {
+            Failure::Final(stands, cause) => match *stands {
+                Final::Wrong(wrong) => argument(wrong),
+                Final::Refused(refused) => {
+                    let retry = match refused.why {
+                        Why::IdempotencyKeyReused | Why::OutcomeUnknown => Retry::Never,
+                        _ => Retry::AfterChange,
+                    };
+                    with(no(refused, retry, effect), cause)
+                }
+            },
+            Failure::Busy(refused, after, cause) => {
+                let fault = no(*refused, Retry::SameCall, effect)
+                    .advising("Send the same call with the same idempotencyKey a little later.");
+                let fault = match after {
+                    Some(after) => fault.after(after),
+                    None => fault,
+                };
+                with(fault, cause)
+            }
+            Failure::Limited(after, cause) => with(codes::RateLimited.fault().after(after), cause),
+            Failure::TimedOut(cause) => with(codes::Timeout.fault(effect), cause),
+            Failure::Unavailable(after, cause) => {
+                let after = after.unwrap_or(USUAL_WAIT);
+                with(codes::BackendUnavailable.fault(effect).after(after), cause)
+            }
+            Failure::LeftAlone(after) => codes::BackendUnavailable
+                .fault(effect)
+                .saying(
+                    "Backend is unavailable: it failed repeatedly and is left alone for a while",
+                )
+                .after(after),
+            Failure::Unsupported => codes::NotImplemented.fault(),
+            Failure::Stopped(stopped) => stopped.into(),
+            Failure::Broken(what, cause) => Orders::adopt(Refusal::Panicked {
+                cause: Cause::Data(json!({ "what": what, "cause": cause })),
+                effect,
+            }),
+        }
+    }
+
+    /// The code under which the failure is counted when it is followed by another attempt.
+    pub(crate) fn code(&self) -> i32 {
+        let row = match self {
+            Failure::Final(stands, _) => match &**stands {
+                Final::Wrong(wrong) => raise(wrong.rule).row(),
+                Final::Refused(_) => codes::AdapterError.row(),
+            },
+            Failure::Busy(..) => codes::AdapterError.row(),
+            Failure::Limited(..) => codes::RateLimited.row(),
+            Failure::TimedOut(_) | Failure::Stopped(_) => codes::Timeout.row(),
+            Failure::Unavailable(..) | Failure::LeftAlone(_) => codes::BackendUnavailable.row(),
+            Failure::Unsupported => codes::NotImplemented.row(),
+            Failure::Broken(..) => candor_fault::codes::wire::InternalError.row(),
+        };
+        row.code.number()
+    }
+}
+
+fn with(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault<Orders> {
+    match cause {
+        Some(cause) => fault.because(*cause),
+        None => fault,
+    }
+}
+
+/// The code of an argument that breaks a rule.
+fn raise(rule: Rule) -> Raise<Orders, Fixed, Fixed> {
+    match rule {
+        Rule::Amount | Rule::Places | Rule::Instant | Rule::Cursor => codes::InvalidFormat,
+        Rule::ShippingAddress => codes::MissingField,
+        Rule::Digits
+        | Rule::Discount
+        | Rule::Total
+        | Rule::Currency
+        | Rule::CatalogueCurrency
+        | Rule::Country
+        | Rule::Range => codes::Validation,
+    }
+}
+
+/// The word for a rule, what is wrong about the field, and what to do.
+fn broken(rule: Rule) -> (&'static str, &'static str, &'static str) {
+    match rule {
+        Rule::Amount => (
+            "amount",
+            " must be an amount in digits, `12.50` for example",
+            "Send the amount as digits with a point, without sign, spaces or separators.",
+        ),
+        Rule::Places => (
+            "places",
+            " has more decimal places than its currency",
+            "Round the amount to the places of the currency: two for most, none for JPY, three for KWD.",
+        ),
+        Rule::Digits => (
+            "digits",
+            " comes to more than 15 digits",
+            "Split the order, or correct the amounts and quantities.",
+        ),
+        Rule::Discount => (
+            "discount",
+            " is larger than the price",
+            "Take off no more than the line's unitPrice.",
+        ),
+        Rule::Total => (
+            "total",
+            " is not what the lines come to",
+            "Leave the totals out, or compute them: quantity times price, less quantity times discount.",
+        ),
+        Rule::Currency => (
+            "currency",
+            " is no currency of ISO 4217",
+            "Send a code like USD or EUR, or leave the currency out.",
+        ),
+        Rule::CatalogueCurrency => (
+            "catalogueCurrency",
+            " is not the currency of the catalogue, so the prices have to be given",
+            "Give a unitPrice in every line, or leave the currency out.",
+        ),
+        Rule::Country => (
+            "country",
+            " is no country of ISO 3166",
+            "Send the two capital letters of the country, `DE` for example.",
+        ),
+        Rule::Instant => (
+            "instant",
+            " must be an instant of RFC 3339",
+            "Send a date and time like 2025-10-12T15:49:21Z.",
+        ),
+        Rule::Range => (
+            "range",
+            " is before the beginning of its range",
+            "Give a maximum that is not before the minimum.",
+        ),
+        Rule::Cursor => (
+            "cursor",
+            " is no cursor of this query",
+            "Send the nextCursor of the last page with the same filters, or leave the cursor out.",
+        ),
+        Rule::ShippingAddress => (
+            "required",
+            " is required: the order has no address to ship to",
+            "Set updates.shippingAddress with update-order, then fulfil the order with a new idempotencyKey.",
+        ),
+    }
+}
+
+/// An argument that no schema could find wrong.
+fn argument(wrong: Wrong) -> Fault<Orders> {
+    let raise = raise(wrong.rule);
+    let (reason, what, remedy) = broken(wrong.rule);
+    let said = Shown::from(raise.row().message).then(": ");
+    let said = said.quoting(&wrong.field).then(what);
+    let fault = raise.fault().saying(said).advising(remedy);
+    fault.knowing(|facts| {
+        facts.field = Some(wrong.field);
+        facts.reason = Some(reason);
+    })
+}
+
+/// The identifier of a no, what it says, and what to do about it.
+fn said(why: &Why) -> (&str, &'static str, &'static str) {
+    match why {
+        Why::OrderNotFound => (
+            "ORDER_NOT_FOUND",
+            "no order has this id",
+            "Look the order up with get-orders, then call again with a new idempotencyKey.",
+        ),
+        Why::SkuNotFound => (
+            "SKU_NOT_FOUND",
+            "there is no such SKU here",
+            "Look the SKU up with get-product-variants, or in the order's lines, then call again with a new idempotencyKey.",
+        ),
+        Why::CustomerNotFound => (
+            "CUSTOMER_NOT_FOUND",
+            "no customer has this id or address",
+            "Look the customer up with get-customers, or give an email without an id, then call again with a new idempotencyKey.",
+        ),
+        Why::LocationNotFound => (
+            "LOCATION_NOT_FOUND",
+            "no location has this id",
+            "Look the locations up with get-inventory, then call again with a new idempotencyKey.",
+        ),
+        Why::NotFound => (
+            "NOT_FOUND",
+            "something that the call names does not exist",
+            "Look up what the call names, then call again with a new idempotencyKey.",
+        ),
+        Why::InvalidOrderState => (
+            "INVALID_ORDER_STATE",
+            "the order's status does not allow this step",
+            "Look at `details.context.status`; read the order with get-orders before the next step.",
+        ),
+        Why::QuantityExceedsOpen => (
+            "QUANTITY_EXCEEDS_OPEN",
+            "the order has fewer open units of this SKU",
+            "Ask for no more than `details.context.available`, with a new idempotencyKey.",
+        ),
+        Why::InsufficientInventory => (
+            "INSUFFICIENT_INVENTORY",
+            "there is less stock than the call needs",
+            "Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.",
+        ),
+        Why::ReturnExceedsFulfilled => (
+            "RETURN_EXCEEDS_FULFILLED",
+            "more would come back than was sent out",
+            "Return no more than `details.context.available`, with a new idempotencyKey.",
+        ),
+        Why::IdempotencyKeyReused => (
+            "IDEMPOTENCY_KEY_REUSED",
+            "this idempotencyKey belongs to a call with other arguments",
+            "Use a new UUID as idempotencyKey for each new wish; the old key only for the very same call.",
+        ),
+        Why::ExternalIdConflict => (
+            "EXTERNAL_ID_CONFLICT",
+            "another order has this externalId",
+            "Look it up with get-orders and externalIds; it may be the order you want. Else choose another externalId and a new idempotencyKey.",
+        ),
+        Why::AdapterUnauthorized => (
+            "ADAPTER_UNAUTHORIZED",
+            "the order system refuses this server's credentials",
+            "Tell the owner of the server: its credentials for the order system are refused.",
+        ),
+        Why::InvalidAdapterResponse => (
+            "INVALID_ADAPTER_RESPONSE",
+            "the order system answered something that cannot be used",
+            "Tell the owner of the server. If the call was to change something, look with a query whether it did.",
+        ),
+        Why::OutcomeUnknown => (
+            "OUTCOME_UNKNOWN",
+            "the order system may have made the change, and does not keep idempotency keys",
+            "Look with a query whether the change was made; only if it was not, call again with a new idempotencyKey.",
+        ),
+        Why::BackendRefused => (
+            "BACKEND_REFUSED",
+            "the order system refused the call",
+            "Change the arguments, or ask the owner of the server, whose log has the order system's own words.",
+        ),
+        Why::WriteTokenRequired => (
+            "WRITE_TOKEN_REQUIRED",
+            "this server takes changes only with its write token",
+            "Ask the owner of the server for the write token; reading works without it.",
+        ),
+        Why::Own(name) => (
+            name,
+            "the order system refused the call",
+            "Act on `details.originalError`, an identifier of the order system's own.",
+        ),
+    }
+}
+
+/// A no of the order system.
+fn no(refused: Refused, retry: Retry, effect: Effect) -> Fault<Orders> {
+    let (name, what, remedy) = said(&refused.why);
+    let effect = match refused.why {
+        Why::InvalidAdapterResponse | Why::OutcomeUnknown => effect,
+        // Whoever says no has done nothing.
+        _ => Effect::None,
+    };
+    let fault = codes::AdapterError
+        .fault(retry, effect)
+        .saying(Shown::from("Adapter error: ").then(what))
+        .advising(remedy);
+    let name = name.to_owned();
+    fault.knowing(|facts| {
+        facts.original_error = Some(name);
+        let more = [
+            ("field", refused.field.map(Value::from)),
+            ("status", refused.status.map(|status| status.word().into())),
+            ("available", refused.available.map(Value::from)),
+        ];
+        let known = more
+            .into_iter()
+            .filter_map(|(name, fact)| Some((name, fact?)));
+        facts
+            .context
+            .extend(known.map(|(name, fact)| (name.to_owned(), fact)));
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_fault::codes::orders::ORIGINAL_ERRORS;
+
+    const EVERY: [Why; 16] = [
+        Why::OrderNotFound,
+        Why::SkuNotFound,
+        Why::CustomerNotFound,
+        Why::LocationNotFound,
+        Why::NotFound,
+        Why::InvalidOrderState,
+        Why::QuantityExceedsOpen,
+        Why::InsufficientInventory,
+        Why::ReturnExceedsFulfilled,
+        Why::IdempotencyKeyReused,
+        Why::ExternalIdConflict,
+        Why::AdapterUnauthorized,
+        Why::InvalidAdapterResponse,
+        Why::OutcomeUnknown,
+        Why::BackendRefused,
+        Why::WriteTokenRequired,
+    ];
+
+    #[test]
+    fn every_identifier_of_ours_stands_in_the_registry() {
+        let ours: Vec<_> = EVERY.iter().map(|why| said(why).0).collect();
+        let known: Vec<_> = ORIGINAL_ERRORS.iter().map(|reason| reason.name).collect();
+        assert_eq!(ours, known);
+    }
+}

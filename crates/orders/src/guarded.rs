@@ -1,0 +1,167 @@
+//! What stands around an order system: breaker, deadline, retry, in this order.
+
+use crate::{Adapter, Failure, Final, Key, Request, Response, Turn, Why};
+use candor_fault::Effect;
+use candor_guard::retry::{Again, Budget, Policy, Retryable as _};
+use candor_guard::{Breaker, Deadline, Retry};
+use candor_street::Mark;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+/// How long a call may take unless the owner says otherwise.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// What the owner decides about the way to the order system.
+#[derive(Debug, Clone)]
+pub struct GuardConfig {
+    /// How long a call may take, all attempts together.
+    pub deadline: Duration,
+    /// After how many failures in a row the order system is left alone; never, if nothing.
+    pub breaker_failures: Option<NonZeroU32>,
+    /// For how long.
+    pub breaker_pause: Duration,
+    /// How one call is tried again.
+    pub retry: Policy,
+    /// How many retries all calls may make: so many for every hundred calls.
+    pub retry_percent: u32,
+    /// How many retries may be saved up.
+    pub retry_floor: NonZeroU32,
+}
+
+impl Default for GuardConfig {
+    fn default() -> Self {
+        GuardConfig {
+            deadline: DEADLINE,
+            breaker_failures: NonZeroU32::new(5),
+            breaker_pause: Duration::from_secs(5),
+            retry: Policy::default(),
+            retry_percent: 20,
+            retry_floor: NonZeroU32::new(10).unwrap_or(NonZeroU32::MIN),
+        }
+    }
+}
+
+/// What is told about what the guard does, for metrics.
+pub trait Witness: Send + Sync + 'static {
+    /// An attempt failed with this code, and another one is made.
+    fn retried(&self, tool: &'static str, code: i32);
+    /// A call was refused because the order system is left alone.
+    fn left_alone(&self, tool: &'static str);
+}
+
+/// An order system with its guard.
+pub(crate) struct Guarded {
+    adapter: Arc<dyn Adapter>,
+    breaker: Option<Breaker>,
+    deadline: Duration,
+    retry: Retry,
+    witness: Arc<dyn Witness>,
+}
+
+impl fmt::Debug for Guarded {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Guarded")
+            .field("deadline", &self.deadline)
+            .field("breaker", &self.breaker)
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Guarded {
+    pub(crate) fn new(
+        adapter: Arc<dyn Adapter>,
+        config: &GuardConfig,
+        random: impl Fn() -> u64 + Send + Sync + 'static,
+        witness: Arc<dyn Witness>,
+    ) -> Guarded {
+        let pause = config.breaker_pause;
+        let budget = Budget::new(config.retry_percent, config.retry_floor);
+        Guarded {
+            adapter,
+            breaker: config
+                .breaker_failures
+                .map(|failures| Breaker::new(failures, pause)),
+            deadline: config.deadline,
+            retry: Retry::new(config.retry, budget, random),
+            witness,
+        }
+    }
+
+    /// Asks the order system, as often and as long as the owner allows.
+    pub(crate) async fn call(
+        &self,
+        request: &Request,
+        key: Option<Key>,
+        mark: &Mark,
+    ) -> Result<Response, Failure> {
+        let tool = request.operation().name();
+        let pass = match self.breaker.as_ref().map(Breaker::enter).transpose() {
+            Ok(pass) => pass,
+            Err(open) => {
+                self.witness.left_alone(tool);
+                return Err(Failure::LeftAlone(open.after));
+            }
+        };
+        let turn = Turn {
+            deadline: Deadline::after(self.deadline),
+            mark: mark.clone(),
+            key,
+        };
+        let done = turn.deadline.run(self.attempts(request, &turn)).await;
+        let done = done.unwrap_or(Err(Failure::TimedOut(None)));
+        let done = done.map_err(|failure| self.honest(failure, request, mark));
+        match (&done, pass) {
+            (_, None) | (Err(Failure::Stopped(_)), _) => {}
+            (Err(failure), Some(pass)) if failure.is_trouble() => pass.failed(),
+            (_, Some(pass)) => pass.succeeded(),
+        }
+        done
+    }
+
+    async fn attempts(&self, request: &Request, turn: &Turn) -> Result<Response, Failure> {
+        let operation = request.operation();
+        if operation.changes() && !self.adapter.keeps_keys() {
+            return self.adapter.call(request, turn).await;
+        }
+        // The code of the last failure; whether another attempt follows is known only then.
+        let last = &AtomicI32::new(0);
+        let attempt = |number| async move {
+            if number > 1 {
+                let code = last.load(Ordering::Relaxed);
+                self.witness.retried(operation.name(), code);
+            }
+            let done = self.adapter.call(request, turn).await;
+            if let Err(failure) = &done {
+                last.store(failure.code(), Ordering::Relaxed);
+            }
+            done
+        };
+        self.retry.run(turn.deadline, attempt).await
+    }
+
+    /// Where the order system keeps no keys, a change that may have been made must not be made again:
+    /// a failure that invites to that would not be true.
+    fn honest(&self, failure: Failure, request: &Request, mark: &Mark) -> Failure {
+        let keyless = request.operation().changes() && !self.adapter.keeps_keys();
+        if !keyless || mark.effect() == Effect::None || failure.again() == Again::Never {
+            return failure;
+        }
+        let cause = match failure {
+            Failure::Busy(_, _, cause)
+            | Failure::Limited(_, cause)
+            | Failure::TimedOut(cause)
+            | Failure::Unavailable(_, cause)
+            | Failure::Final(_, cause) => cause,
+            Failure::LeftAlone(_)
+            | Failure::Unsupported
+            | Failure::Stopped(_)
+            | Failure::Broken(..) => None,
+        };
+        let stands = Final::Refused(Why::OutcomeUnknown.into());
+        Failure::Final(Box::new(stands), cause)
+    }
+}

@@ -1,0 +1,53 @@
+//! Currencies: which there are, and how many places their amounts have.
+
+use std::fmt;
+
+/// A currency of ISO 4217 that amounts can be in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Currency {
+    currency: iso_currency::Currency,
+    places: u8,
+}
+
+impl Currency {
+    /// The currency of this code, in capitals; nothing for codes without amounts, precious metals and
+    /// test codes among them.
+    pub fn read(code: &str) -> Option<Currency> {
+        let capitals = code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase());
+        let currency = iso_currency::Currency::from_code(code).filter(|_| capitals)?;
+        let places = u8::try_from(currency.exponent()?).ok()?;
+        Some(Currency { currency, places })
+    }
+
+    /// Its code.
+    pub fn code(self) -> &'static str {
+        self.currency.code()
+    }
+
+    /// How many places its amounts have.
+    pub fn places(self) -> usize {
+        usize::from(self.places)
+    }
+}
+
+impl fmt::Debug for Currency {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_currency_is_known_by_its_code_in_capitals() {
+        let places = |code| Currency::read(code).map(Currency::places);
+        assert_eq!(places("USD"), Some(2));
+        assert_eq!(places("JPY"), Some(0));
+        assert_eq!(places("KWD"), Some(3));
+        for code in ["usd", "XAU", "ZZZ", "US", "USDD", ""] {
+            assert_eq!(places(code), None, "{code}");
+        }
+    }
+}

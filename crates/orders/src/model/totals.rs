@@ -1,0 +1,120 @@
+//! What an order comes to: every line priced, and the three sums.
+
+use super::{Currency, Money, NotMoney};
+use crate::failure::{Rule, Wrong};
+
+/// One line with its amounts in the smallest unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line {
+    /// How many.
+    pub quantity: i64,
+    /// What one costs.
+    pub unit_price: Money,
+    /// What is taken off for each.
+    pub unit_discount: Money,
+}
+
+/// The three sums of an order, as it was placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// What all lines cost before discounts.
+    pub sub_total: Money,
+    /// What is taken off.
+    pub discount_total: Money,
+    /// What is left to pay.
+    pub total: Money,
+}
+
+/// An amount that a caller gave, with the path of its field.
+pub type Priced<'a> = (&'a str, Option<&'a str>);
+
+impl Totals {
+    /// The sums of these lines; nothing where one of them has more digits than are kept.
+    pub fn of(lines: &[Line]) -> Option<Totals> {
+        let sum = |amount: fn(&Line) -> Money| -> Option<Money> {
+            let each = lines
+                .iter()
+                .map(|line| i128::from(line.quantity) * i128::from(amount(line).minor()));
+            Money::of_minor(each.sum())
+        };
+        let sub_total = sum(|line| line.unit_price)?;
+        let discount_total = sum(|line| line.unit_discount)?;
+        let total = i128::from(sub_total.minor()) - i128::from(discount_total.minor());
+        Some(Totals {
+            sub_total,
+            discount_total,
+            total: Money::of_minor(total)?,
+        })
+    }
+
+    /// Checks what the caller says the sums are.
+    pub fn check(self, currency: Currency, said: [Priced<'_>; 3]) -> Result<(), Wrong> {
+        let sums = [self.sub_total, self.discount_total, self.total];
+        for ((field, said), sum) in said.into_iter().zip(sums) {
+            match price((field, said), currency)? {
+                Some(said) if said != sum => return Err(Wrong::new(field, Rule::Total)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads an amount that a caller gave.
+pub fn price((field, text): Priced<'_>, currency: Currency) -> Result<Option<Money>, Wrong> {
+    let read = text.map(|text| Money::read(text, currency)).transpose();
+    read.map_err(|not| {
+        let rule = match not {
+            NotMoney::Form => Rule::Amount,
+            NotMoney::Places => Rule::Places,
+            NotMoney::Digits => Rule::Digits,
+        };
+        Wrong::new(field, rule)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn line(quantity: i64, price: i64, discount: i64) -> Line {
+        Line {
+            quantity,
+            unit_price: Money::of_minor(i128::from(price)).unwrap(),
+            unit_discount: Money::of_minor(i128::from(discount)).unwrap(),
+        }
+    }
+
+    #[test]
+    fn three_times_a_dime_is_thirty_cents() {
+        let usd = Currency::read("USD").unwrap();
+        let dime = Money::read("0.1", usd).unwrap();
+        let totals = Totals::of(&[line(3, dime.minor(), 0)]).unwrap();
+        assert_eq!(totals.total.text(usd), "0.30");
+    }
+
+    #[test]
+    fn a_sum_of_too_many_digits_is_none() {
+        assert_eq!(Totals::of(&[line(1_000_000, 999_999_999_999_999, 0)]), None);
+        let many = vec![line(1, 999_999_999_999_999, 0); 2];
+        assert_eq!(Totals::of(&many), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_sums_are_those_of_single_units(lines in prop::collection::vec((1_i64..20, 0_i64..10_000, 0_i64..10_000), 1..8)) {
+            let lines: Vec<_> = lines.into_iter().map(|(q, p, d)| line(q, p, d.min(p))).collect();
+            let mut plain = (0, 0);
+            for line in &lines {
+                for _ in 0..line.quantity {
+                    plain.0 += line.unit_price.minor();
+                    plain.1 += line.unit_discount.minor();
+                }
+            }
+            let totals = Totals::of(&lines).unwrap();
+            prop_assert_eq!((totals.sub_total.minor(), totals.discount_total.minor()), plain);
+            prop_assert_eq!(totals.total.minor(), plain.0 - plain.1);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The server: who may, what is limited, and the way to the order system.
+
+use crate::guarded::{GuardConfig, Guarded, Witness};
+use crate::{Adapter, Failure, Key, Request, Response, Why, tools};
+use candor_audit::secrets;
+use candor_fault::dialects::Orders;
+use candor_fault::{Effect, Fault, Form};
+use candor_guard::{Limiter, Quota};
+use candor_street::{Call, Cx, Era, Failures, Permit, Server, Tool, Tools};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
+
+/// How many calls a minute one client may make unless the owner says otherwise.
+pub const CALLS_A_MINUTE: NonZeroU32 = NonZeroU32::new(600).unwrap();
+
+/// How many calls a minute one client may make of one tool unless the owner says otherwise.
+pub const TOOL_CALLS_A_MINUTE: NonZeroU32 = NonZeroU32::new(300).unwrap();
+
+/// For how many clients, and clients and tools, calls are counted at once.
+pub const MAX_LIMITED: usize = 4096;
+
+/// The client that shows no credential.
+const ANONYMOUS: &str = "anonymous";
+
+/// What stands in a log for a secret that is known.
+const HIDDEN: &str = "[hidden]";
+
+/// What the owner of a server decides.
+#[derive(Clone)]
+pub struct Config {
+    /// Which form failures take.
+    pub failures: Failures,
+    /// How many calls a minute one client may make; any number, if nothing.
+    pub calls_a_minute: Option<NonZeroU32>,
+    /// How many calls a minute one client may make of one tool; any number, if nothing.
+    pub tool_calls_a_minute: Option<NonZeroU32>,
+    /// The way to the order system.
+    pub guard: GuardConfig,
+    /// Texts that must not reach a log: passwords and tokens for the order system.
+    pub secrets: Vec<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            failures: Failures::default(),
+            calls_a_minute: Some(CALLS_A_MINUTE),
+            tool_calls_a_minute: Some(TOOL_CALLS_A_MINUTE),
+            guard: GuardConfig::default(),
+            secrets: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Config")
+            .field("failures", &self.failures)
+            .field("calls_a_minute", &self.calls_a_minute)
+            .field("tool_calls_a_minute", &self.tool_calls_a_minute)
+            .field("guard", &self.guard)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The order tools on one order system.
+pub struct OrdersServer {
+    tools: Tools<Self>,
+    guarded: Guarded,
+    failures: Failures,
+    by_client: Option<Limiter>,
+    by_tool: Option<Limiter>,
+    secrets: Vec<String>,
+}
+
+impl OrdersServer {
+    /// A server in front of this order system; `random` brings 64 evenly distributed bits.
+    pub fn new(
+        adapter: Arc<dyn Adapter>,
+        config: Config,
+        random: impl Fn() -> u64 + Send + Sync + 'static,
+        witness: Arc<dyn Witness>,
+    ) -> OrdersServer {
+        let tools = Tools::new("candor-orders", env!("CARGO_PKG_VERSION"));
+        let most = NonZeroUsize::new(MAX_LIMITED).unwrap_or(NonZeroUsize::MIN);
+        let limiter = |count| Limiter::new(Quota::per_minute(count), most);
+        OrdersServer {
+            tools: tools::all().into_iter().fold(tools, Tools::with),
+            guarded: Guarded::new(adapter, &config.guard, random, witness),
+            failures: config.failures,
+            by_client: config.calls_a_minute.map(limiter),
+            by_tool: config.tool_calls_a_minute.map(limiter),
+            secrets: config.secrets,
+        }
+    }
+
+    /// Asks the order system for this call.
+    pub(crate) async fn ask(
+        &self,
+        request: &Request,
+        key: Option<String>,
+        cx: &Cx,
+    ) -> Result<Response, Failure> {
+        let client = cx.call.peer.credential.as_deref().unwrap_or(ANONYMOUS);
+        let key = key.map(|key| Key {
+            client: client.to_owned(),
+            key,
+        });
+        self.guarded.call(request, key, &cx.mark).await
+    }
+
+    fn limit(&self, call: &Call, tool: &'static str) -> Result<(), Failure> {
+        let client = match (&call.peer.credential, call.peer.address) {
+            (Some(credential), _) => Cow::Borrowed(credential.as_str()),
+            (None, Some(address)) => Cow::Owned(address.to_string()),
+            (None, None) => Cow::Borrowed(ANONYMOUS),
+        };
+        let by_tool = self
+            .by_tool
+            .as_ref()
+            .map(|limiter| limiter.check(&(&*client, tool)));
+        let limited = by_tool.unwrap_or(Ok(())).and_then(|()| {
+            let by_client = self.by_client.as_ref();
+            by_client.map_or(Ok(()), |limiter| limiter.check(&*client))
+        });
+        limited.map_err(|limited| Failure::Limited(limited.after, None))
+    }
+
+    /// The text without what must not reach a log; nothing where there is nothing to hide.
+    fn hide(&self, text: &str) -> Option<String> {
+        let known = self.secrets.iter().filter(|secret| !secret.is_empty());
+        let mut hidden = Cow::Borrowed(text);
+        for secret in known.filter(|secret| text.contains(secret.as_str())) {
+            hidden = Cow::Owned(hidden.replace(secret.as_str(), HIDDEN));
+        }
+        let shaped = secrets::redact(&hidden);
+        (*shaped != *text).then(|| shaped.into_owned())
+    }
+}
+
+impl fmt::Debug for OrdersServer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("OrdersServer")
+            .field("guarded", &self.guarded)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server for OrdersServer {
+    type Dialect = Orders;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+
+    fn form(&self, era: Era) -> Form {
+        self.failures.form(era)
+    }
+
+    fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Orders>> {
+        if tool.writes() && !call.peer.may_write {
+            return Err(Failure::from(Why::WriteTokenRequired).fault(Effect::None));
+        }
+        Ok(())
+    }
+
+    async fn guard(
+        &self,
+        call: &Call,
+        tool: &Tool<Self>,
+        _arguments: &Value,
+    ) -> Result<Permit, Fault<Orders>> {
+        let limited = self.limit(call, tool.name());
+        limited.map_err(|failure| failure.fault(Effect::None))?;
+        Ok(Permit::default())
+    }
+
+    fn complete(&self, fault: Fault<Orders>, _call: &Call) -> Fault<Orders> {
+        fault.redacted(&|text| self.hide(text))
+    }
+}

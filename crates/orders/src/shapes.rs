@@ -1,0 +1,200 @@
+//! The answers of the tools, as schemas: what `outputSchema` publishes, and what the answers of
+//! adapters are held against.
+
+use crate::Operation;
+use crate::model::Status;
+use serde_json::{Value, json};
+
+/// The schema of an object with these members; all of them are there but for the optional ones.
+fn shape(required: Value, optional: Value) -> Value {
+    let names: Vec<_> = required
+        .as_object()
+        .map(|all| all.keys().cloned().collect())
+        .unwrap_or_default();
+    let members = [required, optional]
+        .into_iter()
+        .filter_map(|part| match part {
+            Value::Object(members) => Some(members),
+            _ => None,
+        });
+    let properties: serde_json::Map<_, _> = members.flatten().collect();
+    json!({ "type": "object", "required": names, "properties": properties })
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn amount() -> Value {
+    json!({ "type": "string", "pattern": r"^[0-9]{1,15}(\.[0-9]{1,4})?$" })
+}
+
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+fn instant() -> Value {
+    json!({ "type": "string", "format": "date-time" })
+}
+
+fn list(items: Value) -> Value {
+    json!({ "type": "array", "items": items })
+}
+
+fn texts() -> Value {
+    list(text())
+}
+
+fn stamped(mut required: Value) -> Value {
+    required["createdAt"] = instant();
+    required["updatedAt"] = instant();
+    required
+}
+
+fn address() -> Value {
+    shape(
+        json!({ "address1": text(), "city": text(), "country": text() }),
+        json!({
+            "address2": text(),
+            "stateOrProvince": text(),
+            "zipCodeOrPostalCode": text(),
+            "firstName": text(),
+            "lastName": text(),
+            "company": text(),
+            "phone": text()
+        }),
+    )
+}
+
+fn person() -> Value {
+    json!({ "email": text(), "firstName": text(), "lastName": text() })
+}
+
+fn order() -> Value {
+    let line = shape(
+        json!({
+            "sku": text(),
+            "quantity": count(),
+            "unitPrice": amount(),
+            "unitDiscount": amount(),
+            "fulfilledQuantity": count(),
+            "cancelledQuantity": count(),
+            "returnedQuantity": count()
+        }),
+        json!({ "name": text() }),
+    );
+    let mut customer = person();
+    customer["id"] = text();
+    shape(
+        stamped(json!({
+            "id": text(),
+            "status": { "enum": Status::ALL.map(Status::word) },
+            "currency": text(),
+            "lineItems": list(line),
+            "subTotal": amount(),
+            "discountTotal": amount(),
+            "total": amount()
+        })),
+        json!({
+            "externalId": text(),
+            "name": text(),
+            "customer": shape(json!({}), customer),
+            "shippingAddress": address(),
+            "billingAddress": address(),
+            "tags": texts(),
+            "customFields": list(shape(json!({ "name": text(), "value": text() }), json!({}))),
+            "notes": text(),
+            "cancelReason": text()
+        }),
+    )
+}
+
+fn line_quantity() -> Value {
+    json!({ "sku": text(), "quantity": count() })
+}
+
+fn fulfillment() -> Value {
+    let line = shape(line_quantity(), json!({ "locationId": text() }));
+    shape(
+        stamped(json!({ "id": text(), "orderId": text(), "lineItems": list(line) })),
+        json!({ "trackingNumbers": texts() }),
+    )
+}
+
+fn returned() -> Value {
+    shape(
+        stamped(json!({
+            "id": text(),
+            "orderId": text(),
+            "outcome": { "enum": ["refund", "exchange", "store-credit"] },
+            "lineItems": list(shape(line_quantity(), json!({})))
+        })),
+        json!({}),
+    )
+}
+
+fn customer() -> Value {
+    shape(stamped(json!({ "id": text() })), person())
+}
+
+fn product() -> Value {
+    shape(
+        stamped(json!({ "id": text(), "name": text() })),
+        json!({ "description": text() }),
+    )
+}
+
+fn variant() -> Value {
+    shape(
+        stamped(json!({
+            "id": text(),
+            "productId": text(),
+            "sku": text(),
+            "name": text(),
+            "currency": text(),
+            "price": amount()
+        })),
+        json!({}),
+    )
+}
+
+fn inventory() -> Value {
+    shape(
+        stamped(json!({
+            "sku": text(),
+            "locationId": text(),
+            "onHand": count(),
+            "reservedTotal": count(),
+            "availableTotal": count()
+        })),
+        json!({}),
+    )
+}
+
+/// What one entity of an operation's answer looks like.
+fn entity(operation: Operation) -> Value {
+    match operation {
+        Operation::CreateOrder
+        | Operation::UpdateOrder
+        | Operation::CancelOrder
+        | Operation::GetOrders => order(),
+        Operation::FulfillOrder | Operation::GetFulfillments => fulfillment(),
+        Operation::CreateReturn | Operation::GetReturns => returned(),
+        Operation::GetCustomers => customer(),
+        Operation::GetProducts => product(),
+        Operation::GetVariants => variant(),
+        Operation::GetInventory => inventory(),
+    }
+}
+
+/// The schema of an operation's answer.
+pub(crate) fn answer(operation: Operation) -> Value {
+    let member = operation.member();
+    if operation.changes() {
+        return shape(json!({ member: entity(operation) }), json!({}));
+    }
+    shape(
+        json!({ member: list(entity(operation)), "nextCursor": { "type": ["string", "null"] } }),
+        json!({}),
+    )
+}

@@ -1,0 +1,57 @@
+//! The twelve tools: arguments in, the order system asked, its answer out.
+
+mod change;
+mod check;
+mod query;
+
+use crate::server::OrdersServer;
+use crate::{Operation, Response, shapes};
+use candor_fault::Fault;
+use candor_fault::dialects::Orders;
+use candor_fault::schemas::orders_failure;
+use candor_street::{Reply, Tool, reply};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
+/// The twelve tools.
+pub(crate) fn all() -> Vec<Tool<OrdersServer>> {
+    change::all().into_iter().chain(query::all()).collect()
+}
+
+/// With the schema of the answer, failures included.
+fn answering(operation: Operation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
+    tool.answering(shapes::answer(operation), Some(orders_failure()))
+        .open_world()
+}
+
+/// The answer of an operation, under the name that its entities have.
+struct Answer<'a> {
+    operation: Operation,
+    response: &'a Response,
+    next: Option<&'a str>,
+}
+
+impl Serialize for Answer<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let member = self.operation.member();
+        match self.response {
+            Response::One(entity) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry(member, entity)?;
+                map.end()
+            }
+            Response::Page { items, .. } => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                map.serialize_entry(member, items)?;
+                map.serialize_entry("nextCursor", &self.next)?;
+                map.end()
+            }
+        }
+    }
+}
+
+impl Answer<'_> {
+    fn reply(&self) -> Result<Reply, Fault<Orders>> {
+        reply(self)
+    }
+}

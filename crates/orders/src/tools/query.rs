@@ -1,0 +1,183 @@
+//! The seven tools that ask: filters in, one page out, with a cursor for the next.
+
+use super::{Answer, answering};
+use crate::failure::{Rule, Wrong};
+use crate::model::{Moment, Status};
+use crate::query::{Filters, PAGE_MAX, PAGE_USUAL, Query};
+use crate::server::OrdersServer;
+use crate::{Failure, Operation, Request, Response, cursor, fields};
+use candor_fault::Fault;
+use candor_fault::dialects::Orders;
+use candor_schema::Int;
+use candor_street::{Cx, Reply, Tool};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// The filters of every entity that is made and changed at some time.
+const TIMES: [&str; 4] = [
+    "createdAtMin",
+    "createdAtMax",
+    "updatedAtMin",
+    "updatedAtMax",
+];
+
+pub(super) fn all() -> [Tool<OrdersServer>; 7] {
+    [
+        asking(
+            Operation::GetOrders,
+            "Find orders by id, your own id, status, SKU, the customer's email or time; oldest first.",
+            &["ids", "externalIds", "statuses", "skus", "emails"],
+        ),
+        asking(
+            Operation::GetCustomers,
+            "Find customers by id, email or time; oldest first.",
+            &["ids", "emails"],
+        ),
+        asking(
+            Operation::GetProducts,
+            "Find products by id, SKU or time; oldest first. For prices use get-product-variants.",
+            &["ids", "skus"],
+        ),
+        asking(
+            Operation::GetVariants,
+            "Find variants, with SKU and price, by id, SKU, product or time; oldest first.",
+            &["ids", "skus", "productIds"],
+        ),
+        asking(
+            Operation::GetInventory,
+            "Find stock by SKU, location or time. Reservations count for the SKU over all locations.",
+            &["skus", "locationIds"],
+        ),
+        asking(
+            Operation::GetFulfillments,
+            "Find what has shipped, by id, order or time; oldest first.",
+            &["ids", "orderIds"],
+        ),
+        asking(
+            Operation::GetReturns,
+            "Find what came back, by id, order or time; oldest first.",
+            &["ids", "orderIds"],
+        ),
+    ]
+}
+
+/// The arguments of all queries; each schema admits those that its entity has.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Asked {
+    ids: Option<Vec<String>>,
+    external_ids: Option<Vec<String>>,
+    statuses: Option<Vec<Status>>,
+    skus: Option<Vec<String>>,
+    emails: Option<Vec<String>>,
+    order_ids: Option<Vec<String>>,
+    product_ids: Option<Vec<String>>,
+    location_ids: Option<Vec<String>>,
+    created_at_min: Option<String>,
+    created_at_max: Option<String>,
+    updated_at_min: Option<String>,
+    updated_at_max: Option<String>,
+    page_size: Option<Int<1, PAGE_MAX>>,
+    cursor: Option<String>,
+}
+
+/// A list without what stands in it twice, in an order of its own: which entities are wanted does not
+/// depend on either.
+fn set<T: Ord>(list: Option<Vec<T>>) -> Option<Vec<T>> {
+    list.map(|mut list| {
+        list.sort_unstable();
+        list.dedup();
+        list
+    })
+}
+
+fn instant(field: &str, text: Option<String>) -> Result<Option<Moment>, Wrong> {
+    let read = |text: String| Moment::read(&text).ok_or_else(|| Wrong::new(field, Rule::Instant));
+    text.map(read).transpose()
+}
+
+fn ordered(field: &str, min: Option<Moment>, max: Option<Moment>) -> Result<(), Wrong> {
+    match min.zip(max) {
+        Some((min, max)) if max < min => Err(Wrong::new(field, Rule::Range)),
+        _ => Ok(()),
+    }
+}
+
+impl Asked {
+    fn query(self, operation: Operation) -> Result<Query, Wrong> {
+        let created_at_min = instant("createdAtMin", self.created_at_min)?;
+        let created_at_max = instant("createdAtMax", self.created_at_max)?;
+        let updated_at_min = instant("updatedAtMin", self.updated_at_min)?;
+        let updated_at_max = instant("updatedAtMax", self.updated_at_max)?;
+        ordered("createdAtMax", created_at_min, created_at_max)?;
+        ordered("updatedAtMax", updated_at_min, updated_at_max)?;
+        let small = |emails: Vec<String>| emails.iter().map(|one| one.to_lowercase()).collect();
+        let filters = Filters {
+            ids: set(self.ids),
+            external_ids: set(self.external_ids),
+            statuses: set(self.statuses),
+            skus: set(self.skus),
+            emails: set(self.emails.map(small)),
+            order_ids: set(self.order_ids),
+            product_ids: set(self.product_ids),
+            location_ids: set(self.location_ids),
+            created_at_min,
+            created_at_max,
+            updated_at_min,
+            updated_at_max,
+        };
+        let after = match &self.cursor {
+            None => None,
+            Some(text) => {
+                let place = cursor::read(operation, &filters, text);
+                Some(place.ok_or_else(|| Wrong::new("cursor", Rule::Cursor))?)
+            }
+        };
+        Ok(Query {
+            operation,
+            filters,
+            page_size: self.page_size.map_or(PAGE_USUAL, Int::get),
+            after,
+        })
+    }
+}
+
+fn asking(operation: Operation, description: &'static str, filters: &[&str]) -> Tool<OrdersServer> {
+    let filters: Vec<_> = filters.iter().copied().chain(TIMES).collect();
+    let work = move |server: Arc<OrdersServer>, asked: Asked, cx: Cx| async move {
+        page(&server, operation, asked, &cx).await
+    };
+    let tool = Tool::reading(operation.name(), description, fields::query(&filters), work);
+    answering(operation, tool)
+}
+
+async fn page(
+    server: &OrdersServer,
+    operation: Operation,
+    asked: Asked,
+    cx: &Cx,
+) -> Result<Reply, Fault<Orders>> {
+    let found = async {
+        let request = Request::Query(Box::new(asked.query(operation)?));
+        let response = server.ask(&request, None, cx).await?;
+        Ok((request, response))
+    };
+    let found: Result<_, Failure> = found.await;
+    let (request, response) = found.map_err(|failure| failure.fault(cx.mark.effect()))?;
+    let place = match &response {
+        Response::Page { next, .. } => next.as_deref(),
+        Response::One(_) => None,
+    };
+    let next = match (&request, place) {
+        (Request::Query(query), Some(place)) => {
+            Some(cursor::write(operation, &query.filters, place))
+        }
+        _ => None,
+    };
+    let answer = Answer {
+        operation,
+        response: &response,
+        next: next.as_deref(),
+    };
+    answer.reply()
+}
