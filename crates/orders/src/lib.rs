@@ -10,6 +10,7 @@ pub mod model;
 mod query;
 mod server;
 mod shapes;
+pub mod sql;
 mod tools;
 
 pub use adapter::{Adapter, Answering, Key, Operation, Request, Response, Turn};

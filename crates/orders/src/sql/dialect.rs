@@ -1,0 +1,148 @@
+//! The places where the SQL of SQLite and of PostgreSQL differs; everything else is said once.
+
+use sqlx::error::DatabaseError;
+use std::time::Duration;
+
+/// Which SQL a database speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaks {
+    /// SQLite, in one file.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// What an error of the database says about what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Two transactions were in each other's way: the same transaction may pass now.
+    Again,
+    /// It took too long.
+    TooLong,
+    /// The database cannot work now.
+    Unavailable,
+    /// Something of ours is wrong.
+    Bug,
+}
+
+impl Speaks {
+    /// How a transaction that writes begins: what it reads does not change before it ends.
+    pub(super) const fn begin(self) -> &'static str {
+        match self {
+            Speaks::Sqlite => "BEGIN IMMEDIATE",
+            Speaks::Postgres => "BEGIN",
+        }
+    }
+
+    /// What makes a query lock the rows that it reads; SQLite has locked everything already.
+    pub(super) const fn locking(self) -> &'static str {
+        match self {
+            Speaks::Sqlite => "",
+            Speaks::Postgres => " FOR UPDATE",
+        }
+    }
+
+    /// The type of text that is compared byte by byte.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Speaks::Sqlite => "TEXT",
+            Speaks::Postgres => "TEXT COLLATE \"C\"",
+        }
+    }
+
+    /// What keeps two processes from making the tables at once; SQLite's transaction does it itself.
+    pub(super) const fn only_one_migrates(self) -> Option<&'static str> {
+        match self {
+            Speaks::Sqlite => None,
+            Speaks::Postgres => Some("SELECT pg_advisory_xact_lock(7308604896985606)"),
+        }
+    }
+
+    /// Whether the tables are there.
+    pub(super) const fn has_tables(self) -> &'static str {
+        match self {
+            Speaks::Sqlite => {
+                "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'settings'"
+            }
+            Speaks::Postgres => {
+                "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = 'settings'"
+            }
+        }
+    }
+
+    /// What every new connection is told. A statement ends on its own when nobody waits any more.
+    pub(super) fn greeting(self, deadline: Duration) -> Vec<String> {
+        let limit = deadline.as_millis().max(1);
+        match self {
+            Speaks::Sqlite => vec![
+                String::from("PRAGMA journal_mode = WAL"),
+                String::from("PRAGMA synchronous = FULL"),
+                format!("PRAGMA busy_timeout = {limit}"),
+            ],
+            Speaks::Postgres => vec![
+                format!("SET statement_timeout = {limit}"),
+                format!("SET idle_in_transaction_session_timeout = {}", limit * 2),
+                String::from("SET synchronous_commit = on"),
+                String::from("SET default_transaction_isolation = 'read committed'"),
+            ],
+        }
+    }
+
+    /// What an error of the database says, by its code.
+    pub(super) fn verdict(self, error: &dyn DatabaseError) -> Verdict {
+        let code = error.code().unwrap_or_default();
+        match self {
+            Speaks::Sqlite => sqlite(code.parse().unwrap_or_default()),
+            Speaks::Postgres => postgres(&code),
+        }
+    }
+}
+
+/// SQLite's result codes: the lowest byte is the kind.
+fn sqlite(code: u32) -> Verdict {
+    match code & 0xff {
+        // Busy, locked, read-only, an error of the disk, full, cannot be opened.
+        5 | 6 | 8 | 10 | 13 | 14 => Verdict::Unavailable,
+        // Interrupted.
+        9 => Verdict::TooLong,
+        _ => Verdict::Bug,
+    }
+}
+
+/// The SQLSTATE of PostgreSQL.
+fn postgres(code: &str) -> Verdict {
+    match code {
+        // Serialization failure, deadlock.
+        "40001" | "40P01" => Verdict::Again,
+        // Cancelled by the statement timeout, a lock that was not to be had.
+        "57014" | "55P03" => Verdict::TooLong,
+        // In a read-only transaction: a standby that is not the primary yet.
+        "25006" => Verdict::Unavailable,
+        // Connection, resources, intervention of an operator, the system.
+        _ if ["08", "53", "57", "58"].contains(&code.get(..2).unwrap_or_default()) => {
+            Verdict::Unavailable
+        }
+        // Too many connections for the role, credentials refused: the owner has to act.
+        _ if code.starts_with("28") => Verdict::Unavailable,
+        _ => Verdict::Bug,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_error_has_its_verdict() {
+        assert_eq!(sqlite(5), Verdict::Unavailable);
+        assert_eq!(sqlite(5 | 2 << 8), Verdict::Unavailable);
+        assert_eq!(sqlite(13), Verdict::Unavailable);
+        assert_eq!(sqlite(1), Verdict::Bug);
+        assert_eq!(postgres("40P01"), Verdict::Again);
+        assert_eq!(postgres("57014"), Verdict::TooLong);
+        assert_eq!(postgres("57P01"), Verdict::Unavailable);
+        assert_eq!(postgres("53300"), Verdict::Unavailable);
+        assert_eq!(postgres("42P01"), Verdict::Bug);
+        assert_eq!(postgres(""), Verdict::Bug);
+    }
+}

@@ -1,0 +1,177 @@
+//! Orders in their tables: the head, the lines, and the order that answers show.
+
+use super::failing::Ended;
+use super::session::{Session, json, list, made, maybe, number, text};
+use crate::Failure;
+use crate::model::{
+    Address, Currency, CustomField, LineItem, Moment, Money, Order, OrderCustomer, Status,
+};
+use candor_fault::Cause;
+use serde::{Deserialize, Serialize};
+use sqlx::any::AnyRow;
+
+/// What an order has beside its columns; it is kept as JSON and never searched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Details {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) customer: Option<OrderCustomer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shipping_address: Option<Address>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) billing_address: Option<Address>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tags: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) custom_fields: Vec<CustomField>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) notes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cancel_reason: Option<String>,
+}
+
+/// The columns of a head, in the order in which they are read.
+pub(super) const HEAD: &str = "orders.id, orders.external_id, orders.name, orders.status, orders.currency, orders.details, orders.sub_total, orders.discount_total, orders.total, orders.created_at, orders.updated_at";
+
+/// An order without its lines.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub(super) id: String,
+    pub(super) external_id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) status: Status,
+    pub(super) currency: Currency,
+    pub(super) details: Details,
+    pub(super) sub_total: Money,
+    pub(super) discount_total: Money,
+    pub(super) total: Money,
+    pub(super) created_at: Moment,
+    pub(super) updated_at: Moment,
+}
+
+/// One line of an order in its table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LineRow {
+    pub(super) order_id: String,
+    pub(super) line: i64,
+    pub(super) sku: String,
+    pub(super) name: Option<String>,
+    pub(super) quantity: i64,
+    pub(super) unit_price: Money,
+    pub(super) unit_discount: Money,
+    pub(super) fulfilled: i64,
+    pub(super) cancelled: i64,
+    pub(super) returned: i64,
+}
+
+fn foreign(what: &'static str) -> Failure {
+    let cause = Box::new(Cause::from("a value that this program does not write"));
+    Failure::Broken(what, cause)
+}
+
+pub(super) fn money(row: &AnyRow, place: usize) -> Result<Money, Failure> {
+    let minor = i128::from(number(row, place)?);
+    Money::of_minor(minor).ok_or_else(|| foreign("an amount in the database is out of bounds"))
+}
+
+pub(super) fn moment(row: &AnyRow, place: usize) -> Result<Moment, Failure> {
+    number(row, place).map(Moment::of_micros)
+}
+
+/// Reads the columns [`HEAD`].
+pub(super) fn head(row: &AnyRow) -> Result<Head, Failure> {
+    let status = Status::read(&text(row, 3)?);
+    let currency = Currency::read(&text(row, 4)?);
+    Ok(Head {
+        id: text(row, 0)?,
+        external_id: maybe(row, 1)?,
+        name: maybe(row, 2)?,
+        status: status.ok_or_else(|| foreign("the database has an unknown status"))?,
+        currency: currency.ok_or_else(|| foreign("the database has an unknown currency"))?,
+        details: json(row, 5)?,
+        sub_total: money(row, 6)?,
+        discount_total: money(row, 7)?,
+        total: money(row, 8)?,
+        created_at: moment(row, 9)?,
+        updated_at: moment(row, 10)?,
+    })
+}
+
+/// The lines of these orders, by order and in their order.
+pub(super) async fn lines(session: &mut Session, ids: &[&str]) -> Result<Vec<LineRow>, Ended> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let statement = format!(
+        "SELECT order_id, line, sku, name, quantity, unit_price, unit_discount, fulfilled, cancelled, returned
+         FROM order_lines WHERE order_id IN ({}) ORDER BY order_id, line",
+        list(ids.len(), 1)
+    );
+    let statement = ids
+        .iter()
+        .fold(made(statement), |made, id| made.bind((*id).to_owned()));
+    let rows = session.all(statement).await?;
+    let read = rows.iter().map(|row| {
+        Ok(LineRow {
+            order_id: text(row, 0)?,
+            line: number(row, 1)?,
+            sku: text(row, 2)?,
+            name: maybe(row, 3)?,
+            quantity: number(row, 4)?,
+            unit_price: money(row, 5)?,
+            unit_discount: money(row, 6)?,
+            fulfilled: number(row, 7)?,
+            cancelled: number(row, 8)?,
+            returned: number(row, 9)?,
+        })
+    });
+    read.collect::<Result<_, Failure>>().map_err(Ended::from)
+}
+
+impl LineRow {
+    /// How many are neither sent nor cancelled.
+    pub(super) fn open(&self) -> i64 {
+        self.quantity - self.fulfilled - self.cancelled
+    }
+
+    fn shown(self, currency: Currency) -> LineItem {
+        LineItem {
+            sku: self.sku,
+            name: self.name,
+            quantity: self.quantity,
+            unit_price: self.unit_price.text(currency),
+            unit_discount: self.unit_discount.text(currency),
+            fulfilled_quantity: self.fulfilled,
+            cancelled_quantity: self.cancelled,
+            returned_quantity: self.returned,
+        }
+    }
+}
+
+impl Head {
+    /// The order with its lines, as answers show it.
+    pub(super) fn shown(self, lines: impl IntoIterator<Item = LineRow>) -> Order {
+        let currency = self.currency;
+        let details = self.details;
+        Order {
+            id: self.id,
+            external_id: self.external_id,
+            name: self.name,
+            status: self.status,
+            currency: currency.code().to_owned(),
+            line_items: lines.into_iter().map(|line| line.shown(currency)).collect(),
+            customer: details.customer,
+            shipping_address: details.shipping_address,
+            billing_address: details.billing_address,
+            tags: details.tags,
+            custom_fields: details.custom_fields,
+            notes: details.notes,
+            cancel_reason: details.cancel_reason,
+            sub_total: self.sub_total.text(currency),
+            discount_total: self.discount_total.text(currency),
+            total: self.total.text(currency),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+        }
+    }
+}

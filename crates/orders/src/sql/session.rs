@@ -1,0 +1,163 @@
+//! One connection at work: given back when its work is done, closed when it is dropped before.
+
+use super::dialect::Speaks;
+use super::failing::{Ended, ended};
+use crate::Failure;
+use candor_fault::Cause;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::pool::PoolConnection;
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, AssertSqlSafe, Row as _};
+
+/// A statement with its arguments.
+pub(super) type Statement = Query<'static, Any, AnyArguments>;
+
+/// A statement of fixed text.
+pub(super) fn sql(text: &'static str) -> Statement {
+    sqlx::query(text)
+}
+
+/// A statement whose text was made here, of nothing that a caller said.
+pub(super) fn made(text: String) -> Statement {
+    sqlx::query(AssertSqlSafe(text))
+}
+
+/// `($1, $2), ($3, $4)`: rows of arguments from the number `first` on, each of the given types.
+pub(super) fn rows(count: usize, types: &[&str], first: usize) -> String {
+    let mut text = String::with_capacity(count * types.len() * 20);
+    for row in 0..count {
+        text.push_str(if row == 0 { "(" } else { ", (" });
+        for (place, kind) in types.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            let number = first + row * types.len() + place;
+            text.push_str(&format!("{comma}CAST(${number} AS {kind})"));
+        }
+        text.push(')');
+    }
+    text
+}
+
+/// `$1, $2, $3`: so many arguments from the number `first` on.
+pub(super) fn list(count: usize, first: usize) -> String {
+    let numbers: Vec<_> = (first..first + count).map(|n| format!("${n}")).collect();
+    numbers.join(", ")
+}
+
+/// A connection that works for one call. Dropped in the middle of its work it is closed, so that
+/// nothing goes on when nobody waits for it any more: an open transaction is rolled back.
+#[derive(Debug)]
+pub(super) struct Session {
+    connection: Option<PoolConnection<Any>>,
+    speaks: Speaks,
+}
+
+impl Session {
+    pub(super) fn new(connection: PoolConnection<Any>, speaks: Speaks) -> Session {
+        let connection = Some(connection);
+        Session { connection, speaks }
+    }
+
+    fn at_work(&mut self) -> Result<&mut AnyConnection, Ended> {
+        let over = || {
+            let cause = Box::new(Cause::from("the connection was given back"));
+            Ended::Failed(Failure::Broken(
+                "a connection was used after its end",
+                cause,
+            ))
+        };
+        self.connection.as_deref_mut().ok_or_else(over)
+    }
+
+    pub(super) async fn begin(&mut self) -> Result<(), Ended> {
+        let begin = sql(self.speaks.begin());
+        self.execute(begin).await.map(|_| ())
+    }
+
+    /// Runs a statement; says how many rows it changed.
+    pub(super) async fn execute(&mut self, statement: Statement) -> Result<u64, Ended> {
+        let speaks = self.speaks;
+        let done = statement.execute(self.at_work()?).await;
+        done.map(|done| done.rows_affected())
+            .map_err(|error| ended(error, speaks))
+    }
+
+    /// All rows.
+    pub(super) async fn all(&mut self, statement: Statement) -> Result<Vec<AnyRow>, Ended> {
+        let speaks = self.speaks;
+        let rows = statement.fetch_all(self.at_work()?).await;
+        rows.map_err(|error| ended(error, speaks))
+    }
+
+    /// The first row.
+    pub(super) async fn first(&mut self, statement: Statement) -> Result<Option<AnyRow>, Ended> {
+        let speaks = self.speaks;
+        let row = statement.fetch_optional(self.at_work()?).await;
+        row.map_err(|error| ended(error, speaks))
+    }
+
+    /// Makes the transaction last.
+    pub(super) async fn commit(mut self) -> Result<(), Ended> {
+        self.execute(sql("COMMIT")).await?;
+        self.finish();
+        Ok(())
+    }
+
+    /// Gives the connection back; no transaction may be open.
+    pub(super) fn finish(mut self) {
+        drop(self.connection.take());
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            drop(connection.detach());
+        }
+    }
+}
+
+fn unread(error: sqlx::Error) -> Failure {
+    let cause = Cause::error("DatabaseError", &error);
+    Failure::Broken("a row of the database cannot be read", Box::new(cause))
+}
+
+/// Text in a row.
+pub(super) fn text(row: &AnyRow, place: usize) -> Result<String, Failure> {
+    row.try_get(place).map_err(unread)
+}
+
+/// Text in a row, or nothing.
+pub(super) fn maybe(row: &AnyRow, place: usize) -> Result<Option<String>, Failure> {
+    row.try_get(place).map_err(unread)
+}
+
+/// A number in a row.
+pub(super) fn number(row: &AnyRow, place: usize) -> Result<i64, Failure> {
+    row.try_get(place).map_err(unread)
+}
+
+/// JSON in a row, as we wrote it.
+pub(super) fn json<T: serde::de::DeserializeOwned>(
+    row: &AnyRow,
+    place: usize,
+) -> Result<T, Failure> {
+    let text = text(row, place)?;
+    serde_json::from_str(&text).map_err(|error| {
+        let cause = Cause::error("DatabaseError", &error);
+        Failure::Broken("a row of the database cannot be read", Box::new(cause))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_numbered_through() {
+        assert_eq!(list(3, 2), "$2, $3, $4");
+        assert_eq!(
+            rows(2, &["TEXT", "BIGINT"], 1),
+            "(CAST($1 AS TEXT), CAST($2 AS BIGINT)), (CAST($3 AS TEXT), CAST($4 AS BIGINT))"
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! A database of orders: its connections, and transactions that end when nobody waits for them.
+
+use super::dialect::Speaks;
+use super::failing::{Ended, ended};
+use super::session::Session;
+use super::tables::FORMAT;
+use crate::model::Currency;
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::{AnyPool, AssertSqlSafe, Executor as _};
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a call waits for a connection.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many connections read a file at once.
+const READERS: u32 = 4;
+
+/// Where orders are kept.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Place {
+    url: String,
+    speaks: Speaks,
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address may have a password in it.
+        write!(out, "Place({:?})", self.speaks)
+    }
+}
+
+impl Place {
+    /// One file.
+    pub fn file(path: &Path) -> Option<Place> {
+        let mut url = String::from("sqlite://");
+        for byte in path.to_str()?.bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                    url.push(char::from(byte));
+                }
+                // An address takes any other byte as its number.
+                _ => url.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        url.push_str("?mode=rwc");
+        let speaks = Speaks::Sqlite;
+        Some(Place { url, speaks })
+    }
+
+    pub(super) const fn speaks(&self) -> Speaks {
+        self.speaks
+    }
+
+    /// A PostgreSQL database by its address, `postgres://user:password@host/database`.
+    pub fn postgres(url: &str) -> Option<Place> {
+        let known = ["postgres://", "postgresql://"];
+        let speaks = Speaks::Postgres;
+        let url = url.to_owned();
+        known
+            .iter()
+            .any(|scheme| url.starts_with(scheme))
+            .then_some(Place { url, speaks })
+    }
+}
+
+/// A database of orders.
+#[derive(Clone)]
+pub(super) struct Store {
+    pub(super) speaks: Speaks,
+    pub(super) currency: Currency,
+    reads: AnyPool,
+    writes: AnyPool,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Store({:?})", self.speaks)
+    }
+}
+
+/// The two pools of a place. A file has one writer, so that writers wait in line and not by polling a
+/// lock; a server has as many as it is given.
+pub(super) async fn pools(
+    place: &Place,
+    connections: u32,
+    deadline: Duration,
+) -> Result<(AnyPool, AnyPool), sqlx::Error> {
+    sqlx::any::install_default_drivers();
+    let options: AnyConnectOptions = place.url.parse()?;
+    let speaks = place.speaks;
+    let pool = |most: u32| {
+        AnyPoolOptions::new()
+            .max_connections(most)
+            .acquire_timeout(PATIENCE)
+            // A connection that broke while it was idle fails its first statement, which is retried.
+            .test_before_acquire(false)
+            .after_connect(move |connection, _| {
+                Box::pin(async move {
+                    for statement in speaks.greeting(deadline) {
+                        connection.execute(AssertSqlSafe(statement)).await?;
+                    }
+                    Ok(())
+                })
+            })
+    };
+    match speaks {
+        Speaks::Sqlite => {
+            let writes = pool(1).connect_with(options.clone()).await?;
+            let reads = pool(READERS).connect_lazy_with(options);
+            Ok((reads, writes))
+        }
+        Speaks::Postgres => {
+            let both = pool(connections).connect_with(options).await?;
+            Ok((both.clone(), both))
+        }
+    }
+}
+
+/// Why a database of orders cannot be used.
+#[derive(Debug)]
+pub enum Unusable {
+    /// It cannot be reached, or not be asked.
+    Unreachable(String),
+    /// It has no tables yet.
+    Empty,
+    /// Its tables were made by a newer program.
+    Newer(i64),
+    /// Its tables are not ours.
+    Foreign(&'static str),
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unusable::Unreachable(why) => write!(out, "the database cannot be used: {why}"),
+            Unusable::Empty => out.write_str("the database has no tables for orders yet"),
+            Unusable::Newer(format) => write!(
+                out,
+                "the tables have format {format}, and this program knows {FORMAT}: it was made by a newer one"
+            ),
+            Unusable::Foreign(what) => write!(out, "the tables are not ours: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+impl Store {
+    /// Opens a database that has its tables.
+    pub(super) async fn open(
+        place: &Place,
+        connections: u32,
+        deadline: Duration,
+    ) -> Result<Store, Unusable> {
+        let speaks = place.speaks;
+        let (reads, writes) = pools(place, connections, deadline)
+            .await
+            .map_err(|error| Unusable::Unreachable(error.to_string()))?;
+        let currency = settings(&writes, speaks).await?;
+        Ok(Store {
+            speaks,
+            currency,
+            reads,
+            writes,
+        })
+    }
+
+    /// A connection for reading.
+    pub(super) async fn reading(&self) -> Result<Session, Ended> {
+        let connection = self.reads.acquire().await;
+        let connection = connection.map_err(|error| ended(error, self.speaks))?;
+        Ok(Session::new(connection, self.speaks))
+    }
+
+    /// A transaction that writes.
+    pub(super) async fn writing(&self) -> Result<Session, Ended> {
+        let connection = self.writes.acquire().await;
+        let connection = connection.map_err(|error| ended(error, self.speaks))?;
+        let mut session = Session::new(connection, self.speaks);
+        session.begin().await?;
+        Ok(session)
+    }
+
+    /// Closes every connection.
+    pub(super) async fn close(&self) {
+        self.reads.close().await;
+        self.writes.close().await;
+    }
+}
+
+/// The currency of the store, once its tables are known to be ours.
+async fn settings(pool: &AnyPool, speaks: Speaks) -> Result<Currency, Unusable> {
+    let unreachable = |error: sqlx::Error| Unusable::Unreachable(error.to_string());
+    let tables: i64 = sqlx::query_scalar(speaks.has_tables())
+        .fetch_one(pool)
+        .await
+        .map_err(unreachable)?;
+    if tables == 0 {
+        return Err(Unusable::Empty);
+    }
+    let named = async |name: &'static str| -> Result<Option<String>, Unusable> {
+        sqlx::query_scalar("SELECT value FROM settings WHERE name = $1")
+            .bind(name)
+            .fetch_optional(pool)
+            .await
+            .map_err(unreachable)
+    };
+    let format = named("format").await?.and_then(|text| text.parse().ok());
+    match format {
+        None => return Err(Unusable::Foreign("they have no format")),
+        Some(format) if format > FORMAT => return Err(Unusable::Newer(format)),
+        Some(_) => {}
+    }
+    let currency = named("currency").await?;
+    let currency = currency.as_deref().and_then(Currency::read);
+    currency.ok_or(Unusable::Foreign("they have no currency"))
+}
