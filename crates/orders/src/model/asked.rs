@@ -220,3 +220,22 @@ pub enum ReturnOutcome {
     /// Money to be spent here.
     StoreCredit,
 }
+
+impl ReturnOutcome {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            ReturnOutcome::Refund => "refund",
+            ReturnOutcome::Exchange => "exchange",
+            ReturnOutcome::StoreCredit => "store-credit",
+        }
+    }
+
+    /// The outcome of this word.
+    pub fn read(word: &str) -> Option<ReturnOutcome> {
+        use ReturnOutcome::{Exchange, Refund, StoreCredit};
+        [Refund, Exchange, StoreCredit]
+            .into_iter()
+            .find(|outcome| outcome.word() == word)
+    }
+}

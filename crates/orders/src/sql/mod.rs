@@ -1,12 +1,18 @@
 //! The adapter `sql`: orders in a database of their own, SQLite in one file or PostgreSQL.
 
+mod adapter;
+mod change;
 mod dialect;
 mod failing;
+mod ids;
+mod keys;
 mod migrate;
 mod order;
 mod session;
 mod store;
 mod tables;
 
+pub use adapter::{CONNECTIONS, KEEP_KEYS, SqlAdapter, SqlConfig};
+pub use ids::Random;
 pub use migrate::{Migrated, migrate};
 pub use store::{Place, Unusable};

@@ -57,6 +57,10 @@ impl Session {
         Session { connection, speaks }
     }
 
+    pub(super) const fn speaks(&self) -> Speaks {
+        self.speaks
+    }
+
     fn at_work(&mut self) -> Result<&mut AnyConnection, Ended> {
         let over = || {
             let cause = Box::new(Cause::from("the connection was given back"));

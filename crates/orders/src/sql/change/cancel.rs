@@ -1,0 +1,46 @@
+//! `cancel-order`: all that is open, or some of it; its stock is free again.
+
+use super::lines::{add, by_sku, lock_variants, move_stock, spread};
+use super::{Made, Making};
+use crate::failure::{Failure, Refused, Why};
+use crate::model::CancelOrder;
+use crate::sql::failing::Ended;
+use crate::sql::order::{LineRow, lines};
+use crate::sql::session::sql;
+use candor_fault::to_json;
+
+pub(super) async fn cancel(mut making: Making<'_>, asked: &CancelOrder) -> Result<Made, Ended> {
+    let mut head = making.locked(&asked.order_id).await?;
+    if !head.status.is_open() {
+        let refused = Refused::from(Why::InvalidOrderState).at("orderId");
+        return Err(Failure::from(refused.in_status(head.status)).into());
+    }
+    let mut lines = lines(making.session, &[&head.id]).await?;
+    let asked_lines = asked.line_items.as_deref();
+    let share = spread(&lines, asked_lines, LineRow::open, Why::QuantityExceedsOpen)
+        .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
+    let units = by_sku(&lines, &share);
+    lock_variants(making.session, &units).await?;
+    add(making.session, &lines, &share, "cancelled").await?;
+    move_stock(making.session, &units, (0, -1)).await?;
+    for (line, units) in lines.iter_mut().zip(&share) {
+        line.cancelled += units;
+    }
+    let nothing_open = lines.iter().all(|line| line.open() == 0);
+    let anything_left = lines.iter().any(|line| line.fulfilled > 0);
+    head.status = head.status.after_cancelling(nothing_open, anything_left);
+    head.details.cancel_reason = asked.reason.clone().or(head.details.cancel_reason.take());
+    head.updated_at = making.at;
+    making
+        .session
+        .execute(
+            sql("UPDATE orders SET status = $1, details = $2, updated_at = $3 WHERE id = $4")
+                .bind(head.status.word())
+                .bind(to_json(&head.details))
+                .bind(head.updated_at.micros())
+                .bind(head.id.clone()),
+        )
+        .await?;
+    let id = head.id.clone();
+    Made::new(&head.shown(lines), &id)
+}

@@ -1,0 +1,345 @@
+//! `create-sales-order`: priced by the catalogue where the caller gives no price, its stock reserved.
+
+use super::lines::move_stock;
+use super::{Made, Making};
+use crate::failure::{Failure, Refused, Rule, Why, Wrong};
+use crate::model::{
+    Currency, CustomerRef, Line, Money, NewLine, NewOrder, OrderCustomer, Status, Totals, price,
+};
+use crate::sql::failing::Ended;
+use crate::sql::order::{Details, Head, LineRow, money};
+use crate::sql::session::{Session, list, made, maybe, number, rows, sql, text};
+use candor_fault::to_json;
+use std::collections::BTreeMap;
+
+/// What the catalogue says about a SKU, with what can still be ordered of it.
+struct Variant {
+    name: String,
+    price: Money,
+    available: i64,
+}
+
+pub(super) async fn create(mut making: Making<'_>, order: &NewOrder) -> Result<Made, Ended> {
+    let currency = currency(&making, order)?;
+    if let Some(external_id) = &order.external_id {
+        free(making.session, external_id).await?;
+    }
+    let known = match order.customer.as_ref() {
+        Some(customer) => customer_of(making.session, customer).await?,
+        None => None,
+    };
+    let variants = variants(making.session, &order.line_items).await?;
+    let by_catalogue = currency == making.currency;
+    let lines = priced(&order.line_items, &variants, currency, by_catalogue)?;
+    let totals = totals(order, &lines, currency)?;
+    let units = in_stock(&order.line_items, &variants)?;
+    // Every check has passed: from here on it is written.
+    let customer = match (&order.customer, known) {
+        (Some(_), Some(known)) => Some(known),
+        (Some(asked), None) => Some(new_customer(&mut making, asked).await?),
+        (None, _) => None,
+    };
+    let head = Head {
+        id: making.ids.next("ord", making.at),
+        external_id: order.external_id.clone(),
+        name: order.name.clone(),
+        status: Status::Pending,
+        currency,
+        details: details(order, customer.as_ref()),
+        sub_total: totals.sub_total,
+        discount_total: totals.discount_total,
+        total: totals.total,
+        created_at: making.at,
+        updated_at: making.at,
+    };
+    let lines: Vec<_> = lines
+        .into_iter()
+        .map(|line| LineRow {
+            order_id: head.id.clone(),
+            ..line
+        })
+        .collect();
+    insert(making.session, &head, customer).await?;
+    insert_lines(making.session, &lines, making.at.micros()).await?;
+    move_stock(making.session, &units, (0, 1)).await?;
+    let id = head.id.clone();
+    Made::new(&head.shown(lines), &id)
+}
+
+fn currency(making: &Making<'_>, order: &NewOrder) -> Result<Currency, Failure> {
+    match order.currency.as_deref() {
+        None => Ok(making.currency),
+        Some(code) => {
+            Currency::read(code).ok_or_else(|| Wrong::new("order.currency", Rule::Currency).into())
+        }
+    }
+}
+
+async fn free(session: &mut Session, external_id: &str) -> Result<(), Ended> {
+    let statement = sql("SELECT id FROM orders WHERE external_id = $1");
+    match session
+        .first(statement.bind(external_id.to_owned()))
+        .await?
+    {
+        None => Ok(()),
+        Some(_) => {
+            let refused = Refused::from(Why::ExternalIdConflict).at("order.externalId");
+            Err(Failure::from(refused).into())
+        }
+    }
+}
+
+/// The customer that is known by this id, or by this address; nothing for a new one.
+async fn customer_of(
+    session: &mut Session,
+    asked: &CustomerRef,
+) -> Result<Option<OrderCustomer>, Ended> {
+    let found = match (&asked.id, &asked.email) {
+        (Some(id), _) => {
+            let statement =
+                sql("SELECT id, email, first_name, last_name FROM customers WHERE id = $1");
+            session.first(statement.bind(id.clone())).await?
+        }
+        (None, Some(email)) => by_email(session, email).await?,
+        (None, None) => None,
+    };
+    let missing = || Failure::from(Refused::from(Why::CustomerNotFound).at("order.customer"));
+    let Some(row) = found else {
+        return match asked.id {
+            Some(_) => Err(missing().into()),
+            None => Ok(None),
+        };
+    };
+    let known = remembered(&row, asked)?;
+    let small = |email: &Option<String>| email.as_ref().map(|email| email.to_lowercase());
+    // An id and an address that belong to different people are no customer.
+    let same = asked.email.is_none() || small(&asked.email) == small(&maybe(&row, 1)?);
+    if same {
+        Ok(Some(known))
+    } else {
+        Err(missing().into())
+    }
+}
+
+async fn by_email(session: &mut Session, email: &str) -> Result<Option<sqlx::any::AnyRow>, Ended> {
+    let statement =
+        sql("SELECT id, email, first_name, last_name FROM customers WHERE email_key = $1");
+    session.first(statement.bind(email.to_lowercase())).await
+}
+
+/// The customer as the order remembers it: what the caller says, else what is known.
+fn remembered(row: &sqlx::any::AnyRow, asked: &CustomerRef) -> Result<OrderCustomer, Failure> {
+    let (email, first, last) = (maybe(row, 1)?, maybe(row, 2)?, maybe(row, 3)?);
+    Ok(OrderCustomer {
+        id: Some(text(row, 0)?),
+        email: asked.email.clone().or(email),
+        first_name: asked.first_name.clone().or(first),
+        last_name: asked.last_name.clone().or(last),
+    })
+}
+
+async fn new_customer(
+    making: &mut Making<'_>,
+    asked: &CustomerRef,
+) -> Result<OrderCustomer, Ended> {
+    let email = asked.email.clone().unwrap_or_default();
+    let made = sql("INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $6)
+         ON CONFLICT (email_key) DO NOTHING RETURNING id, email, first_name, last_name")
+    .bind(making.ids.next("cus", making.at))
+    .bind(email.clone())
+    .bind(email.to_lowercase())
+    .bind(asked.first_name.clone())
+    .bind(asked.last_name.clone())
+    .bind(making.at.micros());
+    let row = match making.session.first(made).await? {
+        Some(row) => Some(row),
+        // Somebody else made the same customer meanwhile.
+        None => by_email(making.session, &email).await?,
+    };
+    let row = row.ok_or_else(|| Ended::Again(Failure::Unavailable(None, None)))?;
+    Ok(remembered(&row, asked)?)
+}
+
+/// What the catalogue says about the SKUs of these lines, locked in the order of SKUs.
+async fn variants(
+    session: &mut Session,
+    lines: &[NewLine],
+) -> Result<BTreeMap<String, Variant>, Ended> {
+    let skus: std::collections::BTreeSet<_> = lines.iter().map(|line| &line.sku).collect();
+    let statement = made(format!(
+        "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ({}) ORDER BY sku{}",
+        list(skus.len(), 1),
+        session.speaks().locking()
+    ));
+    let statement = skus
+        .iter()
+        .fold(statement, |made, sku| made.bind((*sku).clone()));
+    let rows = session.all(statement).await?;
+    let read = rows.iter().map(|row| {
+        let variant = Variant {
+            name: text(row, 1)?,
+            price: money(row, 2)?,
+            available: number(row, 3)?,
+        };
+        Ok((text(row, 0)?, variant))
+    });
+    let found: BTreeMap<_, _> = read.collect::<Result<_, Failure>>()?;
+    let unknown = lines.iter().position(|line| !found.contains_key(&line.sku));
+    if let Some(place) = unknown {
+        let field = format!("order.lineItems.{place}.sku");
+        return Err(Failure::from(Refused::from(Why::SkuNotFound).at(field)).into());
+    }
+    Ok(found)
+}
+
+/// The lines with their amounts; the order that they belong to is not known yet.
+fn priced(
+    lines: &[NewLine],
+    variants: &BTreeMap<String, Variant>,
+    currency: Currency,
+    by_catalogue: bool,
+) -> Result<Vec<LineRow>, Failure> {
+    let mut done = Vec::with_capacity(lines.len());
+    for (place, line) in lines.iter().enumerate() {
+        let variant = variants.get(&line.sku);
+        let field = |name| format!("order.lineItems.{place}.{name}");
+        let (cost, off) = (field("unitPrice"), field("unitDiscount"));
+        let given = price((&cost, line.unit_price.as_deref()), currency)?;
+        let catalogue = variant
+            .map(|variant| variant.price)
+            .filter(|_| by_catalogue);
+        let unit_price = given.or(catalogue);
+        let unpriced = || Wrong::new("order.currency", Rule::CatalogueCurrency);
+        let unit_price = unit_price.ok_or_else(unpriced)?;
+        let discount = price((&off, line.unit_discount.as_deref()), currency)?;
+        let unit_discount = discount.unwrap_or_default();
+        if unit_discount > unit_price {
+            return Err(Wrong::new(off, Rule::Discount).into());
+        }
+        done.push(LineRow {
+            order_id: String::new(),
+            line: i64::try_from(place).unwrap_or(i64::MAX),
+            sku: line.sku.clone(),
+            name: line
+                .name
+                .clone()
+                .or_else(|| variant.map(|variant| variant.name.clone())),
+            quantity: line.quantity.get(),
+            unit_price,
+            unit_discount,
+            fulfilled: 0,
+            cancelled: 0,
+            returned: 0,
+        });
+    }
+    Ok(done)
+}
+
+fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Totals, Failure> {
+    let amounts: Vec<_> = lines
+        .iter()
+        .map(|line| Line {
+            quantity: line.quantity,
+            unit_price: line.unit_price,
+            unit_discount: line.unit_discount,
+        })
+        .collect();
+    let too_large = || Wrong::new("order.lineItems", Rule::Digits);
+    let totals = Totals::of(&amounts).ok_or_else(too_large)?;
+    let said = [
+        ("order.subTotal", order.sub_total.as_deref()),
+        ("order.discountTotal", order.discount_total.as_deref()),
+        ("order.total", order.total.as_deref()),
+    ];
+    totals.check(currency, said)?;
+    Ok(totals)
+}
+
+/// The units of each SKU, where there is enough of all of them.
+fn in_stock(
+    lines: &[NewLine],
+    variants: &BTreeMap<String, Variant>,
+) -> Result<BTreeMap<String, i64>, Failure> {
+    let mut units = BTreeMap::new();
+    for (place, line) in lines.iter().enumerate() {
+        let wanted: &mut i64 = units.entry(line.sku.clone()).or_default();
+        *wanted += line.quantity.get();
+        let available = variants.get(&line.sku).map_or(0, |found| found.available);
+        if *wanted > available {
+            let field = format!("order.lineItems.{place}.quantity");
+            let refused = Refused::from(Why::InsufficientInventory);
+            return Err(refused.at(field).having(available).into());
+        }
+    }
+    Ok(units)
+}
+
+fn details(order: &NewOrder, customer: Option<&OrderCustomer>) -> Details {
+    Details {
+        customer: customer.cloned(),
+        shipping_address: order.shipping_address.clone(),
+        billing_address: order.billing_address.clone(),
+        tags: order.tags.clone().unwrap_or_default(),
+        custom_fields: order.custom_fields.clone().unwrap_or_default(),
+        notes: order.notes.clone(),
+        cancel_reason: None,
+    }
+}
+
+async fn insert(
+    session: &mut Session,
+    head: &Head,
+    customer: Option<OrderCustomer>,
+) -> Result<(), Ended> {
+    let inserted = sql(
+        "INSERT INTO orders (id, external_id, name, status, currency, customer_id, details,
+             sub_total, discount_total, total, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+         ON CONFLICT (external_id) DO NOTHING",
+    )
+    .bind(head.id.clone())
+    .bind(head.external_id.clone())
+    .bind(head.name.clone())
+    .bind(head.status.word())
+    .bind(head.currency.code())
+    .bind(customer.and_then(|customer| customer.id))
+    .bind(to_json(&head.details))
+    .bind(head.sub_total.minor())
+    .bind(head.discount_total.minor())
+    .bind(head.total.minor())
+    .bind(head.created_at.micros())
+    .bind(head.updated_at.micros());
+    match session.execute(inserted).await? {
+        // Somebody else took the external id meanwhile: the next try finds that out first.
+        0 => Err(Ended::Again(Failure::Unavailable(None, None))),
+        _ => Ok(()),
+    }
+}
+
+async fn insert_lines(session: &mut Session, lines: &[LineRow], at: i64) -> Result<(), Ended> {
+    const TYPES: [&str; 11] = [
+        "TEXT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
+        "BIGINT", "BIGINT",
+    ];
+    let statement = made(format!(
+        "INSERT INTO order_lines (order_id, line, sku, name, quantity, unit_price, unit_discount,
+             fulfilled, cancelled, returned, created_at) VALUES {}",
+        rows(lines.len(), &TYPES, 1)
+    ));
+    let statement = lines.iter().fold(statement, |made, line| {
+        made.bind(line.order_id.clone())
+            .bind(line.line)
+            .bind(line.sku.clone())
+            .bind(line.name.clone())
+            .bind(line.quantity)
+            .bind(line.unit_price.minor())
+            .bind(line.unit_discount.minor())
+            .bind(line.fulfilled)
+            .bind(line.cancelled)
+            .bind(line.returned)
+            .bind(at)
+    });
+    session.execute(statement).await?;
+    Ok(())
+}

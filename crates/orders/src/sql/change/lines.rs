@@ -1,0 +1,168 @@
+//! Quantities of SKUs spread over the lines of an order, and written back to its tables.
+
+use crate::failure::{Refused, Why};
+use crate::model::LineQuantity;
+use crate::sql::failing::Ended;
+use crate::sql::order::LineRow;
+use crate::sql::session::{Session, list, made, rows};
+use std::collections::BTreeMap;
+
+/// How many units of each line a change is about; as long as the lines.
+pub(super) type Share = Vec<i64>;
+
+/// Spreads what was asked over the lines, in their order: of each line at most what `room` says.
+/// Without anything asked, all the room there is.
+pub(super) fn spread(
+    lines: &[LineRow],
+    asked: Option<&[LineQuantity]>,
+    room: fn(&LineRow) -> i64,
+    exceeds: Why,
+) -> Result<Share, Refused> {
+    let mut left: Vec<_> = lines.iter().map(room).collect();
+    let Some(asked) = asked else {
+        return Ok(left);
+    };
+    let mut share = vec![0; lines.len()];
+    for (place, wanted) in asked.iter().enumerate() {
+        let of_sku = || (0..lines.len()).filter(|line| lines[*line].sku == wanted.sku);
+        if of_sku().next().is_none() {
+            let field = format!("lineItems.{place}.sku");
+            return Err(Refused::from(Why::SkuNotFound).at(field));
+        }
+        let mut rest = wanted.quantity.get();
+        for line in of_sku() {
+            let taken = rest.min(left[line]);
+            left[line] -= taken;
+            share[line] += taken;
+            rest -= taken;
+        }
+        if rest > 0 {
+            let all: i64 = of_sku().map(|line| room(&lines[line])).sum();
+            let field = format!("lineItems.{place}.quantity");
+            return Err(Refused::from(exceeds).at(field).having(all));
+        }
+    }
+    Ok(share)
+}
+
+/// The shares summed up by SKU, in the order of SKUs; without those that come to nothing.
+pub(super) fn by_sku(lines: &[LineRow], share: &Share) -> BTreeMap<String, i64> {
+    let mut sums = BTreeMap::new();
+    for (line, units) in lines.iter().zip(share).filter(|(_, units)| **units > 0) {
+        *sums.entry(line.sku.clone()).or_default() += units;
+    }
+    sums
+}
+
+/// Adds the shares to a column of the lines.
+pub(super) async fn add(
+    session: &mut Session,
+    lines: &[LineRow],
+    share: &Share,
+    column: &'static str,
+) -> Result<(), Ended> {
+    let Some(first) = lines.first() else {
+        return Ok(());
+    };
+    let changed: Vec<_> = lines
+        .iter()
+        .zip(share)
+        .filter(|(_, units)| **units > 0)
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let values = rows(changed.len(), &["BIGINT", "BIGINT"], 2);
+    let statement = made(format!(
+        "UPDATE order_lines SET {column} = {column} + v.column2
+         FROM (VALUES {values}) AS v WHERE order_id = $1 AND line = v.column1"
+    ));
+    let statement = statement.bind(first.order_id.clone());
+    let statement = changed.into_iter().fold(statement, |made, (line, units)| {
+        made.bind(line.line).bind(*units)
+    });
+    session.execute(statement).await?;
+    Ok(())
+}
+
+/// Locks these variants, in the order of their SKUs.
+pub(super) async fn lock_variants(
+    session: &mut Session,
+    units: &BTreeMap<String, i64>,
+) -> Result<(), Ended> {
+    let locking = session.speaks().locking();
+    if locking.is_empty() || units.is_empty() {
+        return Ok(());
+    }
+    let statement = made(format!(
+        "SELECT sku FROM variants WHERE sku IN ({}) ORDER BY sku{locking}",
+        list(units.len(), 1)
+    ));
+    let statement = units
+        .keys()
+        .fold(statement, |made, sku| made.bind(sku.clone()));
+    session.all(statement).await?;
+    Ok(())
+}
+
+/// Adds units of each SKU, times the two factors, to what its variant has on hand and reserved.
+pub(super) async fn move_stock(
+    session: &mut Session,
+    units: &BTreeMap<String, i64>,
+    (on_hand, reserved): (i64, i64),
+) -> Result<(), Ended> {
+    if units.is_empty() {
+        return Ok(());
+    }
+    let values = rows(units.len(), &["TEXT", "BIGINT"], 1);
+    let statement = made(format!(
+        "UPDATE variants SET on_hand = on_hand + ({on_hand}) * v.column2,
+         reserved = reserved + ({reserved}) * v.column2
+         FROM (VALUES {values}) AS v WHERE variants.sku = v.column1"
+    ));
+    let statement = units.iter().fold(statement, |made, (sku, units)| {
+        made.bind(sku.clone()).bind(*units)
+    });
+    session.execute(statement).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Money;
+
+    fn line(line: i64, sku: &str, quantity: i64, fulfilled: i64) -> LineRow {
+        LineRow {
+            order_id: String::from("ord_1"),
+            line,
+            sku: sku.to_owned(),
+            name: None,
+            quantity,
+            unit_price: Money::default(),
+            unit_discount: Money::default(),
+            fulfilled,
+            cancelled: 0,
+            returned: 0,
+        }
+    }
+
+    fn asked(sku: &str, quantity: i64) -> LineQuantity {
+        serde_json::from_value(serde_json::json!({ "sku": sku, "quantity": quantity })).unwrap()
+    }
+
+    #[test]
+    fn units_are_spread_over_the_lines_of_their_sku_in_order() {
+        let lines = [line(0, "A", 3, 1), line(1, "B", 5, 0), line(2, "A", 4, 0)];
+        let spread = |asked: &[LineQuantity]| {
+            spread(&lines, Some(asked), LineRow::open, Why::QuantityExceedsOpen)
+        };
+        assert_eq!(spread(&[asked("A", 5)]), Ok(vec![2, 0, 3]));
+        assert_eq!(spread(&[asked("A", 1), asked("A", 2)]), Ok(vec![2, 0, 1]));
+        let too_many = Refused::from(Why::QuantityExceedsOpen);
+        let too_many = too_many.at("lineItems.1.quantity").having(6);
+        assert_eq!(spread(&[asked("B", 1), asked("A", 7)]), Err(too_many));
+        let unknown = Refused::from(Why::SkuNotFound).at("lineItems.0.sku");
+        assert_eq!(spread(&[asked("C", 1)]), Err(unknown));
+    }
+}

@@ -1,0 +1,47 @@
+//! `update-order`: the next status, addresses, and what else may be set.
+
+use super::{Made, Making};
+use crate::failure::{Failure, Refused, Why};
+use crate::model::{Status, UpdateOrder};
+use crate::sql::failing::Ended;
+use crate::sql::order::lines;
+use crate::sql::session::sql;
+use candor_fault::to_json;
+
+pub(super) async fn update(mut making: Making<'_>, asked: &UpdateOrder) -> Result<Made, Ended> {
+    let mut head = making.locked(&asked.order_id).await?;
+    let updates = asked.updates.clone();
+    if let Some(next) = updates.status.map(Status::from) {
+        if !head.status.may_become(next) {
+            let refused = Refused::from(Why::InvalidOrderState).at("updates.status");
+            return Err(Failure::from(refused.in_status(head.status)).into());
+        }
+        head.status = next;
+    }
+    let details = &mut head.details;
+    head.name = updates.name.or(head.name);
+    details.shipping_address = updates.shipping_address.or(details.shipping_address.take());
+    details.billing_address = updates.billing_address.or(details.billing_address.take());
+    if let Some(tags) = updates.tags {
+        details.tags = tags;
+    }
+    if let Some(fields) = updates.custom_fields {
+        details.custom_fields = fields;
+    }
+    details.notes = updates.notes.or(details.notes.take());
+    head.updated_at = making.at;
+    making
+        .session
+        .execute(
+            sql("UPDATE orders SET status = $1, name = $2, details = $3, updated_at = $4 WHERE id = $5")
+                .bind(head.status.word())
+                .bind(head.name.clone())
+                .bind(to_json(&head.details))
+                .bind(head.updated_at.micros())
+                .bind(head.id.clone()),
+        )
+        .await?;
+    let lines = lines(making.session, &[&head.id]).await?;
+    let id = head.id.clone();
+    Made::new(&head.shown(lines), &id)
+}

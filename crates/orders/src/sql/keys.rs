@@ -1,0 +1,147 @@
+//! Idempotency keys: the first final outcome of a key is its outcome for as long as it is kept.
+
+use super::failing::Ended;
+use super::session::{Session, json, maybe, sql, text};
+use crate::failure::{Failure, Final, Refused, Why};
+use crate::model::Moment;
+use crate::{Key, Operation, Request};
+use candor_fault::{Cause, to_json};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+/// How many keys are forgotten at a time.
+const FORGOTTEN_AT_ONCE: i64 = 500;
+
+/// What a key stands for: a tool, and the arguments beside the key.
+pub(super) struct Claim<'a> {
+    pub(super) key: &'a Key,
+    pub(super) operation: Operation,
+    pub(super) fingerprint: String,
+    pub(super) at: Moment,
+}
+
+/// What came of a change for good.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    /// It was made; this is the entity.
+    Done(Box<RawValue>),
+    /// It was refused.
+    Failed(Final),
+}
+
+/// A text that is the same for the same arguments, however they were written.
+pub(super) fn fingerprint(request: &Request) -> String {
+    let hash = Sha256::digest(to_json(request));
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Claim<'_> {
+    /// Takes the key for this call, or brings the outcome that it has. Waits for whoever holds the
+    /// key just now. A key older than `oldest` is forgotten.
+    pub(super) async fn take(
+        &self,
+        session: &mut Session,
+        oldest: Moment,
+    ) -> Result<Option<Outcome>, Ended> {
+        let taken = session
+            .first(
+                sql(
+                    "INSERT INTO keys (client, tool, key, fingerprint, outcome, at)
+                     VALUES ($1, $2, $3, $4, NULL, $5)
+                     ON CONFLICT (client, tool, key) DO UPDATE
+                     SET fingerprint = excluded.fingerprint, outcome = NULL, at = excluded.at
+                     WHERE keys.at < $6
+                     RETURNING at",
+                )
+                .bind(self.key.client.clone())
+                .bind(self.operation.name())
+                .bind(self.key.key.clone())
+                .bind(self.fingerprint.clone())
+                .bind(self.at.micros())
+                .bind(oldest.micros()),
+            )
+            .await?;
+        match taken {
+            Some(_) => Ok(None),
+            None => self.kept(session).await.map(Some),
+        }
+    }
+
+    /// The outcome that the key has already.
+    async fn kept(&self, session: &mut Session) -> Result<Outcome, Ended> {
+        let row = session
+            .first(
+                sql("SELECT fingerprint, outcome FROM keys WHERE client = $1 AND tool = $2 AND key = $3")
+                    .bind(self.key.client.clone())
+                    .bind(self.operation.name())
+                    .bind(self.key.key.clone()),
+            )
+            .await?;
+        // Forgotten by somebody else between the two statements: the same call passes now.
+        let Some(row) = row else {
+            return Err(Ended::Again(Failure::Unavailable(None, None)));
+        };
+        if text(&row, 0)? != self.fingerprint {
+            let reused = Refused::from(Why::IdempotencyKeyReused).at("idempotencyKey");
+            return Ok(Outcome::Failed(Final::Refused(reused)));
+        }
+        match maybe(&row, 1)? {
+            Some(_) => Ok(json(&row, 1)?),
+            None => {
+                let cause = Box::new(Cause::from("a key without an outcome"));
+                Err(Failure::Broken("the database has a row that is never written", cause).into())
+            }
+        }
+    }
+
+    /// Gives the key its outcome, and puts the call on record.
+    pub(super) async fn settle(
+        &self,
+        session: &mut Session,
+        outcome: &Outcome,
+        (record, order): (String, Option<String>),
+    ) -> Result<(), Ended> {
+        session
+            .execute(
+                sql("UPDATE keys SET outcome = $1 WHERE client = $2 AND tool = $3 AND key = $4")
+                    .bind(to_json(outcome))
+                    .bind(self.key.client.clone())
+                    .bind(self.operation.name())
+                    .bind(self.key.key.clone()),
+            )
+            .await?;
+        let said = match outcome {
+            Outcome::Done(_) => String::from("done"),
+            Outcome::Failed(stands) => to_json(stands),
+        };
+        session
+            .execute(
+                sql("INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
+                .bind(record)
+                .bind(self.at.micros())
+                .bind(self.key.client.clone())
+                .bind(self.operation.name())
+                .bind(self.key.key.clone())
+                .bind(self.fingerprint.clone())
+                .bind(order)
+                .bind(said),
+            )
+            .await?;
+        Ok(())
+    }
+}
+
+/// Forgets some keys that are older than `oldest`; says how many.
+pub(super) async fn forget(session: &mut Session, oldest: Moment) -> Result<u64, Ended> {
+    session
+        .execute(
+            sql("DELETE FROM keys WHERE at < $1 AND (client, tool, key) IN
+                 (SELECT client, tool, key FROM keys WHERE at < $1 ORDER BY at LIMIT $2)")
+            .bind(oldest.micros())
+            .bind(FORGOTTEN_AT_ONCE),
+        )
+        .await
+}
