@@ -9,6 +9,7 @@ mod failures;
 mod github;
 mod listen;
 mod log;
+mod orders;
 #[cfg(feature = "otel")]
 mod otlp;
 mod playground;
@@ -67,6 +68,9 @@ enum Command {
     /// Let an agent edit files: planned, approved, checked, on record
     #[command(subcommand, after_help = workspace::AFTER_HELP)]
     Workspace(workspace::WorkspaceCommand),
+    /// Make, change, ship and look up orders, on a store of their own or in front of another system
+    #[command(subcommand, after_help = orders::AFTER_HELP)]
+    Orders(orders::OrdersCommand),
     /// Look at logs of what was done, prove them whole, put broken ones aside
     #[command(subcommand, after_help = audit::AFTER_HELP)]
     Audit(audit::AuditCommand),
@@ -192,6 +196,7 @@ fn act(command: Command) -> Result<(), Trouble> {
         Command::Context(context) => context.run(),
         Command::Github(github) => github.run(),
         Command::Workspace(workspace) => workspace.run(),
+        Command::Orders(orders) => orders.run(),
         Command::Audit(audit) => audit.run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();

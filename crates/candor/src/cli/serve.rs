@@ -3,6 +3,7 @@
 use super::data::DataArgs;
 use super::github::{self, WriteArgs};
 use super::listen::ListenArgs;
+use super::orders::{self, ORDERS};
 use super::{Trouble, VERSION};
 use crate::host::system_clock;
 use crate::lines::Lines;
@@ -49,11 +50,25 @@ impl ServeArgs {
         let playground = Playground::new(Failures::Auto, None, false);
         let playground =
             Desk::new(playground, system_clock(), &metrics).map_err(io::Error::other)?;
+        let orders = orders::embedded(&self.data).await?;
+        let orders = orders::server(orders, self.orders(), &metrics);
+        let orders = Desk::new(orders, system_clock(), &metrics).map_err(io::Error::other)?;
+        let orders = Endpoint::new(orders, Arc::clone(&admission));
         let tools = Endpoint::new(tools, Arc::clone(&admission));
         let playground = Endpoint::new(playground, Arc::clone(&admission));
         Ok(router(admission, metrics, VERSION)
             .with(GITHUB, tools)
+            .with(ORDERS, orders)
             .with(PLAYGROUND, playground))
+    }
+}
+
+impl ServeArgs {
+    fn orders(&self) -> candor_orders::Config {
+        candor_orders::Config {
+            failures: self.writing.config().failures,
+            ..candor_orders::Config::default()
+        }
     }
 }
 
@@ -68,6 +83,7 @@ fn announce(address: &str, bearer: bool) {
         r#"{bold}candor{bold:#} on http://{address}
 
   github       http://{address}{GITHUB}   fourteen tools on git repositories of this machine; sample/hello is there to try
+  orders       http://{address}{ORDERS}   twelve tools on orders; this endpoint changes data in its own store
   playground   http://{address}{PLAYGROUND}   fails to order: every code of every dialect
   health       http://{address}/health
   metrics      http://{address}/metrics
@@ -77,10 +93,10 @@ On stdio:
                {{"mcpServers":{{"context":{{"command":"context","args":["serve","--root","DIR"]}}}}}}
   github       candor github serve        the same tools; `--backend github` asks GitHub
                {{"mcpServers":{{"github":{{"command":"candor","args":["github","serve"]}}}}}}
+  orders       candor orders serve        the same tools; `--database postgres://…` for several servers
+               {{"mcpServers":{{"orders":{{"command":"candor","args":["orders","serve"]}}}}}}
   workspace    candor workspace serve     governed edits of the files below DIR; `candor workspace init` begins
                {{"mcpServers":{{"workspace":{{"command":"candor","args":["workspace","serve","--role","executor","--root","DIR"]}}}}}}
-
-The server orders is not built yet.
 
 Try:
   curl -s http://{address}{GITHUB}{token} \
@@ -88,7 +104,7 @@ Try:
     -d '{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"read_file","arguments":{{"repo":"sample/hello","path":"README.md"}}}}}}'
 
 For an MCP client:
-  {{"mcpServers":{{"candor-github":{{"type":"http","url":"http://{address}{GITHUB}"}}}}}}
+  {{"mcpServers":{{"candor-github":{{"type":"http","url":"http://{address}{GITHUB}"}},"candor-orders":{{"type":"http","url":"http://{address}{ORDERS}"}}}}}}
 
 "#
     );

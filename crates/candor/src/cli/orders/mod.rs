@@ -1,0 +1,33 @@
+//! `candor orders`: the order tools, and the store that they work on without another order system.
+
+mod guard;
+mod migrate;
+mod place;
+mod serve;
+
+use super::Trouble;
+use clap::Subcommand;
+pub(super) use serve::{ORDERS, embedded, server};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum OrdersCommand {
+    Serve(Box<serve::ServeArgs>),
+    Migrate(migrate::MigrateArgs),
+}
+
+pub(super) const AFTER_HELP: &str = "\
+Exit codes: 0 done, 1 wrong usage or a failure. Answers go to stdout, talk to stderr.
+
+Try:
+  candor orders serve                                   the tools, on stdio, on a store of their own
+  candor orders serve --http --port 0                   the same over HTTP
+  candor orders migrate --database postgres://…         make the tables for several servers";
+
+impl OrdersCommand {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        match self {
+            OrdersCommand::Serve(serve) => serve.run(),
+            OrdersCommand::Migrate(migrate) => migrate.run(),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `candor orders serve`: the order tools, on a store of their own or in front of an order system.
+
+use super::guard::GuardArgs;
+use super::place::{PlaceArgs, Placed, in_data, unusable};
+use crate::cli::data::DataArgs;
+use crate::cli::listen::ListenArgs;
+use crate::cli::{Trouble, VERSION};
+use crate::host::{run, system_clock};
+use candor_orders::model::Currency;
+use candor_orders::sql::{CONNECTIONS, SqlAdapter, SqlConfig, migrate};
+use candor_orders::{Adapter, Config, OrdersServer};
+use candor_street::{Desk, MetricsHub};
+use candor_wire::http::{Endpoint, router};
+use candor_wire::stdio;
+use clap::Args;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where the order tools are, over HTTP.
+pub(in crate::cli) const ORDERS: &str = "/orders/mcp";
+
+/// Serve the order tools over MCP
+///
+/// On stdin and stdout unless --http is given. Without --database, orders are kept in a file of the
+/// data directory, which is made where it is missing. Every change needs an idempotencyKey: sent again
+/// with the same key it is made once, and its outcome comes back.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ServeArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// How many connections to PostgreSQL are open at most
+    #[arg(long, value_name = "N", default_value_t = CONNECTIONS, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    connections: u32,
+    /// For how many hours the outcome of an idempotencyKey is kept
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=8784))]
+    keep_keys_hours: u64,
+    #[command(flatten)]
+    guard: GuardArgs,
+    /// A file with the token that changes must show, instead of that of --bearer-file
+    #[arg(long, value_name = "FILE", requires = "http")]
+    write_bearer_file: Option<PathBuf>,
+    /// Listen on HTTP at /orders/mcp instead of stdio
+    #[arg(long)]
+    http: bool,
+    #[command(flatten)]
+    listen: ListenArgs,
+}
+
+impl ServeArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        match self.http {
+            true => self.over_http(),
+            false => self.over_stdio(),
+        }
+    }
+
+    fn over_stdio(&self) -> Result<(), Trouble> {
+        run(|stop| async {
+            let metrics = MetricsHub::default();
+            let server = self.server(&metrics).await?;
+            let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+            Ok(stdio::serve(desk, io::stdin(), io::stdout(), stop).await?)
+        })
+    }
+
+    fn over_http(&self) -> Result<(), Trouble> {
+        let admission = self.listen.admission(self.write_bearer_file.as_deref())?;
+        let make = || async {
+            let metrics = MetricsHub::default();
+            let server = self.server(&metrics).await?;
+            let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+            let endpoint = Endpoint::new(desk, Arc::clone(&admission));
+            Ok(router(Arc::clone(&admission), metrics, VERSION).with(ORDERS, endpoint))
+        };
+        self.listen.serve(make, announce)
+    }
+
+    async fn server(&self, metrics: &MetricsHub) -> Result<OrdersServer, Trouble> {
+        let placed = self.place.placed()?;
+        let config = SqlConfig {
+            keep_keys: Duration::from_secs(self.keep_keys_hours * 60 * 60),
+            connections: self.connections,
+            deadline: self.guard.deadline(),
+        };
+        let adapter = open(&placed, config).await?;
+        let secrets = placed.password.into_iter().collect();
+        Ok(server(adapter, self.guard.config(secrets), metrics))
+    }
+}
+
+/// A store; a file that is missing is made.
+async fn open(placed: &Placed, config: SqlConfig) -> Result<Arc<dyn Adapter>, Trouble> {
+    if placed.is_file {
+        prepare(placed).await?;
+    }
+    let random = Box::new(|| fastrand::u64(..));
+    let adapter = SqlAdapter::open(&placed.place, config, system_clock(), random).await;
+    Ok(Arc::new(adapter.map_err(|error| unusable(&error))?))
+}
+
+/// Makes the tables of a file.
+async fn prepare(placed: &Placed) -> Result<(), Trouble> {
+    let usual = Currency::read("USD").ok_or_else(|| Trouble::new("the dollar is gone"))?;
+    let migrated = migrate(&placed.place, usual).await;
+    migrated.map(|_| ()).map_err(|error| unusable(&error))
+}
+
+/// The store of orders in this data directory, with the sample catalogue where it is new.
+pub(in crate::cli) async fn embedded(data: &DataArgs) -> Result<Arc<dyn Adapter>, Trouble> {
+    let placed = in_data(data)?;
+    open(&placed, SqlConfig::default()).await
+}
+
+/// The server in front of this order system.
+pub(in crate::cli) fn server(
+    adapter: Arc<dyn Adapter>,
+    config: Config,
+    _metrics: &MetricsHub,
+) -> OrdersServer {
+    let random = || fastrand::u64(..);
+    OrdersServer::new(adapter, config, random, Arc::new(Quiet))
+}
+
+fn announce(address: &str) {
+    // Where stderr is gone there is nobody to tell.
+    let _ = writeln!(
+        io::stderr(),
+        "order tools listening on http://{address}{ORDERS}\nThis endpoint changes data in its own store."
+    );
+}
+
+struct Quiet;
+
+impl candor_orders::Witness for Quiet {
+    fn retried(&self, _: &'static str, _: i32) {}
+    fn left_alone(&self, _: &'static str) {}
+}
