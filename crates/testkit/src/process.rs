@@ -7,9 +7,9 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -113,18 +113,17 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        let stdin = child.stdin.take().expect("stdin is piped");
-        let stdout = child.stdout.take().expect("stdout is piped");
-        let stderr = child.stderr.take().expect("stderr is piped");
+        let (mut streams, exit) = watched(command).expect("the program starts");
+        let stdin = streams.stdin.take().expect("stdin is piped");
+        let stdout = streams.stdout.take().expect("stdout is piped");
+        let stderr = streams.stderr.take().expect("stderr is piped");
         let said = Arc::new(Said::default());
         let listener = Arc::clone(&said);
         thread::spawn(move || listener.listen(stderr));
-        let pid = child.id();
         (
             Process {
-                pid,
-                exit: watched(child),
+                pid: streams.pid,
+                exit,
                 ended: None,
                 said,
             },
@@ -228,15 +227,39 @@ impl Process {
     }
 }
 
-/// Waits for the end of a process on a thread of its own.
-fn watched(mut child: Child) -> Receiver<ExitStatus> {
+/// A child's id and our ends of its streams.
+struct Streams {
+    pid: u32,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+}
+
+/// Starts a process on the thread that waits for its end: a command may ask to die with its parent,
+/// and to the kernel that is the thread which started it.
+fn watched(mut command: Command) -> io::Result<(Streams, Receiver<ExitStatus>)> {
+    let (starting, started) = sync_channel(1);
     let (sender, exit) = sync_channel(1);
     thread::spawn(move || {
-        let status = child.wait().expect("a child can be waited for");
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                let _ = starting.send(Err(error));
+                return;
+            }
+        };
         // Nobody may be left who wants to know.
+        let _ = starting.send(Ok(Streams {
+            pid: child.id(),
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+        }));
+        let status = child.wait().expect("a child can be waited for");
         let _ = sender.send(status);
     });
-    exit
+    let streams = started.recv().expect("the thread says how it went")?;
+    Ok((streams, exit))
 }
 
 impl Drop for Process {
