@@ -2,6 +2,8 @@
 
 mod http;
 mod http_message;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod process;
 pub mod properties;
 mod reached;
