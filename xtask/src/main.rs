@@ -22,6 +22,7 @@ mod openapi;
 mod problem;
 mod program;
 mod repo;
+mod retry;
 mod table;
 mod test;
 

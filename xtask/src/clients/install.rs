@@ -4,10 +4,10 @@
 //! part is complete. The runner scripts are copied anew each time, since changing one needs no
 //! new download. A lock file keeps two runs from installing at once.
 
-use super::retry::retried;
 use crate::problem::{Context, Problem};
 use crate::program::Program;
 use crate::repo::Repo;
+use crate::retry::retried;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;

@@ -1,7 +1,6 @@
 //! The official MCP clients: installed once per lock file, then driven by the tests of `candor`.
 
 mod install;
-mod retry;
 
 pub(crate) use install::{Installation, Kit};
 

@@ -4,6 +4,7 @@ mod advisories;
 mod ci_script;
 mod fuzz_corpus;
 mod outcome;
+mod postgres;
 pub(crate) mod reached;
 pub(crate) mod rust;
 mod steps;

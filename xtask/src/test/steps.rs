@@ -24,6 +24,8 @@ pub(crate) enum Step {
     Clippy,
     /// What is generated from the code is committed as it would be generated.
     Codegen,
+    /// PostgreSQL is there for the tests, or is installed (Debian, as root).
+    Postgres,
     /// Unit and integration tests.
     Tests,
     /// The examples in the documentation of the code.
@@ -70,6 +72,7 @@ impl Step {
             Step::FuzzCorpus => super::fuzz_corpus::check(repo),
             Step::Clippy => super::rust::clippy(repo),
             Step::Codegen => codegen::run(repo, true),
+            Step::Postgres => super::postgres::check(repo),
             Step::Tests => super::rust::tests(repo),
             Step::Doctests => super::rust::doctests(repo),
             Step::Docs => super::rust::docs(repo),

@@ -1,0 +1,111 @@
+//! PostgreSQL for the tests that come after: found, or installed where a package manager is at hand.
+
+// The very file that the tests look with, so that what is found here is what they find.
+#[path = "../../../crates/testkit/src/postgres/programs.rs"]
+mod programs;
+
+use super::Outcome;
+use crate::problem::{Context, Problem};
+use crate::program::Program;
+use crate::repo::Repo;
+use crate::retry::retried;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+const PACKAGE: &str = "postgresql";
+
+/// Where Debian's package looks before it makes and starts a server of its own.
+const CLUSTERS: &str = "/etc/postgresql-common/createcluster.conf";
+
+/// Nobody is there to answer questions, and files that are there stay as they are.
+const UNATTENDED: [(&str, &str); 2] = [
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("UCF_FORCE_CONFFOLD", "1"),
+];
+
+pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+    if let Some(found) = found(repo)? {
+        return Ok(found);
+    }
+    if !may_install() {
+        return Ok(Outcome::Missing(
+            "PostgreSQL was not found: install it (Debian: postgresql), \
+             or put `initdb` and `postgres` on the PATH"
+                .into(),
+        ));
+    }
+    if let Err(problem) = no_cluster(Path::new(CLUSTERS)).and_then(|()| install(repo)) {
+        return Ok(Outcome::Missing(format!(
+            "PostgreSQL could not be installed: {}",
+            problem.message()
+        )));
+    }
+    let missing = || Outcome::Missing(format!("the package {PACKAGE} brought no `initdb`"));
+    Ok(found(repo)?.unwrap_or_else(missing))
+}
+
+/// Which PostgreSQL the tests will take.
+fn found(repo: &Repo) -> Result<Option<Outcome>, Problem> {
+    let Some(folder) = programs::folder() else {
+        return Ok(None);
+    };
+    let program = Program::new(folder.join("postgres"), &repo.root);
+    let version = program.args(["--version"]).captured()?;
+    println!("{} in {}", version.trim(), folder.display());
+    Ok(Some(Outcome::Noted(version.trim().to_owned())))
+}
+
+fn may_install() -> bool {
+    let root = fs::metadata("/proc/self").is_ok_and(|we| we.uid() == 0);
+    let mut places = programs::path().into_iter();
+    root && places.any(|folder| folder.join("apt-get").is_file())
+}
+
+fn install(repo: &Repo) -> Result<(), Problem> {
+    let apt = |arguments: &[&str]| {
+        let program = Program::new("apt-get", &repo.root).args(arguments);
+        let unattended = UNATTENDED.into_iter();
+        unattended
+            .fold(program, |program, (name, value)| program.env(name, value))
+            .run()
+    };
+    retried(PACKAGE, || {
+        apt(&["update", "--quiet"])?;
+        apt(&[
+            "install",
+            "--quiet",
+            "--yes",
+            "--no-install-recommends",
+            PACKAGE,
+        ])
+    })
+}
+
+/// Tells the package to make no server, unless somebody has decided about that before.
+fn no_cluster(file: &Path) -> Result<(), Problem> {
+    if file.exists() {
+        return Ok(());
+    }
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder).context(|| format!("cannot make {}", folder.display()))?;
+    fs::write(file, "create_main_cluster = false\n")
+        .context(|| format!("cannot write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_decided_about_clusters_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("common/createcluster.conf");
+        no_cluster(&file).unwrap();
+        let text = || fs::read_to_string(&file).unwrap();
+        assert_eq!(text(), "create_main_cluster = false\n");
+        fs::write(&file, "create_main_cluster = true\n").unwrap();
+        no_cluster(&file).unwrap();
+        assert_eq!(text(), "create_main_cluster = true\n");
+    }
+}
