@@ -6,7 +6,7 @@ use super::dialect::Speaks;
 pub(super) const FORMAT: i64 = 1;
 
 /// The statements that make the tables; `{text}` is text that is compared byte by byte.
-const TABLES: [&str; 25] = [
+const TABLES: [&str; 31] = [
     "CREATE TABLE settings (name {text} NOT NULL PRIMARY KEY, value {text} NOT NULL)",
     "CREATE TABLE locations (
         id {text} NOT NULL PRIMARY KEY, name {text} NOT NULL,
@@ -36,6 +36,7 @@ const TABLES: [&str; 25] = [
         first_name {text}, last_name {text},
         created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)",
     "CREATE INDEX customers_by_time ON customers (created_at, id)",
+    "CREATE INDEX customers_by_change ON customers (updated_at, created_at, id)",
     // details: customer, addresses, tags, fields, notes, as JSON; nothing is looked up in it.
     "CREATE TABLE orders (
         id {text} NOT NULL PRIMARY KEY, external_id {text} UNIQUE, name {text},
@@ -45,6 +46,8 @@ const TABLES: [&str; 25] = [
     "CREATE INDEX orders_by_time ON orders (created_at, id)",
     "CREATE INDEX orders_by_status ON orders (status, created_at, id)",
     "CREATE INDEX orders_by_customer ON orders (customer_id, created_at, id)",
+    // What changed since some time is found by this one, then brought into the order of pages.
+    "CREATE INDEX orders_by_change ON orders (updated_at, created_at, id)",
     // created_at is the order's own: the index by SKU has the order of pages.
     "CREATE TABLE order_lines (
         order_id {text} NOT NULL, line BIGINT NOT NULL, sku {text} NOT NULL, name {text},
@@ -57,10 +60,14 @@ const TABLES: [&str; 25] = [
     "CREATE TABLE fulfillments (
         id {text} NOT NULL PRIMARY KEY, order_id {text} NOT NULL, details {text} NOT NULL,
         created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)",
+    "CREATE INDEX fulfillments_by_time ON fulfillments (created_at, id)",
+    "CREATE INDEX fulfillments_by_change ON fulfillments (updated_at, created_at, id)",
     "CREATE INDEX fulfillments_by_order ON fulfillments (order_id, created_at, id)",
     "CREATE TABLE returns (
         id {text} NOT NULL PRIMARY KEY, order_id {text} NOT NULL, outcome {text} NOT NULL,
         details {text} NOT NULL, created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)",
+    "CREATE INDEX returns_by_time ON returns (created_at, id)",
+    "CREATE INDEX returns_by_change ON returns (updated_at, created_at, id)",
     "CREATE INDEX returns_by_order ON returns (order_id, created_at, id)",
     // outcome is the first final one; a row without one is never committed.
     "CREATE TABLE keys (
