@@ -8,6 +8,7 @@ mod ids;
 mod keys;
 mod migrate;
 mod order;
+mod query;
 mod session;
 mod store;
 mod tables;

@@ -140,6 +140,11 @@ pub(super) fn number(row: &AnyRow, place: usize) -> Result<i64, Failure> {
     row.try_get(place).map_err(unread)
 }
 
+/// A number in a row, or nothing.
+pub(super) fn maybe_number(row: &AnyRow, place: usize) -> Result<Option<i64>, Failure> {
+    row.try_get(place).map_err(unread)
+}
+
 /// JSON in a row, as we wrote it.
 pub(super) fn json<T: serde::de::DeserializeOwned>(
     row: &AnyRow,

@@ -183,6 +183,11 @@ impl Store {
         Ok(session)
     }
 
+    /// The connections that write, for work that is no call.
+    pub(super) const fn writers(&self) -> &AnyPool {
+        &self.writes
+    }
+
     /// Closes every connection.
     pub(super) async fn close(&self) {
         self.reads.close().await;

@@ -1,0 +1,174 @@
+//! Pages of orders: heads and lines together in one statement, so that they fit each other.
+
+use super::Paged;
+use super::place::{Span, write};
+use super::walk::{Arguments, Each, Walk, Wanted, Written, between, limit};
+use crate::failure::Failure;
+use crate::model::{Currency, Order, Status};
+use crate::query::{Filters, Query};
+use crate::sql::order::{HEAD, Head, LineRow, head, money};
+use crate::sql::session::{maybe, maybe_number, number, text};
+use sqlx::any::AnyRow;
+use std::collections::BTreeMap;
+
+/// By whatever is in the table of orders.
+const HEADS: Walk<'_, 1> = Walk {
+    columns: "orders.created_at, orders.id",
+    from: "orders",
+    at: "orders.created_at",
+    rest: ["orders.id"],
+    order: "created_at, id",
+    repeats: false,
+};
+
+/// By what the lines are about. An order may have it in several lines.
+const LINES: Walk<'_, 1> = Walk {
+    columns: "order_lines.created_at, order_lines.order_id AS id",
+    from: "order_lines",
+    at: "order_lines.created_at",
+    rest: ["order_lines.order_id"],
+    order: "created_at, id",
+    repeats: true,
+};
+
+/// With the heads, where there is more to ask about an order.
+const LINES_AND_HEADS: Walk<'_, 1> = Walk {
+    from: "order_lines JOIN orders ON orders.id = order_lines.order_id",
+    ..LINES
+};
+
+fn words(statuses: &[Status]) -> Vec<&'static str> {
+    statuses.iter().map(|status| status.word()).collect()
+}
+
+/// What decides where to look: ids, else customers, else SKUs, else states, else time.
+fn each(filters: &Filters) -> Option<(Each, bool)> {
+    if filters.ids.is_some() || filters.external_ids.is_some() {
+        return None;
+    }
+    if let Some(emails) = &filters.emails {
+        let whose = "orders.customer_id = (SELECT id FROM customers WHERE email_key = ?)";
+        return Some((Each::of(whose, emails), false));
+    }
+    if let Some(skus) = &filters.skus {
+        return Some((Each::of("order_lines.sku = ?", skus), true));
+    }
+    let statuses = filters.statuses.as_deref()?;
+    Some((Each::of("orders.status = ?", &words(statuses)), false))
+}
+
+/// Every filter but the one that decides where to look.
+fn conditions(arguments: &mut Arguments, filters: &Filters, leading: Option<&Each>) -> Vec<String> {
+    let mut conditions = Vec::new();
+    let by = |column: &str| leading.is_some_and(|each| each.condition.starts_with(column));
+    if let Some(ids) = &filters.ids {
+        conditions.push(format!("orders.id IN ({})", arguments.list(ids)));
+    }
+    if let Some(ids) = &filters.external_ids {
+        conditions.push(format!("orders.external_id IN ({})", arguments.list(ids)));
+    }
+    if let Some(emails) = filters
+        .emails
+        .as_ref()
+        .filter(|_| !by("orders.customer_id"))
+    {
+        conditions.push(format!(
+            "orders.customer_id IN (SELECT id FROM customers WHERE email_key IN ({}))",
+            arguments.list(emails)
+        ));
+    }
+    if let Some(skus) = filters.skus.as_ref().filter(|_| !by("order_lines.sku")) {
+        conditions.push(format!(
+            "EXISTS (SELECT 1 FROM order_lines WHERE order_lines.order_id = orders.id AND order_lines.sku IN ({}))",
+            arguments.list(skus)
+        ));
+    }
+    if let Some(statuses) = filters.statuses.as_ref().filter(|_| !by("orders.status")) {
+        conditions.push(format!(
+            "orders.status IN ({})",
+            arguments.list(&words(statuses))
+        ));
+    }
+    let changed = (filters.updated_at_min, filters.updated_at_max);
+    conditions.extend(between(arguments, "orders.updated_at", changed));
+    conditions
+}
+
+/// Heads and lines as rows of one form: the columns of a head, then two that only lines have. Texts
+/// of a head that may be long do not come again with each of its lines.
+fn both(page: &str) -> String {
+    format!(
+        "WITH page AS MATERIALIZED ({page})
+         SELECT {HEAD}, CAST(NULL AS BIGINT) AS line, CAST(NULL AS BIGINT) AS returned
+         FROM page CROSS JOIN orders WHERE orders.id = page.id
+         UNION ALL
+         SELECT order_lines.order_id, order_lines.sku, order_lines.name, NULL, NULL, NULL,
+             order_lines.quantity, order_lines.unit_price, order_lines.unit_discount,
+             order_lines.fulfilled, order_lines.cancelled, order_lines.line, order_lines.returned
+         FROM page CROSS JOIN order_lines WHERE order_lines.order_id = page.id"
+    )
+}
+
+fn line(row: &AnyRow, line: i64) -> Result<LineRow, Failure> {
+    Ok(LineRow {
+        order_id: text(row, 0)?,
+        line,
+        sku: text(row, 1)?,
+        name: maybe(row, 2)?,
+        quantity: number(row, 6)?,
+        unit_price: money(row, 7)?,
+        unit_discount: money(row, 8)?,
+        fulfilled: number(row, 9)?,
+        cancelled: number(row, 10)?,
+        returned: number(row, 12)?,
+    })
+}
+
+impl Paged for Order {
+    fn written(query: &Query, page_size: i64) -> Result<Written, Failure> {
+        let filters = &query.filters;
+        let span = Span::of(query)?;
+        let mut arguments = Arguments::default();
+        let leading = each(filters);
+        let (each, by_lines) = leading.map_or((None, false), |(each, lines)| (Some(each), lines));
+        let conditions = conditions(&mut arguments, filters, each.as_ref());
+        let alone = each.is_none() && filters.ids.is_none() && filters.external_ids.is_none();
+        let walk = match (by_lines, conditions.is_empty()) {
+            (false, _) => HEADS,
+            (true, true) => LINES,
+            (true, false) => LINES_AND_HEADS,
+        };
+        let wanted = Wanted {
+            each,
+            conditions,
+            changed: alone && filters.updated_at_min.is_some(),
+        };
+        let page = walk.text(&mut arguments, &span, &wanted, limit(page_size));
+        Ok(arguments.of(both(&page)))
+    }
+
+    fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Order>, Failure> {
+        let mut heads: Vec<Head> = Vec::new();
+        let mut lines: BTreeMap<String, Vec<LineRow>> = BTreeMap::new();
+        for row in rows {
+            match maybe_number(row, 11)? {
+                None => heads.push(head(row)?),
+                Some(number) => {
+                    let line = line(row, number)?;
+                    lines.entry(line.order_id.clone()).or_default().push(line);
+                }
+            }
+        }
+        heads.sort_unstable_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        let orders = heads.into_iter().map(|head| {
+            let mut lines = lines.remove(&head.id).unwrap_or_default();
+            lines.sort_unstable_by_key(|line| line.line);
+            head.shown(lines)
+        });
+        Ok(orders.collect())
+    }
+
+    fn place(&self) -> String {
+        write(self.created_at.micros(), [&self.id])
+    }
+}

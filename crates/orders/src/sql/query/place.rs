@@ -1,0 +1,137 @@
+//! Places between entities in the order of pages: a time, and what tells entities of one time apart.
+
+use crate::failure::{Failure, Rule, Wrong};
+use crate::query::Query;
+
+/// The last entity of a page: its time, and the one or two texts that tell it from others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct After<const N: usize> {
+    pub(super) at: i64,
+    pub(super) rest: [String; N],
+}
+
+/// A place as text: the time, the lengths of all texts but the last, the texts. `7.ord_1`, or
+/// `7.5.SKU-1loc_1` where there are two.
+pub(super) fn write<const N: usize>(at: i64, rest: [&str; N]) -> String {
+    let mut place = format!("{at}.");
+    let lengths = rest.iter().take(N.saturating_sub(1));
+    lengths.for_each(|text| place.push_str(&format!("{}.", text.len())));
+    rest.iter().for_each(|text| place.push_str(text));
+    place
+}
+
+/// Reads exactly what [`write`] writes.
+fn read<const N: usize>(place: &str) -> Option<After<N>> {
+    let (at, mut left) = place.split_once('.')?;
+    let at = at.parse().ok()?;
+    let mut lengths = [0; N];
+    for length in lengths.iter_mut().take(N.saturating_sub(1)) {
+        let (number, behind) = left.split_once('.')?;
+        *length = number.parse().ok()?;
+        left = behind;
+    }
+    if let Some(last) = lengths.last_mut() {
+        *last = usize::MAX;
+    }
+    let mut rest = [const { String::new() }; N];
+    for (text, length) in rest.iter_mut().zip(lengths) {
+        let (one, behind) = left.split_at_checked(length.min(left.len()))?;
+        *text = one.to_owned();
+        left = behind;
+    }
+    let texts = rest.each_ref().map(String::as_str);
+    let ours = write(at, texts) == place;
+    let plain = !texts
+        .iter()
+        .any(|text| text.is_empty() || text.chars().any(char::is_control));
+    (ours && plain).then_some(After { at, rest })
+}
+
+/// Which entities a page may begin with, by their place in the order of pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span<const N: usize> {
+    /// Those behind this place.
+    pub(super) after: After<N>,
+    /// Those made then or earlier.
+    pub(super) until: i64,
+}
+
+impl<const N: usize> Span<N> {
+    /// The span of a query: behind its cursor, between the times of its filters.
+    pub(super) fn of(query: &Query) -> Result<Span<N>, Failure> {
+        let filters = &query.filters;
+        let first = filters
+            .created_at_min
+            .map_or(i64::MIN, |moment| moment.micros());
+        let until = filters
+            .created_at_max
+            .map_or(i64::MAX, |moment| moment.micros());
+        let from = match query.after.as_deref() {
+            None => None,
+            Some(place) => {
+                let place = read(place);
+                Some(place.ok_or_else(|| Wrong::new("cursor", Rule::Cursor))?)
+            }
+        };
+        // No id is empty: behind the empty one are all of that time.
+        let start = After {
+            at: first,
+            rest: [const { String::new() }; N],
+        };
+        let after = from.filter(|from| from.at >= first).unwrap_or(start);
+        Ok(Span { after, until })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_place_is_read_as_it_was_written() {
+        assert_eq!(write(7, ["ord_1"]), "7.ord_1");
+        assert_eq!(write(-7, ["SKU.1", "loc_1"]), "-7.5.SKU.1loc_1");
+        let foreign = [
+            "",
+            ".",
+            "7",
+            "7.",
+            ".x",
+            "+7.x",
+            "07.x",
+            "x.7",
+            "7.a\u{0}",
+            "99999999999999999999.x",
+        ];
+        for place in foreign {
+            assert_eq!(read::<1>(place), None, "{place:?}");
+        }
+        for place in [
+            "7.x",
+            "7.1.x",
+            "7.9.xy",
+            "7.01.xy",
+            "7.1.éx",
+            "7.0.x",
+            "7.18446744073709551616.xy",
+        ] {
+            assert_eq!(read::<2>(place), None, "{place:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn places_and_texts_are_the_same_thing(at in any::<i64>(), one in "[^\\pC]{1,9}", two in "[^\\pC]{1,9}") {
+            let place = write(at, [&one]);
+            prop_assert_eq!(read::<1>(&place), Some(After { at, rest: [one.clone()] }));
+            let place = write(at, [&one, &two]);
+            prop_assert_eq!(read::<2>(&place), Some(After { at, rest: [one, two] }));
+        }
+
+        #[test]
+        fn no_text_panics(text in "[0-9.aé\\-]{0,12}") {
+            let _ = (read::<1>(&text), read::<2>(&text));
+        }
+    }
+}

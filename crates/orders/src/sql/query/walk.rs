@@ -1,0 +1,205 @@
+//! The statements of pages: an index that is walked in the order of pages, from a place on.
+//!
+//! A filter that decides where to look is one branch for each of its values, each with its own order
+//! and limit, so that each reads no more of its index than a page has; the first of all branches are
+//! the page. All other filters are conditions within the branches. The texts of statements are few:
+//! databases keep them prepared.
+
+use super::place::{After, Span};
+use crate::model::Moment;
+use crate::query::PAGE_MAX;
+use crate::sql::session::{Statement, made};
+
+/// Limits are part of the text, since a plan depends on them: these are all there are.
+const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, PAGE_MAX + 1];
+
+/// An argument of a statement.
+#[derive(Debug, Clone)]
+enum Argument {
+    Text(Option<String>),
+    Number(i64),
+}
+
+/// The arguments of a statement, as its text is written.
+#[derive(Debug, Default)]
+pub(super) struct Arguments(Vec<Argument>);
+
+impl Arguments {
+    fn add(&mut self, argument: Argument) -> String {
+        self.0.push(argument);
+        format!("${}", self.0.len())
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        self.add(Argument::Text(Some(text.to_owned())))
+    }
+
+    fn number(&mut self, number: i64) -> String {
+        self.add(Argument::Number(number))
+    }
+
+    /// `$1, $2, $2, $2`: one of these texts. The last one is repeated up to a power of two.
+    pub(super) fn list<T: AsRef<str>>(&mut self, texts: &[T]) -> String {
+        let numbers: Vec<_> = texts.iter().map(|text| self.text(text.as_ref())).collect();
+        let Some(last) = numbers.last().cloned() else {
+            return String::from("NULL");
+        };
+        let more = texts.len().next_power_of_two() - texts.len();
+        let more = (0..more).map(|_| last.clone());
+        numbers
+            .into_iter()
+            .chain(more)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// With the text that they are the arguments of.
+    pub(super) fn of(self, text: String) -> Written {
+        Written {
+            text,
+            arguments: self.0,
+        }
+    }
+}
+
+/// A statement as it is written.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) text: String,
+    arguments: Vec<Argument>,
+}
+
+impl Written {
+    /// The statement, ready to be run.
+    pub(super) fn statement(self) -> Statement {
+        let arguments = self.arguments.into_iter();
+        arguments.fold(made(self.text), |statement, argument| match argument {
+            Argument::Text(text) => statement.bind(text),
+            Argument::Number(number) => statement.bind(number),
+        })
+    }
+}
+
+/// A filter that decides where to look.
+#[derive(Debug)]
+pub(super) struct Each {
+    /// The condition of one branch, `?` for its value.
+    pub(super) condition: &'static str,
+    pub(super) values: Vec<String>,
+}
+
+impl Each {
+    pub(super) fn of<T: AsRef<str>>(condition: &'static str, values: &[T]) -> Each {
+        let values = values.iter().map(|value| value.as_ref().to_owned());
+        let values = values.collect();
+        Each { condition, values }
+    }
+}
+
+/// What is walked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walk<'a, const N: usize> {
+    /// The columns of a row; those of the order of pages are called as in `order`.
+    pub(super) columns: &'a str,
+    /// Where they come from.
+    pub(super) from: &'a str,
+    /// The time that the order of pages begins with.
+    pub(super) at: &'a str,
+    /// What follows the time in the order of pages.
+    pub(super) rest: [&'a str; N],
+    /// The order of pages, by the names that the columns have in a row.
+    pub(super) order: &'a str,
+    /// Whether the same row may come more than once.
+    pub(super) repeats: bool,
+}
+
+/// Which of the entities behind the place are wanted.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) each: Option<Each>,
+    pub(super) conditions: Vec<String>,
+    /// The first to walk is what changed, in whatever order: what is found is sorted.
+    pub(super) changed: bool,
+}
+
+/// How many rows are fetched to fill a page of this size and know whether there is another.
+pub(super) fn limit(page_size: i64) -> i64 {
+    let enough = |limit: &i64| *limit > page_size;
+    LIMITS.into_iter().find(enough).unwrap_or(PAGE_MAX + 1)
+}
+
+/// The condition of a range of times; nothing where the range has no ends.
+pub(super) fn between(
+    arguments: &mut Arguments,
+    column: &str,
+    (min, max): (Option<Moment>, Option<Moment>),
+) -> Option<String> {
+    if min.is_none() && max.is_none() {
+        return None;
+    }
+    let min = arguments.number(min.map_or(i64::MIN, Moment::micros));
+    let max = arguments.number(max.map_or(i64::MAX, Moment::micros));
+    Some(format!("{column} >= {min} AND {column} <= {max}"))
+}
+
+impl<const N: usize> Walk<'_, N> {
+    /// The query for the rows of a page.
+    pub(super) fn text(
+        &self,
+        arguments: &mut Arguments,
+        span: &Span<N>,
+        wanted: &Wanted,
+        limit: i64,
+    ) -> String {
+        // A sum is in no index: the one by time is left alone then.
+        let at = match wanted.changed {
+            true => format!("{} + 0", self.at),
+            false => self.at.to_owned(),
+        };
+        let order = format!("{at}, {}", self.rest.join(", "));
+        let After { at: first, rest } = &span.after;
+        let mut from = vec![arguments.number(*first)];
+        from.extend(rest.iter().map(|text| arguments.text(text)));
+        let until = arguments.number(span.until);
+        let mut conditions = format!("({order}) > ({}) AND {at} <= {until}", from.join(", "));
+        for condition in &wanted.conditions {
+            conditions.push_str(" AND ");
+            conditions.push_str(condition);
+        }
+        let distinct = if self.repeats { "DISTINCT " } else { "" };
+        let (columns, tables) = (self.columns, self.from);
+        let branch = |condition: &str| {
+            format!(
+                "SELECT {distinct}{columns} FROM {tables} WHERE {condition}{conditions} ORDER BY {order} LIMIT {limit}"
+            )
+        };
+        let Some(each) = &wanted.each else {
+            return branch("");
+        };
+        let mut branches = Vec::new();
+        for place in 0..each.values.len().next_power_of_two() {
+            // No row equals nothing: such a branch is there for the text alone.
+            let value = arguments.add(Argument::Text(each.values.get(place).cloned()));
+            let condition = each.condition.replace('?', &value);
+            branches.push(branch(&format!("{condition} AND ")));
+        }
+        if let [only] = branches.as_slice() {
+            return only.clone();
+        }
+        let branches: Vec<_> = branches
+            .iter()
+            .enumerate()
+            .map(|(number, branch)| format!("SELECT * FROM ({branch}) AS branch{number}"))
+            .collect();
+        let union = if self.repeats {
+            " UNION "
+        } else {
+            " UNION ALL "
+        };
+        format!(
+            "{} ORDER BY {} LIMIT {limit}",
+            branches.join(union),
+            self.order
+        )
+    }
+}
