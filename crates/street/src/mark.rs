@@ -9,6 +9,7 @@ const BEGUN: u8 = 1;
 const DONE: u8 = 2;
 const CLOSED: u8 = 3;
 const READ_ONLY: u8 = 4;
+const DOUBTED: u8 = 5;
 
 /// How far the effect of one call has come.
 #[derive(Debug, Clone)]
@@ -44,7 +45,7 @@ impl Mark {
             .0
             .compare_exchange(IDLE, BEGUN, Ordering::AcqRel, Ordering::Acquire);
         match seen {
-            Ok(_) | Err(BEGUN | DONE) => Ok(()),
+            Ok(_) | Err(BEGUN | DONE | DOUBTED) => Ok(()),
             Err(READ_ONLY) => Err(Stopped::ReadOnly),
             Err(_) => Err(Stopped::TooLate),
         }
@@ -53,16 +54,26 @@ impl Mark {
     /// To be called after the last step.
     pub fn done(&self) {
         // Only what has begun can be done; a stopped or read-only mark stays what it is.
-        let _ = self
-            .0
-            .compare_exchange(BEGUN, DONE, Ordering::AcqRel, Ordering::Acquire);
+        self.turn(&[BEGUN, DOUBTED], DONE);
     }
 
     /// To be called when everything that had begun has been taken back.
     pub fn undone(&self) {
+        self.turn(&[BEGUN], IDLE);
+    }
+
+    /// To be called when nobody will learn what became of what had begun: its answer was lost. A later
+    /// attempt that takes back its own steps does not take back these; one that is done ends the doubt.
+    pub fn doubt(&self) {
+        self.turn(&[BEGUN, DONE], DOUBTED);
+    }
+
+    /// Goes on to `next` from any of these places, and from no other.
+    fn turn(&self, from: &[u8], next: u8) {
+        let step = |now: u8| from.contains(&now).then_some(next);
         let _ = self
             .0
-            .compare_exchange(BEGUN, IDLE, Ordering::AcqRel, Ordering::Acquire);
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, step);
     }
 
     /// Stops the call if its effect has not begun; says whether that worked.
@@ -76,7 +87,7 @@ impl Mark {
     /// Whether anything happened, as far as the mark knows.
     pub fn effect(&self) -> Effect {
         match self.0.load(Ordering::Acquire) {
-            BEGUN => Effect::Unknown,
+            BEGUN | DOUBTED => Effect::Unknown,
             DONE => Effect::Done,
             _ => Effect::None,
         }
@@ -128,6 +139,36 @@ mod tests {
         mark.undone();
         assert_eq!(mark.effect(), Effect::None);
         assert!(mark.close());
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_neither_done_nor_taken_back() {
+        for done in [false, true] {
+            let mark = Mark::new(true);
+            assert_eq!(mark.begins(), Ok(()));
+            if done {
+                mark.done();
+            }
+            mark.doubt();
+            assert_eq!(mark.effect(), Effect::Unknown);
+            assert_eq!(mark.begins(), Ok(()));
+            mark.undone();
+            assert_eq!(mark.effect(), Effect::Unknown);
+            assert!(!mark.close());
+            mark.done();
+            assert_eq!(mark.effect(), Effect::Done);
+        }
+    }
+
+    #[test]
+    fn what_never_began_is_not_in_doubt() {
+        for mark in [Mark::new(true), Mark::new(false)] {
+            mark.doubt();
+            assert_eq!(mark.effect(), Effect::None);
+            assert!(mark.close());
+            mark.doubt();
+            assert_eq!(mark.effect(), Effect::None);
+        }
     }
 
     #[test]

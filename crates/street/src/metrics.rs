@@ -1,4 +1,5 @@
-//! Counters and times of calls, by tool and code only, in the Prometheus text format.
+//! Counters and times of calls, and of what a guard did for them, by tool and code only, in the
+//! Prometheus text format.
 
 use candor_fault::{Row, codes};
 use prometheus_client::encoding::EncodeLabelSet;
@@ -15,6 +16,8 @@ use std::time::Duration;
 pub const METRIC_NAMES: &[(&str, &[&str])] = &[
     ("candor_calls_total", &["tool", "code"]),
     ("candor_call_duration_seconds", &["tool"]),
+    ("candor_retries_total", &["tool", "code"]),
+    ("candor_breaker_refusals_total", &["tool"]),
 ];
 
 /// The code of a success.
@@ -42,6 +45,8 @@ pub struct MetricsHub {
     registry: Arc<Registry>,
     calls: Family<ByCode, Counter>,
     duration: Family<ByTool, Histogram, fn() -> Histogram>,
+    retries: Family<ByCode, Counter>,
+    refusals: Family<ByTool, Counter>,
 }
 
 impl Default for MetricsHub {
@@ -53,10 +58,18 @@ impl Default for MetricsHub {
             Family::new_with_constructor(|| Histogram::new(BUCKETS));
         let help = "How long calls took, by tool";
         registry.register("candor_call_duration_seconds", help, duration.clone());
+        let retries = Family::<ByCode, Counter>::default();
+        let help = "Attempts that failed and were followed by another, by tool and code";
+        registry.register("candor_retries", help, retries.clone());
+        let refusals = Family::<ByTool, Counter>::default();
+        let help = "Calls answered without asking a system that is left alone, by tool";
+        registry.register("candor_breaker_refusals", help, refusals.clone());
         MetricsHub {
             registry: Arc::new(registry),
             calls,
             duration,
+            retries,
+            refusals,
         }
     }
 }
@@ -68,6 +81,17 @@ impl MetricsHub {
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+
+    /// Counts an attempt of a tool that failed with this code and is followed by another.
+    pub fn count_retry(&self, tool: &'static str, code: impl fmt::Display) {
+        let code = code.to_string();
+        self.retries.get_or_create(&ByCode { tool, code }).inc();
+    }
+
+    /// Counts a call of a tool that was answered without asking a system that is left alone.
+    pub fn count_breaker_refusal(&self, tool: &'static str) {
+        self.refusals.get_or_create(&ByTool { tool }).inc();
     }
 }
 

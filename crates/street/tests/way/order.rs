@@ -2,7 +2,7 @@
 
 use crate::station::{Station, answered, one, raw_call, told};
 use candor_fault::Answer;
-use candor_street::CancellationToken;
+use candor_street::{CancellationToken, MetricsHub};
 
 #[tokio::test]
 async fn a_success_passes_every_station_once() {
@@ -131,7 +131,40 @@ async fn calls_are_counted_by_tool_and_code() {
             r#"candor_calls_total{tool="read",code="ok"} 1"#,
         ]
     );
-    for (name, _) in candor_street::METRIC_NAMES {
-        assert!(text.contains(name.trim_end_matches("_total")), "{name}");
+    let guarded = ["candor_retries", "candor_breaker_refusals"];
+    assert!(guarded.iter().all(|name| !text.contains(name)), "{text}");
+}
+
+#[test]
+fn what_a_guard_did_is_counted_with_its_first_event() {
+    let hub = MetricsHub::default();
+    assert_eq!(hub.text(), "# EOF\n");
+    hub.count_retry("read", 4002);
+    hub.count_retry("read", 4002);
+    hub.count_breaker_refusal("write");
+    let wanted = [
+        "# HELP candor_retries Attempts that failed and were followed by another, by tool and code.",
+        "# TYPE candor_retries counter",
+        r#"candor_retries_total{tool="read",code="4002"} 2"#,
+        "# HELP candor_breaker_refusals Calls answered without asking a system that is left alone, by tool.",
+        "# TYPE candor_breaker_refusals counter",
+        r#"candor_breaker_refusals_total{tool="write"} 1"#,
+        "# EOF",
+    ];
+    assert_eq!(hub.text().lines().collect::<Vec<_>>(), wanted);
+}
+
+#[tokio::test]
+async fn every_metric_has_the_name_and_the_labels_that_are_promised() {
+    let (desk, _, _, hub) = Station::new().desk();
+    answered(&desk, raw_call("read", None), CancellationToken::new()).await;
+    hub.count_retry("read", 1);
+    hub.count_breaker_refusal("read");
+    let text = hub.text();
+    for (name, labels) in candor_street::METRIC_NAMES {
+        let sample = text.lines().find(|line| line.starts_with(name)).unwrap();
+        for label in *labels {
+            assert!(sample.contains(&format!("{label}=\"")), "{sample}");
+        }
     }
 }
