@@ -88,6 +88,14 @@ impl Limiter {
         windows.check(self.quota, self.max_keys.get(), key, Instant::now())
     }
 
+    /// Whether the key would pass now; counts nothing. For callers who count only what several limiters
+    /// let pass.
+    pub fn look<K: Hash + ?Sized>(&self, key: &K) -> Result<(), Limited> {
+        let key = self.hasher.hash_one(key);
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.look(self.quota, self.max_keys.get(), key, Instant::now())
+    }
+
     /// How many keys are known; never more than the bound.
     pub fn keys(&self) -> usize {
         let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,15 +126,25 @@ impl Windows {
         key: u64,
         now: Instant,
     ) -> Result<(), Limited> {
+        self.look(quota, max_keys, key, now)?;
+        self.admit(key, now);
+        Ok(())
+    }
+
+    fn look(
+        &mut self,
+        quota: Quota,
+        max_keys: usize,
+        key: u64,
+        now: Instant,
+    ) -> Result<(), Limited> {
         let until_room = self.forget_idle(quota, now);
         let full = self.keys.len() >= max_keys;
         match (self.keys.get_mut(&key), until_room) {
-            (Some(window), _) => window.check(quota, now)?,
-            (None, Some(after)) if full => return Err(Limited { after }),
-            (None, _) => {}
+            (Some(window), _) => window.check(quota, now),
+            (None, Some(after)) if full => Err(Limited { after }),
+            (None, _) => Ok(()),
         }
-        self.admit(key, now);
-        Ok(())
     }
 
     /// Drops every key without a pass in the last period; says when the next will be dropped.
@@ -214,6 +232,23 @@ mod tests {
         assert_eq!(limiter.check("a"), Ok(()));
         let after = 10 * SECOND;
         assert_eq!(limiter.check("a"), Err(Limited { after }));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn to_look_says_what_to_check_would_and_counts_nothing() {
+        let limiter = limiter(1, 1);
+        for _ in 0..3 {
+            assert_eq!(limiter.look("a"), Ok(()));
+        }
+        assert_eq!(limiter.keys(), 0);
+        assert_eq!(limiter.check("a"), Ok(()));
+        advance(10 * SECOND).await;
+        let after = 50 * SECOND;
+        for key in ["a", "b"] {
+            assert_eq!(limiter.look(key), Err(Limited { after }));
+        }
+        advance(after).await;
+        assert_eq!(limiter.look("b"), Ok(()));
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,6 +12,9 @@ const CHECK: usize = 8;
 /// The longest cursor that is read.
 pub const CURSOR_MAX: usize = 1024;
 
+/// The longest place of an adapter's own, in bytes: its cursor can be read again.
+pub const PLACE_MAX: usize = CURSOR_MAX / 4 * 3 - CHECK;
+
 /// The cursor for a place in this query.
 pub(crate) fn write(operation: Operation, filters: &Filters, place: &str) -> String {
     let mut bytes = check(operation, filters, place).to_vec();
@@ -62,6 +65,19 @@ mod tests {
         assert_eq!(read(Operation::GetOrders, &pending), place);
         assert_eq!(read(Operation::GetReturns, &pending), None);
         assert_eq!(read(Operation::GetOrders, &Filters::default()), None);
+    }
+
+    #[test]
+    fn the_longest_place_makes_the_longest_cursor() {
+        let written = |length| {
+            write(
+                Operation::GetOrders,
+                &Filters::default(),
+                &"x".repeat(length),
+            )
+        };
+        assert_eq!(written(PLACE_MAX).len(), CURSOR_MAX);
+        assert!(written(PLACE_MAX + 1).len() > CURSOR_MAX);
     }
 
     #[test]

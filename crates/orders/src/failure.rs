@@ -164,6 +164,13 @@ pub enum Final {
     Refused(Refused),
 }
 
+impl Final {
+    /// Whether the order system did not look at the call, because it refuses this server.
+    pub(crate) fn refuses_us(&self) -> bool {
+        matches!(self, Final::Refused(refused) if refused.why == Why::AdapterUnauthorized)
+    }
+}
+
 /// Why an order system did not do what it was asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {

@@ -174,6 +174,40 @@ fn argument(wrong: Wrong) -> Fault<Orders> {
     })
 }
 
+/// Every no that has words of ours.
+const EVERY: [Why; 16] = [
+    Why::OrderNotFound,
+    Why::SkuNotFound,
+    Why::CustomerNotFound,
+    Why::LocationNotFound,
+    Why::NotFound,
+    Why::InvalidOrderState,
+    Why::QuantityExceedsOpen,
+    Why::InsufficientInventory,
+    Why::ReturnExceedsFulfilled,
+    Why::IdempotencyKeyReused,
+    Why::ExternalIdConflict,
+    Why::AdapterUnauthorized,
+    Why::InvalidAdapterResponse,
+    Why::OutcomeUnknown,
+    Why::BackendRefused,
+    Why::WriteTokenRequired,
+];
+
+impl Why {
+    /// The no of this identifier: one of ours, or one of an order system's own where it has the form of
+    /// one.
+    pub fn read(name: &str) -> Option<Why> {
+        let ours = EVERY.iter().find(|why| said(why).0 == name);
+        ours.cloned().or_else(|| Why::own(name))
+    }
+}
+
+/// What stands for an identifier that must not be passed on.
+pub(crate) fn unnamed() -> String {
+    said(&Why::BackendRefused).0.to_owned()
+}
+
 /// The identifier of a no, what it says, and what to do about it.
 fn said(why: &Why) -> (&str, &'static str, &'static str) {
     match why {
@@ -299,29 +333,20 @@ mod tests {
     use super::*;
     use candor_fault::codes::orders::ORIGINAL_ERRORS;
 
-    const EVERY: [Why; 16] = [
-        Why::OrderNotFound,
-        Why::SkuNotFound,
-        Why::CustomerNotFound,
-        Why::LocationNotFound,
-        Why::NotFound,
-        Why::InvalidOrderState,
-        Why::QuantityExceedsOpen,
-        Why::InsufficientInventory,
-        Why::ReturnExceedsFulfilled,
-        Why::IdempotencyKeyReused,
-        Why::ExternalIdConflict,
-        Why::AdapterUnauthorized,
-        Why::InvalidAdapterResponse,
-        Why::OutcomeUnknown,
-        Why::BackendRefused,
-        Why::WriteTokenRequired,
-    ];
-
     #[test]
     fn every_identifier_of_ours_stands_in_the_registry() {
         let ours: Vec<_> = EVERY.iter().map(|why| said(why).0).collect();
         let known: Vec<_> = ORIGINAL_ERRORS.iter().map(|reason| reason.name).collect();
         assert_eq!(ours, known);
+    }
+
+    #[test]
+    fn an_identifier_of_ours_is_known_by_its_name() {
+        for why in EVERY {
+            assert_eq!(Why::read(said(&why).0), Some(why));
+        }
+        let own = Why::Own(String::from("CREDIT_HOLD"));
+        assert_eq!(Why::read("CREDIT_HOLD"), Some(own));
+        assert_eq!(Why::read("credit hold"), None);
     }
 }

@@ -33,7 +33,7 @@ const LINES: &str = r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u06
 /// An amount; how many places it may have is up to its currency.
 const AMOUNT: &str = r"^[0-9]{1,15}(\.[0-9]{1,4})?$";
 
-/// Something before an @, something with a point behind it.
+/// Something before an @, something behind it; mail alone can tell more.
 const EMAIL: &str = r"^[^@\s\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+@[^@\s\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+$";
 
 /// An object with exactly these members.

@@ -1,14 +1,15 @@
 //! What stands around an order system: breaker, deadline, retry, in this order.
 
+use crate::cursor::PLACE_MAX;
 use crate::{Adapter, Failure, Final, Key, Request, Response, Turn, Why};
 use candor_fault::Effect;
-use candor_guard::retry::{Again, Budget, Policy, Retryable as _};
+use candor_guard::retry::{Budget, Policy};
 use candor_guard::{Breaker, Deadline, Retry};
-use candor_street::Mark;
+use candor_street::{Mark, MetricsHub};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 /// How long a call may take unless the owner says otherwise.
@@ -50,6 +51,16 @@ pub trait Witness: Send + Sync + 'static {
     fn retried(&self, tool: &'static str, code: i32);
     /// A call was refused because the order system is left alone.
     fn left_alone(&self, tool: &'static str);
+}
+
+impl Witness for MetricsHub {
+    fn retried(&self, tool: &'static str, code: i32) {
+        self.count_retry(tool, code);
+    }
+
+    fn left_alone(&self, tool: &'static str) {
+        self.count_breaker_refusal(tool);
+    }
 }
 
 /// An order system with its guard.
@@ -111,21 +122,32 @@ impl Guarded {
             mark: mark.clone(),
             key,
         };
-        let done = turn.deadline.run(self.attempts(request, &turn)).await;
+        let doubted = AtomicBool::new(false);
+        let attempts = self.attempts(request, &turn, &doubted);
+        let done = turn.deadline.run(attempts).await;
         let done = done.unwrap_or(Err(Failure::TimedOut(None)));
-        let done = done.map_err(|failure| self.honest(failure, request, mark));
+        let doubted = doubted.into_inner();
+        let done = done.map_err(|failure| self.honest(failure, request, mark, doubted));
         match (&done, pass) {
-            (_, None) | (Err(Failure::Stopped(_)), _) => {}
+            // Neither says anything about the order system.
+            (_, None) | (Err(Failure::Stopped(_) | Failure::Broken(..)), _) => {}
             (Err(failure), Some(pass)) if failure.is_trouble() => pass.failed(),
             (_, Some(pass)) => pass.succeeded(),
         }
         done
     }
 
-    async fn attempts(&self, request: &Request, turn: &Turn) -> Result<Response, Failure> {
+    /// Attempts until one is enough; `doubted` tells whether one of them may have made its change
+    /// without our learning of it.
+    async fn attempts(
+        &self,
+        request: &Request,
+        turn: &Turn,
+        doubted: &AtomicBool,
+    ) -> Result<Response, Failure> {
         let operation = request.operation();
         if operation.changes() && !self.adapter.keeps_keys() {
-            return self.adapter.call(request, turn).await;
+            return self.ask(request, turn).await;
         }
         // The code of the last failure; whether another attempt follows is known only then.
         let last = &AtomicI32::new(0);
@@ -134,34 +156,56 @@ impl Guarded {
                 let code = last.load(Ordering::Relaxed);
                 self.witness.retried(operation.name(), code);
             }
-            let done = self.adapter.call(request, turn).await;
+            let done = self.ask(request, turn).await;
             if let Err(failure) = &done {
                 last.store(failure.code(), Ordering::Relaxed);
+                if failure.is_trouble() && turn.mark.effect() == Effect::Unknown {
+                    // What later attempts take back of their own must not take back this.
+                    turn.mark.doubt();
+                    doubted.store(true, Ordering::Relaxed);
+                }
             }
             done
         };
         self.retry.run(turn.deadline, attempt).await
     }
 
-    /// Where the order system keeps no keys, a change that may have been made must not be made again:
-    /// a failure that invites to that would not be true.
-    fn honest(&self, failure: Failure, request: &Request, mark: &Mark) -> Failure {
-        let keyless = request.operation().changes() && !self.adapter.keeps_keys();
-        if !keyless || mark.effect() == Effect::None || failure.again() == Again::Never {
-            return failure;
-        }
-        let cause = match failure {
-            Failure::Busy(_, _, cause)
-            | Failure::Limited(_, cause)
-            | Failure::TimedOut(cause)
-            | Failure::Unavailable(_, cause)
-            | Failure::Final(_, cause) => cause,
-            Failure::LeftAlone(_)
-            | Failure::Unsupported
-            | Failure::Stopped(_)
-            | Failure::Broken(..) => None,
+    /// One attempt, whose answer has to be of the kind that was asked for.
+    async fn ask(&self, request: &Request, turn: &Turn) -> Result<Response, Failure> {
+        let response = self.adapter.call(request, turn).await?;
+        let fits = match &response {
+            Response::One(_) => request.operation().changes(),
+            Response::Page { next, .. } => {
+                let short = |place: &String| place.len() <= PLACE_MAX;
+                !request.operation().changes() && next.as_ref().is_none_or(short)
+            }
         };
-        let stands = Final::Refused(Why::OutcomeUnknown.into());
-        Failure::Final(Box::new(stands), cause)
+        if !fits {
+            return Err(Why::InvalidAdapterResponse.into());
+        }
+        turn.mark.done();
+        Ok(response)
+    }
+
+    /// The failure that is true about the whole call, where the one of its last attempt is not.
+    fn honest(&self, failure: Failure, request: &Request, mark: &Mark, doubted: bool) -> Failure {
+        let keyless = request.operation().changes() && !self.adapter.keeps_keys();
+        match failure {
+            // It invites to make the change again, and nothing would keep it from being made twice.
+            Failure::TimedOut(cause) | Failure::Unavailable(_, cause)
+                if keyless && mark.effect() != Effect::None =>
+            {
+                let stands = Final::Refused(Why::OutcomeUnknown.into());
+                Failure::Final(Box::new(stands), cause)
+            }
+            // It says that nothing happened, and an earlier attempt may have made the change.
+            Failure::Limited(after, cause) if doubted => Failure::Unavailable(Some(after), cause),
+            Failure::Busy(_, after, cause) if doubted => Failure::Unavailable(after, cause),
+            Failure::Unsupported if doubted => Failure::Unavailable(None, None),
+            Failure::Final(stands, cause) if doubted && stands.refuses_us() => {
+                Failure::Unavailable(None, cause)
+            }
+            failure => failure,
+        }
     }
 }

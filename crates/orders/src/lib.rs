@@ -14,7 +14,7 @@ pub mod sql;
 mod tools;
 
 pub use adapter::{Adapter, Answering, Key, Operation, Request, Response, Turn};
-pub use cursor::CURSOR_MAX;
+pub use cursor::{CURSOR_MAX, PLACE_MAX};
 pub use failure::{Failure, Final, OWN_MAX, Refused, Rule, Why, Wrong};
 pub use fields::{FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX, NOTES_MAX, TEXT_MAX};
 pub use guarded::{DEADLINE, GuardConfig, Witness};

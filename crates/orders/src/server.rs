@@ -1,5 +1,6 @@
 //! The server: who may, what is limited, and the way to the order system.
 
+use crate::faults::unnamed;
 use crate::guarded::{GuardConfig, Guarded, Witness};
 use crate::{Adapter, Failure, Key, Request, Response, Why, tools};
 use candor_audit::secrets;
@@ -87,13 +88,17 @@ impl OrdersServer {
         let tools = Tools::new("candor-orders", env!("CARGO_PKG_VERSION"));
         let most = NonZeroUsize::new(MAX_LIMITED).unwrap_or(NonZeroUsize::MIN);
         let limiter = |count| Limiter::new(Quota::per_minute(count), most);
+        let mut secrets = config.secrets;
+        secrets.retain(|secret| !secret.is_empty());
+        // The longest first: what is left of one must not stand there because a part of it was hidden.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         OrdersServer {
             tools: tools::all().into_iter().fold(tools, Tools::with),
             guarded: Guarded::new(adapter, &config.guard, random, witness),
             failures: config.failures,
             by_client: config.calls_a_minute.map(limiter),
             by_tool: config.tool_calls_a_minute.map(limiter),
-            secrets: config.secrets,
+            secrets,
         }
     }
 
@@ -118,22 +123,27 @@ impl OrdersServer {
             (None, Some(address)) => Cow::Owned(address.to_string()),
             (None, None) => Cow::Borrowed(ANONYMOUS),
         };
-        let by_tool = self
-            .by_tool
-            .as_ref()
-            .map(|limiter| limiter.check(&(&*client, tool)));
-        let limited = by_tool.unwrap_or(Ok(())).and_then(|()| {
-            let by_client = self.by_client.as_ref();
-            by_client.map_or(Ok(()), |limiter| limiter.check(&*client))
-        });
-        limited.map_err(|limited| Failure::Limited(limited.after, None))
+        let asked = [
+            self.by_tool.as_ref().map(|all| all.look(&(&*client, tool))),
+            self.by_client.as_ref().map(|all| all.look(&*client)),
+        ];
+        let refused = asked.into_iter().flatten().filter_map(Result::err);
+        // Whoever waits for the longer of both passes both.
+        if let Some(after) = refused.map(|limited| limited.after).max() {
+            return Err(Failure::Limited(after, None));
+        }
+        let by_tool = self.by_tool.as_ref();
+        let by_client = self.by_client.as_ref();
+        by_tool
+            .map_or(Ok(()), |all| all.check(&(&*client, tool)))
+            .and_then(|()| by_client.map_or(Ok(()), |all| all.check(&*client)))
+            .map_err(|limited| Failure::Limited(limited.after, None))
     }
 
     /// The text without what must not reach a log; nothing where there is nothing to hide.
     fn hide(&self, text: &str) -> Option<String> {
-        let known = self.secrets.iter().filter(|secret| !secret.is_empty());
         let mut hidden = Cow::Borrowed(text);
-        for secret in known.filter(|secret| text.contains(secret.as_str())) {
+        for secret in self.secrets.iter().filter(|secret| text.contains(*secret)) {
             hidden = Cow::Owned(hidden.replace(secret.as_str(), HIDDEN));
         }
         let shaped = secrets::redact(&hidden);
@@ -179,6 +189,12 @@ impl Server for OrdersServer {
     }
 
     fn complete(&self, fault: Fault<Orders>, _call: &Call) -> Fault<Orders> {
-        fault.redacted(&|text| self.hide(text))
+        let fault = fault.redacted(&|text| self.hide(text));
+        fault.knowing(|facts| {
+            let own = facts.original_error.as_deref();
+            if own.is_some_and(|own| self.hide(own).is_some()) {
+                facts.original_error = Some(unnamed());
+            }
+        })
     }
 }
