@@ -4,6 +4,7 @@ mod adapter;
 mod cursor;
 mod failure;
 mod faults;
+pub mod faulty;
 mod fields;
 mod guarded;
 pub mod model;

@@ -1,0 +1,171 @@
+//! What becomes of one call: a pure function of the script, the operation and the call's number.
+
+use super::script::{Fault, Rule, Script, When};
+use crate::Operation;
+use std::time::Duration;
+
+/// What becomes of one call.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fate<'a> {
+    /// How long it waits first.
+    pub(super) latency: Duration,
+    /// How it fails, if it does.
+    pub(super) fault: Option<&'a Fault>,
+}
+
+impl Script {
+    /// What becomes of the call of this number, from 1, of an operation: the first rule that matches
+    /// decides; latencies of rules before it are added up.
+    pub(super) fn fate(&self, operation: Operation, number: u64) -> Fate<'_> {
+        let mut latency = Duration::ZERO;
+        let rules = self.rules.iter().enumerate();
+        for (place, rule) in rules.filter(|(_, rule)| rule.is_about(operation)) {
+            if !rule
+                .when
+                .hits([self.seed, place as u64, operation as u64, number])
+            {
+                continue;
+            }
+            match &rule.fault {
+                Fault::Latency { ms } => {
+                    latency = latency.saturating_add(Duration::from_millis(*ms));
+                }
+                fault => {
+                    let fault = Some(fault);
+                    return Fate { latency, fault };
+                }
+            }
+        }
+        let fault = None;
+        Fate { latency, fault }
+    }
+}
+
+impl Rule {
+    fn is_about(&self, operation: Operation) -> bool {
+        let named = self.operations.as_ref();
+        named.is_none_or(|named| named.contains(&operation))
+    }
+}
+
+impl When {
+    /// Whether a rule matches; of the four numbers the last is the call's.
+    fn hits(&self, of: [u64; 4]) -> bool {
+        let [.., number] = of;
+        match self {
+            When::Every(every) => number.is_multiple_of(every.get()),
+            When::Calls(calls) => calls.contains(&number),
+            When::Percent(percent) => {
+                let drawn = (u128::from(draw(of)) * 100) >> 64;
+                drawn < u128::from(*percent)
+            }
+        }
+    }
+}
+
+/// 64 evenly distributed bits that belong to these numbers.
+fn draw(of: [u64; 4]) -> u64 {
+    of.into_iter()
+        .fold(0, |state: u64, part| mixed(state ^ mixed(part)))
+}
+
+/// One step of SplitMix64 from this state.
+fn mixed(state: u64) -> u64 {
+    let state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    state ^ (state >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(rules: &str) -> Script {
+        Script::read(&format!(r#"{{"seed":7,"rules":[{rules}]}}"#)).unwrap()
+    }
+
+    /// The numbers of the first calls that a script lets fail.
+    fn hit(script: &Script, operation: Operation, calls: u64) -> Vec<u64> {
+        let fails = |number: &u64| script.fate(operation, *number).fault.is_some();
+        (1..=calls).filter(fails).collect()
+    }
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        // The first three numbers of SplitMix64 from the state 1234567.
+        let step = 0x9E37_79B9_7F4A_7C15_u64;
+        let drawn = [0, 1, 2].map(|n: u64| mixed(1_234_567_u64.wrapping_add(step.wrapping_mul(n))));
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ];
+        assert_eq!(drawn, published);
+    }
+
+    #[test]
+    fn an_operation_is_known_by_its_place() {
+        for (place, operation) in Operation::ALL.into_iter().enumerate() {
+            assert_eq!(operation as usize, place);
+        }
+    }
+
+    #[test]
+    fn calls_are_chosen_by_number() {
+        let every = script(r#"{"every":3,"fault":{"kind":"hang"}}"#);
+        assert_eq!(hit(&every, Operation::GetOrders, 10), [3, 6, 9]);
+        let calls = script(r#"{"calls":[4,3],"fault":{"kind":"hang"}}"#);
+        assert_eq!(hit(&calls, Operation::GetOrders, 10), [3, 4]);
+    }
+
+    #[test]
+    fn chance_is_the_same_every_time_and_another_for_each_rule_operation_and_seed() {
+        let tenth = script(r#"{"percent":10,"fault":{"kind":"hang"}}"#);
+        let creates = hit(&tenth, Operation::CreateOrder, 100);
+        assert_eq!(creates, [1, 34, 37, 38, 64, 73, 76, 88, 95]);
+        assert_ne!(hit(&tenth, Operation::GetOrders, 100), creates);
+        let second = script(
+            r#"{"percent":0,"fault":{"kind":"hang"}},{"percent":10,"fault":{"kind":"hang"}}"#,
+        );
+        assert_ne!(hit(&second, Operation::CreateOrder, 100), creates);
+        let seeded = r#"{"seed":8,"rules":[{"percent":10,"fault":{"kind":"hang"}}]}"#;
+        let seeded = Script::read(seeded).unwrap();
+        assert_ne!(hit(&seeded, Operation::CreateOrder, 100), creates);
+    }
+
+    #[test]
+    fn a_percentage_is_met() {
+        for (percent, most) in [(0, 0..=0), (10, 900..=1100), (100, 10_000..=10_000)] {
+            let script = script(&format!(
+                r#"{{"percent":{percent},"fault":{{"kind":"hang"}}}}"#
+            ));
+            let hits = hit(&script, Operation::CancelOrder, 10_000).len();
+            assert!(most.contains(&hits), "{percent}: {hits}");
+        }
+    }
+
+    #[test]
+    fn the_first_rule_decides_and_latency_goes_on() {
+        let script = script(
+            r#"{"every":1,"fault":{"kind":"latency","ms":5}},
+               {"operations":["get-orders"],"every":2,"fault":{"kind":"timeout"}},
+               {"every":2,"fault":{"kind":"latency","ms":7}},
+               {"every":2,"fault":{"kind":"garbage"}}"#,
+        );
+        let fate = |operation, number| script.fate(operation, number);
+        let millis = Duration::from_millis;
+        let plain = fate(Operation::GetOrders, 1);
+        assert_eq!((plain.latency, plain.fault), (millis(5), None));
+        let first = fate(Operation::GetOrders, 2);
+        assert_eq!(
+            (first.latency, first.fault),
+            (millis(5), Some(&Fault::Timeout {}))
+        );
+        let both = fate(Operation::GetReturns, 2);
+        assert_eq!(
+            (both.latency, both.fault),
+            (millis(12), Some(&Fault::Garbage {}))
+        );
+    }
+}

@@ -1,0 +1,360 @@
+//! The script of an order system that fails to order: rules, read from JSON and held within bounds.
+
+use crate::{Operation, Why};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::num::NonZeroU64;
+
+/// The largest script, in bytes.
+pub const SCRIPT_MAX: usize = 256 * 1024;
+
+/// How many rules a script may have.
+pub const SCRIPT_RULES_MAX: usize = 100;
+
+/// How many calls a rule may name.
+pub const SCRIPT_CALLS_MAX: usize = 1_000;
+
+/// The longest time in a script, in milliseconds.
+pub const SCRIPT_WAIT_MAX: u64 = 3_600_000;
+
+/// Which calls fail, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    pub(super) seed: u64,
+    pub(super) rules: Vec<Rule>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    /// All of them, if nothing.
+    pub(super) operations: Option<Vec<Operation>>,
+    pub(super) when: When,
+    pub(super) fault: Fault,
+}
+
+/// Which calls of an operation a rule matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum When {
+    Percent(u64),
+    Every(NonZeroU64),
+    Calls(BTreeSet<u64>),
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
+pub(super) enum Fault {
+    Latency {
+        ms: u64,
+    },
+    Unavailable {
+        #[serde(default)]
+        retry_after_ms: Option<u64>,
+    },
+    // Braces throughout: without them serde would take members that it does not know.
+    Timeout {},
+    Limited {
+        retry_after_ms: u64,
+    },
+    Refused {
+        #[serde(deserialize_with = "identifier")]
+        original_error: Why,
+        retryable: bool,
+    },
+    Unsupported {},
+    Garbage {},
+    Hang {},
+    LostAnswer {},
+    LostHang {},
+}
+
+fn identifier<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Why, D::Error> {
+    let name = String::deserialize(from)?;
+    let unread = || serde::de::Error::custom("originalError is capitals, digits and underscores");
+    Why::read(&name).ok_or_else(unread)
+}
+
+impl Fault {
+    /// The time that it names.
+    fn wait(&self) -> u64 {
+        match self {
+            Fault::Latency { ms } => *ms,
+            Fault::Limited { retry_after_ms } => *retry_after_ms,
+            Fault::Unavailable { retry_after_ms } => retry_after_ms.unwrap_or_default(),
+            _ => 0,
+        }
+    }
+}
+
+/// Why a text is no script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptError {
+    place: String,
+    what: String,
+}
+
+impl ScriptError {
+    fn new(place: impl Into<String>, what: impl Into<String>) -> ScriptError {
+        let (place, what) = (place.into(), what.into());
+        ScriptError { place, what }
+    }
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.as_str() {
+            "" => write!(out, "the script of faults: {}", self.what),
+            place => write!(out, "the script of faults, {place}: {}", self.what),
+        }
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<'a> {
+    #[serde(default)]
+    seed: u64,
+    #[serde(borrow)]
+    rules: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRule<'a> {
+    operations: Option<Vec<String>>,
+    percent: Option<u64>,
+    every: Option<u64>,
+    calls: Option<Vec<u64>>,
+    #[serde(borrow)]
+    fault: &'a RawValue,
+}
+
+impl Script {
+    /// Reads a script; an error names the place.
+    pub fn read(text: &str) -> Result<Script, ScriptError> {
+        if text.len() > SCRIPT_MAX {
+            let what = format!("it is larger than {SCRIPT_MAX} bytes");
+            return Err(ScriptError::new("", what));
+        }
+        let written: Written<'_> = read_object("", text)?;
+        if written.rules.len() > SCRIPT_RULES_MAX {
+            let what = format!("more than {SCRIPT_RULES_MAX} rules");
+            return Err(ScriptError::new("rules", what));
+        }
+        let rules = written.rules.iter().enumerate();
+        let rules: Result<_, _> = rules.map(|(place, rule)| read_rule(place, rule)).collect();
+        Ok(Script {
+            seed: written.seed,
+            rules: rules?,
+        })
+    }
+}
+
+/// Reads the object at `place`. Of a part serde would count lines from where it begins: the path stands
+/// for them.
+fn read_object<'a, T: Deserialize<'a>>(place: &str, text: &'a str) -> Result<T, ScriptError> {
+    // Serde would take an array with the members in their order for the object.
+    if !text.trim_start().starts_with('{') {
+        return Err(ScriptError::new(place, "must be an object"));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        let said = error.to_string();
+        let end = said.rfind(" at line ").filter(|_| !place.is_empty());
+        let what = end.and_then(|end| said.get(..end)).unwrap_or(&said);
+        ScriptError::new(place, what)
+    })
+}
+
+fn read_rule(number: usize, text: &RawValue) -> Result<Rule, ScriptError> {
+    let place = format!("rules.{number}");
+    let written: WrittenRule<'_> = read_object(&place, text.get())?;
+    let at = |name: &str| format!("{place}.{name}");
+    let fault: Fault = read_object(&at("fault"), written.fault.get())?;
+    if fault.wait() > SCRIPT_WAIT_MAX {
+        let what = format!("longer than {SCRIPT_WAIT_MAX} ms");
+        return Err(ScriptError::new(at("fault"), what));
+    }
+    let when = match (written.percent, written.every, &written.calls) {
+        (Some(percent @ 0..=100), None, None) => When::Percent(percent),
+        (Some(_), None, None) => {
+            return Err(ScriptError::new(at("percent"), "must be from 0 to 100"));
+        }
+        (None, Some(every), None) => {
+            let every = NonZeroU64::new(every);
+            let zero = || ScriptError::new(at("every"), "must be at least 1");
+            When::Every(every.ok_or_else(zero)?)
+        }
+        (None, None, Some(calls)) => When::Calls(numbers(at("calls"), calls)?),
+        _ => {
+            let what = "needs exactly one of percent, every and calls";
+            return Err(ScriptError::new(place, what));
+        }
+    };
+    let named = written.operations;
+    let operations = named
+        .map(|names| operations(&at("operations"), &names))
+        .transpose()?;
+    Ok(Rule {
+        operations,
+        when,
+        fault,
+    })
+}
+
+fn numbers(place: String, calls: &[u64]) -> Result<BTreeSet<u64>, ScriptError> {
+    if calls.is_empty() || calls.len() > SCRIPT_CALLS_MAX {
+        let what = format!("must name 1 to {SCRIPT_CALLS_MAX} calls");
+        return Err(ScriptError::new(place, what));
+    }
+    if calls.contains(&0) {
+        return Err(ScriptError::new(place, "the first call is number 1"));
+    }
+    Ok(calls.iter().copied().collect())
+}
+
+fn operations(place: &str, names: &[String]) -> Result<Vec<Operation>, ScriptError> {
+    if names.is_empty() {
+        let what = "names no operation; leave it out to mean all";
+        return Err(ScriptError::new(place, what));
+    }
+    let each = names.iter().enumerate().map(|(number, name)| {
+        let unknown = || {
+            let place = format!("{place}.{number}");
+            ScriptError::new(place, "no tool has this name")
+        };
+        Operation::read(name).ok_or_else(unknown)
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_read() {
+        let kinds = [
+            (r#"{"kind":"latency","ms":5}"#, Fault::Latency { ms: 5 }),
+            (
+                r#"{"kind":"unavailable"}"#,
+                Fault::Unavailable {
+                    retry_after_ms: None,
+                },
+            ),
+            (
+                r#"{"kind":"unavailable","retryAfterMs":9}"#,
+                Fault::Unavailable {
+                    retry_after_ms: Some(9),
+                },
+            ),
+            (r#"{"kind":"timeout"}"#, Fault::Timeout {}),
+            (
+                r#"{"kind":"limited","retryAfterMs":9}"#,
+                Fault::Limited { retry_after_ms: 9 },
+            ),
+            (
+                r#"{"kind":"refused","originalError":"ORDER_NOT_FOUND","retryable":false}"#,
+                Fault::Refused {
+                    original_error: Why::OrderNotFound,
+                    retryable: false,
+                },
+            ),
+            (r#"{"kind":"unsupported"}"#, Fault::Unsupported {}),
+            (r#"{"kind":"garbage"}"#, Fault::Garbage {}),
+            (r#"{"kind":"hang"}"#, Fault::Hang {}),
+            (r#"{"kind":"lost-answer"}"#, Fault::LostAnswer {}),
+            (r#"{"kind":"lost-hang"}"#, Fault::LostHang {}),
+        ];
+        for (text, fault) in kinds {
+            let script = format!(r#"{{"rules":[{{"every":1,"fault":{text}}}]}}"#);
+            assert_eq!(Script::read(&script).unwrap().rules[0].fault, fault);
+        }
+    }
+
+    #[test]
+    fn a_wrong_script_is_told_where() {
+        let rule =
+            |rule: &str| format!(r#"{{"rules":[{{"every":1,"fault":{{"kind":"hang"}}}},{rule}]}}"#);
+        let fault = |fault: &str| rule(&format!(r#"{{"every":1,"fault":{fault}}}"#));
+        let hang = r#""fault":{"kind":"hang"}"#;
+        let calls = vec!["1"; SCRIPT_CALLS_MAX + 1].join(",");
+        let rules = vec!["0"; SCRIPT_RULES_MAX + 1].join(",");
+        let texts = [
+            String::from("{"),
+            String::from("[]"),
+            String::from("{}"),
+            String::from(r#"{"rules":[],"sed":1}"#),
+            String::from(r#"{"seed":-1,"rules":[]}"#),
+            String::from(r#"{"rules":[],"rules":[]}"#),
+            format!(r#"{{"rules":[{rules}]}}"#),
+            " ".repeat(SCRIPT_MAX + 1),
+            rule("1"),
+            rule("{}"),
+            rule(&format!("{{{hang}}}")),
+            rule(&format!(r#"{{"every":1,"percent":1,{hang}}}"#)),
+            rule(&format!(r#"{{"percent":101,{hang}}}"#)),
+            rule(&format!(r#"{{"every":0,{hang}}}"#)),
+            rule(&format!(r#"{{"calls":[],{hang}}}"#)),
+            rule(&format!(r#"{{"calls":[0],{hang}}}"#)),
+            rule(&format!(r#"{{"calls":[{calls}],{hang}}}"#)),
+            rule(&format!(r#"{{"every":1,"operations":[],{hang}}}"#)),
+            rule(&format!(
+                r#"{{"every":1,"operations":["get-orders","get_orders"],{hang}}}"#
+            )),
+            rule(&format!(r#"{{"every":1,"evry":1,{hang}}}"#)),
+            rule(&format!(r#"{{"every":1,"every":2,{hang}}}"#)),
+            fault("{}"),
+            fault(r#"{"kind":"explode"}"#),
+            fault(r#"{"kind":"hang","ms":1}"#),
+            fault(r#"{"kind":"latency"}"#),
+            fault(r#"{"kind":"latency","ms":1.5}"#),
+            fault(r#"{"kind":"latency","ms":3600001}"#),
+            fault(r#"{"kind":"limited","retryAfterMs":3600001}"#),
+            fault(r#"{"kind":"refused","originalError":"no such order","retryable":true}"#),
+        ];
+        let told: Vec<_> = texts
+            .iter()
+            .map(|text| Script::read(text).unwrap_err().to_string())
+            .collect();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        the script of faults: EOF while parsing an object at line 1 column 1
+        the script of faults: must be an object
+        the script of faults: missing field `rules` at line 1 column 2
+        the script of faults: unknown field `sed`, expected `seed` or `rules` at line 1 column 17
+        the script of faults: invalid value: integer `-1`, expected u64 at line 1 column 10
+        the script of faults: duplicate field `rules` at line 1 column 19
+        the script of faults, rules: more than 100 rules
+        the script of faults: it is larger than 262144 bytes
+        the script of faults, rules.1: must be an object
+        the script of faults, rules.1: missing field `fault`
+        the script of faults, rules.1: needs exactly one of percent, every and calls
+        the script of faults, rules.1: needs exactly one of percent, every and calls
+        the script of faults, rules.1.percent: must be from 0 to 100
+        the script of faults, rules.1.every: must be at least 1
+        the script of faults, rules.1.calls: must name 1 to 1000 calls
+        the script of faults, rules.1.calls: the first call is number 1
+        the script of faults, rules.1.calls: must name 1 to 1000 calls
+        the script of faults, rules.1.operations: names no operation; leave it out to mean all
+        the script of faults, rules.1.operations.1: no tool has this name
+        the script of faults, rules.1: unknown field `evry`, expected one of `operations`, `percent`, `every`, `calls`, `fault`
+        the script of faults, rules.1: duplicate field `every`
+        the script of faults, rules.1.fault: missing field `kind`
+        the script of faults, rules.1.fault: unknown variant `explode`, expected one of `latency`, `unavailable`, `timeout`, `limited`, `refused`, `unsupported`, `garbage`, `hang`, `lost-answer`, `lost-hang`
+        the script of faults, rules.1.fault: unknown field `ms`, there are no fields
+        the script of faults, rules.1.fault: missing field `ms`
+        the script of faults, rules.1.fault: invalid type: floating point `1.5`, expected u64
+        the script of faults, rules.1.fault: longer than 3600000 ms
+        the script of faults, rules.1.fault: longer than 3600000 ms
+        the script of faults, rules.1.fault: originalError is capitals, digits and underscores
+        "#);
+    }
+}
