@@ -4,6 +4,7 @@ use super::change::{self, Making};
 use super::failing::Ended;
 use super::ids::{Ids, Random};
 use super::keys::{self, Claim, Outcome};
+use super::query;
 use super::store::{Place, Store, Unusable};
 use crate::adapter::{Adapter, Answering, Key, Request, Response, Turn};
 use crate::failure::{Failure, Final};
@@ -199,7 +200,7 @@ impl Adapter for SqlAdapter {
     fn call<'a>(&'a self, request: &'a Request, turn: &'a Turn) -> Answering<'a> {
         Box::pin(async move {
             match request {
-                Request::Query(_) => Err(Failure::Unsupported),
+                Request::Query(asked) => query::page(&self.store, asked).await,
                 _ => self.change(request, turn).await,
             }
         })

@@ -6,6 +6,7 @@ use crate::cli::data::DataArgs;
 use crate::cli::listen::ListenArgs;
 use crate::cli::{Trouble, VERSION};
 use crate::host::{run, system_clock};
+use candor_orders::faulty::{Faulty, Script};
 use candor_orders::model::Currency;
 use candor_orders::sql::{CONNECTIONS, SqlAdapter, SqlConfig, migrate};
 use candor_orders::{Adapter, Config, OrdersServer};
@@ -14,7 +15,7 @@ use candor_wire::http::{Endpoint, router};
 use candor_wire::stdio;
 use clap::Args;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +39,9 @@ pub(in crate::cli) struct ServeArgs {
     keep_keys_hours: u64,
     #[command(flatten)]
     guard: GuardArgs,
+    /// A script of failures to be met on the way to the orders, for authors of clients
+    #[arg(long, value_name = "FILE")]
+    faulty: Option<PathBuf>,
     /// A file with the token that changes must show, instead of that of --bearer-file
     #[arg(long, value_name = "FILE", requires = "http")]
     write_bearer_file: Option<PathBuf>,
@@ -77,6 +81,14 @@ impl ServeArgs {
         self.listen.serve(make, announce)
     }
 
+    /// The order system, failing as the script says where there is one.
+    fn scripted(&self, adapter: Arc<dyn Adapter>) -> Result<Arc<dyn Adapter>, Trouble> {
+        match &self.faulty {
+            None => Ok(adapter),
+            Some(path) => Ok(Arc::new(Faulty::new(adapter, script(path)?))),
+        }
+    }
+
     async fn server(&self, metrics: &MetricsHub) -> Result<OrdersServer, Trouble> {
         let placed = self.place.placed()?;
         let config = SqlConfig {
@@ -84,10 +96,20 @@ impl ServeArgs {
             connections: self.connections,
             deadline: self.guard.deadline(),
         };
-        let adapter = open(&placed, config).await?;
+        let adapter = self.scripted(open(&placed, config).await?)?;
         let secrets = placed.password.into_iter().collect();
         Ok(server(adapter, self.guard.config(secrets), metrics))
     }
+}
+
+fn script(path: &Path) -> Result<Script, Trouble> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Trouble::new(format!("cannot read the script {shown}: {error}")))?;
+    Script::read(&text).map_err(|error| {
+        Trouble::new(format!("the script {shown} cannot be played: {error}"))
+            .hinting("docs/orders.md says how scripts are written")
+    })
 }
 
 /// A store; a file that is missing is made.
@@ -117,10 +139,10 @@ pub(in crate::cli) async fn embedded(data: &DataArgs) -> Result<Arc<dyn Adapter>
 pub(in crate::cli) fn server(
     adapter: Arc<dyn Adapter>,
     config: Config,
-    _metrics: &MetricsHub,
+    metrics: &MetricsHub,
 ) -> OrdersServer {
     let random = || fastrand::u64(..);
-    OrdersServer::new(adapter, config, random, Arc::new(Quiet))
+    OrdersServer::new(adapter, config, random, Arc::new(metrics.clone()))
 }
 
 fn announce(address: &str) {
@@ -129,11 +151,4 @@ fn announce(address: &str) {
         io::stderr(),
         "order tools listening on http://{address}{ORDERS}\nThis endpoint changes data in its own store."
     );
-}
-
-struct Quiet;
-
-impl candor_orders::Witness for Quiet {
-    fn retried(&self, _: &'static str, _: i32) {}
-    fn left_alone(&self, _: &'static str) {}
 }
