@@ -34,6 +34,14 @@ impl Speaks {
         }
     }
 
+    /// How a transaction begins whose statements all see the store as it was at one moment.
+    pub(super) const fn snapshot(self) -> &'static str {
+        match self {
+            Speaks::Sqlite => "BEGIN",
+            Speaks::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        }
+    }
+
     /// What makes a query lock the rows that it reads; SQLite has locked everything already.
     pub(super) const fn locking(self) -> &'static str {
         match self {
@@ -85,6 +93,15 @@ impl Speaks {
                 String::from("SET synchronous_commit = on"),
                 String::from("SET default_transaction_isolation = 'read committed'"),
             ],
+        }
+    }
+
+    /// What lets a database know how its tables look after many rows came at once. SQLite needs to
+    /// know nothing: its plans here follow from the indexes alone.
+    pub(super) const fn after_many_rows(self) -> Option<&'static str> {
+        match self {
+            Speaks::Sqlite => None,
+            Speaks::Postgres => Some("ANALYZE"),
         }
     }
 

@@ -1,0 +1,209 @@
+//! What is true of every store between two transactions, and what of it is not.
+
+use super::session::{made, sql};
+use super::store::{Place, Store, Unusable};
+use serde_json::Value;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Connection as _, Row as _};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long one statement may take.
+const DEADLINE: Duration = Duration::from_secs(600);
+
+/// How many rows one check names at most.
+const NAMED: usize = 20;
+
+/// How many orders are compared with their shipments at once.
+const AT_ONCE: i64 = 4_096;
+
+/// Each fact that holds for every row, with a query for the rows for which it does not: one text that
+/// names the row.
+const FACTS: [(&str, &str); 13] = [
+    (
+        "a variant has on hand what lies at all locations",
+        "SELECT variants.sku FROM variants LEFT JOIN
+             (SELECT sku, CAST(SUM(on_hand) AS BIGINT) AS units FROM stock GROUP BY sku) AS lying
+             ON lying.sku = variants.sku
+         WHERE variants.on_hand <> COALESCE(lying.units, 0)",
+    ),
+    (
+        "a variant has reserved what is open in open orders",
+        "SELECT variants.sku FROM variants LEFT JOIN
+             (SELECT order_lines.sku AS sku,
+                 CAST(SUM(order_lines.quantity - order_lines.fulfilled - order_lines.cancelled) AS BIGINT) AS units
+              FROM order_lines JOIN orders ON orders.id = order_lines.order_id
+              WHERE orders.status IN ('pending', 'confirmed', 'processing') GROUP BY order_lines.sku) AS wanted
+             ON wanted.sku = variants.sku
+         WHERE variants.reserved <> COALESCE(wanted.units, 0)",
+    ),
+    (
+        "no more is reserved than there is, and nothing is less than none",
+        "SELECT sku FROM variants WHERE reserved < 0 OR reserved > on_hand
+         UNION ALL SELECT sku FROM stock WHERE on_hand < 0",
+    ),
+    (
+        "stock is of a known variant at a known location",
+        "SELECT sku FROM stock WHERE sku NOT IN (SELECT sku FROM variants)
+         OR location_id NOT IN (SELECT id FROM locations)",
+    ),
+    (
+        "the quantities of a line fit together",
+        "SELECT order_id FROM order_lines WHERE quantity < 1 OR fulfilled < 0 OR cancelled < 0
+         OR returned < 0 OR fulfilled + cancelled > quantity OR returned > fulfilled",
+    ),
+    (
+        "a line is of a known variant",
+        "SELECT order_id FROM order_lines WHERE sku NOT IN (SELECT sku FROM variants)",
+    ),
+    (
+        "a line belongs to an order of its time",
+        "SELECT order_lines.order_id FROM order_lines LEFT JOIN orders ON orders.id = order_lines.order_id
+         WHERE orders.id IS NULL OR orders.created_at <> order_lines.created_at",
+    ),
+    (
+        "an order has lines, and its sums are theirs",
+        "SELECT orders.id FROM orders LEFT JOIN
+             (SELECT order_id, CAST(SUM(quantity * unit_price) AS BIGINT) AS price,
+                 CAST(SUM(quantity * unit_discount) AS BIGINT) AS off
+              FROM order_lines GROUP BY order_id) AS sums ON sums.order_id = orders.id
+         WHERE sums.order_id IS NULL OR sums.price <> orders.sub_total OR sums.off <> orders.discount_total
+         OR orders.total <> orders.sub_total - orders.discount_total",
+    ),
+    (
+        "the status of an order is that of its lines",
+        "SELECT orders.id FROM orders JOIN
+             (SELECT order_id, CAST(SUM(fulfilled) AS BIGINT) AS sent,
+                 CAST(SUM(quantity - fulfilled - cancelled) AS BIGINT) AS open
+              FROM order_lines GROUP BY order_id) AS sums ON sums.order_id = orders.id
+         WHERE NOT CASE orders.status
+             WHEN 'pending' THEN open > 0 AND sent = 0
+             WHEN 'confirmed' THEN open > 0
+             WHEN 'processing' THEN open > 0
+             WHEN 'shipped' THEN open = 0 AND sent > 0
+             WHEN 'delivered' THEN open = 0 AND sent > 0
+             WHEN 'cancelled' THEN open = 0 AND sent = 0
+             ELSE 1 = 0 END",
+    ),
+    (
+        "the customer of an order is known",
+        "SELECT id FROM orders WHERE customer_id IS NOT NULL
+         AND customer_id NOT IN (SELECT id FROM customers)",
+    ),
+    (
+        "a shipment belongs to an order",
+        "SELECT id FROM fulfillments WHERE order_id NOT IN (SELECT id FROM orders)",
+    ),
+    (
+        "a return belongs to an order",
+        "SELECT id FROM returns WHERE order_id NOT IN (SELECT id FROM orders)",
+    ),
+    (
+        "a key has an outcome",
+        "SELECT key FROM keys WHERE outcome IS NULL",
+    ),
+];
+
+/// Everything that is wrong in a store: nothing, unless something broke. Reads all of it, as it is at
+/// one moment.
+pub async fn invariants(place: &Place) -> Result<Vec<String>, Unusable> {
+    let unreachable = |error: sqlx::Error| Unusable::Unreachable(error.to_string());
+    let store = Store::open(place, 2, DEADLINE).await?;
+    let found = async {
+        let mut connection = store.writers().acquire().await?.detach();
+        let begin = sql(store.speaks.snapshot());
+        begin.execute(&mut connection).await?;
+        let mut found = Vec::new();
+        for (fact, exceptions) in FACTS {
+            let rows = made(format!("{exceptions} LIMIT {NAMED}"));
+            for row in rows.fetch_all(&mut connection).await? {
+                let name: String = row.try_get(0)?;
+                found.push(format!("{name}: not true that {fact}"));
+            }
+        }
+        let fact = "as much has left, and come back, as its lines say";
+        let exceptions = moved(&mut connection).await?;
+        found.extend(
+            exceptions
+                .into_iter()
+                .map(|name| format!("{name}: not true that {fact}")),
+        );
+        connection.close().await?;
+        Ok(found)
+    };
+    let found = found.await.map_err(unreachable);
+    store.close().await;
+    found
+}
+
+/// How many left and came back of each SKU of each order.
+type Moved = BTreeMap<(String, String), (i64, i64)>;
+
+/// The orders whose lines say otherwise than their shipments and returns.
+async fn moved(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Error> {
+    let mut found = Vec::new();
+    let mut after = String::new();
+    loop {
+        let last = sql(
+            "SELECT MAX(id) FROM (SELECT id FROM orders WHERE id > $1 ORDER BY id LIMIT $2) AS some",
+        );
+        let last = last.bind(after.clone()).bind(AT_ONCE);
+        let last: Option<String> = last.fetch_one(&mut *connection).await?.try_get(0)?;
+        let Some(last) = last.filter(|_| found.len() < NAMED) else {
+            return Ok(found);
+        };
+        let mut by_lines = Moved::new();
+        let lines =
+            "SELECT order_id, sku, CAST(SUM(fulfilled) AS BIGINT), CAST(SUM(returned) AS BIGINT)
+             FROM order_lines WHERE order_id > $1 AND order_id <= $2 GROUP BY order_id, sku";
+        for row in sql(lines)
+            .bind(after.clone())
+            .bind(last.clone())
+            .fetch_all(&mut *connection)
+            .await?
+        {
+            let counts: (i64, i64) = (row.try_get(2)?, row.try_get(3)?);
+            if counts != (0, 0) {
+                by_lines.insert((row.try_get(0)?, row.try_get(1)?), counts);
+            }
+        }
+        let mut by_moves = Moved::new();
+        for (table, sent) in [("fulfillments", true), ("returns", false)] {
+            let moves = made(format!(
+                "SELECT order_id, details FROM {table} WHERE order_id > $1 AND order_id <= $2"
+            ));
+            let moves = moves.bind(after.clone()).bind(last.clone());
+            for row in moves.fetch_all(&mut *connection).await? {
+                add(&mut by_moves, &row, sent)?;
+            }
+        }
+        let differs = |(of, counts): &(&(String, String), &(i64, i64)), other: &Moved| {
+            other.get(*of) != Some(*counts)
+        };
+        let lines = by_lines.iter().filter(|one| differs(one, &by_moves));
+        let moves = by_moves.iter().filter(|one| differs(one, &by_lines));
+        let mut names: Vec<_> = lines
+            .chain(moves)
+            .map(|((order, sku), _)| format!("{order} {sku}"))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        found.extend(names);
+        after = last;
+    }
+}
+
+fn add(moved: &mut Moved, row: &AnyRow, sent: bool) -> Result<(), sqlx::Error> {
+    let (order, details): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+    // What is not as we write it counts as nothing, and so as wrong.
+    let details: Value = serde_json::from_str(&details).unwrap_or_default();
+    let lines = details.get("lineItems").and_then(Value::as_array);
+    for line in lines.into_iter().flatten() {
+        let sku = line.get("sku").and_then(Value::as_str).unwrap_or_default();
+        let units = line.get("quantity").and_then(Value::as_i64);
+        let counts = moved.entry((order.clone(), sku.to_owned())).or_default();
+        let count = if sent { &mut counts.0 } else { &mut counts.1 };
+        *count += units.unwrap_or_default();
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! Samples on their way into the tables. Each transaction leaves the sums of stock right.
+
+use super::orders::{SampleOrder, order};
+use super::samples::{EPOCH, LOCATIONS, PRODUCTS, Person, Variant, people, product_id, variants};
+use super::tables::{
+    CUSTOMER, FULFILLMENT, LINE, LOCATION, ORDER, PRODUCT, RETURN, STOCK, VARIANT,
+};
+use super::{Seeded, Unusable, unreachable};
+use crate::model::Currency;
+use crate::sql::order::LineRow;
+use crate::sql::session::{list, made};
+use candor_fault::to_json;
+use sqlx::AnyConnection;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// The samples of a store.
+pub(super) struct Samples {
+    currency: Currency,
+    variants: Vec<Variant>,
+    people: Vec<Person>,
+}
+
+/// Counts what was made and what was there.
+fn count((made, there): (&mut u64, &mut u64), inserted: usize, all: usize) {
+    *made += u64::try_from(inserted).unwrap_or_default();
+    *there += u64::try_from(all - inserted).unwrap_or_default();
+}
+
+impl Samples {
+    pub(super) fn new(currency: Currency) -> Samples {
+        Samples {
+            currency,
+            variants: variants(currency),
+            people: people(),
+        }
+    }
+
+    /// Inserts everything but orders. Stock comes with its variant only: that of others stays.
+    pub(super) async fn catalogue(
+        &self,
+        connection: &mut AnyConnection,
+        seeded: &mut Seeded,
+    ) -> Result<(), sqlx::Error> {
+        let Seeded { made, there } = seeded;
+        let rows = LOCATIONS.map(|(id, name)| [id.into(), name.into(), EPOCH.into(), EPOCH.into()]);
+        let done = LOCATION.insert(connection, rows.to_vec()).await?;
+        count(
+            (&mut made.locations, &mut there.locations),
+            done.len(),
+            LOCATIONS.len(),
+        );
+        let products = PRODUCTS.iter().enumerate().map(|(place, product)| {
+            [
+                product_id(place).into(),
+                product.name.into(),
+                product.description.into(),
+                EPOCH.into(),
+                EPOCH.into(),
+            ]
+        });
+        let done = PRODUCT.insert(connection, products.collect()).await?;
+        count(
+            (&mut made.products, &mut there.products),
+            done.len(),
+            PRODUCTS.len(),
+        );
+        let variants = self.variants.iter().map(|variant| {
+            [
+                variant.sku.clone().into(),
+                variant.id.clone().into(),
+                variant.product_id.clone().into(),
+                variant.name.clone().into(),
+                variant.price.minor().into(),
+                variant.stock.iter().sum::<i64>().into(),
+                0.into(),
+                variant.created_at.into(),
+                variant.created_at.into(),
+            ]
+        });
+        let done = VARIANT.insert(connection, variants.collect()).await?;
+        count(
+            (&mut made.variants, &mut there.variants),
+            done.len(),
+            self.variants.len(),
+        );
+        let new = self
+            .variants
+            .iter()
+            .filter(|variant| done.contains(&variant.sku));
+        let stock = new.flat_map(|variant| {
+            LOCATIONS
+                .iter()
+                .zip(variant.stock)
+                .map(|((location, _), units)| {
+                    [
+                        variant.sku.clone().into(),
+                        (*location).into(),
+                        units.into(),
+                        variant.created_at.into(),
+                        variant.created_at.into(),
+                    ]
+                })
+        });
+        STOCK.insert(connection, stock.collect()).await?;
+        let customers = self.people.iter().map(|person| {
+            [
+                person.customer.id.clone().into(),
+                person.email.clone().into(),
+                person.email.clone().into(),
+                person.customer.first_name.clone().into(),
+                person.customer.last_name.clone().into(),
+                EPOCH.into(),
+                EPOCH.into(),
+            ]
+        });
+        let done = CUSTOMER.insert(connection, customers.collect()).await?;
+        count(
+            (&mut made.customers, &mut there.customers),
+            done.len(),
+            self.people.len(),
+        );
+        Ok(())
+    }
+
+    /// With the customers as this store knows them, where all SKUs of the samples are in its catalogue.
+    pub(super) async fn as_known(
+        mut self,
+        connection: &mut AnyConnection,
+    ) -> Result<Samples, Unusable> {
+        let skus = made(format!(
+            "SELECT sku FROM variants WHERE sku IN ({})",
+            list(self.variants.len(), 1)
+        ));
+        let each = self.variants.iter();
+        let skus = each.fold(skus, |statement, variant| {
+            statement.bind(variant.sku.clone())
+        });
+        let skus = skus
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(unreachable)?;
+        if skus.len() < self.variants.len() {
+            return Err(Unusable::Foreign(
+                "a variant of theirs has the id of a sample",
+            ));
+        }
+        for person in &mut self.people {
+            let id = sqlx::query_scalar("SELECT id FROM customers WHERE email_key = $1")
+                .bind(person.email.clone());
+            let id = id.fetch_optional(&mut *connection).await;
+            person.customer.id = id.map_err(unreachable)?;
+        }
+        Ok(self)
+    }
+
+    /// Inserts the orders of these numbers; says how many were not there.
+    pub(super) async fn orders(
+        &self,
+        connection: &mut AnyConnection,
+        numbers: RangeInclusive<u64>,
+    ) -> Result<u64, sqlx::Error> {
+        let orders: Vec<_> = numbers
+            .map(|number| order(number, self.currency, &self.variants, &self.people))
+            .collect();
+        let rows = orders.iter().map(|order| {
+            let head = &order.head;
+            [
+                head.id.clone().into(),
+                head.external_id.clone().into(),
+                head.name.clone().into(),
+                head.status.word().into(),
+                head.currency.code().into(),
+                order.customer_id.clone().into(),
+                to_json(&head.details).into(),
+                head.sub_total.minor().into(),
+                head.discount_total.minor().into(),
+                head.total.minor().into(),
+                head.created_at.micros().into(),
+                head.updated_at.micros().into(),
+            ]
+        });
+        let new = ORDER.insert(connection, rows.collect()).await?;
+        let orders: Vec<_> = orders
+            .into_iter()
+            .filter(|order| new.contains(&order.head.id))
+            .collect();
+        lines(connection, &orders).await?;
+        moved(connection, &orders).await?;
+        stock(connection, &orders).await?;
+        Ok(u64::try_from(new.len()).unwrap_or_default())
+    }
+}
+
+async fn lines(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result<(), sqlx::Error> {
+    let rows = orders.iter().flat_map(|order| {
+        order.lines.iter().map(|line| {
+            [
+                line.order_id.clone().into(),
+                line.line.into(),
+                line.sku.clone().into(),
+                line.name.clone().into(),
+                line.quantity.into(),
+                line.unit_price.minor().into(),
+                line.unit_discount.minor().into(),
+                line.fulfilled.into(),
+                line.cancelled.into(),
+                line.returned.into(),
+                order.head.created_at.micros().into(),
+            ]
+        })
+    });
+    LINE.insert(connection, rows.collect()).await?;
+    Ok(())
+}
+
+async fn moved(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result<(), sqlx::Error> {
+    let sent = orders.iter().filter_map(|order| {
+        let (id, details, at) = order.sent.clone()?;
+        let order_id = order.head.id.clone();
+        Some([
+            id.into(),
+            order_id.into(),
+            details.into(),
+            at.into(),
+            at.into(),
+        ])
+    });
+    FULFILLMENT.insert(connection, sent.collect()).await?;
+    let back = orders.iter().filter_map(|order| {
+        let (id, details, at) = order.back.clone()?;
+        let order_id = order.head.id.clone();
+        let outcome = "refund".into();
+        Some([
+            id.into(),
+            order_id.into(),
+            outcome,
+            details.into(),
+            at.into(),
+            at.into(),
+        ])
+    });
+    RETURN.insert(connection, back.collect()).await?;
+    Ok(())
+}
+
+/// As much more stock as these orders have reserved, at the first location.
+async fn stock(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result<(), sqlx::Error> {
+    let [(location, _), ..] = LOCATIONS;
+    let mut open: BTreeMap<&str, i64> = BTreeMap::new();
+    for line in orders.iter().flat_map(|order| &order.lines) {
+        *open.entry(&line.sku).or_default() += LineRow::open(line);
+    }
+    for (sku, units) in open.into_iter().filter(|(_, units)| *units > 0) {
+        sqlx::query(
+            "UPDATE variants SET on_hand = on_hand + $1, reserved = reserved + $1 WHERE sku = $2",
+        )
+        .bind(units)
+        .bind(sku.to_owned())
+        .execute(&mut *connection)
+        .await?;
+        sqlx::query(
+            "INSERT INTO stock (sku, location_id, on_hand, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+             ON CONFLICT (sku, location_id) DO UPDATE SET on_hand = stock.on_hand + excluded.on_hand",
+        )
+        .bind(sku.to_owned())
+        .bind(location)
+        .bind(units)
+        .bind(EPOCH)
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}

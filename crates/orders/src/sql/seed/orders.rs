@@ -1,0 +1,227 @@
+//! Sample orders: the one of a number is the same whenever and however many are made.
+
+use super::samples::{EPOCH, LOCATIONS, MINUTE, Person, Variant};
+use crate::model::{Currency, Line, Moment, Money, Status, Totals};
+use crate::sql::order::{Details, Head, LineRow};
+use candor_fault::to_json;
+use serde_json::json;
+
+/// How far apart orders are made on average.
+const STEP: i64 = MINUTE / 2;
+
+/// How far the time of an order is from its turn at most, so that numbers and times do not run alike.
+const SPREAD: u64 = 3_600_000_000;
+
+/// A day, in microseconds.
+const DAY: i64 = 1_440 * MINUTE;
+
+/// Numbers that look like chance: the same ones from the same start.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+
+    fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        let place = self.below(u64::try_from(all.len()).unwrap_or(1));
+        all.get(usize::try_from(place).unwrap_or_default())
+    }
+
+    fn one_in(&mut self, many: u64) -> bool {
+        self.below(many) == 0
+    }
+
+    fn count(&mut self, first: i64, more: u64) -> i64 {
+        first + i64::try_from(self.below(more)).unwrap_or_default()
+    }
+}
+
+/// An order with what became of it.
+pub(super) struct SampleOrder {
+    pub(super) head: Head,
+    pub(super) customer_id: Option<String>,
+    pub(super) lines: Vec<LineRow>,
+    /// What has left of it, if anything: id, details, time.
+    pub(super) sent: Option<(String, String, i64)>,
+    /// What came back of it, if anything: id, details, time.
+    pub(super) back: Option<(String, String, i64)>,
+}
+
+/// One of a hundred: how the states are shared out.
+const fn status(of_hundred: u64) -> Status {
+    match of_hundred {
+        0..15 => Status::Pending,
+        15..30 => Status::Confirmed,
+        30..40 => Status::Processing,
+        40..60 => Status::Shipped,
+        60..95 => Status::Delivered,
+        _ => Status::Cancelled,
+    }
+}
+
+/// The sample order of this number.
+pub(super) fn order(
+    number: u64,
+    currency: Currency,
+    variants: &[Variant],
+    people: &[Person],
+) -> SampleOrder {
+    let mut chance = Chance(number);
+    let status = status(chance.below(100));
+    let turn = i64::try_from(number).unwrap_or_default();
+    let created_at = EPOCH + DAY + turn * STEP + chance.count(0, SPREAD);
+    let id = format!("ord_{number:07}");
+    let mut lines = ordered(&mut chance, &id, variants);
+    let returned = became(&mut chance, status, &mut lines);
+    let left = lines.iter().any(|line| line.fulfilled > 0);
+    let sent = left.then(|| {
+        (
+            format!("ful_{number:07}"),
+            sent(number, &lines),
+            created_at + DAY,
+        )
+    });
+    let back = returned.then(|| {
+        (
+            format!("ret_{number:07}"),
+            back(&lines),
+            created_at + 9 * DAY,
+        )
+    });
+    let updated_at = match status {
+        _ if returned => created_at + 9 * DAY,
+        Status::Pending => created_at,
+        Status::Cancelled => created_at + 60 * MINUTE,
+        Status::Delivered => created_at + 3 * DAY,
+        _ => created_at + DAY,
+    };
+    let totals = totals(&lines);
+    let person = chance.one_of(people);
+    let details = Details {
+        customer: person.map(|person| person.customer.clone()),
+        shipping_address: person.map(|person| person.address.clone()),
+        ..Details::default()
+    };
+    SampleOrder {
+        head: Head {
+            external_id: Some(format!("sample-{number:07}")),
+            name: Some(format!("#{number}")),
+            status,
+            currency,
+            details,
+            sub_total: totals.sub_total,
+            discount_total: totals.discount_total,
+            total: totals.total,
+            created_at: Moment::of_micros(created_at),
+            updated_at: Moment::of_micros(updated_at),
+            id,
+        },
+        customer_id: person.and_then(|person| person.customer.id.clone()),
+        lines,
+        sent,
+        back,
+    }
+}
+
+/// One to three lines, each of another SKU.
+fn ordered(chance: &mut Chance, id: &str, variants: &[Variant]) -> Vec<LineRow> {
+    let mut lines: Vec<LineRow> = Vec::new();
+    for _ in 0..=chance.below(3) {
+        let Some(variant) = chance.one_of(variants) else {
+            break;
+        };
+        let (quantity, reduced) = (chance.count(1, 5), chance.one_in(5));
+        if lines.iter().any(|line| line.sku == variant.sku) {
+            continue;
+        }
+        let off = if reduced {
+            variant.price.minor() / 10
+        } else {
+            0
+        };
+        lines.push(LineRow {
+            order_id: id.to_owned(),
+            line: i64::try_from(lines.len()).unwrap_or_default(),
+            sku: variant.sku.clone(),
+            name: Some(variant.name.clone()),
+            quantity,
+            unit_price: variant.price,
+            unit_discount: Money::of_minor(i128::from(off)).unwrap_or_default(),
+            fulfilled: 0,
+            cancelled: 0,
+            returned: 0,
+        });
+    }
+    lines
+}
+
+/// Sets what became of the lines of an order in this state; says whether something came back.
+fn became(chance: &mut Chance, status: Status, lines: &mut [LineRow]) -> bool {
+    let (some, few) = (chance.one_in(4), chance.one_in(10));
+    let Some(first) = lines.first_mut() else {
+        return false;
+    };
+    match status {
+        Status::Pending => {}
+        Status::Confirmed | Status::Processing => {
+            // A part has left; something stays open.
+            first.fulfilled = i64::from(some && first.quantity > 1);
+        }
+        Status::Cancelled => lines
+            .iter_mut()
+            .for_each(|line| line.cancelled = line.quantity),
+        Status::Shipped | Status::Delivered => {
+            first.cancelled = i64::from(some && few && first.quantity > 1);
+            first.returned = i64::from(few && status == Status::Delivered);
+            let returned = first.returned > 0;
+            for line in lines {
+                line.fulfilled = line.quantity - line.cancelled;
+            }
+            return returned;
+        }
+    }
+    false
+}
+
+fn sent(number: u64, lines: &[LineRow]) -> String {
+    let [(location, _), ..] = LOCATIONS;
+    let left = lines.iter().filter(|line| line.fulfilled > 0);
+    let left: Vec<_> = left
+        .map(|line| json!({ "sku": line.sku, "quantity": line.fulfilled, "locationId": location }))
+        .collect();
+    to_json(&json!({ "lineItems": left, "trackingNumbers": [format!("SAMPLE{number:07}")] }))
+}
+
+fn back(lines: &[LineRow]) -> String {
+    let back = lines.iter().filter(|line| line.returned > 0);
+    let back: Vec<_> = back
+        .map(|line| json!({ "sku": line.sku, "quantity": line.returned }))
+        .collect();
+    to_json(&json!({ "lineItems": back }))
+}
+
+fn totals(lines: &[LineRow]) -> Totals {
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|line| Line {
+            quantity: line.quantity,
+            unit_price: line.unit_price,
+            unit_discount: line.unit_discount,
+        })
+        .collect();
+    let nothing = Money::default();
+    Totals::of(&lines).unwrap_or(Totals {
+        sub_total: nothing,
+        discount_total: nothing,
+        total: nothing,
+    })
+}

@@ -1,0 +1,234 @@
+//! The sample catalogue: the same rows on every machine and in every run.
+
+use crate::model::{Address, Currency, Money, OrderCustomer};
+
+/// The beginning of 2024: everything of the samples is made then or later.
+pub(super) const EPOCH: i64 = 1_704_067_200_000_000;
+
+/// A minute, in microseconds.
+pub(super) const MINUTE: i64 = 60_000_000;
+
+/// The locations: id, name.
+pub(super) const LOCATIONS: [(&str, &str); 3] = [
+    ("loc_berlin", "Berlin"),
+    ("loc_lisbon", "Lisbon"),
+    ("loc_toronto", "Toronto"),
+];
+
+/// A product with its variants.
+pub(super) struct Sample {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    /// What one costs, in hundredths of the currency.
+    price: i64,
+    /// The SKU without the variant.
+    stem: &'static str,
+    /// The end of the SKU, and what the variant is called.
+    variants: &'static [(&'static str, &'static str)],
+}
+
+/// A variant of a sample.
+pub(super) struct Variant {
+    pub(super) id: String,
+    pub(super) product_id: String,
+    pub(super) sku: String,
+    pub(super) name: String,
+    pub(super) price: Money,
+    /// How many lie at each location.
+    pub(super) stock: [i64; 3],
+    pub(super) created_at: i64,
+}
+
+/// The ends of the SKUs of clothes.
+const SIZES: &[(&str, &str)] = &[("S", "S"), ("M", "M"), ("L", "L"), ("XL", "XL")];
+const SHOES: &[(&str, &str)] = &[("39", "39"), ("41", "41"), ("43", "43"), ("45", "45")];
+const COLOURS: &[(&str, &str)] = &[("BLK", "Black"), ("SND", "Sand"), ("GRN", "Green")];
+const GRINDS: &[(&str, &str)] = &[("BEAN", "Beans"), ("FILT", "Filter"), ("ESPR", "Espresso")];
+const ONE: &[(&str, &str)] = &[("STD", "Standard")];
+
+pub(super) const PRODUCTS: [Sample; 12] = [
+    sample(
+        "Black T-shirt",
+        "Cotton, straight cut.",
+        1_999,
+        "TEE-BLK",
+        SIZES,
+    ),
+    sample(
+        "White T-shirt",
+        "Cotton, straight cut.",
+        1_999,
+        "TEE-WHT",
+        SIZES,
+    ),
+    sample(
+        "Hooded jumper",
+        "Brushed inside, with a pocket.",
+        5_490,
+        "HOOD-GRY",
+        SIZES,
+    ),
+    sample(
+        "Rain jacket",
+        "Taped seams; packs into its pocket.",
+        12_900,
+        "RAIN-YEL",
+        SIZES,
+    ),
+    sample(
+        "Wool socks",
+        "Merino, calf length.",
+        1_450,
+        "SOCK-WOL",
+        SIZES,
+    ),
+    sample(
+        "Trail shoes",
+        "Light, with a rock plate.",
+        13_995,
+        "SHOE-TRL",
+        SHOES,
+    ),
+    sample("Canvas shoes", "Vulcanised sole.", 6_900, "SHOE-CNV", SHOES),
+    sample(
+        "Backpack",
+        "Twenty litres, water resistant.",
+        8_900,
+        "PACK-20L",
+        COLOURS,
+    ),
+    sample("Cap", "Six panels, one size.", 2_400, "CAP-6P", COLOURS),
+    sample("Coffee", "Medium roast, 500 g.", 1_290, "COF-500", GRINDS),
+    sample("Mug", "Stoneware, 350 ml.", 1_100, "MUG-350", COLOURS),
+    sample(
+        "Bottle",
+        "Steel, 750 ml, keeps warm for a day.",
+        2_950,
+        "BOT-750",
+        ONE,
+    ),
+];
+
+/// The customers: given name, family name, street, town, postal code, country.
+const CUSTOMERS: [[&str; 6]; 10] = [
+    ["Ada", "Keller", "Lindenweg 4", "Berlin", "10115", "DE"],
+    [
+        "Bruno",
+        "Costa",
+        "Rua do Sol 18",
+        "Lisboa",
+        "1100-012",
+        "PT",
+    ],
+    ["Chloe", "Martin", "12 Rue des Lilas", "Lyon", "69003", "FR"],
+    ["Daniel", "Okafor", "7 Marina Road", "Lagos", "101241", "NG"],
+    ["Emi", "Tanaka", "3-5-1 Kitazawa", "Tokyo", "155-0031", "JP"],
+    ["Farid", "Haddad", "21 Cedar Street", "Beirut", "2038", "LB"],
+    [
+        "Grace",
+        "Tremblay",
+        "480 King Street West",
+        "Toronto",
+        "M5V 1L7",
+        "CA",
+    ],
+    [
+        "Hugo",
+        "Lindqvist",
+        "Storgatan 9",
+        "Uppsala",
+        "753 31",
+        "SE",
+    ],
+    ["Ines", "Moreno", "Calle Mayor 33", "Sevilla", "41001", "ES"],
+    ["Jonas", "Weber", "Hafenstrasse 2", "Hamburg", "20459", "DE"],
+];
+
+const fn sample(
+    name: &'static str,
+    description: &'static str,
+    price: i64,
+    stem: &'static str,
+    variants: &'static [(&'static str, &'static str)],
+) -> Sample {
+    Sample {
+        name,
+        description,
+        price,
+        stem,
+        variants,
+    }
+}
+
+/// The id of the product at this place, `prod_0001` being the first.
+pub(super) fn product_id(place: usize) -> String {
+    format!("prod_{:04}", place + 1)
+}
+
+/// An amount of hundredths in the smallest unit of a currency: one of it at least.
+fn scaled(hundredths: i64, currency: Currency) -> Money {
+    let places = u32::try_from(currency.places()).unwrap_or(2);
+    let minor = i128::from(hundredths) * 10_i128.pow(places) / 100;
+    Money::of_minor(minor.max(1)).unwrap_or_default()
+}
+
+/// All variants, in the order of their products.
+pub(super) fn variants(currency: Currency) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    for (place, product) in PRODUCTS.iter().enumerate() {
+        for (end, word) in product.variants {
+            let number = variants.len() + 1;
+            let step = i64::try_from(number).unwrap_or_default();
+            variants.push(Variant {
+                id: format!("var_{number:04}"),
+                product_id: product_id(place),
+                sku: format!("{}-{end}", product.stem),
+                name: format!("{}, {word}", product.name),
+                price: scaled(product.price, currency),
+                stock: [100 + step * 7 % 60, 50 + step * 11 % 40, step * 5 % 30],
+                created_at: EPOCH + step * MINUTE,
+            });
+        }
+    }
+    variants
+}
+
+/// A customer of the samples, with an address.
+pub(super) struct Person {
+    pub(super) customer: OrderCustomer,
+    pub(super) email: String,
+    pub(super) address: Address,
+}
+
+/// All customers.
+pub(super) fn people() -> Vec<Person> {
+    let person = |(place, [first, last, street, town, code, country]): (usize, [&str; 6])| {
+        let email = format!(
+            "{}.{}@example.com",
+            first.to_lowercase(),
+            last.to_lowercase()
+        );
+        Person {
+            customer: OrderCustomer {
+                id: Some(format!("cust_{:04}", place + 1)),
+                email: Some(email.clone()),
+                first_name: Some(first.to_owned()),
+                last_name: Some(last.to_owned()),
+            },
+            email,
+            address: Address {
+                address1: street.to_owned(),
+                address2: None,
+                city: town.to_owned(),
+                state_or_province: None,
+                zip_code_or_postal_code: Some(code.to_owned()),
+                country: country.to_owned(),
+                first_name: Some(first.to_owned()),
+                last_name: Some(last.to_owned()),
+                company: None,
+                phone: None,
+            },
+        }
+    };
+    CUSTOMERS.into_iter().enumerate().map(person).collect()
+}
