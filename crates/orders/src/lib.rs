@@ -7,6 +7,7 @@ mod faults;
 pub mod faulty;
 mod fields;
 mod guarded;
+pub mod http;
 pub mod model;
 mod query;
 mod server;

@@ -172,7 +172,7 @@ fn inventory() -> Value {
 }
 
 /// What one entity of an operation's answer looks like.
-fn entity(operation: Operation) -> Value {
+pub(crate) fn entity(operation: Operation) -> Value {
     match operation {
         Operation::CreateOrder
         | Operation::UpdateOrder

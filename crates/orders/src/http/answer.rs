@@ -1,0 +1,208 @@
+//! Successes of an order system: held against their schemas, and said again in our own order, without
+//! what we do not know.
+
+use super::json::{self, NotJson};
+use super::link::Heard;
+use super::settings::SetupError;
+use crate::model::{
+    Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return as Returned,
+};
+use crate::{Operation, Request, Response, shapes};
+use candor_schema::Schema;
+use hyper::header::{CONTENT_TYPE, HeaderMap};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The longest place of a page, in bytes.
+pub const PLACE_MAX: usize = 700;
+
+/// How much of the words for a flaw is kept: names in it are the order system's.
+const WORDS_MAX: usize = 300;
+
+/// Why an answer cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// It does not say that it is JSON.
+    ContentType,
+    /// It is not JSON.
+    NotJson(NotJson),
+    /// It is no object, or has no member of this name.
+    NoMember(&'static str),
+    /// The member that holds a page is no array.
+    NoArray(&'static str),
+    /// An entity is not what its schema says.
+    Entity {
+        /// Which one.
+        place: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// The page has more entities than were asked for.
+    PageTooLong(usize),
+    /// The place of the next page is empty, too long or no text.
+    NextCursor,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flaw::ContentType => out.write_str("the answer's Content-Type is not application/json"),
+            Flaw::NotJson(not) => write!(out, "the answer cannot be read: {not}"),
+            Flaw::NoMember(name) => write!(out, "the answer is no object with a member {name}"),
+            Flaw::NoArray(name) => write!(out, "{name} is no array"),
+            Flaw::Entity { place, what } => write!(out, "entity {place} of the answer: {what}"),
+            Flaw::PageTooLong(count) => {
+                write!(out, "the page has {count} entities, more than pageSize")
+            }
+            Flaw::NextCursor => {
+                write!(
+                    out,
+                    "nextCursor is neither null nor a text of 1 to {PLACE_MAX} bytes"
+                )
+            }
+        }
+    }
+}
+
+impl From<NotJson> for Flaw {
+    fn from(not: NotJson) -> Self {
+        Flaw::NotJson(not)
+    }
+}
+
+/// What the entities of each operation look like.
+#[derive(Debug)]
+pub(crate) struct Shapes(BTreeMap<Operation, Schema>);
+
+impl Shapes {
+    pub(crate) fn new() -> Result<Shapes, SetupError> {
+        let compiled = Operation::ALL.into_iter().map(|operation| {
+            let schema = Schema::new(shapes::entity(operation));
+            let schema = schema.map_err(|_| SetupError::Schema)?;
+            Ok((operation, schema))
+        });
+        Ok(Shapes(compiled.collect::<Result<_, SetupError>>()?))
+    }
+
+    /// The answer to a request.
+    pub(crate) fn read(&self, request: &Request, heard: &Heard) -> Result<Response, Flaw> {
+        let operation = request.operation();
+        match request {
+            Request::Query(query) => {
+                let most = usize::try_from(query.page_size).unwrap_or(0);
+                self.page(operation, most, heard)
+            }
+            _ => self.one(operation, heard),
+        }
+    }
+
+    /// The answer to a change.
+    pub(crate) fn one(&self, operation: Operation, heard: &Heard) -> Result<Response, Flaw> {
+        let members = members(heard)?;
+        let entity = member(&members, operation.member())?;
+        Ok(Response::One(self.entity(operation, 0, entity)?))
+    }
+
+    /// The answer to a query for at most so many entities.
+    pub(crate) fn page(
+        &self,
+        operation: Operation,
+        most: usize,
+        heard: &Heard,
+    ) -> Result<Response, Flaw> {
+        let members = members(heard)?;
+        let name = operation.member();
+        let items: Vec<&RawValue> =
+            serde_json::from_str(member(&members, name)?.get()).map_err(|_| Flaw::NoArray(name))?;
+        if items.len() > most {
+            return Err(Flaw::PageTooLong(items.len()));
+        }
+        let next: Option<String> = serde_json::from_str(member(&members, "nextCursor")?.get())
+            .map_err(|_| Flaw::NextCursor)?;
+        if next
+            .as_ref()
+            .is_some_and(|place| place.is_empty() || place.len() > PLACE_MAX)
+        {
+            return Err(Flaw::NextCursor);
+        }
+        let items = items.into_iter().enumerate();
+        let items = items.map(|(place, item)| self.entity(operation, place, item));
+        let items: Vec<_> = items.collect::<Result<_, _>>()?;
+        let items = to_raw_value(&items).map_err(|_| Flaw::NoArray(name))?;
+        Ok(Response::Page { items, next })
+    }
+
+    /// One entity, in our own words.
+    fn entity(
+        &self,
+        operation: Operation,
+        place: usize,
+        text: &RawValue,
+    ) -> Result<Box<RawValue>, Flaw> {
+        let wrong = |mut what: String| {
+            what.truncate(what.floor_char_boundary(WORDS_MAX));
+            Flaw::Entity { place, what }
+        };
+        let value: Value = serde_json::from_str(text.get())
+            .map_err(|_| wrong(String::from("it cannot be read")))?;
+        let checked = self.0.get(&operation).map(|schema| schema.check(&value));
+        if let Some(Err(violations)) = checked {
+            let first = violations.shown().first().map(|first| {
+                let (field, expected) = (first.field(), &first.expected);
+                format!("{field}: expected {expected}")
+            });
+            return Err(wrong(first.unwrap_or_default()));
+        }
+        again(operation)(value)
+            .ok_or_else(|| wrong(String::from("a number or an instant is out of its range")))
+    }
+}
+
+/// How entities of an operation are read and written again.
+fn again(operation: Operation) -> fn(Value) -> Option<Box<RawValue>> {
+    fn typed<T: DeserializeOwned + Serialize>(value: Value) -> Option<Box<RawValue>> {
+        let entity: T = serde_json::from_value(value).ok()?;
+        to_raw_value(&entity).ok()
+    }
+    match operation {
+        Operation::CreateOrder
+        | Operation::UpdateOrder
+        | Operation::CancelOrder
+        | Operation::GetOrders => typed::<Order>,
+        Operation::FulfillOrder | Operation::GetFulfillments => typed::<Fulfillment>,
+        Operation::CreateReturn | Operation::GetReturns => typed::<Returned>,
+        Operation::GetCustomers => typed::<Customer>,
+        Operation::GetProducts => typed::<Product>,
+        Operation::GetVariants => typed::<ProductVariant>,
+        Operation::GetInventory => typed::<Inventory>,
+    }
+}
+
+type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+
+/// The members of an answer that is an object.
+pub(super) fn members(heard: &Heard) -> Result<Members<'_>, Flaw> {
+    if !says_json(&heard.headers) {
+        return Err(Flaw::ContentType);
+    }
+    let text = json::text(&heard.body)?;
+    serde_json::from_str(text).map_err(|_| Flaw::NoMember("of any name"))
+}
+
+pub(super) fn member<'a>(members: &Members<'a>, name: &'static str) -> Result<&'a RawValue, Flaw> {
+    members.get(name).copied().ok_or(Flaw::NoMember(name))
+}
+
+/// Whether the body is said to be JSON; parameters do not matter.
+pub(super) fn says_json(headers: &HeaderMap) -> bool {
+    let said = headers
+        .get(CONTENT_TYPE)
+        .and_then(|said| said.to_str().ok());
+    let kind = said.and_then(|said| said.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}

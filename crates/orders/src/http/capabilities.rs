@@ -1,0 +1,74 @@
+//! What an order system says about itself: its protocol, its operations, whether it keeps keys.
+
+use super::answer::{Flaw, member, members};
+use super::link::Heard;
+use crate::Operation;
+use serde_json::value::RawValue;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The version of the protocol that is spoken here.
+pub const PROTOCOL: u64 = 1;
+
+/// The route that tells capabilities.
+pub(crate) const ROUTE: &str = "capabilities";
+
+/// What an order system can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The operations that it offers; names that are not known here are left out.
+    pub operations: BTreeSet<Operation>,
+    /// Whether the same key never makes the same change twice.
+    pub keeps_keys: bool,
+}
+
+/// Why capabilities cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// They cannot be read.
+    Flaw(Flaw),
+    /// A member is of another type.
+    Member(&'static str),
+    /// The protocol is another one.
+    Protocol(u64),
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfit::Flaw(flaw) => write!(out, "capabilities: {flaw}"),
+            Unfit::Member(name) => write!(out, "capabilities: {name} has another type"),
+            Unfit::Protocol(number) => write!(
+                out,
+                "capabilities: protocol {number} is not spoken here, only {PROTOCOL}"
+            ),
+        }
+    }
+}
+
+impl From<Flaw> for Unfit {
+    fn from(flaw: Flaw) -> Self {
+        Unfit::Flaw(flaw)
+    }
+}
+
+impl Capabilities {
+    pub(crate) fn read(heard: &Heard) -> Result<Capabilities, Unfit> {
+        let members = members(heard)?;
+        let text = |name| member(&members, name).map(RawValue::get);
+        let protocol: u64 =
+            serde_json::from_str(text("protocol")?).map_err(|_| Unfit::Member("protocol"))?;
+        if protocol != PROTOCOL {
+            return Err(Unfit::Protocol(protocol));
+        }
+        let names: Vec<String> =
+            serde_json::from_str(text("operations")?).map_err(|_| Unfit::Member("operations"))?;
+        let keeps_keys =
+            serde_json::from_str(text("keepsKeys")?).map_err(|_| Unfit::Member("keepsKeys"))?;
+        let known = names.iter().filter_map(|name| Operation::read(name));
+        Ok(Capabilities {
+            operations: known.collect(),
+            keeps_keys,
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! Texts as values of headers: visible ASCII as it is, everything else in Base64.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hyper::header::HeaderValue;
+
+/// What an encoded text begins with; a text that begins so itself is encoded too, so that no two
+/// texts become the same value.
+const ENCODED: &str = "b64:";
+
+/// The value for a text.
+pub(crate) fn value(text: &str) -> HeaderValue {
+    let plain = !text.is_empty()
+        && !text.starts_with(ENCODED)
+        && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let said = match plain {
+        true => HeaderValue::from_str(text),
+        false => {
+            let encoded = URL_SAFE_NO_PAD.encode(text);
+            HeaderValue::from_str(&format!("{ENCODED}{encoded}"))
+        }
+    };
+    // Both forms are visible ASCII.
+    said.unwrap_or_else(|_| HeaderValue::from_static(ENCODED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decoded(value: &HeaderValue) -> String {
+        let text = value.to_str().unwrap();
+        match text.strip_prefix(ENCODED) {
+            Some(encoded) => String::from_utf8(URL_SAFE_NO_PAD.decode(encoded).unwrap()).unwrap(),
+            None => text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_stands_in_the_header() {
+        let said = |text: &str| value(text).to_str().unwrap().to_owned();
+        assert_eq!(said("3f1c-9"), "3f1c-9");
+        assert_eq!(said("two words"), "b64:dHdvIHdvcmRz");
+        assert_eq!(said("größe"), "b64:Z3LDtsOfZQ");
+        assert_eq!(said("b64:3f1c"), "b64:YjY0OjNmMWM");
+        assert_eq!(said(""), "b64:");
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_comes_back(text in any::<String>()) {
+            prop_assert_eq!(decoded(&value(&text)), text);
+        }
+    }
+}

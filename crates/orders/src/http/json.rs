@@ -1,0 +1,179 @@
+//! JSON of an order system, looked through before anything is made of it: grammar, depth, count,
+//! repeated names. No values are kept.
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::error::Category;
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::fmt;
+
+/// How many JSON values an answer may have: a page of the largest orders has fewer.
+pub const VALUES_MAX: usize = 600_000;
+
+/// Why a text is not taken for JSON. Depth is bounded by the parser, at 128 levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotJson {
+    /// It is no UTF-8.
+    Utf8,
+    /// It is no JSON, nests too deep, or has half a surrogate or a number out of range.
+    Grammar {
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// It ends early.
+    Early,
+    /// An object names a member twice.
+    Repeated,
+    /// It has more values than are read.
+    TooMany,
+}
+
+impl fmt::Display for NotJson {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotJson::Utf8 => out.write_str("it is not UTF-8"),
+            NotJson::Grammar { line, column } => {
+                write!(
+                    out,
+                    "it is no JSON that is taken, at line {line} column {column}"
+                )
+            }
+            NotJson::Early => out.write_str("it ends early"),
+            NotJson::Repeated => out.write_str("an object names a member twice"),
+            NotJson::TooMany => write!(out, "it has more than {VALUES_MAX} values"),
+        }
+    }
+}
+
+/// The text, where it is JSON that can be taken.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, NotJson> {
+    let text = std::str::from_utf8(bytes).map_err(|_| NotJson::Utf8)?;
+    let found = Found::default();
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = Look(&found).deserialize(&mut reader);
+    let read = read.and_then(|()| reader.end());
+    read.map_err(|error| match (found.0.get(), error.classify()) {
+        (Some(flaw), _) => flaw,
+        (None, Category::Eof) => NotJson::Early,
+        (None, _) => NotJson::Grammar {
+            line: error.line(),
+            column: error.column(),
+        },
+    })?;
+    Ok(text)
+}
+
+/// What was found beside the grammar, and how many values there were.
+#[derive(Default)]
+struct Found(Cell<Option<NotJson>>, Cell<usize>);
+
+/// Looks at one value and what is in it.
+#[derive(Clone, Copy)]
+struct Look<'a>(&'a Found);
+
+impl Look<'_> {
+    fn stop<E: Error>(self, flaw: NotJson) -> E {
+        self.0.0.set(Some(flaw));
+        E::custom("")
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Look<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let count = self.0.1.get() + 1;
+        self.0.1.set(count);
+        if count > VALUES_MAX {
+            return Err(self.stop(NotJson::TooMany));
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Look<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(self)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let mut names = HashSet::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if !names.insert(name) {
+                return Err(self.stop(NotJson::Repeated));
+            }
+            members.next_value_seed(self)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_taken_and_what_is_not() {
+        for fine in ["0", " {} ", r#"{"a":[1,-2.5e3,"\ud83d\ude00",null,true]}"#] {
+            assert_eq!(text(fine.as_bytes()), Ok(fine));
+        }
+        let at = |line, column| Err(NotJson::Grammar { line, column });
+        assert_eq!(text(b"<html>"), at(1, 1));
+        assert_eq!(text(b"{} {}"), at(1, 4));
+        assert_eq!(text(br#""\ud800""#), at(1, 8));
+        assert_eq!(text(b"1e999"), at(1, 5));
+        assert_eq!(text(b""), Err(NotJson::Early));
+        assert_eq!(text(b"[1,"), Err(NotJson::Early));
+        assert_eq!(text(b"\"\xff\""), Err(NotJson::Utf8));
+        let twice = Err(NotJson::Repeated);
+        assert_eq!(text(br#"{"a":1,"a":1}"#), twice);
+        assert_eq!(text(br#"[{"a":{"b":1,"\u0062":2}}]"#), twice);
+        let deep = "[".repeat(1_000_000);
+        assert_eq!(text(deep.as_bytes()), at(1, 128));
+        let many = format!("[{}0]", "0,".repeat(VALUES_MAX));
+        assert_eq!(text(many.as_bytes()), Err(NotJson::TooMany));
+    }
+
+    proptest! {
+        #[test]
+        fn it_never_panics_and_takes_only_json(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            if text(&bytes).is_ok() {
+                prop_assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok());
+            }
+        }
+    }
+}
