@@ -1,6 +1,7 @@
 //! The order tools: twelve of them, written once against [`Adapter`], in front of any order system.
 
 mod adapter;
+pub mod check;
 mod cursor;
 mod failure;
 mod faults;

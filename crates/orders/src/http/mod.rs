@@ -4,7 +4,7 @@ mod address;
 pub(crate) mod answer;
 mod broken;
 pub(crate) mod capabilities;
-pub(crate) mod header;
+mod header;
 mod json;
 pub(crate) mod link;
 pub(crate) mod refusal;
@@ -17,6 +17,8 @@ pub use json::VALUES_MAX;
 pub use link::{BODY_MAX, FAILURE_MAX};
 pub use settings::{Bearer, CONNECT_TIME, Settings, SetupError};
 pub use wait::WAIT_MAX;
+
+pub(crate) use broken::Broken;
 
 use crate::{Adapter, Answering, Failure, Key, Operation, Request, Response, Turn};
 use answer::Shapes;

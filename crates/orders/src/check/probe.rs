@@ -1,0 +1,270 @@
+//! Asks an order system and says what was seen, so that checks read like what they check.
+
+use crate::http::answer::Shapes;
+use crate::http::capabilities::Capabilities;
+use crate::http::link::{Heard, Link};
+use crate::http::refusal::Said;
+use crate::http::{Settings, SetupError, headers};
+use crate::{Key, Operation, Response};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long one request of a check may take.
+pub const REQUEST_TIME: Duration = Duration::from_secs(30);
+
+/// Whose keys the checks use.
+const CLIENT: &str = "candor-check";
+
+/// How much of an order system's words is shown.
+const WORDS_MAX: usize = 120;
+
+/// Why a check did not come to its end.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// Something else was seen than expected.
+    Failed(String),
+    /// It needs what the order system does not offer.
+    Skipped(String),
+}
+
+/// What was seen by a check that came to its end.
+pub(super) type Checked<T = String> = Result<T, Stop>;
+
+pub(super) fn failed<T>(seen: impl Into<String>) -> Checked<T> {
+    Err(Stop::Failed(seen.into()))
+}
+
+pub(super) fn skipped<T>(why: impl Into<String>) -> Checked<T> {
+    Err(Stop::Skipped(why.into()))
+}
+
+/// Brings 64 evenly distributed bits.
+pub(super) type Random = Box<dyn Fn() -> u64 + Send + Sync>;
+
+/// One order system under examination.
+pub(super) struct Probe {
+    link: Link,
+    shapes: Shapes,
+    random: Random,
+    /// What it offers, once known.
+    pub(super) capabilities: Option<Capabilities>,
+    /// What distinguishes this run's ids from those of every other run.
+    run: String,
+    count: AtomicU32,
+}
+
+/// An answer, with the name of what was asked.
+pub(super) struct Seen {
+    operation: &'static str,
+    pub(super) heard: Heard,
+}
+
+impl Probe {
+    pub(super) fn new(settings: &Settings, random: Random) -> Result<Probe, SetupError> {
+        let run = format!("candor-check-{:016x}", random());
+        Ok(Probe {
+            link: Link::new(settings)?,
+            shapes: Shapes::new()?,
+            random,
+            capabilities: None,
+            run,
+            count: AtomicU32::new(1),
+        })
+    }
+
+    /// An id that nobody had before.
+    pub(super) fn id(&self) -> String {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        format!("{}-{count}", self.run)
+    }
+
+    /// A key that nobody had before.
+    pub(super) fn key(&self) -> Key {
+        let (high, low) = ((self.random)(), (self.random)());
+        Key {
+            client: String::from(CLIENT),
+            key: format!("{high:016x}{low:016x}"),
+        }
+    }
+
+    /// Whether the operation is offered; skips the check where not.
+    pub(super) fn needs(&self, operations: &[Operation]) -> Checked<()> {
+        let Some(known) = &self.capabilities else {
+            return skipped("the capabilities are not known");
+        };
+        match operations
+            .iter()
+            .find(|one| !known.operations.contains(one))
+        {
+            Some(missing) => skipped(format!("{} is not offered", missing.name())),
+            None => Ok(()),
+        }
+    }
+
+    /// Skips the check where keys are not kept.
+    pub(super) fn needs_keys(&self) -> Checked<()> {
+        match &self.capabilities {
+            Some(known) if known.keeps_keys => Ok(()),
+            _ => skipped("keys are not kept"),
+        }
+    }
+
+    pub(super) async fn get(&self, route: &'static str) -> Checked<Seen> {
+        within(route, self.link.get(route)).await
+    }
+
+    /// Sends bytes to a route.
+    pub(super) async fn send(
+        &self,
+        route: &'static str,
+        key: Option<&Key>,
+        body: impl Into<Bytes>,
+    ) -> Checked<Seen> {
+        let left = u64::try_from(REQUEST_TIME.as_millis()).unwrap_or(u64::MAX);
+        let sent = self.link.post(route, headers(key, left), body.into());
+        within(route, sent).await
+    }
+
+    /// Asks for a change.
+    pub(super) async fn ask(
+        &self,
+        operation: Operation,
+        key: &Key,
+        asked: &Value,
+    ) -> Checked<Seen> {
+        self.send(operation.name(), Some(key), asked.to_string())
+            .await
+    }
+
+    /// Makes a change that must succeed; what came of it.
+    pub(super) async fn change(
+        &self,
+        operation: Operation,
+        key: &Key,
+        asked: &Value,
+    ) -> Checked<Value> {
+        let seen = self.ask(operation, key, asked).await?;
+        self.made(operation, &seen)
+    }
+
+    /// The entity of a success.
+    pub(super) fn made(&self, operation: Operation, seen: &Seen) -> Checked<Value> {
+        seen.succeeded()?;
+        let read = self.shapes.one(operation, &seen.heard);
+        match read.map_err(|flaw| Stop::Failed(flaw.to_string()))? {
+            Response::One(entity) => Ok(value(entity.get())),
+            Response::Page { .. } => failed("the answer is a page"),
+        }
+    }
+
+    /// A page, and where the next one begins.
+    pub(super) async fn page(
+        &self,
+        operation: Operation,
+        size: usize,
+        mut asked: Value,
+    ) -> Checked<(Vec<Value>, Option<String>)> {
+        asked["pageSize"] = json!(size);
+        let seen = self.send(operation.name(), None, asked.to_string()).await?;
+        seen.succeeded()?;
+        let read = self.shapes.page(operation, size, &seen.heard);
+        match read.map_err(|flaw| Stop::Failed(flaw.to_string()))? {
+            Response::Page { items, next } => match value(items.get()) {
+                Value::Array(items) => Ok((items, next)),
+                _ => failed("the page is no array"),
+            },
+            Response::One(_) => failed("the answer is no page"),
+        }
+    }
+
+    /// The orders with this external id.
+    pub(super) async fn orders(&self, external: &str) -> Checked<Vec<Value>> {
+        let asked = json!({ "externalIds": [external] });
+        let found = self.page(Operation::GetOrders, 10, asked).await?;
+        Ok(found.0)
+    }
+}
+
+async fn within(
+    operation: &'static str,
+    answer: impl Future<Output = Result<Heard, crate::http::Broken>>,
+) -> Checked<Seen> {
+    match timeout(REQUEST_TIME, answer).await {
+        Ok(Ok(heard)) => Ok(Seen { operation, heard }),
+        Ok(Err(broken)) => failed(format!(
+            "{operation}: no answer: {}",
+            shown(&format!("{broken:?}"))
+        )),
+        Err(_) => failed(format!(
+            "{operation}: no answer within {} s",
+            REQUEST_TIME.as_secs()
+        )),
+    }
+}
+
+impl Seen {
+    pub(super) fn status(&self) -> u16 {
+        self.heard.status.as_u16()
+    }
+
+    pub(super) fn said(&self) -> Said {
+        Said::read(&self.heard)
+    }
+
+    /// The answer in a few words.
+    pub(super) fn words(&self) -> String {
+        let (operation, status) = (self.operation, self.status());
+        let code = match self.said().code {
+            Some(code) if !self.heard.status.is_success() => format!(" {}", shown(&code)),
+            _ => String::new(),
+        };
+        format!("{operation}: {status}{code}")
+    }
+
+    pub(super) fn succeeded(&self) -> Checked<()> {
+        match self.heard.status.is_success() {
+            true => Ok(()),
+            false => failed(self.words()),
+        }
+    }
+
+    /// That it is a final no with this code.
+    pub(super) fn refused(&self, code: &str) -> Checked {
+        let said = self.said();
+        match (self.status(), said.code.as_deref()) {
+            (408 | 429, _) => failed(self.words()),
+            (400..=499, Some(named)) if named == code && !said.retryable => Ok(self.words()),
+            (400..=499, Some(named)) if named == code => {
+                failed(format!("{}, said to be retryable", self.words()))
+            }
+            _ => failed(self.words()),
+        }
+    }
+
+    /// That it is a no which may be asked again.
+    pub(super) fn is_busy(&self) -> bool {
+        let said = self.said();
+        matches!(self.status(), 400..=499) && said.retryable || self.status() == 429
+    }
+}
+
+/// JSON that was looked through before.
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// Words of an order system as a person may be shown them: no control characters, and not many.
+pub(super) fn shown(text: &str) -> String {
+    let safe = text.chars().map(|one| match one.is_control() {
+        true => ' ',
+        false => one,
+    });
+    let mut shown: String = safe.take(WORDS_MAX).collect();
+    if text.chars().nth(WORDS_MAX).is_some() {
+        shown.push('…');
+    }
+    shown
+}

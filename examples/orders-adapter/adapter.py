@@ -1,0 +1,458 @@
+#!/usr/bin/env python3
+"""A whole order system behind Candor's adapter protocol, in memory, with nothing but Python itself.
+
+Read it from the bottom: `Handler` speaks HTTP, `Shop.change` keeps keys, the methods named after
+operations do the work. Everything is lost when it ends.
+"""
+
+import argparse
+import base64
+import hashlib
+import hmac
+import json
+import re
+import sys
+import threading
+from datetime import datetime, timezone
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+BODY_MAX = 4 * 1024 * 1024
+CURRENCY = "EUR"
+PLACES = {"JPY": 0, "KRW": 0, "BHD": 3, "KWD": 3}  # the others have two
+MEMBERS = {
+    "create-sales-order": "order",
+    "update-order": "order",
+    "cancel-order": "order",
+    "fulfill-order": "fulfillment",
+    "create-return": "return",
+    "get-orders": "orders",
+    "get-customers": "customers",
+    "get-products": "products",
+    "get-product-variants": "productVariants",
+    "get-inventory": "inventory",
+    "get-fulfillments": "fulfillments",
+    "get-returns": "returns",
+}
+CHANGES = [name for name in MEMBERS if not name.startswith("get-")]
+STEPS = {("pending", "confirmed"), ("confirmed", "processing"), ("shipped", "delivered")}
+OPEN = ("pending", "confirmed", "processing")
+
+
+class No(Exception):
+    """A failure: its status, its code, and what a client may know of it."""
+
+    def __init__(self, status, code, **context):
+        super().__init__(code)
+        self.status, self.code, self.context = status, code, context
+
+    def body(self):
+        error = {"code": self.code, "retryable": False, "message": self.code.lower().replace("_", " ")}
+        return {"error": {**error, "context": self.context}}
+
+
+def now():
+    # Always the same number of digits, so that texts sort like instants.
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def stamped(entity):
+    moment = now()
+    return {**entity, "createdAt": moment, "updatedAt": moment}
+
+
+def amount(text, currency, field):
+    places = PLACES.get(currency, 2)
+    value = Decimal(text)
+    if -value.as_tuple().exponent > places:
+        raise No(422, "INVALID_AMOUNT", field=field)
+    return value.quantize(Decimal(1).scaleb(-places))
+
+
+def still_open(line):
+    return line["quantity"] - line["fulfilledQuantity"] - line["cancelledQuantity"]
+
+
+def can_return(line):
+    return line["fulfilledQuantity"] - line["returnedQuantity"]
+
+
+class Shop:
+    """The order system: a catalogue, stock, and what happens to orders."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.keys = {}  # (client, operation, key) -> (payload, status, body)
+        self.count = 0
+        self.orders, self.customers, self.fulfillments, self.returns = {}, {}, {}, {}
+        self.products, self.variants, self.stock, self.reserved = {}, {}, {}, {}
+        self.locations = ["loc_berlin", "loc_porto"]
+        self.fill()
+
+    def fill(self):
+        for product, name, variants in [
+            ("prod_mug", "Mug", [("MUG-WHITE", "Mug, white", "8.50"), ("MUG-BLUE", "Mug, blue", "9.00")]),
+            ("prod_tea", "Tea", [("TEA-100", "Tea, 100 g", "4.20"), ("TEA-500", "Tea, 500 g", "17.90")]),
+            ("prod_pot", "Teapot", [("POT-1", "Teapot, 1 l", "39.00")]),
+        ]:
+            self.products[product] = stamped({"id": product, "name": name})
+            for sku, title, price in variants:
+                variant = {"id": "var_" + sku.lower(), "productId": product, "sku": sku, "name": title}
+                self.variants[sku] = stamped({**variant, "currency": CURRENCY, "price": price})
+                self.reserved[sku] = 0
+                for location in self.locations:
+                    entry = {"sku": sku, "locationId": location, "onHand": 1000}
+                    self.stock[sku, location] = stamped(entry)
+        for number, name in enumerate(["Ada", "Lin"], 1):
+            customer = {"id": f"cus_{number}", "email": f"{name.lower()}@example.com", "firstName": name}
+            self.customers[customer["id"]] = stamped(customer)
+
+    def new_id(self, prefix):
+        self.count += 1
+        return f"{prefix}_{self.count:08}"
+
+    def on_hand(self, sku):
+        return sum(self.stock[sku, location]["onHand"] for location in self.locations)
+
+    # Keys: the first final outcome of a key stands, and a payload has its own.
+
+    def change(self, operation, asked, client, key):
+        """One change under the lock: a second request with the same key waits, then finds the first."""
+        payload = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        with self.lock:
+            kept = self.keys.get((client, operation, key))
+            if kept and kept[0] != payload:
+                return 409, No(409, "IDEMPOTENCY_KEY_REUSED").body()
+            if not kept:
+                # Every refusal here is final. An adapter that can be busy does not keep those answers.
+                try:
+                    kept = payload, 200, {MEMBERS[operation]: self.work(operation)(asked)}
+                except No as no:
+                    kept = payload, no.status, no.body()
+                # As it was said: the order may look different when the key comes again.
+                kept = kept[0], kept[1], json.loads(json.dumps(kept[2]))
+                self.keys[client, operation, key] = kept
+            return kept[1:]
+
+    def work(self, operation):
+        return getattr(self, operation.replace("-", "_"))
+
+    # Changes: everything is checked before anything is touched.
+
+    def create_sales_order(self, asked):
+        new = asked["order"]
+        external = new.get("externalId")
+        if external and any(order.get("externalId") == external for order in self.orders.values()):
+            raise No(409, "EXTERNAL_ID_CONFLICT", field="order.externalId")
+        currency = new.get("currency", CURRENCY)
+        lines, needed = [], {}
+        sub_total = discount_total = amount("0", currency, "")
+        for place, line in enumerate(new["lineItems"]):
+            at = f"order.lineItems.{place}."
+            variant = self.variants.get(line["sku"])
+            if not variant:
+                raise No(404, "SKU_NOT_FOUND", field=at + "sku")
+            if currency != CURRENCY and "unitPrice" not in line:
+                raise No(422, "PRICE_REQUIRED", field=at + "unitPrice")
+            price = amount(line.get("unitPrice", variant["price"]), currency, at + "unitPrice")
+            discount = amount(line.get("unitDiscount", "0"), currency, at + "unitDiscount")
+            if discount > price:
+                raise No(422, "DISCOUNT_EXCEEDS_PRICE", field=at + "unitDiscount")
+            sub_total += price * line["quantity"]
+            discount_total += discount * line["quantity"]
+            needed[line["sku"]] = needed.get(line["sku"], 0) + line["quantity"]
+            available = self.on_hand(line["sku"]) - self.reserved[line["sku"]]
+            if needed[line["sku"]] > available:
+                raise No(409, "INSUFFICIENT_INVENTORY", field=at + "quantity", available=available)
+            counts = {"fulfilledQuantity": 0, "cancelledQuantity": 0, "returnedQuantity": 0}
+            amounts = {"unitPrice": str(price), "unitDiscount": str(discount)}
+            named = {"sku": line["sku"], "name": line.get("name", variant["name"])}
+            lines.append({**named, "quantity": line["quantity"], **amounts, **counts})
+        sums = {"subTotal": sub_total, "discountTotal": discount_total, "total": sub_total - discount_total}
+        for name, value in sums.items():
+            if name in new and amount(new[name], currency, "order." + name) != value:
+                raise No(422, "TOTAL_MISMATCH", field="order." + name)
+        order = {"id": self.new_id("ord"), "status": "pending", "currency": currency, "lineItems": lines}
+        if "customer" in new:
+            order["customer"] = self.customer(new["customer"])
+        for name in ["externalId", "name", "shippingAddress", "billingAddress", "tags", "customFields", "notes"]:
+            if name in new:
+                order[name] = new[name]
+        order.update({name: str(value) for name, value in sums.items()})
+        for sku, quantity in needed.items():
+            self.reserved[sku] += quantity
+        self.orders[order["id"]] = stamped(order)
+        return self.orders[order["id"]]
+
+    def customer(self, asked):
+        """A known customer by id or email; an email that nobody has makes a new one."""
+        if "id" in asked:
+            if asked["id"] not in self.customers:
+                raise No(404, "CUSTOMER_NOT_FOUND", field="order.customer.id")
+            found = self.customers[asked["id"]]
+        else:
+            email = asked["email"].lower()
+            same = [one for one in self.customers.values() if one["email"] == email]
+            found = same[0] if same else stamped({**asked, "id": self.new_id("cus"), "email": email})
+            self.customers[found["id"]] = found
+        return {name: found[name] for name in ["id", "email", "firstName", "lastName"] if name in found}
+
+    def order(self, asked):
+        if asked["orderId"] not in self.orders:
+            raise No(404, "ORDER_NOT_FOUND", field="orderId")
+        return self.orders[asked["orderId"]]
+
+    def open_order(self, asked):
+        order = self.order(asked)
+        if order["status"] not in OPEN:
+            raise No(409, "INVALID_ORDER_STATE", status=order["status"])
+        return order
+
+    def update_order(self, asked):
+        order, updates = self.order(asked), asked["updates"]
+        if "status" in updates and (order["status"], updates["status"]) not in STEPS:
+            raise No(409, "INVALID_ORDER_STATE", status=order["status"])
+        order.update(updates)
+        order["updatedAt"] = now()
+        return order
+
+    def shares(self, order, wanted, free, code):
+        """How many units of each line are meant: `free` says how many there are at most."""
+        if wanted is None:
+            return [free(line) for line in order["lineItems"]]
+        shares = [0] * len(order["lineItems"])
+        for place, item in enumerate(wanted):
+            lines = [n for n, line in enumerate(order["lineItems"]) if line["sku"] == item["sku"]]
+            if not lines:
+                raise No(404, "SKU_NOT_FOUND", field=f"lineItems.{place}.sku")
+            left = item["quantity"]
+            available = sum(free(order["lineItems"][n]) - shares[n] for n in lines)
+            if left > available:
+                raise No(409, code, field=f"lineItems.{place}.quantity", available=available)
+            for n in lines:
+                share = min(left, free(order["lineItems"][n]) - shares[n])
+                shares[n] += share
+                left -= share
+        return shares
+
+    def count_up(self, order, shares, member):
+        for line, share in zip(order["lineItems"], shares):
+            line[member] += share
+        order["updatedAt"] = now()
+
+    def cancel_order(self, asked):
+        order = self.open_order(asked)
+        shares = self.shares(order, asked.get("lineItems"), still_open, "QUANTITY_EXCEEDS_OPEN")
+        self.count_up(order, shares, "cancelledQuantity")
+        for line, share in zip(order["lineItems"], shares):
+            self.reserved[line["sku"]] -= share
+        if not any(still_open(line) for line in order["lineItems"]):
+            sent = any(line["fulfilledQuantity"] for line in order["lineItems"])
+            order["status"] = "shipped" if sent else "cancelled"
+        if "reason" in asked:
+            order["cancelReason"] = asked["reason"]
+        return order
+
+    def fulfill_order(self, asked):
+        order = self.open_order(asked)
+        if "shippingAddress" not in order:
+            raise No(422, "SHIPPING_ADDRESS_REQUIRED", field="shippingAddress")
+        location = asked.get("locationId")
+        if location is not None and location not in self.locations:
+            raise No(404, "LOCATION_NOT_FOUND", field="locationId")
+        shares = self.shares(order, asked.get("lineItems"), still_open, "QUANTITY_EXCEEDS_OPEN")
+        taken, sent = {}, []
+        for line, share in zip(order["lineItems"], shares):
+            for place in [location] if location else self.locations:
+                spot = line["sku"], place
+                part = min(share, self.stock[spot]["onHand"] - taken.get(spot, 0))
+                if part > 0:
+                    taken[spot] = taken.get(spot, 0) + part
+                    sent.append({"sku": line["sku"], "quantity": part, "locationId": place})
+                    share -= part
+            if share:
+                raise No(409, "INSUFFICIENT_INVENTORY", available=self.stock[spot]["onHand"])
+        for (sku, place), quantity in taken.items():
+            self.stock[sku, place]["onHand"] -= quantity
+            self.stock[sku, place]["updatedAt"] = now()
+            self.reserved[sku] -= quantity
+        self.count_up(order, shares, "fulfilledQuantity")
+        if not any(still_open(line) for line in order["lineItems"]):
+            order["status"] = "shipped"
+        elif order["status"] == "pending":
+            order["status"] = "confirmed"
+        made = {"id": self.new_id("ful"), "orderId": order["id"], "lineItems": sent}
+        if asked.get("trackingNumbers"):
+            made["trackingNumbers"] = asked["trackingNumbers"]
+        self.fulfillments[made["id"]] = stamped(made)
+        return self.fulfillments[made["id"]]
+
+    def create_return(self, asked):
+        order = self.order(asked)
+        shares = self.shares(order, asked["lineItems"], can_return, "RETURN_EXCEEDS_FULFILLED")
+        self.count_up(order, shares, "returnedQuantity")
+        made = {"id": self.new_id("ret"), "orderId": order["id"], "outcome": asked["outcome"]}
+        self.returns[made["id"]] = stamped({**made, "lineItems": asked["lineItems"]})
+        return self.returns[made["id"]]
+
+    # Queries: filter, sort by time and id, cut a page behind the cursor.
+
+    def entities(self, operation):
+        """The entities of a query, and what each filter looks at."""
+        by_id = {"ids": lambda one: [one["id"]]}
+        by_order = {**by_id, "orderIds": lambda one: [one["orderId"]]}
+        by_email = {**by_id, "emails": lambda one: [one.get("email", "").lower()]}
+        skus_of = lambda product: [v["sku"] for v in self.variants.values() if v["productId"] == product]
+        if operation == "get-orders":
+            return self.orders.values(), {
+                **by_id,
+                "externalIds": lambda one: [one.get("externalId")],
+                "statuses": lambda one: [one["status"]],
+                "skus": lambda one: [line["sku"] for line in one["lineItems"]],
+                "emails": lambda one: [one.get("customer", {}).get("email", "").lower()],
+            }
+        if operation == "get-inventory":
+            return [self.inventory(entry) for entry in self.stock.values()], {
+                "skus": lambda one: [one["sku"]],
+                "locationIds": lambda one: [one["locationId"]],
+            }
+        return {
+            "get-customers": (self.customers.values(), by_email),
+            "get-products": (self.products.values(), {**by_id, "skus": lambda one: skus_of(one["id"])}),
+            "get-product-variants": (
+                self.variants.values(),
+                {**by_id, "skus": lambda one: [one["sku"]], "productIds": lambda one: [one["productId"]]},
+            ),
+            "get-fulfillments": (self.fulfillments.values(), by_order),
+            "get-returns": (self.returns.values(), by_order),
+        }[operation]
+
+    def inventory(self, entry):
+        reserved = self.reserved[entry["sku"]]
+        available = max(0, self.on_hand(entry["sku"]) - reserved)
+        return {**entry, "reservedTotal": reserved, "availableTotal": available}
+
+    def query(self, operation, asked):
+        with self.lock:
+            entities, filters = self.entities(operation)
+            wanted = [one for one in entities if self.fits(one, asked, filters)]
+            place = lambda one: (one["createdAt"], one.get("id") or f"{one['sku']} {one['locationId']}")
+            wanted.sort(key=place)
+            if "cursor" in asked:
+                after = self.place(asked["cursor"])
+                wanted = [one for one in wanted if place(one) > after]
+            page = wanted[: asked["pageSize"]]
+            more = len(wanted) > len(page)
+            cursor = base64.urlsafe_b64encode(json.dumps(place(page[-1])).encode()).decode() if more else None
+            # A copy: other requests go on changing orders while this one is written.
+            return json.loads(json.dumps({MEMBERS[operation]: page, "nextCursor": cursor}))
+
+    def fits(self, one, asked, filters):
+        for name, value in asked.items():
+            if name in ("pageSize", "cursor"):
+                continue
+            if name in filters:
+                fits = bool(set(value) & set(filters[name](one)))
+            elif name in ("createdAtMin", "updatedAtMin"):
+                fits = one[name[:-3]] >= value
+            elif name in ("createdAtMax", "updatedAtMax"):
+                fits = one[name[:-3]] <= value
+            else:  # Better no answer than one that ignores what was asked.
+                raise No(422, "UNSUPPORTED_FILTER", field=name)
+            if not fits:
+                return False
+        return True
+
+    def place(self, cursor):
+        try:
+            moment, identity = json.loads(base64.urlsafe_b64decode(cursor))
+            return str(moment), str(identity)
+        except (ValueError, TypeError):
+            raise No(400, "INVALID_CURSOR", field="cursor") from None
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The protocol: one operation is one POST, and every answer is JSON."""
+
+    protocol_version = "HTTP/1.1"
+    # One packet for head and body: two would wait for each other.
+    wbufsize, disable_nagle_algorithm = -1, True
+    shop, token, offered, quiet = None, None, [], True
+
+    def do_GET(self):
+        if not self.admitted():
+            return
+        if self.path != "/v1/capabilities":
+            return self.answer(404, No(404, "NOT_FOUND").body())
+        self.answer(200, {"protocol": 1, "operations": self.offered, "keepsKeys": True})
+
+    def do_POST(self):
+        length = self.headers.get("Content-Length", "")
+        if not re.fullmatch(r"[0-9]{1,9}", length) or int(length) > BODY_MAX:
+            self.close_connection = True
+            return self.answer(413, No(413, "BODY_TOO_LARGE").body())
+        body = self.rfile.read(int(length))
+        if not self.admitted():
+            return
+        operation = self.path.removeprefix("/v1/")
+        if operation not in self.offered:
+            return self.answer(501, No(501, "NOT_IMPLEMENTED").body())
+        try:
+            asked = json.loads(body)
+            self.answer(*self.done(operation, asked))
+        except No as no:
+            self.answer(no.status, no.body())
+        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError):
+            # Candor has checked the arguments already; whoever else asks may send anything.
+            self.answer(400, No(400, "INVALID_REQUEST").body())
+
+    def done(self, operation, asked):
+        if operation not in CHANGES:
+            return 200, self.shop.query(operation, asked)
+        key = self.headers.get("Idempotency-Key")
+        if not key:
+            raise No(400, "IDEMPOTENCY_KEY_REQUIRED")
+        return self.shop.change(operation, asked, self.headers.get("Candor-Client", ""), key)
+
+    def admitted(self):
+        shown = self.headers.get("Authorization", "").encode()
+        if self.token is None or hmac.compare_digest(shown, b"Bearer " + self.token.encode()):
+            return True
+        self.answer(401, No(401, "UNAUTHORIZED").body())
+        return False
+
+    def answer(self, status, body):
+        text = json.dumps(body, separators=(",", ":")).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *arguments):
+        if not self.quiet:
+            super().log_message(*arguments)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="A sample order system for Candor, in memory.")
+    parser.add_argument("--port", type=int, default=8790, help="0 takes any free port")
+    parser.add_argument("--token-file", help="a file with the token that requests must show")
+    parser.add_argument("--without", action="append", default=[], choices=MEMBERS, help="do not offer this operation")
+    parser.add_argument("--verbose", action="store_true", help="write a line for every request")
+    arguments = parser.parse_args()
+    if arguments.token_file:
+        with open(arguments.token_file, encoding="ascii") as file:
+            Handler.token = file.read().strip()
+    Handler.shop, Handler.quiet = Shop(), not arguments.verbose
+    Handler.offered = [name for name in MEMBERS if name not in arguments.without]
+    server = ThreadingHTTPServer(("127.0.0.1", arguments.port), Handler)
+    print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
