@@ -299,33 +299,6 @@ fn said(why: &Why) -> (&str, &'static str, &'static str) {
     }
 }
 
-/// Every no that has an identifier of its own.
-const KNOWN: [Why; 16] = [
-    Why::OrderNotFound,
-    Why::SkuNotFound,
-    Why::CustomerNotFound,
-    Why::LocationNotFound,
-    Why::NotFound,
-    Why::InvalidOrderState,
-    Why::QuantityExceedsOpen,
-    Why::InsufficientInventory,
-    Why::ReturnExceedsFulfilled,
-    Why::IdempotencyKeyReused,
-    Why::ExternalIdConflict,
-    Why::AdapterUnauthorized,
-    Why::InvalidAdapterResponse,
-    Why::OutcomeUnknown,
-    Why::BackendRefused,
-    Why::WriteTokenRequired,
-];
-
-impl Why {
-    /// What an identifier of ours means.
-    pub fn read(name: &str) -> Option<Why> {
-        KNOWN.into_iter().find(|why| said(why).0 == name)
-    }
-}
-
 /// A no of the order system.
 fn no(refused: Refused, retry: Retry, effect: Effect) -> Fault<Orders> {
     let (name, what, remedy) = said(&refused.why);

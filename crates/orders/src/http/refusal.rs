@@ -186,8 +186,7 @@ fn named(code: &str) -> Option<Why> {
             | Why::BackendRefused
             | Why::WriteTokenRequired,
         ) => None,
-        Some(why) => Some(why),
-        None => Why::own(code),
+        other => other,
     }
 }
 

@@ -1,8 +1,10 @@
 //! `candor orders`: the order tools, and the store that they work on without another order system.
 
+mod backend;
 mod guard;
 mod migrate;
 mod place;
+mod seed;
 mod serve;
 
 use super::Trouble;
@@ -13,12 +15,14 @@ pub(super) use serve::{ORDERS, embedded, server};
 pub(super) enum OrdersCommand {
     Serve(Box<serve::ServeArgs>),
     Migrate(migrate::MigrateArgs),
+    Seed(seed::SeedArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
 Exit codes: 0 done, 1 wrong usage or a failure. Answers go to stdout, talk to stderr.
 
 Try:
+  candor orders seed                                    a store with a sample catalogue
   candor orders serve                                   the tools, on stdio, on a store of their own
   candor orders serve --http --port 0                   the same over HTTP
   candor orders migrate --database postgres://…         make the tables for several servers";
@@ -28,6 +32,7 @@ impl OrdersCommand {
         match self {
             OrdersCommand::Serve(serve) => serve.run(),
             OrdersCommand::Migrate(migrate) => migrate.run(),
+            OrdersCommand::Seed(seed) => seed.run(),
         }
     }
 }

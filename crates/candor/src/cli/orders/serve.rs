@@ -1,5 +1,6 @@
 //! `candor orders serve`: the order tools, on a store of their own or in front of an order system.
 
+use super::backend::BackendArgs;
 use super::guard::GuardArgs;
 use super::place::{PlaceArgs, Placed, in_data, unusable};
 use crate::cli::data::DataArgs;
@@ -8,12 +9,12 @@ use crate::cli::{Trouble, VERSION};
 use crate::host::{run, system_clock};
 use candor_orders::faulty::{Faulty, Script};
 use candor_orders::model::Currency;
-use candor_orders::sql::{CONNECTIONS, SqlAdapter, SqlConfig, migrate};
+use candor_orders::sql::{CONNECTIONS, Migrated, SeedPlan, SqlAdapter, SqlConfig, migrate, seed};
 use candor_orders::{Adapter, Config, OrdersServer};
 use candor_street::{Desk, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use candor_wire::stdio;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +30,13 @@ pub(in crate::cli) const ORDERS: &str = "/orders/mcp";
 /// with the same key it is made once, and its outcome comes back.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServeArgs {
+    /// What keeps the orders
+    #[arg(long, value_enum, default_value_t = AdapterName::Sql)]
+    adapter: AdapterName,
     #[command(flatten)]
     place: PlaceArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
     /// How many connections to PostgreSQL are open at most
     #[arg(long, value_name = "N", default_value_t = CONNECTIONS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     connections: u32,
@@ -50,6 +56,14 @@ pub(in crate::cli) struct ServeArgs {
     http: bool,
     #[command(flatten)]
     listen: ListenArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AdapterName {
+    /// A database of its own, see --database
+    Sql,
+    /// Another order system, see --backend
+    Http,
 }
 
 impl ServeArgs {
@@ -90,15 +104,25 @@ impl ServeArgs {
     }
 
     async fn server(&self, metrics: &MetricsHub) -> Result<OrdersServer, Trouble> {
+        let (adapter, secrets) = match self.adapter {
+            AdapterName::Sql => self.sql().await?,
+            AdapterName::Http => self.backend.open().await?,
+        };
+        let adapter = self.scripted(adapter)?;
+        Ok(server(adapter, self.guard.config(secrets), metrics))
+    }
+
+    /// The store, and what of its address must not reach a log.
+    async fn sql(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), Trouble> {
+        self.backend.must_be_absent()?;
         let placed = self.place.placed()?;
         let config = SqlConfig {
             keep_keys: Duration::from_secs(self.keep_keys_hours * 60 * 60),
             connections: self.connections,
             deadline: self.guard.deadline(),
         };
-        let adapter = self.scripted(open(&placed, config).await?)?;
-        let secrets = placed.password.into_iter().collect();
-        Ok(server(adapter, self.guard.config(secrets), metrics))
+        let adapter = open(&placed, config).await?;
+        Ok((adapter, placed.password.into_iter().collect()))
     }
 }
 
@@ -115,23 +139,27 @@ fn script(path: &Path) -> Result<Script, Trouble> {
 /// A store; a file that is missing is made.
 async fn open(placed: &Placed, config: SqlConfig) -> Result<Arc<dyn Adapter>, Trouble> {
     if placed.is_file {
-        prepare(placed).await?;
+        tables(placed).await?;
     }
     let random = Box::new(|| fastrand::u64(..));
     let adapter = SqlAdapter::open(&placed.place, config, system_clock(), random).await;
     Ok(Arc::new(adapter.map_err(|error| unusable(&error))?))
 }
 
-/// Makes the tables of a file.
-async fn prepare(placed: &Placed) -> Result<(), Trouble> {
+/// Makes the tables of a file where they are missing; says whether they were.
+async fn tables(placed: &Placed) -> Result<Migrated, Trouble> {
     let usual = Currency::read("USD").ok_or_else(|| Trouble::new("the dollar is gone"))?;
     let migrated = migrate(&placed.place, usual).await;
-    migrated.map(|_| ()).map_err(|error| unusable(&error))
+    migrated.map_err(|error| unusable(&error))
 }
 
 /// The store of orders in this data directory, with the sample catalogue where it is new.
 pub(in crate::cli) async fn embedded(data: &DataArgs) -> Result<Arc<dyn Adapter>, Trouble> {
     let placed = in_data(data)?;
+    if tables(&placed).await? == Migrated::Made {
+        let filled = seed(&placed.place, SeedPlan::default(), &mut |_, _| {}).await;
+        filled.map_err(|error| unusable(&error))?;
+    }
     open(&placed, SqlConfig::default()).await
 }
 

@@ -1,0 +1,70 @@
+//! `--backend`: another order system, over HTTP.
+
+use crate::cli::Trouble;
+use candor_orders::Adapter;
+use candor_orders::http::{Bearer, HttpAdapter, Settings, SetupError};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(Debug, Args)]
+pub(super) struct BackendArgs {
+    /// The address of the order system for --adapter http
+    #[arg(long, value_name = "URL")]
+    backend: Option<String>,
+    /// A file with the token that the order system is shown
+    #[arg(long, value_name = "FILE", requires = "backend")]
+    backend_bearer_file: Option<PathBuf>,
+    /// Let the order system be on another machine without encryption
+    #[arg(long, requires = "backend")]
+    allow_insecure_backend: bool,
+}
+
+impl BackendArgs {
+    /// Nothing here makes sense without the adapter.
+    pub(super) fn must_be_absent(&self) -> Result<(), Trouble> {
+        match self.backend {
+            None => Ok(()),
+            Some(_) => Err(Trouble::new("--backend is for another order system")
+                .hinting("add --adapter http, or leave out --backend")),
+        }
+    }
+
+    /// The order system, and what must not reach a log.
+    pub(super) async fn open(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), Trouble> {
+        let missing = || {
+            Trouble::new("--adapter http needs the address of the order system")
+                .hinting("add --backend URL")
+        };
+        let url = self.backend.as_ref().ok_or_else(missing)?;
+        let token = self.backend_bearer_file.as_deref().map(token).transpose()?;
+        let settings = Settings {
+            bearer: token.as_deref().and_then(Bearer::new),
+            allow_insecure: self.allow_insecure_backend,
+            ..Settings::new(url)
+        };
+        let adapter = HttpAdapter::connect(&settings).await;
+        let adapter = adapter.map_err(refused)?;
+        Ok((Arc::new(adapter), token.into_iter().collect()))
+    }
+}
+
+/// A token for an order system.
+pub(super) fn token(path: &Path) -> Result<String, Trouble> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Trouble::new(format!("cannot read the token in {shown}: {error}")))?;
+    let token = text.trim().to_owned();
+    match Bearer::new(&token) {
+        Some(_) => Ok(token),
+        None => Err(Trouble::new(format!(
+            "the token in {shown} is empty, or has characters that no token has"
+        ))),
+    }
+}
+
+/// A sentence about an order system that cannot be asked, and what to do.
+pub(super) fn refused(error: SetupError) -> Trouble {
+    let trouble = Trouble::new(error.to_string());
+    trouble.hinting("docs/adapter-protocol.md says what stands behind the address")
+}

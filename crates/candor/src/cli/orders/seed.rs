@@ -1,0 +1,74 @@
+//! `candor orders seed`: fill a store with samples.
+
+use super::migrate::currency;
+use super::place::{PlaceArgs, unusable};
+use crate::cli::{Trouble, print};
+use crate::host::run;
+use candor_orders::model::Currency;
+use candor_orders::sql::{Counts, SeedPlan, migrate, seed};
+use clap::Args;
+use std::io::{self, IsTerminal as _, Write as _};
+
+/// The most sample orders.
+const ORDERS_MAX: u64 = 10_000_000;
+
+/// Fill a store with a sample catalogue, stock and customers
+///
+/// The same on every machine. What is there already stays as it is, so this can be run again; tables
+/// are made where they are missing.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SeedArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Have so many sample orders too
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=ORDERS_MAX))]
+    orders: u64,
+    /// The currency of the catalogue's prices, where the store is made now
+    #[arg(long, value_name = "CODE", default_value = "USD", value_parser = currency)]
+    currency: Currency,
+}
+
+impl SeedArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let placed = self.place.placed()?;
+        let plan = SeedPlan {
+            orders: self.orders,
+        };
+        let terminal = io::stderr().is_terminal();
+        let mut progress = |done: u64, all: u64| {
+            if terminal {
+                // Where stderr is gone there is nobody to tell.
+                let _ = write!(io::stderr(), "\r{done} of {all} orders");
+            }
+        };
+        let seeded = run(|_| async {
+            let made = migrate(&placed.place, self.currency).await;
+            made.map_err(|error| unusable(&error))?;
+            let seeded = seed(&placed.place, plan, &mut progress).await;
+            seeded.map_err(|error| unusable(&error))
+        });
+        if terminal && self.orders > 0 {
+            let _ = writeln!(io::stderr());
+        }
+        let seeded = seeded?;
+        let text = format!(
+            "made    {}\nthere   {}\n",
+            counted(&seeded.made),
+            counted(&seeded.there)
+        );
+        print(text.as_bytes())
+    }
+}
+
+fn counted(counts: &Counts) -> String {
+    let Counts {
+        locations,
+        products,
+        variants,
+        customers,
+        orders,
+    } = counts;
+    format!(
+        "{locations} locations, {products} products, {variants} variants, {customers} customers, {orders} orders"
+    )
+}
