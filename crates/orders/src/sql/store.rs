@@ -6,7 +6,7 @@ use super::session::Session;
 use super::tables::FORMAT;
 use crate::model::Currency;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyPool, AssertSqlSafe, Executor as _};
+use sqlx::{AnyPool, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -112,6 +112,8 @@ pub(super) async fn pools(
             Ok((reads, writes))
         }
         Speaks::Postgres => {
+            // A pool tries again until its time is over, and forgets why it could not connect.
+            options.connect().await?.close().await?;
             let both = pool(connections).connect_with(options).await?;
             Ok((both.clone(), both))
         }
