@@ -34,7 +34,13 @@ const LINES: &str = r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u06
 const AMOUNT: &str = r"^[0-9]{1,15}(\.[0-9]{1,4})?$";
 
 /// Something before an @, something behind it; mail alone can tell more.
-const EMAIL: &str = r"^[^@\s\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+@[^@\s\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+$";
+const EMAIL: &str = r"^[^@\s]+@[^@\s]+$";
+
+/// The longest address of mail.
+const EMAIL_MAX: usize = 254;
+
+// A key is text of one line like any other.
+const _: () = assert!(KEY_MAX == TEXT_MAX && EMAIL_MAX < TEXT_MAX);
 
 /// An object with exactly these members.
 pub(crate) fn object(required: &[&str], properties: Value) -> Value {
@@ -46,11 +52,56 @@ pub(crate) fn object(required: &[&str], properties: Value) -> Value {
     })
 }
 
+/// What is said of text of one line, so that nobody has to read it out of the pattern.
+const ONE_LINE: &str = "one line, no control or direction characters";
+
+/// The same of text of several lines.
+const SEVERAL_LINES: &str = "no control or direction characters";
+
+/// The schemas that the arguments of a tool name in many places, those first that name others.
+fn definitions() -> [(&'static str, Value); 2] {
+    [("address", address_itself()), ("line", line(1, TEXT_MAX))]
+}
+
+/// A reference to one of the definitions.
+fn defined(name: &str, description: &str) -> Value {
+    said(description, json!({ "$ref": place_of(name) }))
+}
+
+fn place_of(name: &str) -> String {
+    format!("#/$defs/{name}")
+}
+
+/// The arguments of a tool: an object with exactly these members, and the definitions that they name.
+/// Written out in every place they would make half of the list of tools.
+pub(crate) fn arguments(required: &[&str], properties: Value) -> Value {
+    let mut schema = object(required, properties);
+    let mut named = Map::new();
+    for (name, definition) in definitions() {
+        let place = Value::from(place_of(name)).to_string();
+        let names_it = |schema: &Value| schema.to_string().contains(&place);
+        if names_it(&schema) || named.values().any(names_it) {
+            named.insert(name.to_owned(), definition);
+        }
+    }
+    if !named.is_empty() {
+        schema["$defs"] = Value::Object(named);
+    }
+    schema
+}
+
+/// Text of one line.
+fn line(least: usize, most: usize) -> Value {
+    let mut schema = json!({ "type": "string", "maxLength": most });
+    if least > 0 {
+        schema["minLength"] = least.into();
+    }
+    schema["allOf"] = json!([{ "pattern": LINE, "description": ONE_LINE }]);
+    schema
+}
+
 fn text(description: &str) -> Value {
-    said(
-        description,
-        json!({ "type": "string", "minLength": 1, "maxLength": TEXT_MAX, "pattern": LINE }),
-    )
+    defined("line", description)
 }
 
 /// The schema with a description, where there is one.
@@ -81,7 +132,7 @@ fn amount(description: &str) -> Value {
 }
 
 fn email() -> Value {
-    json!({ "type": "string", "maxLength": 254, "pattern": EMAIL })
+    json!({ "maxLength": EMAIL_MAX, "pattern": EMAIL, "$ref": place_of("line") })
 }
 
 fn quantity() -> Value {
@@ -89,26 +140,27 @@ fn quantity() -> Value {
 }
 
 fn notes() -> Value {
-    json!({ "type": "string", "maxLength": NOTES_MAX, "pattern": LINES })
+    let pattern = json!([{ "pattern": LINES, "description": SEVERAL_LINES }]);
+    json!({ "type": "string", "maxLength": NOTES_MAX, "allOf": pattern })
 }
 
 /// The key that every change has.
 pub(crate) fn key() -> Value {
-    json!({
-        "type": "string",
-        "minLength": 1,
-        "maxLength": KEY_MAX,
-        "pattern": LINE,
-        "description": "A new UUID for each wish of the user. To retry, send the same key with the same arguments: the change is made once."
-    })
+    text(
+        "A new UUID for each wish of the user. To retry, send the same key with the same arguments: the change is made once.",
+    )
 }
 
 pub(crate) fn order_id() -> Value {
     text("The id of the order, as get-orders shows it")
 }
 
-fn address(description: &str) -> Value {
-    let schema = object(
+fn address() -> Value {
+    defined("address", "")
+}
+
+fn address_itself() -> Value {
+    object(
         &["address1", "city", "country"],
         json!({
             "address1": text(""),
@@ -122,8 +174,7 @@ fn address(description: &str) -> Value {
             "company": text(""),
             "phone": text("")
         }),
-    );
-    said(description, schema)
+    )
 }
 
 fn customer() -> Value {
@@ -141,7 +192,7 @@ fn customer() -> Value {
 }
 
 fn custom_fields() -> Value {
-    let value = json!({ "type": "string", "maxLength": TEXT_MAX, "pattern": LINE });
+    let value = line(0, TEXT_MAX);
     any_list(
         "",
         object(
@@ -174,8 +225,8 @@ pub(crate) fn new_order() -> Value {
             "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "description": "ISO 4217; the store's if absent" },
             "lineItems": list("", new_line(), LINES_MAX),
             "customer": customer(),
-            "shippingAddress": address(""),
-            "billingAddress": address(""),
+            "shippingAddress": address(),
+            "billingAddress": address(),
             "tags": any_list("", text("")),
             "customFields": custom_fields(),
             "notes": notes(),
@@ -193,8 +244,8 @@ pub(crate) fn updates() -> Value {
         json!({
             "status": { "type": "string", "enum": ["confirmed", "processing", "delivered"] },
             "name": text(""),
-            "shippingAddress": address(""),
-            "billingAddress": address(""),
+            "shippingAddress": address(),
+            "billingAddress": address(),
             "tags": any_list("", text("")),
             "customFields": custom_fields(),
             "notes": notes()
@@ -214,7 +265,7 @@ pub(crate) fn line_quantities(description: &str) -> Value {
 }
 
 pub(crate) fn reason() -> Value {
-    json!({ "type": "string", "minLength": 1, "maxLength": TEXT_MAX, "pattern": LINE, "description": "Why" })
+    text("Why")
 }
 
 pub(crate) fn tracking_numbers() -> Value {
@@ -260,5 +311,5 @@ pub(crate) fn query(filters: &[&str]) -> Value {
         "description": "nextCursor of the last page, with the same filters"
     });
     properties.insert(String::from("cursor"), cursor);
-    object(&[], Value::Object(properties))
+    arguments(&[], Value::Object(properties))
 }

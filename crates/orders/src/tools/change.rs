@@ -3,8 +3,8 @@
 use super::{Answer, answering, check};
 use crate::failure::Wrong;
 use crate::fields::{
-    key, line_quantities, location, new_order, object, order_id, outcome, reason, tracking_numbers,
-    updates,
+    arguments, key, line_quantities, location, new_order, order_id, outcome, reason,
+    tracking_numbers, updates,
 };
 use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
 use crate::server::OrdersServer;
@@ -45,7 +45,7 @@ fn changing<T: DeserializeOwned + Send + 'static>(
     let tool = Tool::writing(
         operation.name(),
         description,
-        object(&required, properties),
+        arguments(&required, properties),
         work,
     );
     answering(operation, tool).idempotent()
