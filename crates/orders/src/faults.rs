@@ -335,13 +335,9 @@ mod tests {
 
     #[test]
     fn every_identifier_of_ours_stands_in_the_registry() {
-        let ours: Vec<_> = KNOWN.iter().map(|why| said(why).0).collect();
+        let ours: Vec<_> = EVERY.iter().map(|why| said(why).0).collect();
         let known: Vec<_> = ORIGINAL_ERRORS.iter().map(|reason| reason.name).collect();
         assert_eq!(ours, known);
-        for why in KNOWN {
-            assert_eq!(Why::read(said(&why).0), Some(why));
-        }
-        assert_eq!(Why::read("HAZMAT"), None);
     }
 
     #[test]
