@@ -31,7 +31,7 @@ mod tests {
     fn ids_sort_by_time() {
         let ids = Ids(Box::new(|| u64::MAX));
         let id = |micros| ids.next("ord", Moment::of_micros(micros));
-        assert_eq!(id(1_760_284_800_000_000), "ord_640f5c4f38000ffffffffffff");
+        assert_eq!(id(1_760_284_800_000_000), "ord_640f83e352000ffffffffffff");
         assert!(id(1_760_284_800_000_000) < id(1_760_284_800_000_001));
     }
 }
