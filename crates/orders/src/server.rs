@@ -198,3 +198,39 @@ impl Server for OrdersServer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Answering, Turn};
+    use candor_street::MetricsHub;
+
+    struct Nobody;
+
+    impl Adapter for Nobody {
+        fn call<'a>(&'a self, _: &'a Request, _: &'a Turn) -> Answering<'a> {
+            Box::pin(std::future::pending())
+        }
+
+        fn keeps_keys(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn no_part_of_a_known_secret_reaches_a_log() {
+        let secrets = ["", "sesame", "sesame-street-17", "street-17"].map(String::from);
+        let config = Config {
+            secrets: secrets.to_vec(),
+            ..Config::default()
+        };
+        let witness = Arc::new(MetricsHub::default());
+        let server = OrdersServer::new(Arc::new(Nobody), config, || 0, witness);
+        let hidden = |text| server.hide(text);
+        assert_eq!(
+            hidden("no: sesame-street-17, sesame and street-17"),
+            Some(String::from("no: [hidden], [hidden] and [hidden]"))
+        );
+        assert_eq!(hidden("nothing to hide"), None);
+    }
+}
