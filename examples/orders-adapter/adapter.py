@@ -13,6 +13,7 @@ import json
 import re
 import sys
 import threading
+import traceback
 from datetime import datetime, timezone
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -42,7 +43,7 @@ OPEN = ("pending", "confirmed", "processing")
 class No(Exception):
     """A failure: its status, its code, and what a client may know of it."""
 
-    def __init__(self, status, code, **context):
+    def __init__(self, status, code, /, **context):
         super().__init__(code)
         self.status, self.code, self.context = status, code, context
 
@@ -398,13 +399,21 @@ class Handler(BaseHTTPRequestHandler):
         if operation not in self.offered:
             return self.answer(501, No(501, "NOT_IMPLEMENTED").body())
         try:
-            asked = json.loads(body)
-            self.answer(*self.done(operation, asked))
+            self.answer(*self.done(operation, self.read(body)))
         except No as no:
             self.answer(no.status, no.body())
-        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError):
-            # Candor has checked the arguments already; whoever else asks may send anything.
-            self.answer(400, No(400, "INVALID_REQUEST").body())
+        except Exception:  # Not 4xx: that would say for sure that nothing was done.
+            traceback.print_exc()
+            self.answer(500, No(500, "INTERNAL").body())
+
+    def read(self, body):
+        try:
+            asked = json.loads(body)
+        except (ValueError, RecursionError):
+            asked = None
+        if not isinstance(asked, dict):
+            raise No(400, "INVALID_REQUEST")
+        return asked
 
     def done(self, operation, asked):
         if operation not in CHANGES:

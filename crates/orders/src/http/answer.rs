@@ -31,7 +31,9 @@ pub(crate) enum Flaw {
     ContentType,
     /// It is not JSON.
     NotJson(NotJson),
-    /// It is no object, or has no member of this name.
+    /// It is no object.
+    NoObject,
+    /// It has no member of this name.
     NoMember(&'static str),
     /// The member that holds a page is no array.
     NoArray(&'static str),
@@ -53,7 +55,8 @@ impl fmt::Display for Flaw {
         match self {
             Flaw::ContentType => out.write_str("the answer's Content-Type is not application/json"),
             Flaw::NotJson(not) => write!(out, "the answer cannot be read: {not}"),
-            Flaw::NoMember(name) => write!(out, "the answer is no object with a member {name}"),
+            Flaw::NoObject => out.write_str("the answer is no object"),
+            Flaw::NoMember(name) => write!(out, "the answer has no member {name}"),
             Flaw::NoArray(name) => write!(out, "{name} is no array"),
             Flaw::Entity { place, what } => write!(out, "entity {place} of the answer: {what}"),
             Flaw::PageTooLong(count) => {
@@ -154,6 +157,11 @@ impl Shapes {
         if let Some(Err(violations)) = checked {
             let first = violations.shown().first().map(|first| {
                 let (field, expected) = (first.field(), &first.expected);
+                let field = if field.is_empty() {
+                    "the whole"
+                } else {
+                    &field
+                };
                 format!("{field}: expected {expected}")
             });
             return Err(wrong(first.unwrap_or_default()));
@@ -191,7 +199,7 @@ pub(super) fn members(heard: &Heard) -> Result<Members<'_>, Flaw> {
         return Err(Flaw::ContentType);
     }
     let text = json::text(&heard.body)?;
-    serde_json::from_str(text).map_err(|_| Flaw::NoMember("of any name"))
+    serde_json::from_str(text).map_err(|_| Flaw::NoObject)
 }
 
 pub(super) fn member<'a>(members: &Members<'a>, name: &'static str) -> Result<&'a RawValue, Flaw> {

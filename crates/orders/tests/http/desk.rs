@@ -1,0 +1,154 @@
+//! The whole way: a client's call, the order system's answer, and what the client is told of it.
+
+use crate::scripted::{Event, Play, Scripted};
+use crate::stage::{CANARY, asked, create, settings};
+use candor_fault::{Answer, Timestamp};
+use candor_guard::retry::Policy;
+use candor_orders::http::HttpAdapter;
+use candor_orders::{Config, GuardConfig, OrdersServer, Witness};
+use candor_street::{Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress};
+use serde_json::json;
+use std::io::{self, Write};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+struct Nobody;
+
+impl Witness for Nobody {
+    fn retried(&self, _: &'static str, _: i32) {}
+    fn left_alone(&self, _: &'static str) {}
+}
+
+/// The order tools in front of this order system; every call is one attempt.
+async fn desk(server: &Scripted, deadline: Duration) -> Arc<Desk<OrdersServer>> {
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    let config = Config {
+        guard: GuardConfig {
+            deadline,
+            breaker_failures: None,
+            retry: Policy {
+                attempts: NonZeroU32::MIN,
+                ..Policy::default()
+            },
+            ..GuardConfig::default()
+        },
+        ..Config::default()
+    };
+    let orders = OrdersServer::new(Arc::new(adapter), config, || 0, Arc::new(Nobody));
+    let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
+    Desk::new(orders, clock, &MetricsHub::default()).unwrap()
+}
+
+/// What a client is told about a new order.
+async fn told(desk: &Arc<Desk<OrdersServer>>) -> String {
+    let order = json!({ "lineItems": [{ "sku": "LAMP", "quantity": 1 }] });
+    let call = Call {
+        name: String::from("create-sales-order"),
+        arguments: Some(json!({ "order": order, "idempotencyKey": "k" }).to_string()),
+        era: Era::Handshake,
+        id: String::from("1"),
+        peer: Peer {
+            may_write: true,
+            ..Peer::default()
+        },
+        client: Client::default(),
+        progress: Progress::default(),
+        kept: Kept::default(),
+    };
+    let answer = match desk.begin(call, CancellationToken::new()) {
+        Ok(answer) => answer,
+        Err(waiting) => {
+            let (sender, receiver) = tokio::sync::oneshot::channel();
+            waiting.deliver(|answer| async move { drop(sender.send(answer)) });
+            receiver.await.unwrap()
+        }
+    };
+    match answer {
+        Answer::Result(text) => text.to_string(),
+        Answer::Error(error) => panic!("{error:?}"),
+    }
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn words_of_the_order_system_reach_no_client() {
+    let error = json!({ "error": {
+        "code": format!("no {CANARY}"),
+        "message": CANARY,
+        "context": { "field": format!("order {CANARY}"), "status": CANARY, "other": CANARY },
+        CANARY: CANARY
+    } });
+    let headers = [
+        ("content-type", "application/json"),
+        ("x-why", CANARY),
+        ("location", CANARY),
+    ];
+    let playing = Arc::new(Mutex::new(Play::text(500, "")));
+    let server = Scripted::changing(Arc::clone(&playing)).await;
+    let desk = desk(&server, LONG).await;
+    for status in [
+        200, 302, 400, 401, 404, 408, 409, 422, 429, 500, 501, 503, 504,
+    ] {
+        for body in [error.to_string(), CANARY.to_owned()] {
+            *playing.lock().unwrap() = Play::new(status, &headers, body.as_bytes());
+            let told = told(&desk).await;
+            assert!(told.contains("\"isError\":true"), "{told}");
+            assert!(!told.contains(CANARY), "{status} {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_named_no_is_told_with_its_facts() {
+    let error = json!({ "error": {
+        "code": "INSUFFICIENT_INVENTORY",
+        "context": { "field": "order.lineItems.0.quantity", "available": 0 }
+    } });
+    let server = Scripted::playing(Play::json(409, &error)).await;
+    insta::assert_snapshot!(told(&desk(&server, LONG).await).await, @r#"{"content":[{"type":"text","text":"{\"error\":{\"code\":4001,\"message\":\"Adapter error: there is less stock than the call needs\",\"retryable\":false,\"details\":{\"suggestion\":\"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null,\"field\":\"order.lineItems.0.quantity\",\"available\":0},\"originalError\":\"INSUFFICIENT_INVENTORY\"}}}"}],"structuredContent":{"error":{"code":4001,"message":"Adapter error: there is less stock than the call needs","retryable":false,"details":{"suggestion":"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":null,"field":"order.lineItems.0.quantity","available":0},"originalError":"INSUFFICIENT_INVENTORY"}}},"isError":true,"error":{"code":4001,"message":"Adapter error: there is less stock than the call needs","retryable":false,"details":{"suggestion":"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":null,"field":"order.lineItems.0.quantity","available":0},"originalError":"INSUFFICIENT_INVENTORY"}}}"#);
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_in_time_is_a_timeout_with_an_unknown_effect() {
+    let begun = b"HTTP/1.1 200 OK\r\ncontent-ty".to_vec();
+    let mut server = Scripted::playing(Play::Hang(begun)).await;
+    let told = told(&desk(&server, Duration::from_millis(200)).await).await;
+    insta::assert_snapshot!(told, @r#"{"content":[{"type":"text","text":"{\"error\":{\"code\":3002,\"message\":\"Operation timed out\",\"retryable\":true,\"details\":{\"suggestion\":\"Send the same call with the same idempotencyKey; it finds what the first attempt did.\",\"context\":{\"class\":\"limit\",\"effect\":\"unknown\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"unknown","retryAfterMs":null}}}},"isError":true,"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"unknown","retryAfterMs":null}}}}"#);
+    assert_eq!(server.event().await, Event::Hanging);
+    assert_eq!(server.event().await, Event::Closed);
+}
+
+/// What is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn refused_credentials_are_told_loudly_and_without_them() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || writer.clone())
+        .with_max_level(tracing::Level::WARN)
+        .without_time()
+        .with_ansi(false)
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let server = Scripted::playing(Play::text(403, CANARY)).await;
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    let (done, _) = asked(&adapter, &create()).await;
+    assert!(done.is_err());
+    let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    insta::assert_snapshot!(said, @"ERROR candor_orders::http::refusal: the order system refuses this server's credentials: check its token status=403");
+}

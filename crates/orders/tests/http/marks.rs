@@ -1,0 +1,52 @@
+//! Marks of calls: they are made where calls are answered, and nowhere else.
+
+use candor_fault::dialects::Orders;
+use candor_fault::{Fault, Timestamp};
+use candor_street::{
+    Call, CancellationToken, Client, Cx, Desk, Era, Kept, Mark, MetricsHub, Peer, Progress, Reply,
+    Server, Tool, Tools, reply,
+};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+struct Lender {
+    tools: Tools<Self>,
+    lent: Mutex<Option<Mark>>,
+}
+
+impl Server for Lender {
+    type Dialect = Orders;
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+}
+
+async fn lend(lender: Arc<Lender>, _: Value, cx: Cx) -> Result<Reply, Fault<Orders>> {
+    *lender.lent.lock().unwrap() = Some(cx.mark);
+    reply(&json!({}))
+}
+
+/// The mark of a call that may change something.
+pub(crate) fn writing() -> Mark {
+    let schema = json!({ "type": "object" });
+    let lender = Lender {
+        tools: Tools::new("lender", "1").with(Tool::writing("w", "Writes.", schema, lend)),
+        lent: Mutex::default(),
+    };
+    let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
+    let desk = Desk::new(lender, clock, &MetricsHub::default()).unwrap();
+    let call = Call {
+        name: String::from("w"),
+        arguments: None,
+        era: Era::Stateless,
+        id: String::from("1"),
+        peer: Peer::default(),
+        client: Client::default(),
+        progress: Progress::default(),
+        kept: Kept::default(),
+    };
+    assert!(desk.begin(call, CancellationToken::new()).is_ok());
+    let mark = desk.server().lent.lock().unwrap().take();
+    mark.unwrap()
+}
