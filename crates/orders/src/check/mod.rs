@@ -58,10 +58,13 @@ impl Report {
     }
 }
 
+/// How many units the checks may need.
+pub const UNITS: i64 = 100;
+
 /// What the checks order, unless told.
 #[derive(Debug, Clone, Default)]
 pub struct Goods {
-    /// A SKU with at least 40 units in stock; else one is looked up with `get-inventory`.
+    /// A SKU with at least [`UNITS`] in stock; else one is looked up with `get-inventory`.
     pub sku: Option<String>,
 }
 
@@ -84,7 +87,7 @@ struct Check {
 }
 
 /// Makes every check against a live order system. **Orders are made there**, at most 30, each with an
-/// external id that begins with `candor-check-`. `random` brings 64 evenly distributed bits;
+/// external id or a tag that begins with `candor-check-`. `random` brings 64 evenly distributed bits;
 /// `on_result` is told each result as it comes.
 pub async fn check_adapter(
     settings: &Settings,

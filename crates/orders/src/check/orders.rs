@@ -1,13 +1,10 @@
 //! Checks of what becomes of orders: made, found, changed, cancelled, sent, returned.
 
 use super::probe::{Checked, failed, shown, skipped};
-use super::{Check, Stage};
+use super::{Check, Stage, UNITS};
 use crate::Operation;
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
-
-/// How many units the checks may need.
-const UNITS: i64 = 40;
 
 /// How many pages of stock are looked through for a SKU.
 const PAGES: usize = 10;
@@ -108,7 +105,7 @@ impl Stage {
         if let Some(sku) = &self.goods.sku {
             return Ok(sku.clone());
         }
-        let none = "no SKU with 40 units in stock was found; name one";
+        let none = format!("no SKU with {UNITS} units in stock was found; name one");
         if self.probe.needs(&[Operation::GetInventory]).is_err() {
             return skipped(none);
         }

@@ -256,12 +256,16 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Words of an order system as a person may be shown them: no control characters, and not many.
+/// Words of an order system as a person may be shown them: no control characters, nothing that turns
+/// their direction, and not many.
 pub(super) fn shown(text: &str) -> String {
-    let safe = text.chars().map(|one| match one.is_control() {
-        true => ' ',
-        false => one,
-    });
+    let turns = |one| matches!(one, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    let safe = text
+        .chars()
+        .map(|one| match one.is_control() || turns(one) {
+            true => ' ',
+            false => one,
+        });
     let mut shown: String = safe.take(WORDS_MAX).collect();
     if text.chars().nth(WORDS_MAX).is_some() {
         shown.push('…');

@@ -5,6 +5,7 @@
 
 mod capabilities;
 mod desk;
+mod docs;
 mod marks;
 mod network;
 mod requests;

@@ -1,6 +1,7 @@
 //! `candor orders`: the order tools, and the store that they work on without another order system.
 
 mod backend;
+mod check;
 mod guard;
 mod migrate;
 mod place;
@@ -16,6 +17,7 @@ pub(super) enum OrdersCommand {
     Serve(Box<serve::ServeArgs>),
     Migrate(migrate::MigrateArgs),
     Seed(seed::SeedArgs),
+    CheckAdapter(check::CheckArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
@@ -25,7 +27,8 @@ Try:
   candor orders seed                                    a store with a sample catalogue
   candor orders serve                                   the tools, on stdio, on a store of their own
   candor orders serve --http --port 0                   the same over HTTP
-  candor orders migrate --database postgres://…         make the tables for several servers";
+  candor orders migrate --database postgres://…         make the tables for several servers
+  candor orders check-adapter http://127.0.0.1:9000     does that order system keep the protocol?";
 
 impl OrdersCommand {
     pub(super) fn run(self) -> Result<(), Trouble> {
@@ -33,6 +36,7 @@ impl OrdersCommand {
             OrdersCommand::Serve(serve) => serve.run(),
             OrdersCommand::Migrate(migrate) => migrate.run(),
             OrdersCommand::Seed(seed) => seed.run(),
+            OrdersCommand::CheckAdapter(check) => check.run(),
         }
     }
 }

@@ -1,0 +1,121 @@
+//! `candor orders check-adapter`: tells whether an order system speaks the adapter protocol.
+
+use crate::cli::{Trouble, print};
+use crate::host::{note, run};
+use anstyle::{AnsiColor, Style};
+use candor_orders::check::{CheckResult, Goods, Outcome, Report, check_adapter};
+use candor_orders::http::{Bearer, Settings, SetupError};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Check an order system that speaks the adapter protocol
+///
+/// Makes up to 30 orders there, each with an external id or a tag that begins with `candor-check-`:
+/// name a test system. What the system does not offer is skipped.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CheckArgs {
+    /// Where the order system is; /v1/… comes behind it
+    #[arg(value_name = "URL")]
+    url: String,
+    /// A file with the token to show
+    #[arg(long, value_name = "FILE")]
+    bearer_file: Option<PathBuf>,
+    /// A SKU with at least 100 units in stock; else one is looked up
+    #[arg(long)]
+    sku: Option<String>,
+    /// Allow an address without encryption on another machine
+    #[arg(long)]
+    allow_insecure_backend: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl CheckArgs {
+    pub(super) fn run(self) -> Result<(), Trouble> {
+        let bearer = self.bearer_file.as_deref().map(token).transpose()?;
+        let settings = Settings {
+            bearer,
+            allow_insecure: self.allow_insecure_backend,
+            ..Settings::new(self.url)
+        };
+        note("this makes orders in the order system; their external ids begin with candor-check-");
+        let goods = Goods { sku: self.sku };
+        let mut unprinted = None;
+        let tell = |result: &CheckResult| {
+            if !self.json && unprinted.is_none() {
+                unprinted = print(line(result).as_bytes()).err();
+            }
+        };
+        let random = || fastrand::u64(..);
+        let report: Report = run(|stop| async move {
+            tokio::select! {
+                done = check_adapter(&settings, goods, random, tell) => done.map_err(unusable),
+                () = stop.cancelled() => Err(Trouble::new("stopped; some orders may have been made")),
+            }
+        })?;
+        if let Some(trouble) = unprinted {
+            return Err(trouble);
+        }
+        if self.json {
+            let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
+            print((text + "\n").as_bytes())?;
+        } else {
+            print(sums(&report).as_bytes())?;
+        }
+        match report.count(Outcome::Failed) {
+            0 => Ok(()),
+            failed => {
+                let all = report.checks.len();
+                let trouble = Trouble::new(format!("{failed} of {all} checks failed"));
+                Err(trouble.hinting("docs/adapter-protocol.md says what each of them is about"))
+            }
+        }
+    }
+}
+
+/// One check as a person reads it.
+fn line(result: &CheckResult) -> String {
+    let (word, style) = match result.outcome {
+        Outcome::Ok => ("ok", AnsiColor::Green.on_default()),
+        Outcome::Failed => ("failed", AnsiColor::Red.on_default().bold()),
+        Outcome::Skipped => ("skipped", Style::new().dimmed()),
+    };
+    let (name, seen) = (result.name, &result.seen);
+    let mut line = format!("{style}{word:<8}{style:#}{name:<24}{seen}\n");
+    if result.outcome == Outcome::Failed {
+        line += &format!("{:32}expected: {}\n", "", result.expected);
+    }
+    line
+}
+
+fn sums(report: &Report) -> String {
+    let count = |outcome| report.count(outcome);
+    format!(
+        "{} ok, {} failed, {} skipped\n",
+        count(Outcome::Ok),
+        count(Outcome::Failed),
+        count(Outcome::Skipped)
+    )
+}
+
+fn token(path: &Path) -> Result<Bearer, Trouble> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Trouble::new(format!("cannot read the token in {shown}: {error}")))?;
+    Bearer::new(text.trim()).ok_or_else(|| {
+        Trouble::new(format!(
+            "{shown} is empty, or has characters that no token has"
+        ))
+        .hinting("put nothing but the token into it, in visible ASCII")
+    })
+}
+
+fn unusable(error: SetupError) -> Trouble {
+    let trouble = Trouble::new(error.to_string());
+    match error {
+        SetupError::Unencrypted => trouble
+            .hinting("--allow-insecure-backend sends everything in the open, the token among it"),
+        _ => trouble,
+    }
+}

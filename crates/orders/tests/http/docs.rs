@@ -1,0 +1,150 @@
+//! The page about the protocol is true: what it shows is what is sent and what is taken.
+
+use crate::sample::{Sample, checked};
+use crate::scripted::{Play, Scripted};
+use crate::stage::{asked, settings};
+use candor_orders::check::Goods;
+use candor_orders::http::{HttpAdapter, Settings};
+use candor_orders::model::{Moment, Status};
+use candor_orders::{Failure, Filters, Operation, PAGE_USUAL, Query, Request, Response};
+use serde_json::Value;
+use std::sync::{Arc, Mutex};
+
+const PAGE: &str = include_str!("../../../../docs/adapter-protocol.md");
+
+/// The examples of a kind: what each is about, and its text.
+fn examples(kind: &str) -> Vec<(&'static str, &'static str)> {
+    let start = format!("```json {kind}");
+    let lines: Vec<_> = PAGE.lines().collect();
+    let found = lines.windows(3).filter(|lines| lines[2] == "```");
+    let found = found.filter_map(|lines| Some((lines[0].strip_prefix(&start)?.trim(), lines[1])));
+    found.collect()
+}
+
+/// The change that a text asks for.
+fn change(operation: Operation, text: &str) -> Request {
+    let text = serde_json::from_str::<Value>(text).unwrap();
+    match operation {
+        Operation::CreateOrder => Request::Create(serde_json::from_value(text).unwrap()),
+        Operation::UpdateOrder => Request::Update(serde_json::from_value(text).unwrap()),
+        Operation::CancelOrder => Request::Cancel(serde_json::from_value(text).unwrap()),
+        Operation::FulfillOrder => Request::Fulfill(serde_json::from_value(text).unwrap()),
+        Operation::CreateReturn => Request::Return(serde_json::from_value(text).unwrap()),
+        _ => panic!("a query"),
+    }
+}
+
+fn query(operation: Operation, filters: Filters) -> Request {
+    Request::Query(Box::new(Query {
+        operation,
+        filters,
+        page_size: PAGE_USUAL,
+        after: None,
+    }))
+}
+
+/// The request on the page, which must be sent as it is shown there.
+fn request(operation: Operation) -> Request {
+    let examples = examples("request");
+    let shown = examples.iter().find(|(name, _)| *name == operation.name());
+    let request = match shown {
+        None => return query(operation, Filters::default()),
+        Some((_, text)) if operation.changes() => change(operation, text),
+        Some(_) => query(
+            operation,
+            Filters {
+                statuses: Some(vec![Status::Pending, Status::Confirmed]),
+                created_at_min: Moment::read("2025-10-01T00:00:00Z"),
+                ..Filters::default()
+            },
+        ),
+    };
+    let sent = serde_json::to_string(&request).unwrap();
+    assert_eq!(Some(sent.as_str()), shown.map(|(_, text)| *text));
+    request
+}
+
+/// With instants as Candor writes them.
+fn utc(mut value: Value) -> Value {
+    fn each(value: &mut Value) {
+        match value {
+            Value::Object(members) => members.iter_mut().for_each(|(name, member)| {
+                match member.as_str().filter(|_| name.ends_with("At")) {
+                    Some(text) => *member = Moment::read(text).unwrap().text().into(),
+                    None => each(member),
+                }
+            }),
+            Value::Array(items) => items.iter_mut().for_each(each),
+            _ => {}
+        }
+    }
+    each(&mut value);
+    value
+}
+
+#[tokio::test]
+async fn answers_are_taken_whole() {
+    let playing = Arc::new(Mutex::new(Play::text(500, "")));
+    let server = Scripted::changing(Arc::clone(&playing)).await;
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    let answers = examples("answer");
+    assert_eq!(answers.len(), 7);
+    for (name, text) in answers {
+        *playing.lock().unwrap() = Play::text(200, text);
+        let operation = Operation::read(name).unwrap();
+        let (done, _) = asked(&adapter, &request(operation)).await;
+        let (member, next) = match done.unwrap() {
+            Response::One(entity) => (entity, None),
+            Response::Page { items, next } => (items, next),
+        };
+        let shown: Value = serde_json::from_str(text).unwrap();
+        let taken: Value = serde_json::from_str(member.get()).unwrap();
+        assert_eq!(taken, utc(shown[operation.member()].clone()));
+        assert_eq!(next.as_deref(), shown["nextCursor"].as_str());
+    }
+}
+
+#[tokio::test]
+async fn requests_are_what_is_sent_and_the_sample_takes_them() {
+    let requests = examples("request");
+    assert_eq!(requests.len(), 6);
+    for (name, _) in &requests {
+        request(Operation::read(name).unwrap());
+    }
+    let sample = Sample::start(&[]);
+    let adapter = HttpAdapter::connect(&Settings::new(&sample.url))
+        .await
+        .unwrap();
+    let (done, _) = asked(&adapter, &request(Operation::CreateOrder)).await;
+    let Ok(Response::One(order)) = done else {
+        panic!("{done:?}");
+    };
+    assert!(order.get().contains(r#""total":"64.50""#), "{order}");
+}
+
+#[tokio::test]
+async fn capabilities_and_failures_are_read() {
+    let (_, text) = examples("capabilities")[0];
+    let server = Scripted::start(move |_| Play::text(200, text)).await;
+    let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
+    assert_eq!(adapter.capabilities().await.unwrap().operations.len(), 4);
+    let (status, text) = examples("failure")[0];
+    let server = Scripted::playing(Play::text(status.parse().unwrap(), text)).await;
+    let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
+    let (done, _) = asked(&adapter, &request(Operation::CreateOrder)).await;
+    let Err(Failure::Final(stands, _)) = done else {
+        panic!("{done:?}");
+    };
+    insta::assert_snapshot!(format!("{stands:?}"), @r#"Refused(Refused { why: InsufficientInventory, field: Some("order.lineItems.0.quantity"), status: None, available: Some(3) })"#);
+}
+
+#[tokio::test]
+async fn every_check_stands_on_the_page() {
+    let sample = Sample::start(&[]);
+    let report = checked(&Settings::new(&sample.url), Goods::default()).await;
+    for check in report.checks {
+        let name = format!("`{}`", check.name);
+        let row = |line: &&str| line.starts_with('|') && line.contains(&name);
+        assert!(PAGE.lines().any(|line| row(&line)), "{name}");
+    }
+}
