@@ -38,33 +38,39 @@ impl BackendArgs {
         };
         let url = self.backend.as_ref().ok_or_else(missing)?;
         let token = self.backend_bearer_file.as_deref().map(token).transpose()?;
+        let (bearer, secret) = token.unzip();
         let settings = Settings {
-            bearer: token.as_deref().and_then(Bearer::new),
+            bearer,
             allow_insecure: self.allow_insecure_backend,
             ..Settings::new(url)
         };
         let adapter = HttpAdapter::connect(&settings).await;
-        let adapter = adapter.map_err(refused)?;
-        Ok((Arc::new(adapter), token.into_iter().collect()))
+        let adapter = adapter.map_err(unusable)?;
+        Ok((Arc::new(adapter), secret.into_iter().collect()))
     }
 }
 
-/// A token for an order system.
-pub(super) fn token(path: &Path) -> Result<String, Trouble> {
+/// The token in a file: as it is sent, and as it must not be shown.
+pub(super) fn token(path: &Path) -> Result<(Bearer, String), Trouble> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Trouble::new(format!("cannot read the token in {shown}: {error}")))?;
-    let token = text.trim().to_owned();
-    match Bearer::new(&token) {
-        Some(_) => Ok(token),
-        None => Err(Trouble::new(format!(
-            "the token in {shown} is empty, or has characters that no token has"
-        ))),
-    }
+    let text = text.trim().to_owned();
+    let bearer = Bearer::new(&text).ok_or_else(|| {
+        Trouble::new(format!(
+            "{shown} is empty, or has characters that no token has"
+        ))
+        .hinting("put nothing but the token into it, in visible ASCII")
+    })?;
+    Ok((bearer, text))
 }
 
 /// A sentence about an order system that cannot be asked, and what to do.
-pub(super) fn refused(error: SetupError) -> Trouble {
+pub(super) fn unusable(error: SetupError) -> Trouble {
     let trouble = Trouble::new(error.to_string());
-    trouble.hinting("docs/adapter-protocol.md says what stands behind the address")
+    match error {
+        SetupError::Unencrypted => trouble
+            .hinting("--allow-insecure-backend sends everything in the open, the token among it"),
+        _ => trouble.hinting("docs/adapter-protocol.md says what stands behind the address"),
+    }
 }

@@ -1,12 +1,13 @@
 //! `candor orders check-adapter`: tells whether an order system speaks the adapter protocol.
 
+use super::backend::{token, unusable};
 use crate::cli::{Trouble, print};
 use crate::host::{note, run};
 use anstyle::{AnsiColor, Style};
 use candor_orders::check::{CheckResult, Goods, Outcome, Report, check_adapter};
-use candor_orders::http::{Bearer, Settings, SetupError};
+use candor_orders::http::Settings;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Check an order system that speaks the adapter protocol
 ///
@@ -33,9 +34,9 @@ pub(in crate::cli) struct CheckArgs {
 
 impl CheckArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        let bearer = self.bearer_file.as_deref().map(token).transpose()?;
+        let token = self.bearer_file.as_deref().map(token).transpose()?;
         let settings = Settings {
-            bearer,
+            bearer: token.map(|(bearer, _)| bearer),
             allow_insecure: self.allow_insecure_backend,
             ..Settings::new(self.url)
         };
@@ -97,25 +98,4 @@ fn sums(report: &Report) -> String {
         count(Outcome::Failed),
         count(Outcome::Skipped)
     )
-}
-
-fn token(path: &Path) -> Result<Bearer, Trouble> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Trouble::new(format!("cannot read the token in {shown}: {error}")))?;
-    Bearer::new(text.trim()).ok_or_else(|| {
-        Trouble::new(format!(
-            "{shown} is empty, or has characters that no token has"
-        ))
-        .hinting("put nothing but the token into it, in visible ASCII")
-    })
-}
-
-fn unusable(error: SetupError) -> Trouble {
-    let trouble = Trouble::new(error.to_string());
-    match error {
-        SetupError::Unencrypted => trouble
-            .hinting("--allow-insecure-backend sends everything in the open, the token among it"),
-        _ => trouble,
-    }
 }
