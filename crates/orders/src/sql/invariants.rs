@@ -145,7 +145,7 @@ async fn moved(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Erro
     let mut after = String::new();
     loop {
         let last = sql(
-            "SELECT MAX(id) FROM (SELECT id FROM orders WHERE id > $1 ORDER BY id LIMIT $2) AS some",
+            "SELECT MAX(id) FROM (SELECT id FROM orders WHERE id > $1 ORDER BY id LIMIT $2) AS batch",
         );
         let last = last.bind(after.clone()).bind(AT_ONCE);
         let last: Option<String> = last.fetch_one(&mut *connection).await?.try_get(0)?;

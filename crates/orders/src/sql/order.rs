@@ -64,7 +64,7 @@ pub(super) struct LineRow {
     pub(super) returned: i64,
 }
 
-fn foreign(what: &'static str) -> Failure {
+pub(super) fn foreign(what: &'static str) -> Failure {
     let cause = Box::new(Cause::from("a value that this program does not write"));
     Failure::Broken(what, cause)
 }

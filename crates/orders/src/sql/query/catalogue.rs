@@ -43,9 +43,11 @@ impl Paged for Product {
             ));
         }
         let changed = (filters.updated_at_min, filters.updated_at_max);
-        wanted
-            .conditions
-            .extend(between(&mut arguments, "updated_at", changed));
+        wanted.conditions.extend(between(
+            &mut arguments,
+            ("updated_at", wanted.changed),
+            changed,
+        ));
         let text = PRODUCTS.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(text))
     }
@@ -83,16 +85,18 @@ impl Paged for ProductVariant {
         }
         if let Some(products) = &filters.product_ids {
             if wanted.conditions.is_empty() {
-                wanted.each = Some(Each::of("product_id = ?", products));
+                wanted.each = Some(Each::of("product_id", products));
             } else {
                 let condition = format!("product_id IN ({})", arguments.list(products));
                 wanted.conditions.push(condition);
             }
         }
         let changed = (filters.updated_at_min, filters.updated_at_max);
-        wanted
-            .conditions
-            .extend(between(&mut arguments, "updated_at", changed));
+        wanted.conditions.extend(between(
+            &mut arguments,
+            ("updated_at", wanted.changed),
+            changed,
+        ));
         let text = VARIANTS.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(text))
     }

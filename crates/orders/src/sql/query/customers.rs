@@ -35,9 +35,11 @@ impl Paged for Customer {
         }
         wanted.changed = wanted.conditions.is_empty() && filters.updated_at_min.is_some();
         let changed = (filters.updated_at_min, filters.updated_at_max);
-        wanted
-            .conditions
-            .extend(between(&mut arguments, "updated_at", changed));
+        wanted.conditions.extend(between(
+            &mut arguments,
+            ("updated_at", wanted.changed),
+            changed,
+        ));
         let text = WALK.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(text))
     }

@@ -31,16 +31,18 @@ impl Paged for Inventory {
         }
         if let Some(locations) = &filters.location_ids {
             if wanted.conditions.is_empty() {
-                wanted.each = Some(Each::of("stock.location_id = ?", locations));
+                wanted.each = Some(Each::of("stock.location_id", locations));
             } else {
                 let condition = format!("stock.location_id IN ({})", arguments.list(locations));
                 wanted.conditions.push(condition);
             }
         }
         let changed = (filters.updated_at_min, filters.updated_at_max);
-        wanted
-            .conditions
-            .extend(between(&mut arguments, "stock.updated_at", changed));
+        wanted.conditions.extend(between(
+            &mut arguments,
+            ("stock.updated_at", wanted.changed),
+            changed,
+        ));
         let text = WALK.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(text))
     }

@@ -47,20 +47,26 @@ fn each(filters: &Filters) -> Option<(Each, bool)> {
         return None;
     }
     if let Some(emails) = &filters.emails {
-        let whose = "orders.customer_id = (SELECT id FROM customers WHERE email_key = ?)";
-        return Some((Each::of(whose, emails), false));
+        let each = Each::of("orders.customer_id", emails);
+        let whose = "(SELECT id FROM customers WHERE email_key = ?)";
+        return Some((each.found_by(whose), false));
     }
     if let Some(skus) = &filters.skus {
-        return Some((Each::of("order_lines.sku = ?", skus), true));
+        return Some((Each::of("order_lines.sku", skus), true));
     }
     let statuses = filters.statuses.as_deref()?;
-    Some((Each::of("orders.status = ?", &words(statuses)), false))
+    Some((Each::of("orders.status", &words(statuses)), false))
 }
 
-/// Every filter but the one that decides where to look.
-fn conditions(arguments: &mut Arguments, filters: &Filters, leading: Option<&Each>) -> Vec<String> {
+/// Every filter but the one that decides where to look. Those that another index would serve are about
+/// a text made longer by nothing, so that it is not taken.
+fn conditions(
+    arguments: &mut Arguments,
+    filters: &Filters,
+    (leading, changed): (Option<&Each>, bool),
+) -> Vec<String> {
     let mut conditions = Vec::new();
-    let by = |column: &str| leading.is_some_and(|each| each.condition.starts_with(column));
+    let by = |column: &str| leading.is_some_and(|each| each.column == column);
     if let Some(ids) = &filters.ids {
         conditions.push(format!("orders.id IN ({})", arguments.list(ids)));
     }
@@ -73,24 +79,24 @@ fn conditions(arguments: &mut Arguments, filters: &Filters, leading: Option<&Eac
         .filter(|_| !by("orders.customer_id"))
     {
         conditions.push(format!(
-            "orders.customer_id IN (SELECT id FROM customers WHERE email_key IN ({}))",
+            "orders.customer_id || '' IN (SELECT id FROM customers WHERE email_key IN ({}))",
             arguments.list(emails)
         ));
     }
     if let Some(skus) = filters.skus.as_ref().filter(|_| !by("order_lines.sku")) {
         conditions.push(format!(
-            "EXISTS (SELECT 1 FROM order_lines WHERE order_lines.order_id = orders.id AND order_lines.sku IN ({}))",
+            "EXISTS (SELECT 1 FROM order_lines WHERE order_lines.order_id = orders.id AND order_lines.sku || '' IN ({}))",
             arguments.list(skus)
         ));
     }
     if let Some(statuses) = filters.statuses.as_ref().filter(|_| !by("orders.status")) {
         conditions.push(format!(
-            "orders.status IN ({})",
+            "orders.status || '' IN ({})",
             arguments.list(&words(statuses))
         ));
     }
-    let changed = (filters.updated_at_min, filters.updated_at_max);
-    conditions.extend(between(arguments, "orders.updated_at", changed));
+    let range = (filters.updated_at_min, filters.updated_at_max);
+    conditions.extend(between(arguments, ("orders.updated_at", changed), range));
     conditions
 }
 
@@ -131,8 +137,9 @@ impl Paged for Order {
         let mut arguments = Arguments::default();
         let leading = each(filters);
         let (each, by_lines) = leading.map_or((None, false), |(each, lines)| (Some(each), lines));
-        let conditions = conditions(&mut arguments, filters, each.as_ref());
         let alone = each.is_none() && filters.ids.is_none() && filters.external_ids.is_none();
+        let changed = alone && filters.updated_at_min.is_some();
+        let conditions = conditions(&mut arguments, filters, (each.as_ref(), changed));
         let walk = match (by_lines, conditions.is_empty()) {
             (false, _) => HEADS,
             (true, true) => LINES,
@@ -141,7 +148,7 @@ impl Paged for Order {
         let wanted = Wanted {
             each,
             conditions,
-            changed: alone && filters.updated_at_min.is_some(),
+            changed,
         };
         let page = walk.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(both(&page)))

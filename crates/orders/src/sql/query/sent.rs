@@ -6,9 +6,8 @@ use super::{Paged, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Fulfillment, FulfillmentLine, LineQuantity, Return, ReturnOutcome};
 use crate::query::Query;
-use crate::sql::order::moment;
+use crate::sql::order::{foreign, moment};
 use crate::sql::session::{json, text};
-use candor_fault::Cause;
 use serde::Deserialize;
 use sqlx::any::AnyRow;
 
@@ -49,7 +48,7 @@ fn written(walk: Walk<'_, 1>, query: &Query, page_size: i64) -> Result<Written, 
     let mut arguments = Arguments::default();
     let mut wanted = Wanted::default();
     match (&filters.ids, &filters.order_ids) {
-        (None, Some(orders)) => wanted.each = Some(Each::of("order_id = ?", orders)),
+        (None, Some(orders)) => wanted.each = Some(Each::of("order_id", orders)),
         (ids, orders) => {
             for (column, list) in [("id", ids), ("order_id", orders)] {
                 if let Some(list) = list {
@@ -62,19 +61,18 @@ fn written(walk: Walk<'_, 1>, query: &Query, page_size: i64) -> Result<Written, 
     let alone = wanted.each.is_none() && wanted.conditions.is_empty();
     wanted.changed = alone && filters.updated_at_min.is_some();
     let changed = (filters.updated_at_min, filters.updated_at_max);
-    wanted
-        .conditions
-        .extend(between(&mut arguments, "updated_at", changed));
+    wanted.conditions.extend(between(
+        &mut arguments,
+        ("updated_at", wanted.changed),
+        changed,
+    ));
     let text = walk.text(&mut arguments, &span, &wanted, limit(page_size));
     Ok(arguments.of(text))
 }
 
 fn outcome(row: &AnyRow, place: usize) -> Result<ReturnOutcome, Failure> {
-    let word = serde_json::Value::String(text(row, place)?);
-    ReturnOutcome::deserialize(word).map_err(|error| {
-        let cause = Box::new(Cause::error("DatabaseError", &error));
-        Failure::Broken("the database has an unknown outcome", cause)
-    })
+    let outcome = ReturnOutcome::read(&text(row, place)?);
+    outcome.ok_or_else(|| foreign("the database has an unknown outcome"))
 }
 
 impl Paged for Fulfillment {

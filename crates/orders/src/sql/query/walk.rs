@@ -83,16 +83,27 @@ impl Written {
 /// A filter that decides where to look.
 #[derive(Debug)]
 pub(super) struct Each {
-    /// The condition of one branch, `?` for its value.
-    pub(super) condition: &'static str,
-    pub(super) values: Vec<String>,
+    /// The column that an index begins with, before the order of pages.
+    pub(super) column: &'static str,
+    /// What it equals in one branch, `?` for the value.
+    equals: &'static str,
+    values: Vec<String>,
 }
 
 impl Each {
-    pub(super) fn of<T: AsRef<str>>(condition: &'static str, values: &[T]) -> Each {
+    pub(super) fn of<T: AsRef<str>>(column: &'static str, values: &[T]) -> Each {
         let values = values.iter().map(|value| value.as_ref().to_owned());
-        let values = values.collect();
-        Each { condition, values }
+        Each {
+            column,
+            equals: "?",
+            values: values.collect(),
+        }
+    }
+
+    /// Where the column has not the value itself, but what a query finds by it.
+    pub(super) const fn found_by(mut self, query: &'static str) -> Each {
+        self.equals = query;
+        self
     }
 }
 
@@ -128,10 +139,11 @@ pub(super) fn limit(page_size: i64) -> i64 {
     LIMITS.into_iter().find(enough).unwrap_or(PAGE_MAX + 1)
 }
 
-/// The condition of a range of times; nothing where the range has no ends.
+/// The condition of a range of times; nothing where the range has no ends. It is walked by, or it is
+/// a condition beside what is walked by: then it is a sum, which is in no index.
 pub(super) fn between(
     arguments: &mut Arguments,
-    column: &str,
+    (column, walked): (&str, bool),
     (min, max): (Option<Moment>, Option<Moment>),
 ) -> Option<String> {
     if min.is_none() && max.is_none() {
@@ -139,7 +151,10 @@ pub(super) fn between(
     }
     let min = arguments.number(min.map_or(i64::MIN, Moment::micros));
     let max = arguments.number(max.map_or(i64::MAX, Moment::micros));
-    Some(format!("{column} >= {min} AND {column} <= {max}"))
+    let beside = if walked { "" } else { " + 0" };
+    Some(format!(
+        "{column}{beside} >= {min} AND {column}{beside} <= {max}"
+    ))
 }
 
 impl<const N: usize> Walk<'_, N> {
@@ -160,28 +175,38 @@ impl<const N: usize> Walk<'_, N> {
         let After { at: first, rest } = &span.after;
         let mut from = vec![arguments.number(*first)];
         from.extend(rest.iter().map(|text| arguments.text(text)));
+        let from = from.join(", ");
         let until = arguments.number(span.until);
-        let mut conditions = format!("({order}) > ({}) AND {at} <= {until}", from.join(", "));
-        for condition in &wanted.conditions {
-            conditions.push_str(" AND ");
-            conditions.push_str(condition);
-        }
+        let conditions = wanted.conditions.iter().map(|one| format!(" AND {one}"));
+        let conditions: String = conditions.collect();
         let distinct = if self.repeats { "DISTINCT " } else { "" };
         let (columns, tables) = (self.columns, self.from);
-        let branch = |condition: &str| {
+        let branch = |within: &str, order: &str| {
             format!(
-                "SELECT {distinct}{columns} FROM {tables} WHERE {condition}{conditions} ORDER BY {order} LIMIT {limit}"
+                "SELECT {distinct}{columns} FROM {tables} WHERE {within}{conditions} ORDER BY {order} LIMIT {limit}"
             )
         };
+        let within = format!("({order}) > ({from}) AND {at} <= {until}");
         let Some(each) = &wanted.each else {
-            return branch("");
+            return branch(&within, &order);
         };
         let mut branches = Vec::new();
         for place in 0..each.values.len().next_power_of_two() {
             // No row equals nothing: such a branch is there for the text alone.
             let value = arguments.add(Argument::Text(each.values.get(place).cloned()));
-            let condition = each.condition.replace('?', &value);
-            branches.push(branch(&format!("{condition} AND ")));
+            let value = each.equals.replace('?', &value);
+            let column = each.column;
+            branches.push(match self.repeats {
+                true => branch(&format!("{column} = {value} AND {within}"), &order),
+                // An equation would let a planner walk all of another index, in hope of rows that
+                // fit; a range and an order that begin with the column are of one index only.
+                false => branch(
+                    &format!(
+                        "({column}, {order}) > ({value}, {from}) AND ({column}, {at}) <= ({value}, {until})"
+                    ),
+                    &format!("{column}, {order}"),
+                ),
+            });
         }
         if let [only] = branches.as_slice() {
             return only.clone();
