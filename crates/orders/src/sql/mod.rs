@@ -21,3 +21,6 @@ pub use invariants::invariants;
 pub use migrate::{Migrated, migrate};
 pub use seed::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, Seeded, seed};
 pub use store::{Place, Unusable};
+
+#[cfg(test)]
+mod databases;

@@ -77,3 +77,6 @@ fn each<T>(
 ) -> Result<Vec<T>, Failure> {
     rows.iter().map(read).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ const MOST: usize = 512;
 
 /// A value of a row.
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub(in crate::sql) enum Value {
     Text(Option<String>),
     Number(i64),
 }
@@ -39,9 +39,9 @@ impl From<i64> for Value {
 }
 
 /// A table that rows go into: its name, and its columns with their types, the key first.
-pub(super) struct Into<const N: usize> {
-    pub(super) table: &'static str,
-    pub(super) columns: [(&'static str, &'static str); N],
+pub(in crate::sql) struct Into<const N: usize> {
+    pub(in crate::sql) table: &'static str,
+    pub(in crate::sql) columns: [(&'static str, &'static str); N],
 }
 
 pub(super) const TEXT: &str = "TEXT";
@@ -60,7 +60,7 @@ impl<const N: usize> Into<N> {
     }
 
     /// Inserts the rows that are not there; gives the keys of those that were inserted.
-    pub(super) async fn insert(
+    pub(in crate::sql) async fn insert(
         &self,
         connection: &mut AnyConnection,
         rows: Vec<[Value; N]>,

@@ -1,11 +1,12 @@
 //! Fills a store with samples: a catalogue with stock, customers, and as many orders as are wanted.
 //! Filling it again changes nothing.
 
+pub(super) mod chance;
 mod filling;
-mod insert;
+pub(super) mod insert;
 mod orders;
 mod samples;
-mod tables;
+pub(super) mod tables;
 
 use super::dialect::Speaks;
 use super::store::{Place, Store, Unusable};
@@ -117,3 +118,6 @@ async fn commit(connection: &mut AnyConnection) -> Result<(), Unusable> {
     let done = sqlx::query("COMMIT").execute(connection).await;
     done.map(|_| ()).map_err(unreachable)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! Sample orders: the one of a number is the same whenever and however many are made.
 
+use super::chance::Chance;
 use super::samples::{EPOCH, LOCATIONS, MINUTE, Person, Variant};
 use crate::model::{Currency, Line, Moment, Money, Status, Totals};
 use crate::sql::order::{Details, Head, LineRow};
@@ -14,36 +15,6 @@ const SPREAD: u64 = 3_600_000_000;
 
 /// A day, in microseconds.
 const DAY: i64 = 1_440 * MINUTE;
-
-/// Numbers that look like chance: the same ones from the same start.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
-        let place = self.below(u64::try_from(all.len()).unwrap_or(1));
-        all.get(usize::try_from(place).unwrap_or_default())
-    }
-
-    fn one_in(&mut self, many: u64) -> bool {
-        self.below(many) == 0
-    }
-
-    fn count(&mut self, first: i64, more: u64) -> i64 {
-        first + i64::try_from(self.below(more)).unwrap_or_default()
-    }
-}
 
 /// An order with what became of it.
 pub(super) struct SampleOrder {

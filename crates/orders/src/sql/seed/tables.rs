@@ -2,7 +2,7 @@
 
 use super::insert::{BIGINT, Into, TEXT};
 
-pub(super) const LOCATION: Into<4> = Into {
+pub(in crate::sql) const LOCATION: Into<4> = Into {
     table: "locations",
     columns: [
         ("id", TEXT),
@@ -12,7 +12,7 @@ pub(super) const LOCATION: Into<4> = Into {
     ],
 };
 
-pub(super) const PRODUCT: Into<5> = Into {
+pub(in crate::sql) const PRODUCT: Into<5> = Into {
     table: "products",
     columns: [
         ("id", TEXT),
@@ -23,7 +23,7 @@ pub(super) const PRODUCT: Into<5> = Into {
     ],
 };
 
-pub(super) const VARIANT: Into<9> = Into {
+pub(in crate::sql) const VARIANT: Into<9> = Into {
     table: "variants",
     columns: [
         ("sku", TEXT),
@@ -38,7 +38,7 @@ pub(super) const VARIANT: Into<9> = Into {
     ],
 };
 
-pub(super) const STOCK: Into<5> = Into {
+pub(in crate::sql) const STOCK: Into<5> = Into {
     table: "stock",
     columns: [
         ("sku", TEXT),
@@ -49,7 +49,7 @@ pub(super) const STOCK: Into<5> = Into {
     ],
 };
 
-pub(super) const CUSTOMER: Into<7> = Into {
+pub(in crate::sql) const CUSTOMER: Into<7> = Into {
     table: "customers",
     columns: [
         ("id", TEXT),
@@ -62,7 +62,7 @@ pub(super) const CUSTOMER: Into<7> = Into {
     ],
 };
 
-pub(super) const ORDER: Into<12> = Into {
+pub(in crate::sql) const ORDER: Into<12> = Into {
     table: "orders",
     columns: [
         ("id", TEXT),
@@ -80,7 +80,7 @@ pub(super) const ORDER: Into<12> = Into {
     ],
 };
 
-pub(super) const LINE: Into<11> = Into {
+pub(in crate::sql) const LINE: Into<11> = Into {
     table: "order_lines",
     columns: [
         ("order_id", TEXT),
@@ -97,7 +97,7 @@ pub(super) const LINE: Into<11> = Into {
     ],
 };
 
-pub(super) const FULFILLMENT: Into<5> = Into {
+pub(in crate::sql) const FULFILLMENT: Into<5> = Into {
     table: "fulfillments",
     columns: [
         ("id", TEXT),
@@ -108,7 +108,7 @@ pub(super) const FULFILLMENT: Into<5> = Into {
     ],
 };
 
-pub(super) const RETURN: Into<6> = Into {
+pub(in crate::sql) const RETURN: Into<6> = Into {
     table: "returns",
     columns: [
         ("id", TEXT),

@@ -1,0 +1,57 @@
+//! The databases that tests run on: each test on all of them.
+
+use super::store::{Place, Store};
+use super::{migrate, seed};
+use crate::model::Currency;
+use candor_testkit::postgres::{Postgres, required};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Empty stores, one in a file and, where it is installed, one in PostgreSQL; gone with this.
+pub(super) struct Databases {
+    pub(super) places: Vec<Place>,
+    folder: TempDir,
+    server: Option<Postgres>,
+}
+
+impl Databases {
+    pub(super) async fn empty() -> Databases {
+        let mut databases = Databases {
+            places: Vec::new(),
+            folder: tempfile::tempdir().unwrap(),
+            server: required(),
+        };
+        databases.places = databases.more("USD").await;
+        databases
+    }
+
+    /// With samples in them.
+    pub(super) async fn filled(orders: u64) -> Databases {
+        let databases = Databases::empty().await;
+        for place in &databases.places {
+            let plan = seed::SeedPlan { orders };
+            seed::seed(place, plan, &mut |_, _| ()).await.unwrap();
+        }
+        databases
+    }
+
+    /// Other empty stores, beside those that there are.
+    pub(super) async fn more(&self, currency: &str) -> Vec<Place> {
+        let number = std::fs::read_dir(self.folder.path()).unwrap().count();
+        let file = self.folder.path().join(format!("{number}.db"));
+        let mut places = vec![Place::file(&file).unwrap()];
+        let server = self.server.iter();
+        places.extend(server.map(|server| Place::postgres(&server.database()).unwrap()));
+        for place in &places {
+            let currency = Currency::read(currency).unwrap();
+            migrate(place, currency).await.unwrap();
+        }
+        places
+    }
+}
+
+pub(super) async fn open(place: &Place) -> Store {
+    Store::open(place, 4, Duration::from_secs(30))
+        .await
+        .unwrap()
+}

@@ -1,0 +1,118 @@
+//! Entities in memory, and the plain way to find those that are wanted.
+
+use crate::Operation;
+use crate::model::Moment;
+use crate::query::{Filters, Query};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The SKUs that there are, and one that there is not.
+pub(super) const SKUS: [&str; 5] = ["A", "B", "b", "Ä", "none"];
+
+/// The addresses that there are, and one that there is not.
+pub(super) const EMAILS: [&str; 4] = [
+    "a@x.example",
+    "b@x.example",
+    "ü@x.example",
+    "none@x.example",
+];
+
+/// An entity, and what filters can find of it.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    place: (Moment, Vec<String>),
+    changed: Moment,
+    facts: BTreeMap<&'static str, Vec<String>>,
+    shown: Value,
+}
+
+/// Everything in a store.
+#[derive(Debug, Default)]
+pub(super) struct World {
+    pub(super) orders: Vec<Known>,
+    pub(super) customers: Vec<Known>,
+    pub(super) products: Vec<Known>,
+    pub(super) variants: Vec<Known>,
+    pub(super) inventory: Vec<Known>,
+    pub(super) fulfillments: Vec<Known>,
+    pub(super) returns: Vec<Known>,
+}
+
+impl Known {
+    pub(super) fn new<S: AsRef<str>, const N: usize>(
+        entity: &impl Serialize,
+        (at, changed): (Moment, Moment),
+        rest: [S; N],
+    ) -> Known {
+        Known {
+            place: (
+                at,
+                rest.iter().map(|text| text.as_ref().to_owned()).collect(),
+            ),
+            changed,
+            facts: BTreeMap::new(),
+            shown: serde_json::to_value(entity).unwrap(),
+        }
+    }
+
+    pub(super) fn with<S: AsRef<str>>(
+        mut self,
+        filter: &'static str,
+        facts: impl IntoIterator<Item = S>,
+    ) -> Known {
+        let facts = facts.into_iter().map(|fact| fact.as_ref().to_owned());
+        self.facts.entry(filter).or_default().extend(facts);
+        self
+    }
+
+    fn fits(&self, filters: &Filters) -> bool {
+        let words =
+            |all: &Vec<crate::model::Status>| all.iter().map(|one| one.word().to_owned()).collect();
+        let lists = [
+            ("ids", filters.ids.clone()),
+            ("externalIds", filters.external_ids.clone()),
+            ("statuses", filters.statuses.as_ref().map(words)),
+            ("skus", filters.skus.clone()),
+            ("emails", filters.emails.clone()),
+            ("orderIds", filters.order_ids.clone()),
+            ("productIds", filters.product_ids.clone()),
+            ("locationIds", filters.location_ids.clone()),
+        ];
+        let listed = lists
+            .into_iter()
+            .all(|(name, list): (_, Option<Vec<String>>)| {
+                let facts = self.facts.get(name).into_iter().flatten();
+                list.is_none_or(|list| facts.into_iter().any(|fact| list.contains(fact)))
+            });
+        let within = |moment: Moment, min: Option<Moment>, max: Option<Moment>| {
+            min.is_none_or(|min| moment >= min) && max.is_none_or(|max| moment <= max)
+        };
+        listed
+            && within(self.place.0, filters.created_at_min, filters.created_at_max)
+            && within(self.changed, filters.updated_at_min, filters.updated_at_max)
+    }
+}
+
+impl World {
+    /// Everything that is wanted, in the order of pages.
+    pub(super) fn wanted(&self, query: &Query) -> Vec<Value> {
+        let all = match query.operation {
+            Operation::GetOrders => &self.orders,
+            Operation::GetCustomers => &self.customers,
+            Operation::GetProducts => &self.products,
+            Operation::GetVariants => &self.variants,
+            Operation::GetInventory => &self.inventory,
+            Operation::GetFulfillments => &self.fulfillments,
+            Operation::GetReturns => &self.returns,
+            _ => unreachable!("not a query"),
+        };
+        let fitting = all.iter().filter(|known| known.fits(&query.filters));
+        let mut fitting: Vec<_> = fitting.collect();
+        fitting.sort_by(|a, b| a.place.cmp(&b.place));
+        fitting
+            .into_iter()
+            .map(|known| known.shown.clone())
+            .collect()
+    }
+}

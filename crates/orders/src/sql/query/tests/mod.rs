@@ -1,0 +1,211 @@
+//! Pages on every database, against the plain way to find them.
+
+mod known;
+mod plans;
+mod world;
+
+use super::page;
+use crate::adapter::{Operation, Response};
+use crate::failure::{Failure, Rule, Wrong};
+use crate::model::{Moment, Status};
+use crate::query::{Filters, Query};
+use crate::sql::databases::{Databases, open};
+use crate::sql::store::Store;
+use known::{EMAILS, SKUS};
+use proptest::prelude::*;
+use proptest::sample::subsequence;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::Value;
+use tokio::runtime::Handle;
+
+/// Asks for a page.
+async fn asked(store: &Store, query: &Query) -> (Vec<Value>, Option<String>) {
+    match page(store, query).await.unwrap() {
+        Response::Page { items, next } => (serde_json::from_str(items.get()).unwrap(), next),
+        Response::One(_) => panic!("not a page"),
+    }
+}
+
+/// All pages, one after the other.
+async fn walked(store: &Store, mut query: Query) -> Vec<Vec<Value>> {
+    let mut pages = Vec::new();
+    loop {
+        let (items, next) = asked(store, &query).await;
+        pages.push(items);
+        query.after = next;
+        if query.after.is_none() {
+            return pages;
+        }
+    }
+}
+
+fn some<T: std::fmt::Debug>(list: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
+    prop::option::weighted(0.25, list)
+}
+
+fn texts(all: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
+    subsequence(all, 0..=all.len()).prop_map(|some| some.into_iter().map(str::to_owned).collect())
+}
+
+fn time() -> impl Strategy<Value = Option<Moment>> {
+    some((-4_i64..6).prop_map(Moment::of_micros))
+}
+
+fn filters(operation: Operation) -> impl Strategy<Value = Filters> {
+    let ids = || {
+        some(
+            prop::collection::btree_set(world::ids(), 0..40)
+                .prop_map(|ids| ids.into_iter().collect::<Vec<_>>()),
+        )
+    };
+    let external = prop::collection::vec((0..60).prop_map(|number| format!("ext {number}")), 0..9);
+    let lists = (
+        ids(),
+        some(external),
+        some(subsequence(&Status::ALL[..], 0..=6)),
+        some(texts(&SKUS)),
+        some(texts(&EMAILS)),
+        ids(),
+        ids(),
+        ids(),
+    );
+    let times = (time(), time(), time(), time());
+    (lists, times).prop_map(move |(lists, times)| {
+        let is = |operations: &[Operation]| operations.contains(&operation);
+        use Operation::*;
+        Filters {
+            ids: lists.0.filter(|_| !is(&[GetInventory])),
+            external_ids: lists.1.filter(|_| is(&[GetOrders])),
+            statuses: lists.2.filter(|_| is(&[GetOrders])),
+            skus: lists
+                .3
+                .filter(|_| is(&[GetOrders, GetProducts, GetVariants, GetInventory])),
+            emails: lists.4.filter(|_| is(&[GetOrders, GetCustomers])),
+            order_ids: lists.5.filter(|_| is(&[GetFulfillments, GetReturns])),
+            product_ids: lists.6.filter(|_| is(&[GetVariants])),
+            location_ids: lists.7.filter(|_| is(&[GetInventory])),
+            created_at_min: times.0,
+            created_at_max: times.1,
+            updated_at_min: times.2,
+            updated_at_max: times.3,
+        }
+    })
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let operations: Vec<_> = Operation::ALL
+        .into_iter()
+        .filter(|operation| !operation.changes())
+        .collect();
+    let operation = prop_oneof![
+        2 => Just(Operation::GetOrders),
+        3 => prop::sample::select(operations),
+    ];
+    operation.prop_flat_map(|operation| {
+        (filters(operation), 1_i64..=100, any::<bool>()).prop_map(move |(filters, size, small)| {
+            Query {
+                operation,
+                filters,
+                page_size: if small { size % 9 + 1 } else { size },
+                after: None,
+            }
+        })
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_those_of_the_plain_way() {
+    let databases = Databases::empty().await;
+    for start in 1..=4 {
+        for place in databases.more("EUR").await {
+            let store = open(&place).await;
+            let world = world::made(&store, start).await;
+            let handle = Handle::current();
+            let config = Config {
+                cases: 100,
+                failure_persistence: None,
+                ..Config::default()
+            };
+            let checked = TestRunner::new(config).run(&query(), |query| {
+                let walking = walked(&store, query.clone());
+                let pages = tokio::task::block_in_place(|| handle.block_on(walking));
+                let wanted = world.wanted(&query);
+                let size = usize::try_from(query.page_size).unwrap();
+                let plain: Vec<_> = match wanted.as_slice() {
+                    [] => vec![Vec::new()],
+                    wanted => wanted.chunks(size).map(<[Value]>::to_vec).collect(),
+                };
+                prop_assert_eq!(pages, plain);
+                Ok(())
+            });
+            checked.unwrap();
+            store.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_page_of_the_samples_together_is_every_order_once() {
+    let databases = Databases::filled(250).await;
+    for place in &databases.places {
+        let store = open(place).await;
+        let all = Query {
+            operation: Operation::GetOrders,
+            filters: Filters::default(),
+            page_size: 20,
+            after: None,
+        };
+        let pages = walked(&store, all.clone()).await;
+        let sizes: Vec<_> = pages.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [[20; 12].as_slice(), &[10]].concat());
+        let mut ids: Vec<_> = pages
+            .concat()
+            .iter()
+            .map(|order| order["id"].to_string())
+            .collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), 250);
+        // As many values as a filter may have.
+        let many: Vec<_> = (1..=100).map(|number| format!("SKU-{number}")).collect();
+        let skus = Filters {
+            skus: Some(many.clone()),
+            ..Filters::default()
+        };
+        let emails = Filters {
+            emails: Some(many),
+            ..Filters::default()
+        };
+        for filters in [skus, emails] {
+            let query = Query {
+                filters,
+                ..all.clone()
+            };
+            assert_eq!(asked(&store, &query).await, (Vec::new(), None));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_place_that_is_not_ours_is_refused() {
+    let databases = Databases::empty().await;
+    for place in &databases.places {
+        let store = open(place).await;
+        for operation in Operation::ALL.into_iter().filter(|one| !one.changes()) {
+            for after in ["", "x", "7", "7.", "x.ord_1", "7.\u{0}", "7.a\nb"] {
+                let query = Query {
+                    operation,
+                    filters: Filters::default(),
+                    page_size: 20,
+                    after: Some(after.to_owned()),
+                };
+                let refused = page(&store, &query).await.unwrap_err();
+                assert_eq!(
+                    refused,
+                    Failure::from(Wrong::new("cursor", Rule::Cursor)),
+                    "{after:?}"
+                );
+            }
+        }
+    }
+}

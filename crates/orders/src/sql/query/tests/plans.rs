@@ -1,0 +1,211 @@
+//! How the databases find pages of orders: along one index, in the order of pages, whatever else the
+//! store has in it.
+
+use crate::adapter::Operation;
+use crate::model::{Moment, Order, Status};
+use crate::query::{Filters, Query};
+use crate::sql::databases::{Databases, open};
+use crate::sql::dialect::Speaks;
+use crate::sql::query::Paged as _;
+use crate::sql::session::text;
+use crate::sql::store::Store;
+
+/// Enough for PostgreSQL to prefer an index to reading everything.
+const ORDERS: u64 = 10_000;
+
+/// When half of them were made.
+const MIDDLE: i64 = 1_704_067_200_000_000 + 86_400_000_000 + 5_000 * 30_000_000;
+
+/// The plan for a page, a step a line.
+async fn plan(store: &Store, filters: &Filters, after: Option<String>) -> String {
+    let query = Query {
+        operation: Operation::GetOrders,
+        filters: filters.clone(),
+        page_size: 20,
+        after,
+    };
+    let mut written = Order::written(&query, 20).unwrap();
+    let (explain, column) = match store.speaks {
+        Speaks::Sqlite => ("EXPLAIN QUERY PLAN", 3),
+        Speaks::Postgres => ("EXPLAIN", 0),
+    };
+    written.text = format!("{explain} {}", written.text);
+    let mut session = store.reading().await.unwrap();
+    let rows = session.all(written.statement()).await.unwrap();
+    session.finish();
+    let steps: Vec<_> = rows.iter().map(|row| text(row, column).unwrap()).collect();
+    steps.join("\n")
+}
+
+/// The indexes that a page is found by, in the order in which the plan names them.
+fn indexes(plan: &str) -> Vec<&str> {
+    let all = [
+        "orders_by_time",
+        "orders_by_status",
+        "orders_by_customer",
+        "orders_by_change",
+        "order_lines_by_sku",
+    ];
+    let words = plan.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+    words.filter(|word| all.contains(word)).collect()
+}
+
+/// Whether all rows of a table of orders are read, one after the other.
+fn reads_all(plan: &str) -> bool {
+    let tables = ["SCAN orders", "SCAN order_lines", "Seq Scan on order"];
+    tables.iter().any(|all| plan.contains(all))
+}
+
+fn texts(all: &[&str]) -> Option<Vec<String>> {
+    Some(all.iter().map(|text| String::from(*text)).collect())
+}
+
+#[tokio::test]
+async fn a_page_is_found_along_one_index() {
+    let middle = Some(Moment::of_micros(MIDDLE));
+    let none = Filters::default();
+    let pages = [
+        ("orders_by_time", 1, none.clone()),
+        (
+            "orders_by_time",
+            1,
+            Filters {
+                created_at_min: middle,
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_time",
+            1,
+            Filters {
+                created_at_max: middle,
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_status",
+            1,
+            Filters {
+                statuses: Some(vec![Status::Pending]),
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_status",
+            1,
+            Filters {
+                statuses: Some(vec![Status::Shipped]),
+                created_at_min: middle,
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_status",
+            2,
+            Filters {
+                statuses: Some(vec![Status::Pending, Status::Shipped]),
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_customer",
+            1,
+            Filters {
+                emails: texts(&["ada.keller@example.com"]),
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_customer",
+            1,
+            Filters {
+                emails: texts(&["ada.keller@example.com"]),
+                statuses: Some(vec![Status::Pending]),
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_customer",
+            1,
+            Filters {
+                emails: texts(&["ada.keller@example.com"]),
+                skus: texts(&["TEE-BLK-M"]),
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_customer",
+            2,
+            Filters {
+                emails: texts(&["ada.keller@example.com", "emi.tanaka@example.com"]),
+                ..none.clone()
+            },
+        ),
+        (
+            "order_lines_by_sku",
+            1,
+            Filters {
+                skus: texts(&["TEE-BLK-M"]),
+                ..none.clone()
+            },
+        ),
+        (
+            "order_lines_by_sku",
+            2,
+            Filters {
+                skus: texts(&["TEE-BLK-M", "BOT-750-STD"]),
+                ..none.clone()
+            },
+        ),
+        (
+            "orders_by_change",
+            1,
+            Filters {
+                updated_at_min: middle,
+                updated_at_max: Some(Moment::of_micros(MIDDLE + 1_000_000)),
+                ..none.clone()
+            },
+        ),
+        (
+            "none",
+            0,
+            Filters {
+                ids: texts(&["ord_0000001"]),
+                ..none.clone()
+            },
+        ),
+        (
+            "none",
+            0,
+            Filters {
+                external_ids: texts(&["sample-0000001", "x"]),
+                ..none
+            },
+        ),
+    ];
+    let databases = Databases::filled(ORDERS).await;
+    for place in &databases.places {
+        let store = open(place).await;
+        for (index, branches, filters) in &pages {
+            for after in [None, Some(format!("{MIDDLE}.ord_0005000"))] {
+                let plan = plan(&store, filters, after).await;
+                assert!(!reads_all(&plan), "{filters:?}\n{plan}");
+                assert_eq!(
+                    indexes(&plan),
+                    vec![*index; *branches],
+                    "{filters:?}\n{plan}"
+                );
+                let sorts = plan.contains("TEMP B-TREE") || plan.contains("Sort  (");
+                // Beside other filters PostgreSQL may take all of one customer, and sort.
+                let filtered = [
+                    filters.emails.is_some(),
+                    filters.statuses.is_some(),
+                    filters.skus.is_some(),
+                ];
+                let one_filter = filtered.iter().filter(|is| **is).count() <= 1;
+                let in_order = one_filter && *branches == 1 && *index != "orders_by_change";
+                assert!(!(in_order && sorts), "{filters:?}\n{plan}");
+            }
+        }
+    }
+}

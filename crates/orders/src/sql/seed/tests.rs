@@ -1,0 +1,250 @@
+//! Samples on every database.
+
+use super::{Counts, SeedPlan, Seeded, seed};
+use crate::adapter::{Operation, Response};
+use crate::query::{Filters, Query};
+use crate::sql::databases::{Databases, open};
+use crate::sql::query::page;
+use crate::sql::store::{Place, Unusable};
+use crate::sql::{invariants, session};
+use serde_json::Value;
+
+async fn filled(place: &Place, orders: u64) -> Result<Seeded, Unusable> {
+    let mut heard = Vec::new();
+    let seeded = seed(place, SeedPlan { orders }, &mut |done, of| {
+        heard.push((done, of))
+    })
+    .await;
+    if seeded.is_ok() && orders > 0 {
+        assert_eq!(heard.first(), Some(&(0, orders)));
+        assert_eq!(heard.last(), Some(&(orders, orders)));
+    }
+    seeded
+}
+
+/// Everything that queries show of a store.
+async fn shown(place: &Place) -> Vec<(Operation, Vec<Value>)> {
+    let store = open(place).await;
+    let mut all = Vec::new();
+    for operation in Operation::ALL.into_iter().filter(|one| !one.changes()) {
+        let (mut entities, mut after) = (Vec::new(), None);
+        loop {
+            let query = Query {
+                operation,
+                filters: Filters::default(),
+                page_size: 100,
+                after,
+            };
+            let Response::Page { items, next } = page(&store, &query).await.unwrap() else {
+                panic!("not a page");
+            };
+            entities.extend(serde_json::from_str::<Vec<Value>>(items.get()).unwrap());
+            after = next;
+            if after.is_none() {
+                break;
+            }
+        }
+        all.push((operation, entities));
+    }
+    store.close().await;
+    all
+}
+
+async fn run(place: &Place, statement: &'static str) {
+    let store = open(place).await;
+    let statement = session::sql(statement);
+    statement.execute(store.writers()).await.unwrap();
+    store.close().await;
+}
+
+const SAMPLES: Counts = Counts {
+    locations: 3,
+    products: 12,
+    variants: 41,
+    customers: 10,
+    orders: 0,
+};
+
+#[tokio::test]
+async fn filling_a_store_again_changes_nothing() {
+    let databases = Databases::empty().await;
+    for place in &databases.places {
+        let first = filled(place, 300).await.unwrap();
+        let made = Counts {
+            orders: 300,
+            ..SAMPLES
+        };
+        let nothing = Counts::default();
+        assert_eq!(
+            first,
+            Seeded {
+                made,
+                there: nothing
+            }
+        );
+        let before = shown(place).await;
+        let again = filled(place, 300).await.unwrap();
+        assert_eq!(
+            again,
+            Seeded {
+                made: nothing,
+                there: made
+            }
+        );
+        assert_eq!(shown(place).await, before);
+        assert_eq!(invariants(place).await.unwrap(), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_store_has_the_same_samples_however_they_came() {
+    let databases = Databases::empty().await;
+    let mut all = Vec::new();
+    for place in &databases.places {
+        for orders in [0, 7, 260] {
+            filled(place, orders).await.unwrap();
+        }
+        all.push(shown(place).await);
+    }
+    for place in &databases.more("USD").await {
+        filled(place, 260).await.unwrap();
+        all.push(shown(place).await);
+    }
+    for other in &all[1..] {
+        assert_eq!(*other, all[0]);
+    }
+    let (_, orders) = &all[0][0];
+    let first = orders.iter().find(|order| order["id"] == "ord_0000001");
+    insta::assert_snapshot!(first.unwrap(), @r##"{"id":"ord_0000001","externalId":"sample-0000001","name":"#1","status":"delivered","currency":"USD","lineItems":[{"sku":"TEE-BLK-L","name":"Black T-shirt, L","quantity":2,"unitPrice":"19.99","unitDiscount":"0.00","fulfilledQuantity":2,"cancelledQuantity":0,"returnedQuantity":0}],"customer":{"id":"cust_0001","email":"ada.keller@example.com","firstName":"Ada","lastName":"Keller"},"shippingAddress":{"address1":"Lindenweg 4","city":"Berlin","zipCodeOrPostalCode":"10115","country":"DE","firstName":"Ada","lastName":"Keller"},"subTotal":"39.98","discountTotal":"0.00","total":"39.98","createdAt":"2024-01-02T00:04:56.428519Z","updatedAt":"2024-01-05T00:04:56.428519Z"}"##);
+}
+
+#[tokio::test]
+async fn what_is_there_already_stays() {
+    let databases = Databases::empty().await;
+    for place in &databases.places {
+        run(place, "INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at)
+             VALUES ('TEE-BLK-M', 'mine', 'mine', 'Mine', 1, 0, 0, 1, 1)").await;
+        run(
+            place,
+            "INSERT INTO customers (id, email, email_key, created_at, updated_at)
+             VALUES ('mine', 'ADA.Keller@example.com', 'ada.keller@example.com', 1, 1)",
+        )
+        .await;
+        let seeded = filled(place, 200).await.unwrap();
+        assert_eq!((seeded.made.variants, seeded.there.variants), (40, 1));
+        assert_eq!((seeded.made.customers, seeded.there.customers), (9, 1));
+        assert_eq!(invariants(place).await.unwrap(), [""; 0]);
+        let shown = shown(place).await;
+        let of = |operation| &shown.iter().find(|(one, _)| *one == operation).unwrap().1;
+        let mine = |entity: &&Value| entity["id"] == "mine";
+        let variant = of(Operation::GetVariants).iter().find(mine).unwrap();
+        assert_eq!(variant["name"], "Mine");
+        assert!(of(Operation::GetCustomers).iter().any(|one| mine(&one)));
+        let orders = of(Operation::GetOrders);
+        assert!(orders.iter().any(|order| order["customer"]["id"] == "mine"));
+        run(
+            place,
+            "UPDATE variants SET sku = 'OTHER' WHERE id = 'var_0041'",
+        )
+        .await;
+        let foreign = filled(place, 200).await.unwrap_err();
+        assert!(matches!(foreign, Unusable::Foreign(_)), "{foreign}");
+    }
+}
+
+#[tokio::test]
+async fn prices_have_the_places_of_the_currency() {
+    let databases = Databases::empty().await;
+    for (currency, price) in [("EUR", "19.99"), ("JPY", "19"), ("KWD", "19.990")] {
+        for place in &databases.more(currency).await {
+            filled(place, 20).await.unwrap();
+            let shown = shown(place).await;
+            let variants = &shown
+                .iter()
+                .find(|(one, _)| *one == Operation::GetVariants)
+                .unwrap()
+                .1;
+            assert_eq!(variants[0]["price"], price);
+            assert_eq!(variants[0]["currency"], currency);
+            assert_eq!(invariants(place).await.unwrap(), [""; 0]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn everything_that_breaks_is_found() {
+    let breaks = [
+        (
+            "UPDATE stock SET on_hand = on_hand + 1 WHERE sku = 'MUG-350-SND' AND location_id = 'loc_lisbon'",
+            "MUG-350-SND: not true that a variant has on hand what lies at all locations",
+        ),
+        (
+            "UPDATE variants SET reserved = reserved + 1 WHERE sku = 'TEE-BLK-M'",
+            "TEE-BLK-M: not true that a variant has reserved what is open in open orders",
+        ),
+        (
+            "INSERT INTO stock (sku, location_id, on_hand, created_at, updated_at) VALUES ('NONE', 'loc_berlin', 0, 1, 1)",
+            "NONE: not true that stock is of a known variant at a known location",
+        ),
+        (
+            "UPDATE order_lines SET quantity = 0, fulfilled = 0, cancelled = 0, returned = 0 WHERE order_id = 'ord_0000009' AND line = 0",
+            "ord_0000009: not true that the quantities of a line fit together",
+        ),
+        (
+            "UPDATE order_lines SET sku = 'NONE' WHERE order_id = 'ord_0000010'",
+            "ord_0000010: not true that a line is of a known variant",
+        ),
+        (
+            "UPDATE order_lines SET created_at = 1 WHERE order_id = 'ord_0000011'",
+            "ord_0000011: not true that a line belongs to an order of its time",
+        ),
+        (
+            "UPDATE orders SET total = total + 1 WHERE id = 'ord_0000012'",
+            "ord_0000012: not true that an order has lines, and its sums are theirs",
+        ),
+        (
+            "DELETE FROM order_lines WHERE order_id = 'ord_0000013'",
+            "ord_0000013: not true that an order has lines, and its sums are theirs",
+        ),
+        (
+            "UPDATE orders SET status = 'lost' WHERE id = 'ord_0000014'",
+            "ord_0000014: not true that the status of an order is that of its lines",
+        ),
+        (
+            "UPDATE orders SET customer_id = 'none' WHERE id = 'ord_0000015'",
+            "ord_0000015: not true that the customer of an order is known",
+        ),
+        (
+            "INSERT INTO fulfillments (id, order_id, details, created_at, updated_at) VALUES ('ful_x', 'none', '{}', 1, 1)",
+            "ful_x: not true that a shipment belongs to an order",
+        ),
+        (
+            "INSERT INTO returns (id, order_id, outcome, details, created_at, updated_at) VALUES ('ret_x', 'none', 'refund', '{}', 1, 1)",
+            "ret_x: not true that a return belongs to an order",
+        ),
+        (
+            "INSERT INTO keys (client, tool, key, fingerprint, at) VALUES ('c', 't', 'k', 'f', 1)",
+            "k: not true that a key has an outcome",
+        ),
+        (
+            "INSERT INTO fulfillments (id, order_id, details, created_at, updated_at) VALUES ('ful_y', 'ord_0000016', '{\"lineItems\":[{\"sku\":\"EXTRA\",\"quantity\":1}]}', 1, 1)",
+            "ord_0000016 EXTRA: not true that as much has left, and come back, as its lines say",
+        ),
+        (
+            "DELETE FROM returns",
+            "not true that as much has left, and come back, as its lines say",
+        ),
+    ];
+    let databases = Databases::filled(100).await;
+    for place in &databases.places {
+        assert_eq!(invariants(place).await.unwrap(), [""; 0]);
+        for (statement, expected) in breaks {
+            run(place, statement).await;
+            let found = invariants(place).await.unwrap();
+            assert!(
+                found.iter().any(|one| one.ends_with(expected)),
+                "{expected}: {found:#?}"
+            );
+        }
+    }
+}
