@@ -8,6 +8,7 @@ use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, AssertSqlSafe, Row as _};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// A statement with its arguments.
 pub(super) type Statement = Query<'static, Any, AnyArguments>;
@@ -49,12 +50,22 @@ pub(super) fn list(count: usize, first: usize) -> String {
 pub(super) struct Session {
     connection: Option<PoolConnection<Any>>,
     speaks: Speaks,
+    // After the connection: whoever comes next finds it given back.
+    _place: OwnedSemaphorePermit,
 }
 
 impl Session {
-    pub(super) fn new(connection: PoolConnection<Any>, speaks: Speaks) -> Session {
-        let connection = Some(connection);
-        Session { connection, speaks }
+    /// A connection with its place in the line.
+    pub(super) fn new(
+        connection: PoolConnection<Any>,
+        place: OwnedSemaphorePermit,
+        speaks: Speaks,
+    ) -> Session {
+        Session {
+            connection: Some(connection),
+            speaks,
+            _place: place,
+        }
     }
 
     pub(super) const fn speaks(&self) -> Speaks {

@@ -9,9 +9,11 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
-/// How long a call waits for a connection.
+/// How long connecting may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many connections read a file at once.
@@ -70,8 +72,36 @@ impl Place {
 pub(super) struct Store {
     pub(super) speaks: Speaks,
     pub(super) currency: Currency,
-    reads: AnyPool,
-    writes: AnyPool,
+    reads: Line,
+    writes: Line,
+}
+
+/// Connections and the line before them. Waiting for others takes as long as a call may; that a
+/// database cannot be reached shows sooner.
+#[derive(Clone)]
+struct Line {
+    places: Arc<Semaphore>,
+    pool: AnyPool,
+}
+
+impl Line {
+    fn new(pool: AnyPool) -> Line {
+        let most = pool.options().get_max_connections();
+        let places = Semaphore::new(usize::try_from(most).unwrap_or(Semaphore::MAX_PERMITS));
+        Line {
+            places: Arc::new(places),
+            pool,
+        }
+    }
+
+    async fn next(&self, speaks: Speaks) -> Result<Session, Ended> {
+        let closed = |_| ended(sqlx::Error::PoolClosed, speaks);
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let place = place.map_err(closed)?;
+        let connection = self.pool.acquire().await;
+        let connection = connection.map_err(|error| ended(error, speaks))?;
+        Ok(Session::new(connection, place, speaks))
+    }
 }
 
 impl fmt::Debug for Store {
@@ -161,6 +191,12 @@ impl Store {
             .await
             .map_err(|error| Unusable::Unreachable(error.to_string()))?;
         let currency = settings(&writes, speaks).await?;
+        let writes = Line::new(writes);
+        let reads = match speaks {
+            Speaks::Sqlite => Line::new(reads),
+            // Reading and writing share their connections.
+            Speaks::Postgres => writes.clone(),
+        };
         Ok(Store {
             speaks,
             currency,
@@ -171,29 +207,25 @@ impl Store {
 
     /// A connection for reading.
     pub(super) async fn reading(&self) -> Result<Session, Ended> {
-        let connection = self.reads.acquire().await;
-        let connection = connection.map_err(|error| ended(error, self.speaks))?;
-        Ok(Session::new(connection, self.speaks))
+        self.reads.next(self.speaks).await
     }
 
     /// A transaction that writes.
     pub(super) async fn writing(&self) -> Result<Session, Ended> {
-        let connection = self.writes.acquire().await;
-        let connection = connection.map_err(|error| ended(error, self.speaks))?;
-        let mut session = Session::new(connection, self.speaks);
+        let mut session = self.writes.next(self.speaks).await?;
         session.begin().await?;
         Ok(session)
     }
 
     /// The connections that write, for work that is no call.
     pub(super) const fn writers(&self) -> &AnyPool {
-        &self.writes
+        &self.writes.pool
     }
 
     /// Closes every connection.
     pub(super) async fn close(&self) {
-        self.reads.close().await;
-        self.writes.close().await;
+        self.reads.pool.close().await;
+        self.writes.pool.close().await;
     }
 }
 
