@@ -4,6 +4,7 @@ use super::dialect::Speaks;
 use super::failing::{Ended, ended};
 use super::session::Session;
 use super::tables::FORMAT;
+use crate::Failure;
 use crate::model::Currency;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
@@ -212,9 +213,20 @@ impl Store {
 
     /// A transaction that writes.
     pub(super) async fn writing(&self) -> Result<Session, Ended> {
-        let mut session = self.writes.next(self.speaks).await?;
-        session.begin().await?;
-        Ok(session)
+        // A server that was restarted has broken every connection that nobody used meanwhile. Nothing
+        // was done on them yet: another one will do.
+        let mut broken = match self.speaks {
+            Speaks::Sqlite => 0,
+            Speaks::Postgres => self.writes.pool.size(),
+        };
+        loop {
+            let mut session = self.writes.next(self.speaks).await?;
+            match session.begin().await {
+                Ok(()) => return Ok(session),
+                Err(Ended::Failed(Failure::Unavailable(..))) if broken > 0 => broken -= 1,
+                Err(ended) => return Err(ended),
+            }
+        }
     }
 
     /// The connections that write, for work that is no call.
