@@ -7,7 +7,7 @@ use super::tables::FORMAT;
 use crate::Failure;
 use crate::model::Currency;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyPool, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
+use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Connection as _, Executor as _};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -128,27 +128,48 @@ pub(super) async fn pools(
             // A connection that broke while it was idle fails its first statement, which is retried.
             .test_before_acquire(false)
             .after_connect(move |connection, _| {
-                Box::pin(async move {
-                    for statement in speaks.greeting(deadline) {
-                        connection.execute(AssertSqlSafe(statement)).await?;
-                    }
-                    Ok(())
-                })
+                Box::pin(greet(connection, speaks.greeting(deadline)))
             })
     };
     match speaks {
         Speaks::Sqlite => {
-            let writes = pool(1).connect_with(options.clone()).await?;
+            let writes = connected(pool(1), &options, speaks.greeting(deadline)).await?;
             let reads = pool(READERS).connect_lazy_with(options);
             Ok((reads, writes))
         }
         Speaks::Postgres => {
-            // A pool tries again until its time is over, and forgets why it could not connect.
-            options.connect().await?.close().await?;
-            let both = pool(connections).connect_with(options).await?;
+            let greeting = speaks.greeting(deadline);
+            let both = connected(pool(connections), &options, greeting).await?;
             Ok((both.clone(), both))
         }
     }
+}
+
+async fn connected(
+    pool: AnyPoolOptions,
+    options: &AnyConnectOptions,
+    greeting: Vec<String>,
+) -> Result<AnyPool, sqlx::Error> {
+    let late = match pool.connect_with(options.clone()).await {
+        Err(late @ sqlx::Error::PoolTimedOut) => late,
+        done => return done,
+    };
+    // The pool tries again and keeps the reason to itself: a connection of its own has one to say.
+    let alone = async {
+        let mut connection = AnyConnection::connect_with(options).await?;
+        greet(&mut connection, greeting).await
+    };
+    match tokio::time::timeout(PATIENCE, alone).await {
+        Ok(Err(reason)) => Err(reason),
+        _ => Err(late),
+    }
+}
+
+async fn greet(connection: &mut AnyConnection, greeting: Vec<String>) -> Result<(), sqlx::Error> {
+    for statement in greeting {
+        connection.execute(AssertSqlSafe(statement)).await?;
+    }
+    Ok(())
 }
 
 /// Why a database of orders cannot be used.
