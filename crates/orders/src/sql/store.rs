@@ -1,6 +1,6 @@
 //! A database of orders: its connections, and transactions that end when nobody waits for them.
 
-use super::dialect::Speaks;
+use super::dialect::{Speaks, Verdict};
 use super::failing::{Ended, ended};
 use super::session::Session;
 use super::tables::FORMAT;
@@ -277,7 +277,12 @@ async fn settings(pool: &AnyPool, speaks: Speaks) -> Result<Currency, Unusable> 
             .bind(name)
             .fetch_optional(pool)
             .await
-            .map_err(unreachable)
+            .map_err(|error| match &error {
+                sqlx::Error::Database(said) if speaks.verdict(said.as_ref()) == Verdict::Bug => {
+                    Unusable::Foreign("their settings have another form")
+                }
+                _ => unreachable(error),
+            })
     };
     let format = named("format").await?.and_then(|text| text.parse().ok());
     match format {
