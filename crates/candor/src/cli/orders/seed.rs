@@ -5,12 +5,9 @@ use super::place::{PlaceArgs, unusable};
 use crate::cli::{Trouble, print};
 use crate::host::run;
 use candor_orders::model::Currency;
-use candor_orders::sql::{Counts, SeedPlan, migrate, seed};
+use candor_orders::sql::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, migrate, seed};
 use clap::Args;
 use std::io::{self, IsTerminal as _, Write as _};
-
-/// The most sample orders.
-const ORDERS_MAX: u64 = 10_000_000;
 
 /// Fill a store with a sample catalogue, stock and customers
 ///
@@ -21,7 +18,7 @@ pub(in crate::cli) struct SeedArgs {
     #[command(flatten)]
     place: PlaceArgs,
     /// Have so many sample orders too
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=ORDERS_MAX))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=SAMPLE_ORDERS_MAX))]
     orders: u64,
     /// The currency of the catalogue's prices, where the store is made now
     #[arg(long, value_name = "CODE", default_value = "USD", value_parser = currency)]

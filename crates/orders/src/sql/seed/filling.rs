@@ -124,7 +124,7 @@ impl Samples {
     }
 
     /// With the customers as this store knows them, where all SKUs of the samples are in its catalogue.
-    pub(super) async fn as_known(
+    pub(super) async fn known_here(
         mut self,
         connection: &mut AnyConnection,
     ) -> Result<Samples, Unusable> {

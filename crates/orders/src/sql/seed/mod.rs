@@ -86,7 +86,7 @@ async fn fill(
     commit(&mut connection).await?;
     let wanted = plan.orders.min(SAMPLE_ORDERS_MAX);
     if wanted > 0 {
-        let samples = samples.as_known(&mut connection).await?;
+        let samples = samples.known_here(&mut connection).await?;
         let mut done = 0;
         while done < wanted {
             progress(done, wanted);

@@ -301,7 +301,11 @@ fn fulfillment(chance: &mut Chance, world: &mut World, rows: &mut Rows, number: 
         id: id(number),
         order_id: id(chance.below(5)),
         line_items: vec![line],
-        tracking_numbers: chance.one_in(2).then(|| vec![id(2)]).unwrap_or_default(),
+        tracking_numbers: if chance.one_in(2) {
+            vec![id(2)]
+        } else {
+            Vec::new()
+        },
         created_at: moment(chance),
         updated_at: moment(chance),
     };
