@@ -107,8 +107,9 @@ impl Probe {
     /// Skips the check where keys are not kept.
     pub(super) fn needs_keys(&self) -> Checked<()> {
         match &self.capabilities {
+            None => skipped("the capabilities are not known"),
             Some(known) if known.keeps_keys => Ok(()),
-            _ => skipped("keys are not kept"),
+            Some(_) => skipped("keys are not kept"),
         }
     }
 

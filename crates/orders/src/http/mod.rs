@@ -72,7 +72,7 @@ impl HttpAdapter {
             Err(_) => Failure::TimedOut(None),
         };
         tracing::warn!(
-            ?why,
+            why = told(&why),
             "the order system does not say what it can do; it is asked again with the first call"
         );
         Ok(adapter)
@@ -165,6 +165,24 @@ pub(crate) fn headers(key: Option<&Key>, left_ms: u64) -> HeaderMap {
         headers.insert(KEY, header::value(key));
     }
     headers
+}
+
+/// Why a failure came about, without words of the order system's own: nothing redacts those here.
+fn told(failure: &Failure) -> String {
+    let cause = match failure {
+        Failure::Final(_, cause)
+        | Failure::Busy(_, _, cause)
+        | Failure::Limited(_, cause)
+        | Failure::TimedOut(cause)
+        | Failure::Unavailable(_, cause) => cause.as_deref(),
+        _ => None,
+    };
+    match cause {
+        Some(Cause::Text(text)) => text.clone(),
+        Some(Cause::Error { message, .. }) => message.clone(),
+        Some(Cause::Data(data)) => format!("status {}", data["status"]),
+        None => String::from("no answer in time"),
+    }
 }
 
 fn cause(name: &str, error: &(dyn std::error::Error + 'static)) -> Box<Cause> {

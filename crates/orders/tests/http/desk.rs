@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tracing::subscriber::DefaultGuard;
 
 struct Nobody;
 
@@ -124,6 +125,24 @@ async fn a_head_that_does_not_come_in_time_is_a_timeout_with_an_unknown_effect()
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
+impl Log {
+    /// Takes the warnings of this thread.
+    fn listen(&self) -> DefaultGuard {
+        let writer = self.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .with_max_level(tracing::Level::WARN)
+            .without_time()
+            .with_ansi(false)
+            .finish();
+        tracing::subscriber::set_default(subscriber)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
@@ -137,18 +156,24 @@ impl Write for Log {
 #[tokio::test]
 async fn refused_credentials_are_told_loudly_and_without_them() {
     let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || writer.clone())
-        .with_max_level(tracing::Level::WARN)
-        .without_time()
-        .with_ansi(false)
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let _guard = log.listen();
     let server = Scripted::playing(Play::text(403, CANARY)).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     let (done, _) = asked(&adapter, &create()).await;
     assert!(done.is_err());
-    let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    insta::assert_snapshot!(said, @"ERROR candor_orders::http::refusal: the order system refuses this server's credentials: check its token status=403");
+    insta::assert_snapshot!(log.text(), @"ERROR candor_orders::http::refusal: the order system refuses this server's credentials: check its token status=403");
+}
+
+#[tokio::test]
+async fn what_keeps_an_order_system_from_being_met_is_told_in_our_words() {
+    let log = Log::default();
+    let _guard = log.listen();
+    for play in [Play::text(503, CANARY), Play::text(200, CANARY)] {
+        let server = Scripted::start(move |_| play.clone()).await;
+        HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    }
+    insta::assert_snapshot!(log.text(), @r#"
+    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call why="status 503"
+    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call why="capabilities: the answer cannot be read: it is no JSON that is taken, at line 1 column 1"
+    "#);
 }

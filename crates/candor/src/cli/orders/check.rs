@@ -40,7 +40,9 @@ impl CheckArgs {
             allow_insecure: self.allow_insecure_backend,
             ..Settings::new(self.url)
         };
-        note("this makes orders in the order system; their external ids begin with candor-check-");
+        note(
+            "this makes orders in the order system; their external ids or tags begin with candor-check-",
+        );
         let goods = Goods { sku: self.sku };
         let mut unprinted = None;
         let tell = |result: &CheckResult| {
