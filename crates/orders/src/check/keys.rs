@@ -1,6 +1,6 @@
 //! Checks of what keeping keys means.
 
-use super::orders::text;
+use super::placing::text;
 use super::probe::{Checked, failed, shown, skipped};
 use super::{Check, Stage};
 use crate::Operation;

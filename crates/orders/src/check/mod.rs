@@ -3,7 +3,9 @@
 
 mod asking;
 mod keys;
-mod orders;
+mod making;
+mod moving;
+mod placing;
 mod probe;
 
 pub use probe::REQUEST_TIME;
@@ -108,7 +110,8 @@ pub async fn check_adapter(
     let mut checks = Vec::new();
     for check in asking::CHECKS
         .iter()
-        .chain(orders::CHECKS)
+        .chain(making::CHECKS)
+        .chain(moving::CHECKS)
         .chain(keys::CHECKS)
     {
         let (outcome, seen) = match (check.work)(&mut stage).await {

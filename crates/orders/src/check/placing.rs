@@ -1,0 +1,151 @@
+//! What checks order, and the steps that they share.
+
+use super::probe::{Checked, failed, shown, skipped};
+use super::{Stage, UNITS};
+use crate::Operation;
+use serde_json::{Value, json};
+
+/// How many pages of stock are looked through for a SKU.
+const PAGES: usize = 10;
+
+/// An order that a check made.
+pub(super) struct Placed {
+    pub(super) id: String,
+    pub(super) external: String,
+    pub(super) order: Value,
+}
+
+impl Stage {
+    /// A SKU with enough stock for every check.
+    pub(super) async fn sku(&mut self) -> Checked<String> {
+        if let Some(sku) = &self.goods.sku {
+            return Ok(sku.clone());
+        }
+        let none = format!("no SKU with {UNITS} units in stock was found; name one");
+        if self.probe.needs(&[Operation::GetInventory]).is_err() {
+            return skipped(none);
+        }
+        let mut asked = json!({});
+        for _ in 0..PAGES {
+            let page = self.probe.page(Operation::GetInventory, 100, asked).await?;
+            let plenty = |item: &&Value| item["availableTotal"].as_i64() >= Some(UNITS);
+            if let Some(item) = page.0.iter().find(plenty) {
+                let sku = item["sku"].as_str().unwrap_or_default().to_owned();
+                self.goods.sku = Some(sku.clone());
+                return Ok(sku);
+            }
+            match page.1 {
+                Some(next) => asked = json!({ "cursor": next }),
+                None => break,
+            }
+        }
+        skipped(none)
+    }
+
+    /// A new order of three units, which come to 3 after discounts.
+    pub(super) async fn order(&mut self, external: &str) -> Checked<Value> {
+        let sku = self.sku().await?;
+        let line = json!({ "sku": sku, "quantity": 3, "unitPrice": "2", "unitDiscount": "1" });
+        let address = json!({ "address1": "Check 1", "city": "Berlin", "country": "DE" });
+        Ok(json!({ "order": {
+            "externalId": external,
+            "lineItems": [line],
+            "customer": { "email": "check@example.com" },
+            "shippingAddress": address,
+        } }))
+    }
+
+    /// Makes an order.
+    pub(super) async fn place(&mut self) -> Checked<Placed> {
+        self.probe.needs(&[Operation::CreateOrder])?;
+        let external = self.probe.id();
+        let asked = self.order(&external).await?;
+        let key = self.probe.key();
+        let order = self
+            .probe
+            .change(Operation::CreateOrder, &key, &asked)
+            .await?;
+        Ok(Placed {
+            id: text(&order, "id"),
+            external,
+            order,
+        })
+    }
+
+    /// Makes a change of an order that must succeed.
+    pub(super) async fn step(&self, operation: Operation, asked: Value) -> Checked<Value> {
+        let key = self.probe.key();
+        self.probe.change(operation, &key, &asked).await
+    }
+
+    /// Makes a change of an order that must be refused with this code.
+    pub(super) async fn refused(&self, operation: Operation, asked: Value, code: &str) -> Checked {
+        let key = self.probe.key();
+        let seen = self.probe.ask(operation, &key, &asked).await?;
+        seen.refused(code)
+    }
+
+    /// As [`Stage::refused`], with a fact that its context must hold.
+    pub(super) async fn refused_with(
+        &self,
+        operation: Operation,
+        asked: Value,
+        code: &str,
+        (fact, wanted): (&str, Value),
+    ) -> Checked {
+        let key = self.probe.key();
+        let seen = self.probe.ask(operation, &key, &asked).await?;
+        let words = seen.refused(code)?;
+        let body: Value = serde_json::from_slice(&seen.heard.body).unwrap_or_default();
+        let found = &body["error"]["context"][fact];
+        match *found == wanted {
+            true => Ok(format!("{words} with {fact} {wanted}")),
+            false => failed(format!("{words} with {fact} {}", shown(&found.to_string()))),
+        }
+    }
+
+    /// That no order has this external id.
+    pub(super) async fn not_made(&self, external: &str) -> Checked<()> {
+        if self.probe.needs(&[Operation::GetOrders]).is_err() {
+            return Ok(());
+        }
+        match self.probe.orders(external).await?.len() {
+            0 => Ok(()),
+            _ => failed("refused, and made all the same"),
+        }
+    }
+
+    /// The status of an order now, where that can be asked for.
+    pub(super) async fn status(&self, placed: &Placed) -> Checked<Option<String>> {
+        if self.probe.needs(&[Operation::GetOrders]).is_err() {
+            return Ok(None);
+        }
+        let found = self.probe.orders(&placed.external).await?;
+        Ok(found.first().map(|order| text(order, "status")))
+    }
+}
+
+pub(super) fn text(entity: &Value, name: &str) -> String {
+    entity[name].as_str().unwrap_or_default().to_owned()
+}
+
+/// That a member has a value; how it is written does not matter for amounts.
+pub(super) fn has(entity: &Value, name: &str, wanted: &Value) -> Checked<()> {
+    let plain = |value: &Value| match value.as_str() {
+        Some(text) if text.contains('.') => {
+            json!(text.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => value.clone(),
+    };
+    match plain(&entity[name]) == *wanted {
+        true => Ok(()),
+        false => {
+            let found = shown(&entity[name].to_string());
+            failed(format!("{name} is {found}, not {wanted}"))
+        }
+    }
+}
+
+pub(super) fn quantities(sku: &str, quantity: i64) -> Value {
+    json!([{ "sku": sku, "quantity": quantity }])
+}
