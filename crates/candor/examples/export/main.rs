@@ -5,6 +5,7 @@
 #![allow(clippy::print_stderr)] // A tool of the repository that talks to its developer.
 
 mod github;
+mod orders;
 mod workspace;
 
 use candor_wire::{MAX_DEPTH, MAX_VALUES, http, stdio};
@@ -394,6 +395,11 @@ fn limits_page() -> String {
         ("Workspace: plans and approvals", workspace::plan_limits()),
         ("Workspace: commands of plans", workspace::command_limits()),
         ("Chained logs", workspace::log_limits()),
+        ("Orders: arguments", orders::argument_limits()),
+        (
+            "Orders: the way to an order system",
+            orders::adapter_limits(),
+        ),
     ];
     for (title, limits) in parts {
         page +=

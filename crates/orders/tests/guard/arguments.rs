@@ -324,6 +324,11 @@ fn counts() -> Vec<Case> {
         create("501 lines", "/order/lineItems", json!(vec![line; 501])),
         create("no line in the list", "/order/lineItems", json!([])),
         create("51 tags", "/order/tags", json!(vec!["t"; 51])),
+        create(
+            "notes of 5001 characters",
+            "/order/notes",
+            json!("n".repeat(5001)),
+        ),
         find("101 ids", "ids", json!(vec!["1"; 101])),
         find("an empty list of ids", "ids", json!([])),
     ]
