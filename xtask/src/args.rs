@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   cargo xtask test                     everything that CI runs
-  cargo xtask test --quick             a few minutes: no services, no Node, no Python
+  cargo xtask test --quick             a few minutes: no MCP clients, nothing installed
   cargo xtask test --only conformance  one step
   cargo xtask test --from docs         this step and all after it
   cargo xtask codegen                  write what is generated from the registries and constants

@@ -57,7 +57,7 @@ impl Step {
         help.unwrap_or_default()
     }
 
-    /// Whether it runs anywhere within minutes: no service, no Node, no Python.
+    /// Whether it runs anywhere within minutes: nothing is installed, no MCP client is asked.
     fn is_quick(self) -> bool {
         use Step::{Clippy, Codegen, Doctests, Fmt, Tests};
         matches!(self, Fmt | Clippy | Codegen | Tests | Doctests)
