@@ -1,7 +1,32 @@
 //! Instants: RFC 3339 with any offset on the way in, UTC with microseconds on the way out.
 
 use candor_fault::Timestamp;
+use jiff::fmt::temporal::Pieces;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+
+/// How many digits of a second's parts are looked at.
+const PARTS: usize = 9;
+
+/// The last instant that has a text here: 22 hours into the last day but one of the calendar.
+const LAST: Moment = Moment(253_402_207_200_000_000);
+
+/// The day of that instant.
+const LAST_BUT_ONE: jiff::civil::Date = jiff::civil::date(9999, 12, 30);
+
+/// The text with no more parts of a second than can be read.
+fn shortened(text: &str) -> Cow<'_, str> {
+    let Some((whole, rest)) = text.split_once('.') else {
+        return Cow::Borrowed(text);
+    };
+    let parts = rest.bytes().take_while(u8::is_ascii_digit).count();
+    match (rest.get(..PARTS), rest.get(parts..)) {
+        (Some(kept), Some(behind)) if parts > PARTS => {
+            Cow::Owned(format!("{whole}.{kept}{behind}"))
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
 
 /// An instant with microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,10 +43,17 @@ impl Moment {
         self.0
     }
 
-    /// Reads RFC 3339; what is finer than a microsecond is cut off.
+    /// Reads RFC 3339; what is finer than a microsecond is cut off. The last hours of the calendar are
+    /// taken for the last instant that is counted: nothing is later, and callers write them for "ever".
     pub fn read(text: &str) -> Option<Moment> {
-        let instant: Timestamp = text.parse().ok()?;
-        Some(instant.into())
+        let text = shortened(text);
+        if let Ok(instant) = text.parse::<Timestamp>() {
+            return Some(LAST.min(instant.into()));
+        }
+        let pieces = Pieces::parse(text.as_bytes()).ok()?;
+        let last = pieces.date() == jiff::civil::Date::MAX || pieces.date() == LAST_BUT_ONE;
+        let whole = pieces.time().is_some() && pieces.offset().is_some();
+        (last && whole).then_some(LAST)
     }
 
     /// The instant as text.
@@ -62,7 +94,33 @@ mod tests {
         assert_eq!(said("2025-10-12T12:00:00Z"), noon);
         assert_eq!(said("2025-10-12T14:00:00+02:00"), noon);
         assert_eq!(said("2025-10-12t12:00:00.0000009z"), noon);
-        assert_eq!(said("2025-02-30T12:00:00Z"), None);
-        assert_eq!(said("yesterday"), None);
+        assert_eq!(said("2025-10-12T12:00:00.0000001234567Z"), noon);
+        assert_eq!(said("2025-10-12T14:00:00.0000001234567+02:00"), noon);
+        for none in [
+            "2025-02-30T12:00:00Z",
+            "2025-10-12T12:00:00.Z",
+            "2025-10-12T12:00:00",
+            "9999-12-31T23:59:59",
+            "9999-12-31",
+            "9999-12-32T00:00:00Z",
+            "yesterday",
+        ] {
+            assert_eq!(said(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_calendar_is_the_last_instant() {
+        let said = |text| Moment::read(text).map(Moment::text);
+        let last = Some(String::from("9999-12-30T22:00:00.000000Z"));
+        assert_eq!(said("9999-12-31T23:59:59Z"), last);
+        assert_eq!(said("9999-12-31T23:59:59.999999999999Z"), last);
+        assert_eq!(said("9999-12-31T23:59:59-12:00"), last);
+        assert_eq!(said("9999-12-30T23:00:00Z"), last);
+        assert_eq!(said("9999-12-30T22:00:00.5Z"), last);
+        assert_eq!(
+            said("9999-12-30T21:00:00Z").as_deref(),
+            Some("9999-12-30T21:00:00.000000Z")
+        );
     }
 }
