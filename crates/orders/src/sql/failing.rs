@@ -14,6 +14,13 @@ pub(super) enum Ended {
     Failed(Failure),
 }
 
+impl Ended {
+    /// Whether the database, or the connection to it, is not there.
+    pub(super) fn is_unavailable(&self) -> bool {
+        matches!(self, Ended::Failed(Failure::Unavailable(..)))
+    }
+}
+
 impl From<Failure> for Ended {
     fn from(failure: Failure) -> Self {
         Ended::Failed(failure)

@@ -2,11 +2,10 @@
 
 use super::dialect::{Speaks, Verdict};
 use super::failing::{Ended, ended};
-use super::session::Session;
+use super::session::{Session, Statement};
 use super::tables::FORMAT;
-use crate::Failure;
 use crate::model::Currency;
-use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions, AnyRow};
 use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Connection as _, Executor as _};
 use std::fmt;
 use std::path::Path;
@@ -125,7 +124,7 @@ pub(super) async fn pools(
         AnyPoolOptions::new()
             .max_connections(most)
             .acquire_timeout(PATIENCE)
-            // A connection that broke while it was idle fails its first statement, which is retried.
+            // A connection that broke while it was idle fails its first statement, and another is tried.
             .test_before_acquire(false)
             .after_connect(move |connection, _| {
                 Box::pin(greet(connection, speaks.greeting(deadline)))
@@ -201,6 +200,12 @@ impl fmt::Display for Unusable {
 
 impl std::error::Error for Unusable {}
 
+impl From<sqlx::Error> for Unusable {
+    fn from(error: sqlx::Error) -> Self {
+        Unusable::Unreachable(error.to_string())
+    }
+}
+
 impl Store {
     /// Opens a database that has its tables.
     pub(super) async fn open(
@@ -209,9 +214,7 @@ impl Store {
         deadline: Duration,
     ) -> Result<Store, Unusable> {
         let speaks = place.speaks;
-        let (reads, writes) = pools(place, connections, deadline)
-            .await
-            .map_err(|error| Unusable::Unreachable(error.to_string()))?;
+        let (reads, writes) = pools(place, connections, deadline).await?;
         let currency = settings(&writes, speaks).await?;
         let writes = Line::new(writes);
         let reads = match speaks {
@@ -227,26 +230,41 @@ impl Store {
         })
     }
 
-    /// A connection for reading.
-    pub(super) async fn reading(&self) -> Result<Session, Ended> {
-        self.reads.next(self.speaks).await
+    /// All rows of one query; `query` makes it, once for every connection that is tried.
+    pub(super) async fn read(&self, query: impl Fn() -> Statement) -> Result<Vec<AnyRow>, Ended> {
+        let mut broken = self.idle(&self.reads);
+        loop {
+            let mut session = self.reads.next(self.speaks).await?;
+            match session.all(query()).await {
+                Ok(rows) => {
+                    session.finish();
+                    return Ok(rows);
+                }
+                Err(ended) if broken > 0 && ended.is_unavailable() => broken -= 1,
+                Err(ended) => return Err(ended),
+            }
+        }
     }
 
     /// A transaction that writes.
     pub(super) async fn writing(&self) -> Result<Session, Ended> {
-        // A server that was restarted has broken every connection that nobody used meanwhile. Nothing
-        // was done on them yet: another one will do.
-        let mut broken = match self.speaks {
-            Speaks::Sqlite => 0,
-            Speaks::Postgres => self.writes.pool.size(),
-        };
+        let mut broken = self.idle(&self.writes);
         loop {
             let mut session = self.writes.next(self.speaks).await?;
             match session.begin().await {
                 Ok(()) => return Ok(session),
-                Err(Ended::Failed(Failure::Unavailable(..))) if broken > 0 => broken -= 1,
+                Err(ended) if broken > 0 && ended.is_unavailable() => broken -= 1,
                 Err(ended) => return Err(ended),
             }
+        }
+    }
+
+    /// How many connections may be broken: a server that was restarted has broken every one that nobody
+    /// used meanwhile. Nothing was done on them yet: another one will do.
+    fn idle(&self, line: &Line) -> u32 {
+        match self.speaks {
+            Speaks::Sqlite => 0,
+            Speaks::Postgres => line.pool.size(),
         }
     }
 
@@ -263,12 +281,10 @@ impl Store {
 }
 
 /// The currency of the store, once its tables are known to be ours.
-async fn settings(pool: &AnyPool, speaks: Speaks) -> Result<Currency, Unusable> {
-    let unreachable = |error: sqlx::Error| Unusable::Unreachable(error.to_string());
+pub(super) async fn settings(pool: &AnyPool, speaks: Speaks) -> Result<Currency, Unusable> {
     let tables: i64 = sqlx::query_scalar(speaks.has_tables())
         .fetch_one(pool)
-        .await
-        .map_err(unreachable)?;
+        .await?;
     if tables == 0 {
         return Err(Unusable::Empty);
     }
@@ -281,7 +297,7 @@ async fn settings(pool: &AnyPool, speaks: Speaks) -> Result<Currency, Unusable> 
                 sqlx::Error::Database(said) if speaks.verdict(said.as_ref()) == Verdict::Bug => {
                     Unusable::Foreign("their settings have another form")
                 }
-                _ => unreachable(error),
+                _ => error.into(),
             })
     };
     let format = named("format").await?.and_then(|text| text.parse().ok());

@@ -97,6 +97,9 @@ async fn a_restart_between_calls_is_not_noticed() {
     }
     assert!(tasks.join_all().await.iter().all(|said| !said.is_failure()));
     stage.ground.server().restart().unwrap();
+    let page = String::from(r#"{"pageSize":1}"#);
+    let said = stage.house.ask_text(None, "get-orders", page).await;
+    assert!(!said.is_failure(), "{}", said.whole);
     for number in 16..20 {
         let said = stage.house.ask(CREATE, mug(&format!("{number}"))).await;
         assert_eq!(said.status(), "pending", "{}", said.whole);

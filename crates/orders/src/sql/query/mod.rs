@@ -54,10 +54,8 @@ pub(super) async fn page(store: &Store, query: &Query) -> Result<Response, Failu
 
 async fn page_of<T: Paged>(store: &Store, query: &Query) -> Result<Response, Failure> {
     let size = query.page_size.clamp(1, PAGE_MAX);
-    let statement = T::written(query, size)?.statement();
-    let mut session = store.reading().await?;
-    let rows = session.all(statement).await?;
-    session.finish();
+    let written = T::written(query, size)?;
+    let rows = store.read(|| written.clone().statement()).await?;
     let mut entities = T::read(&rows, store.currency)?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let more = entities.len() > size;

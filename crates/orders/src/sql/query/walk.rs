@@ -63,7 +63,7 @@ impl Arguments {
 }
 
 /// A statement as it is written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Written {
     pub(super) text: String,
     arguments: Vec<Argument>,

@@ -30,9 +30,7 @@ async fn plan(store: &Store, filters: &Filters, after: Option<String>) -> String
         Speaks::Postgres => ("EXPLAIN", 0),
     };
     written.text = format!("{explain} {}", written.text);
-    let mut session = store.reading().await.unwrap();
-    let rows = session.all(written.statement()).await.unwrap();
-    session.finish();
+    let rows = store.read(|| written.clone().statement()).await.unwrap();
     let steps: Vec<_> = rows.iter().map(|row| text(row, column).unwrap()).collect();
     steps.join("\n")
 }
