@@ -78,6 +78,17 @@ impl Speaks {
         }
     }
 
+    /// How many tables of somebody else there are, where a store shares its place with nobody: a file
+    /// is a store or something else, a server may hold many things side by side.
+    pub(super) const fn other_tables(self) -> Option<&'static str> {
+        match self {
+            Speaks::Sqlite => Some(
+                "SELECT COUNT(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'",
+            ),
+            Speaks::Postgres => None,
+        }
+    }
+
     /// What every new connection is told. A statement ends on its own when nobody waits any more.
     pub(super) fn greeting(self, deadline: Duration) -> Vec<String> {
         let limit = deadline.as_millis().max(1);

@@ -1,7 +1,7 @@
 //! Making the tables of an empty database, once.
 
 use super::dialect::Speaks;
-use super::store::{Place, Unusable, pools};
+use super::store::{Place, Unusable, pools, settings};
 use super::tables::{self, FORMAT};
 use crate::model::Currency;
 use sqlx::{AnyConnection, AssertSqlSafe};
@@ -19,30 +19,42 @@ pub enum Migrated {
     Current,
 }
 
-/// Makes the tables of a store with prices in this currency; tables that are there stay as they are.
+/// Makes the tables of a store with prices in this currency; tables that are there stay as they are,
+/// where they are tables that this program knows.
 pub async fn migrate(place: &Place, currency: Currency) -> Result<Migrated, Unusable> {
-    let unreachable = |error: sqlx::Error| Unusable::Unreachable(error.to_string());
-    let (reads, writes) = pools(place, 2, DEADLINE).await.map_err(unreachable)?;
+    let (reads, writes) = pools(place, 2, DEADLINE).await?;
     let migrated = async {
         let mut connection = writes.acquire().await?;
         let migrated = make(&mut connection, place.speaks(), currency).await;
-        if migrated.is_err() {
+        match migrated {
+            Ok(_) => drop(connection),
             // What was begun is rolled back with its connection.
-            drop(connection.detach());
+            Err(_) => drop(connection.detach()),
         }
-        migrated
+        let migrated = migrated?;
+        settings(&writes, place.speaks()).await?;
+        Ok::<_, Unusable>(migrated)
     };
-    let migrated = migrated.await.map_err(unreachable);
+    let migrated = migrated.await;
     reads.close().await;
     writes.close().await;
     migrated
+}
+
+/// The currency of a store that has its tables.
+pub async fn currency(place: &Place) -> Result<Currency, Unusable> {
+    let (reads, writes) = pools(place, 1, DEADLINE).await?;
+    let currency = settings(&writes, place.speaks()).await;
+    reads.close().await;
+    writes.close().await;
+    currency
 }
 
 async fn make(
     connection: &mut AnyConnection,
     speaks: Speaks,
     currency: Currency,
-) -> Result<Migrated, sqlx::Error> {
+) -> Result<Migrated, Unusable> {
     sqlx::query(speaks.begin())
         .execute(&mut *connection)
         .await?;
@@ -55,6 +67,16 @@ async fn make(
     let migrated = if found > 0 {
         Migrated::Current
     } else {
+        if let Some(others) = speaks.other_tables() {
+            let others: i64 = sqlx::query_scalar(others)
+                .fetch_one(&mut *connection)
+                .await?;
+            if others > 0 {
+                return Err(Unusable::Foreign(
+                    "the file is a database of something else",
+                ));
+            }
+        }
         for statement in tables::statements(speaks) {
             let made = sqlx::query(AssertSqlSafe(statement));
             made.execute(&mut *connection).await?;

@@ -18,7 +18,7 @@ mod tables;
 pub use adapter::{CONNECTIONS, KEEP_KEYS, SqlAdapter, SqlConfig};
 pub use ids::Random;
 pub use invariants::invariants;
-pub use migrate::{Migrated, migrate};
+pub use migrate::{Migrated, currency, migrate};
 pub use seed::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, Seeded, seed};
 pub use store::{Place, Unusable};
 

@@ -4,7 +4,7 @@ use crate::ground::Ground;
 use crate::stage::Stage;
 use candor_fault::Timestamp;
 use candor_orders::model::Currency;
-use candor_orders::sql::{Migrated, Place, SqlAdapter, SqlConfig, Unusable, migrate};
+use candor_orders::sql::{Migrated, Place, SqlAdapter, SqlConfig, Unusable, currency, migrate};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -30,6 +30,7 @@ pub(crate) async fn migrate_twice(stage: &Stage) {
             .unwrap(),
         Migrated::Current
     );
+    assert_eq!(currency(&place).await.unwrap(), usd());
     let settings = stage
         .rows("SELECT name, value FROM settings ORDER BY name")
         .await;
@@ -73,10 +74,15 @@ pub(crate) async fn newer(stage: &Stage) {
     stage
         .execute("UPDATE settings SET value = '2' WHERE name = 'format'")
         .await;
-    let newer = refused(&stage.ground.place()).await;
-    assert!(matches!(newer, Unusable::Newer(2)), "{newer:?}");
-    let said = "the tables have format 2, and this program knows 1: it was made by a newer one";
-    assert_eq!(newer.to_string(), said);
+    let place = stage.ground.place();
+    for newer in [
+        refused(&place).await,
+        migrate(&place, usd()).await.unwrap_err(),
+    ] {
+        assert!(matches!(newer, Unusable::Newer(2)), "{newer:?}");
+        let said = "the tables have format 2, and this program knows 1: it was made by a newer one";
+        assert_eq!(newer.to_string(), said);
+    }
     for (statement, why) in [
         (
             "UPDATE settings SET value = 'x' WHERE name = 'format'",
@@ -103,17 +109,46 @@ pub(crate) async fn newer(stage: &Stage) {
 pub(crate) async fn foreign_tables(stage: &Stage) {
     stage.execute("DROP TABLE settings").await;
     stage.execute("CREATE TABLE settings (theme TEXT)").await;
-    let foreign = refused(&stage.ground.place()).await;
-    assert!(matches!(foreign, Unusable::Foreign(_)), "{foreign:?}");
+    let place = stage.ground.place();
+    for foreign in [
+        refused(&place).await,
+        migrate(&place, usd()).await.unwrap_err(),
+    ] {
+        assert!(matches!(foreign, Unusable::Foreign(_)), "{foreign:?}");
+    }
     // Tables that are in the way stay as they are.
     stage.execute("DROP TABLE settings").await;
     let foreign = migrate(&stage.ground.place(), usd()).await.unwrap_err();
-    assert!(foreign.to_string().contains("already exists"), "{foreign}");
+    let said = match stage.ground.is_postgres() {
+        true => "already exists",
+        false => "the file is a database of something else",
+    };
+    assert!(foreign.to_string().contains(said), "{foreign}");
     assert!(matches!(
         refused(&stage.ground.place()).await,
         Unusable::Empty
     ));
     assert_eq!(stage.number("SELECT COUNT(*) FROM variants").await, 5);
+}
+
+/// A file of another program gets no tables of ours beside its own.
+#[tokio::test]
+async fn a_database_of_something_else_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("photos.db");
+    let url = format!("sqlite://{}?mode=rwc", file.display());
+    sqlx::any::install_default_drivers();
+    let mut theirs = <sqlx::AnyConnection as sqlx::Connection>::connect(&url)
+        .await
+        .unwrap();
+    let made = sqlx::query("CREATE TABLE photos (name TEXT)");
+    made.execute(&mut theirs).await.unwrap();
+    let place = Place::file(&file).unwrap();
+    let foreign = migrate(&place, usd()).await.unwrap_err();
+    assert!(matches!(foreign, Unusable::Foreign(_)), "{foreign:?}");
+    let tables = sqlx::query_scalar("SELECT COUNT(*) FROM sqlite_master");
+    let tables: i64 = tables.fetch_one(&mut theirs).await.unwrap();
+    assert_eq!(tables, 1);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use super::place::{PlaceArgs, unusable};
 use crate::cli::{Trouble, print};
 use crate::host::run;
 use candor_orders::model::Currency;
-use candor_orders::sql::{Migrated, migrate};
+use candor_orders::sql::{self, Migrated, Place, migrate};
 use clap::Args;
 
 /// Make the tables of a store, where they are missing
@@ -15,13 +15,46 @@ use clap::Args;
 pub(in crate::cli) struct MigrateArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// The currency of the catalogue's prices, once and for all
-    #[arg(long, value_name = "CODE", default_value = "USD", value_parser = currency)]
-    currency: Currency,
+    #[command(flatten)]
+    currency: CurrencyArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CurrencyArgs {
+    /// The currency of the catalogue's prices, once and for all [default: USD]
+    #[arg(long, value_name = "CODE", value_parser = currency)]
+    currency: Option<Currency>,
+}
+
+impl CurrencyArgs {
+    /// Makes the tables where they are missing; a store that is there must have the currency that was
+    /// asked for.
+    pub(super) async fn migrate(&self, place: &Place) -> Result<Migrated, Trouble> {
+        let unusable = |error| unusable(&error);
+        let migrated = migrate(place, self.currency.map_or_else(usual, Ok)?).await;
+        let migrated = migrated.map_err(unusable)?;
+        let Some(asked) = self.currency else {
+            return Ok(migrated);
+        };
+        let there = sql::currency(place).await.map_err(unusable)?;
+        match there == asked {
+            true => Ok(migrated),
+            false => {
+                let (there, asked) = (there.code(), asked.code());
+                let why = format!("the store has its prices in {there}, not in {asked}");
+                Err(Trouble::new(why).hinting("leave out --currency, or name another --database"))
+            }
+        }
+    }
+}
+
+/// The currency of a store that nobody names one for.
+pub(super) fn usual() -> Result<Currency, Trouble> {
+    Currency::read("USD").ok_or_else(|| Trouble::new("the dollar is gone"))
 }
 
 /// A currency as it is typed.
-pub(super) fn currency(code: &str) -> Result<Currency, String> {
+fn currency(code: &str) -> Result<Currency, String> {
     let unknown = || String::from("give a code of ISO 4217 in capitals, USD or EUR for example");
     Currency::read(code).ok_or_else(unknown)
 }
@@ -29,10 +62,7 @@ pub(super) fn currency(code: &str) -> Result<Currency, String> {
 impl MigrateArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let placed = self.place.placed()?;
-        let migrated = run(|_| async {
-            let migrated = migrate(&placed.place, self.currency).await;
-            migrated.map_err(|error| unusable(&error))
-        })?;
+        let migrated = run(|_| async { self.currency.migrate(&placed.place).await })?;
         print(match migrated {
             Migrated::Made => b"tables made\n",
             Migrated::Current => b"tables are there already; nothing was changed\n",

@@ -1,11 +1,10 @@
 //! `candor orders seed`: fill a store with samples.
 
-use super::migrate::currency;
+use super::migrate::CurrencyArgs;
 use super::place::{PlaceArgs, unusable};
 use crate::cli::{Trouble, print};
 use crate::host::run;
-use candor_orders::model::Currency;
-use candor_orders::sql::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, migrate, seed};
+use candor_orders::sql::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, seed};
 use clap::Args;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -20,9 +19,8 @@ pub(in crate::cli) struct SeedArgs {
     /// Have so many sample orders too
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=SAMPLE_ORDERS_MAX))]
     orders: u64,
-    /// The currency of the catalogue's prices, where the store is made now
-    #[arg(long, value_name = "CODE", default_value = "USD", value_parser = currency)]
-    currency: Currency,
+    #[command(flatten)]
+    currency: CurrencyArgs,
 }
 
 impl SeedArgs {
@@ -39,8 +37,7 @@ impl SeedArgs {
             }
         };
         let seeded = run(|_| async {
-            let made = migrate(&placed.place, self.currency).await;
-            made.map_err(|error| unusable(&error))?;
+            self.currency.migrate(&placed.place).await?;
             let seeded = seed(&placed.place, plan, &mut progress).await;
             seeded.map_err(|error| unusable(&error))
         });

@@ -2,13 +2,13 @@
 
 use super::backend::BackendArgs;
 use super::guard::GuardArgs;
+use super::migrate::usual;
 use super::place::{PlaceArgs, Placed, in_data, unusable};
 use crate::cli::data::DataArgs;
 use crate::cli::listen::ListenArgs;
 use crate::cli::{Trouble, VERSION};
 use crate::host::{run, system_clock};
 use candor_orders::faulty::{Faulty, Script};
-use candor_orders::model::Currency;
 use candor_orders::sql::{CONNECTIONS, Migrated, SeedPlan, SqlAdapter, SqlConfig, migrate, seed};
 use candor_orders::{Adapter, Config, OrdersServer};
 use candor_street::{Desk, MetricsHub};
@@ -148,8 +148,7 @@ async fn open(placed: &Placed, config: SqlConfig) -> Result<Arc<dyn Adapter>, Tr
 
 /// Makes the tables of a file where they are missing; says whether they were.
 async fn tables(placed: &Placed) -> Result<Migrated, Trouble> {
-    let usual = Currency::read("USD").ok_or_else(|| Trouble::new("the dollar is gone"))?;
-    let migrated = migrate(&placed.place, usual).await;
+    let migrated = migrate(&placed.place, usual()?).await;
     migrated.map_err(|error| unusable(&error))
 }
 
