@@ -31,7 +31,7 @@ pub(super) struct Placed {
     pub(super) place: Place,
     /// Whether it is a file, which is made where it is missing.
     pub(super) is_file: bool,
-    pub(super) password: Option<String>,
+    pub(super) passwords: Vec<String>,
 }
 
 impl PlaceArgs {
@@ -71,7 +71,7 @@ fn file(path: &Path) -> Result<Placed, Trouble> {
     Ok(Placed {
         place: Place::file(path).ok_or_else(unusable)?,
         is_file: true,
-        password: None,
+        passwords: Vec::new(),
     })
 }
 
@@ -84,17 +84,44 @@ fn server(url: &str) -> Result<Placed, Trouble> {
     Ok(Placed {
         place: Place::postgres(url).ok_or_else(unknown)?,
         is_file: false,
-        password: password(url),
+        passwords: passwords(url),
     })
 }
 
-/// The password of an address, as it stands there.
-fn password(url: &str) -> Option<String> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let (user, _) = authority.rsplit_once('@')?;
-    let (_, password) = user.split_once(':')?;
-    Some(password.to_owned()).filter(|password| !password.is_empty())
+/// The passwords of an address, as they stand there and as they are meant.
+fn passwords(url: &str) -> Vec<String> {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let before = authority.rsplit_once('@').map(|(user, _)| user);
+    let named = before.and_then(|user| Some(user.split_once(':')?.1));
+    let query = rest.split_once('?').map_or("", |(_, query)| query);
+    let asked = query.split(['&', '#']);
+    let asked = asked.filter_map(|pair| pair.strip_prefix("password="));
+    let mut found: Vec<_> = named
+        .into_iter()
+        .chain(asked)
+        .flat_map(|password| [password.to_owned(), meant(password)])
+        .filter(|password| !password.is_empty())
+        .collect();
+    found.dedup();
+    found
+}
+
+/// The text that stands in an address with `%` and two digits for some of its bytes.
+fn meant(text: &str) -> String {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let number = match (first, behind) {
+            (b'%', [high, low, ..]) => digit(high).zip(digit(low)),
+            _ => None,
+        };
+        let byte = number.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A sentence about a store that cannot be used, and what to do.
@@ -115,14 +142,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_password_of_an_address_is_found() {
-        let found = |url| password(url);
+    fn the_passwords_of_an_address_are_found() {
+        assert_eq!(passwords("postgres://u:p%40ss@h:5/db"), ["p%40ss", "p@ss"]);
+        assert_eq!(passwords("postgres://u:a@b@h/db"), ["a@b"]);
         assert_eq!(
-            found("postgres://u:p%40ss@h:5/db").as_deref(),
-            Some("p%40ss")
+            passwords("postgres://u:one@h/db?host=x&password=tw%6f#f"),
+            ["one", "tw%6f", "two"]
         );
-        assert_eq!(found("postgres://u:a@b@h/db").as_deref(), Some("a@b"));
-        assert_eq!(found("postgres://u@h/db"), None);
-        assert_eq!(found("postgres://h/db?x=a:b@c"), None);
+        for none in [
+            "postgres://u@h/db",
+            "postgres://u:@h/db",
+            "postgres://h/db?x=a:b@c",
+        ] {
+            assert_eq!(passwords(none), [""; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn an_address_means_what_its_digits_say() {
+        for (text, means) in [
+            ("a%2Fb", "a/b"),
+            ("50%", "50%"),
+            ("%zz%+4%4", "%zz%+4%4"),
+            ("%c3%a9", "é"),
+        ] {
+            assert_eq!(meant(text), means);
+        }
     }
 }

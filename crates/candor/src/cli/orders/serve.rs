@@ -92,7 +92,12 @@ impl ServeArgs {
             let endpoint = Endpoint::new(desk, Arc::clone(&admission));
             Ok(router(Arc::clone(&admission), metrics, VERSION).with(ORDERS, endpoint))
         };
-        self.listen.serve(make, announce)
+        let changed = match self.adapter {
+            AdapterName::Sql => "its own store",
+            AdapterName::Http => "the order system behind it",
+        };
+        self.listen
+            .serve(make, |address| announce(address, changed))
     }
 
     /// The order system, failing as the script says where there is one.
@@ -122,7 +127,7 @@ impl ServeArgs {
             deadline: self.guard.deadline(),
         };
         let adapter = open(&placed, config).await?;
-        Ok((adapter, placed.password.into_iter().collect()))
+        Ok((adapter, placed.passwords))
     }
 }
 
@@ -172,10 +177,10 @@ pub(in crate::cli) fn server(
     OrdersServer::new(adapter, config, random, Arc::new(metrics.clone()))
 }
 
-fn announce(address: &str) {
+fn announce(address: &str, changed: &str) {
     // Where stderr is gone there is nobody to tell.
     let _ = writeln!(
         io::stderr(),
-        "order tools listening on http://{address}{ORDERS}\nThis endpoint changes data in its own store."
+        "order tools listening on http://{address}{ORDERS}\nThis endpoint changes data in {changed}."
     );
 }
