@@ -3,6 +3,7 @@
 use crate::cursor::CURSOR_MAX;
 use crate::model::{QUANTITY_MAX, Status};
 use crate::query::{PAGE_MAX, PAGE_USUAL};
+use crate::sql::STOCK_MAX;
 use serde_json::{Map, Value, json};
 
 /// How many lines an order may have.
@@ -312,4 +313,41 @@ pub(crate) fn query(filters: &[&str]) -> Value {
     });
     properties.insert(String::from("cursor"), cursor);
     arguments(&[], Value::Object(properties))
+}
+
+/// The file that a catalogue comes in.
+pub(crate) fn catalogue() -> Value {
+    let lying = object(
+        &["locationId", "onHand"],
+        json!({
+            "locationId": text(""),
+            "onHand": { "type": "integer", "minimum": 0, "maximum": STOCK_MAX }
+        }),
+    );
+    let variant = object(
+        &["sku", "price"],
+        json!({
+            "sku": text(""),
+            "name": text(""),
+            "price": amount(""),
+            "stock": { "type": "array", "items": lying }
+        }),
+    );
+    let product = object(
+        &["id", "name"],
+        json!({
+            "id": text(""),
+            "name": text(""),
+            "description": notes(),
+            "variants": { "type": "array", "items": variant }
+        }),
+    );
+    let location = object(&["id", "name"], json!({ "id": text(""), "name": text("") }));
+    arguments(
+        &[],
+        json!({
+            "locations": { "type": "array", "items": location },
+            "products": { "type": "array", "items": product }
+        }),
+    )
 }

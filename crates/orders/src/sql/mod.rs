@@ -5,6 +5,7 @@ mod change;
 mod dialect;
 mod failing;
 mod ids;
+mod import;
 mod invariants;
 mod keys;
 mod migrate;
@@ -17,6 +18,7 @@ mod tables;
 
 pub use adapter::{CONNECTIONS, KEEP_KEYS, SqlAdapter, SqlConfig};
 pub use ids::Random;
+pub use import::{IMPORT_MAX, Imported, NotImported, STOCK_MAX, Tally, import};
 pub use invariants::invariants;
 pub use migrate::{Migrated, currency, migrate};
 pub use seed::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, Seeded, seed};

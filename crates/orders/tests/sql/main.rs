@@ -22,6 +22,7 @@ mod create_people;
 mod databases;
 mod deadlines;
 mod fulfill;
+mod import;
 mod keys;
 mod lost;
 mod outages;

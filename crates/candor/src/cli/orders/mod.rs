@@ -3,6 +3,7 @@
 mod backend;
 mod check;
 mod guard;
+mod import;
 mod migrate;
 mod place;
 mod seed;
@@ -18,6 +19,7 @@ pub(super) enum OrdersCommand {
     Migrate(migrate::MigrateArgs),
     Seed(seed::SeedArgs),
     CheckAdapter(check::CheckArgs),
+    Import(import::ImportArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
@@ -25,6 +27,7 @@ Exit codes: 0 done, 1 wrong usage or a failure. Answers go to stdout, talk to st
 
 Try:
   candor orders seed                                    a store with a sample catalogue
+  candor orders import catalogue.json                   a store with a catalogue of your own
   candor orders serve                                   the tools, on stdio, on a store of their own
   candor orders serve --http --port 0                   the same over HTTP
   candor orders migrate --database postgres://…         make the tables for several servers
@@ -37,6 +40,7 @@ impl OrdersCommand {
             OrdersCommand::Migrate(migrate) => migrate.run(),
             OrdersCommand::Seed(seed) => seed.run(),
             OrdersCommand::CheckAdapter(check) => check.run(),
+            OrdersCommand::Import(import) => import.run(),
         }
     }
 }

@@ -1,0 +1,169 @@
+//! The file that a catalogue comes in: held against a schema, then read.
+
+use super::NotImported;
+use crate::fields;
+use crate::model::{Currency, Money};
+use candor_schema::{Int, Schema};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many units of one SKU may lie at one location.
+pub const STOCK_MAX: i64 = 1_000_000_000;
+
+/// A catalogue as it is written.
+#[derive(Debug, Deserialize)]
+struct Written {
+    #[serde(default)]
+    locations: Vec<Location>,
+    #[serde(default)]
+    products: Vec<WrittenProduct>,
+}
+
+/// A place where stock lies.
+#[derive(Debug, Deserialize)]
+pub(super) struct Location {
+    pub(super) id: String,
+    pub(super) name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct WrittenProduct {
+    id: String,
+    name: String,
+    description: Option<String>,
+    #[serde(default)]
+    variants: Vec<WrittenVariant>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WrittenVariant {
+    sku: String,
+    name: Option<String>,
+    price: String,
+    #[serde(default)]
+    stock: Vec<Lying>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Lying {
+    location_id: String,
+    on_hand: Int<0, STOCK_MAX>,
+}
+
+/// A product without its variants.
+#[derive(Debug)]
+pub(super) struct Product {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+}
+
+/// A variant, with how many lie where; `field` is its place in the file.
+#[derive(Debug)]
+pub(super) struct Variant {
+    pub(super) field: String,
+    pub(super) product_id: String,
+    pub(super) name: String,
+    pub(super) price: Money,
+    pub(super) stock: BTreeMap<String, i64>,
+}
+
+/// A catalogue, with its variants by SKU: in the order in which they are locked.
+#[derive(Debug, Default)]
+pub(super) struct Catalogue {
+    pub(super) locations: Vec<Location>,
+    pub(super) products: Vec<Product>,
+    pub(super) variants: BTreeMap<String, Variant>,
+}
+
+/// The longest id, in bytes: two of them have room in a cursor, whatever letters they are in.
+const ID_MAX: usize = 255;
+
+fn short(field: &str, id: &str) -> Result<(), NotImported> {
+    match id.len() <= ID_MAX {
+        true => Ok(()),
+        false => Err(NotImported::Wrong {
+            field: field.to_owned(),
+            expected: format!("at most {ID_MAX} bytes"),
+        }),
+    }
+}
+
+/// Reads a catalogue with prices in this currency.
+pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, NotImported> {
+    let json = |error: serde_json::Error| NotImported::Json(error.to_string());
+    let value: Value = serde_json::from_str(text).map_err(json)?;
+    let schema = Schema::new(fields::catalogue()).map_err(|_| NotImported::Schema)?;
+    schema.check(&value).map_err(|violations| {
+        let first = violations.shown().first();
+        NotImported::Wrong {
+            field: first
+                .map(|first| first.field().to_owned())
+                .unwrap_or_default(),
+            expected: first
+                .map(|first| first.expected.to_string())
+                .unwrap_or_default(),
+        }
+    })?;
+    // From the text: a member that stands there twice is found this way only.
+    let written: Written = serde_json::from_str(text).map_err(json)?;
+    sorted(written, currency)
+}
+
+fn sorted(written: Written, currency: Currency) -> Result<Catalogue, NotImported> {
+    let mut catalogue = Catalogue::default();
+    let mut seen = BTreeSet::new();
+    for (place, location) in written.locations.into_iter().enumerate() {
+        let field = format!("locations.{place}.id");
+        short(&field, &location.id)?;
+        if !seen.insert(location.id.clone()) {
+            return Err(NotImported::Twice(field));
+        }
+        catalogue.locations.push(location);
+    }
+    seen.clear();
+    for (place, product) in written.products.into_iter().enumerate() {
+        let field = format!("products.{place}");
+        short(&format!("{field}.id"), &product.id)?;
+        if !seen.insert(product.id.clone()) {
+            return Err(NotImported::Twice(format!("{field}.id")));
+        }
+        for (place, variant) in product.variants.into_iter().enumerate() {
+            let field = format!("{field}.variants.{place}");
+            let sku = variant.sku.clone();
+            let variant = Variant {
+                name: variant.name.unwrap_or_else(|| product.name.clone()),
+                price: Money::read(&variant.price, currency)
+                    .map_err(|why| NotImported::Price(format!("{field}.price"), why))?,
+                stock: stock(&field, variant.stock)?,
+                product_id: product.id.clone(),
+                field,
+            };
+            let field = format!("{}.sku", variant.field);
+            short(&field, &sku)?;
+            if catalogue.variants.insert(sku, variant).is_some() {
+                return Err(NotImported::Twice(field));
+            }
+        }
+        catalogue.products.push(Product {
+            id: product.id,
+            name: product.name,
+            description: product.description,
+        });
+    }
+    Ok(catalogue)
+}
+
+fn stock(field: &str, lying: Vec<Lying>) -> Result<BTreeMap<String, i64>, NotImported> {
+    let mut stock = BTreeMap::new();
+    for (place, lying) in lying.into_iter().enumerate() {
+        let before = stock.insert(lying.location_id, lying.on_hand.get());
+        if before.is_some() {
+            let field = format!("{field}.stock.{place}.locationId");
+            return Err(NotImported::Twice(field));
+        }
+    }
+    Ok(stock)
+}
