@@ -107,7 +107,6 @@ const FACTS: [(&str, &str); 13] = [
 /// Everything that is wrong in a store: nothing, unless something broke. Reads all of it, as it is at
 /// one moment.
 pub async fn invariants(place: &Place) -> Result<Vec<String>, Unusable> {
-    let unreachable = |error: sqlx::Error| Unusable::Unreachable(error.to_string());
     let store = Store::open(place, 2, DEADLINE).await?;
     let found = async {
         let mut connection = store.writers().acquire().await?.detach();
@@ -129,9 +128,9 @@ pub async fn invariants(place: &Place) -> Result<Vec<String>, Unusable> {
                 .map(|name| format!("{name}: not true that {fact}")),
         );
         connection.close().await?;
-        Ok(found)
+        Ok::<_, Unusable>(found)
     };
-    let found = found.await.map_err(unreachable);
+    let found = found.await;
     store.close().await;
     found
 }

@@ -132,13 +132,12 @@ pub(super) async fn pools(
     };
     match speaks {
         Speaks::Sqlite => {
-            let writes = connected(pool(1), &options, speaks.greeting(deadline)).await?;
+            let writes = connected(pool(1), &options, speaks, deadline).await?;
             let reads = pool(READERS).connect_lazy_with(options);
             Ok((reads, writes))
         }
         Speaks::Postgres => {
-            let greeting = speaks.greeting(deadline);
-            let both = connected(pool(connections), &options, greeting).await?;
+            let both = connected(pool(connections), &options, speaks, deadline).await?;
             Ok((both.clone(), both))
         }
     }
@@ -147,20 +146,31 @@ pub(super) async fn pools(
 async fn connected(
     pool: AnyPoolOptions,
     options: &AnyConnectOptions,
-    greeting: Vec<String>,
+    speaks: Speaks,
+    deadline: Duration,
 ) -> Result<AnyPool, sqlx::Error> {
-    let late = match pool.connect_with(options.clone()).await {
-        Err(late @ sqlx::Error::PoolTimedOut) => late,
-        done => return done,
+    // A pool tries again and keeps the reason to itself: a connection of its own has one to say.
+    let alone = async || {
+        let connection = async {
+            let mut connection = AnyConnection::connect_with(options).await?;
+            greet(&mut connection, speaks.greeting(deadline)).await?;
+            connection.close().await
+        };
+        let late = Err(sqlx::Error::PoolTimedOut);
+        tokio::time::timeout(PATIENCE, connection)
+            .await
+            .unwrap_or(late)
     };
-    // The pool tries again and keeps the reason to itself: a connection of its own has one to say.
-    let alone = async {
-        let mut connection = AnyConnection::connect_with(options).await?;
-        greet(&mut connection, greeting).await
-    };
-    match tokio::time::timeout(PATIENCE, alone).await {
-        Ok(Err(reason)) => Err(reason),
-        _ => Err(late),
+    match alone().await {
+        // Trying again would not help.
+        Err(sqlx::Error::Database(reason)) if speaks.verdict(reason.as_ref()) == Verdict::Bug => {
+            return Err(sqlx::Error::Database(reason));
+        }
+        _ => {}
+    }
+    match pool.connect_with(options.clone()).await {
+        Err(late @ sqlx::Error::PoolTimedOut) => Err(alone().await.err().unwrap_or(late)),
+        done => done,
     }
 }
 
@@ -202,7 +212,11 @@ impl std::error::Error for Unusable {}
 
 impl From<sqlx::Error> for Unusable {
     fn from(error: sqlx::Error) -> Self {
-        Unusable::Unreachable(error.to_string())
+        Unusable::Unreachable(match &error {
+            // Without the numbers and places that its client adds.
+            sqlx::Error::Database(error) => error.message().to_owned(),
+            error => error.to_string(),
+        })
     }
 }
 

@@ -67,7 +67,7 @@ pub async fn seed(
 }
 
 fn unreachable(error: sqlx::Error) -> Unusable {
-    Unusable::Unreachable(error.to_string())
+    error.into()
 }
 
 async fn fill(
