@@ -129,10 +129,10 @@ impl Speaks {
 /// SQLite's result codes: the lowest byte is the kind.
 fn sqlite(code: u32) -> Verdict {
     match code & 0xff {
-        // Busy, locked, read-only, an error of the disk, full, cannot be opened.
-        5 | 6 | 8 | 10 | 13 | 14 => Verdict::Unavailable,
-        // Interrupted.
-        9 => Verdict::TooLong,
+        // Busy for as long as a call may take, interrupted.
+        5 | 9 => Verdict::TooLong,
+        // Locked, read-only, an error of the disk, full, cannot be opened.
+        6 | 8 | 10 | 13 | 14 => Verdict::Unavailable,
         _ => Verdict::Bug,
     }
 }
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_error_has_its_verdict() {
-        assert_eq!(sqlite(5), Verdict::Unavailable);
-        assert_eq!(sqlite(5 | 2 << 8), Verdict::Unavailable);
+        assert_eq!(sqlite(5), Verdict::TooLong);
+        assert_eq!(sqlite(5 | 2 << 8), Verdict::TooLong);
         assert_eq!(sqlite(13), Verdict::Unavailable);
         assert_eq!(sqlite(1), Verdict::Bug);
         assert_eq!(postgres("40P01"), Verdict::Again);
