@@ -1,7 +1,7 @@
 //! `candor orders import`: bring one's own catalogue and stock into a store.
 
 use super::migrate::CurrencyArgs;
-use super::place::{PlaceArgs, unusable};
+use super::place::{PlaceArgs, Placed};
 use crate::cli::{Trouble, print};
 use crate::host::{run, system_clock};
 use candor_orders::model::Moment;
@@ -30,17 +30,17 @@ impl ImportArgs {
         let text = read(&self.file)?;
         let placed = self.place.placed()?;
         let imported = run(|_| async {
-            self.currency.migrate(&placed.place).await?;
+            self.currency.migrate(&placed).await?;
             let now = Moment::from(system_clock().now());
             let imported = import(&placed.place, &text, now).await;
-            imported.map_err(|error| self.refused(&error))
+            imported.map_err(|error| self.refused(&error, &placed))
         })?;
         print(told(&imported).as_bytes())
     }
 
-    fn refused(&self, error: &NotImported) -> Trouble {
+    fn refused(&self, error: &NotImported, placed: &Placed) -> Trouble {
         match error {
-            NotImported::Store(error) => unusable(error),
+            NotImported::Store(error) => placed.unusable(error),
             _ => {
                 let file = self.file.display();
                 Trouble::new(format!("{file} was not brought in: {error}"))

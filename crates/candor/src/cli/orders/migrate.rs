@@ -1,10 +1,10 @@
 //! `candor orders migrate`: make the tables of a store.
 
-use super::place::{PlaceArgs, unusable};
+use super::place::{PlaceArgs, Placed};
 use crate::cli::{Trouble, print};
 use crate::host::run;
 use candor_orders::model::Currency;
-use candor_orders::sql::{self, Migrated, Place, migrate};
+use candor_orders::sql::{self, Migrated, migrate};
 use clap::Args;
 
 /// Make the tables of a store, where they are missing
@@ -29,8 +29,9 @@ pub(super) struct CurrencyArgs {
 impl CurrencyArgs {
     /// Makes the tables where they are missing; a store that is there must have the currency that was
     /// asked for.
-    pub(super) async fn migrate(&self, place: &Place) -> Result<Migrated, Trouble> {
-        let unusable = |error| unusable(&error);
+    pub(super) async fn migrate(&self, placed: &Placed) -> Result<Migrated, Trouble> {
+        let place = &placed.place;
+        let unusable = |error| placed.unusable(&error);
         let migrated = migrate(place, self.currency.map_or_else(usual, Ok)?).await;
         let migrated = migrated.map_err(unusable)?;
         let Some(asked) = self.currency else {
@@ -62,7 +63,7 @@ fn currency(code: &str) -> Result<Currency, String> {
 impl MigrateArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let placed = self.place.placed()?;
-        let migrated = run(|_| async { self.currency.migrate(&placed.place).await })?;
+        let migrated = run(|_| async { self.currency.migrate(&placed).await })?;
         print(match migrated {
             Migrated::Made => b"tables made\n",
             Migrated::Current => b"tables are there already; nothing was changed\n",

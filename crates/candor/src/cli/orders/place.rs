@@ -31,6 +31,7 @@ pub(super) struct Placed {
     pub(super) place: Place,
     /// Whether it is a file, which is made where it is missing.
     pub(super) is_file: bool,
+    /// Its passwords, in every form in which they may be said.
     pub(super) passwords: Vec<String>,
 }
 
@@ -124,16 +125,23 @@ fn meant(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A sentence about a store that cannot be used, and what to do.
-pub(super) fn unusable(error: &Unusable) -> Trouble {
-    let trouble = Trouble::new(error.to_string());
-    match error {
-        Unusable::Unreachable(_) => {
-            trouble.hinting("check --database, and that the database is running")
+impl Placed {
+    /// A sentence about a store that cannot be used, without its passwords, and what to do.
+    pub(super) fn unusable(&self, error: &Unusable) -> Trouble {
+        let said = self.passwords.iter().fold(error.to_string(), |said, one| {
+            said.replace(one.as_str(), "[hidden]")
+        });
+        let trouble = Trouble::new(said);
+        match error {
+            Unusable::Unreachable(_) if self.is_file => trouble
+                .hinting("name a file with --database that can be one, in a folder that is there"),
+            Unusable::Unreachable(_) => {
+                trouble.hinting("check --database, and that the database is running")
+            }
+            Unusable::Empty => trouble.hinting("make its tables with `candor orders migrate`"),
+            Unusable::Newer(_) => trouble.hinting("take a newer candor, or another --database"),
+            Unusable::Foreign(_) => trouble.hinting("name another database with --database"),
         }
-        Unusable::Empty => trouble.hinting("make its tables with `candor orders migrate`"),
-        Unusable::Newer(_) => trouble.hinting("take a newer candor, or another --database"),
-        Unusable::Foreign(_) => trouble.hinting("name another database with --database"),
     }
 }
 

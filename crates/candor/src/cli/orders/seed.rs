@@ -1,7 +1,7 @@
 //! `candor orders seed`: fill a store with samples.
 
 use super::migrate::CurrencyArgs;
-use super::place::{PlaceArgs, unusable};
+use super::place::PlaceArgs;
 use crate::cli::{Trouble, print};
 use crate::host::run;
 use candor_orders::sql::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, seed};
@@ -37,9 +37,9 @@ impl SeedArgs {
             }
         };
         let seeded = run(|_| async {
-            self.currency.migrate(&placed.place).await?;
+            self.currency.migrate(&placed).await?;
             let seeded = seed(&placed.place, plan, &mut progress).await;
-            seeded.map_err(|error| unusable(&error))
+            seeded.map_err(|error| placed.unusable(&error))
         });
         if terminal && self.orders > 0 {
             let _ = writeln!(io::stderr());

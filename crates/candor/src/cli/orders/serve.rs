@@ -3,7 +3,7 @@
 use super::backend::BackendArgs;
 use super::guard::GuardArgs;
 use super::migrate::usual;
-use super::place::{PlaceArgs, Placed, in_data, unusable};
+use super::place::{PlaceArgs, Placed, in_data};
 use crate::cli::data::DataArgs;
 use crate::cli::listen::ListenArgs;
 use crate::cli::{Trouble, VERSION};
@@ -148,13 +148,13 @@ async fn open(placed: &Placed, config: SqlConfig) -> Result<Arc<dyn Adapter>, Tr
     }
     let random = Box::new(|| fastrand::u64(..));
     let adapter = SqlAdapter::open(&placed.place, config, system_clock(), random).await;
-    Ok(Arc::new(adapter.map_err(|error| unusable(&error))?))
+    Ok(Arc::new(adapter.map_err(|error| placed.unusable(&error))?))
 }
 
 /// Makes the tables of a file where they are missing; says whether they were.
 async fn tables(placed: &Placed) -> Result<Migrated, Trouble> {
     let migrated = migrate(&placed.place, usual()?).await;
-    migrated.map_err(|error| unusable(&error))
+    migrated.map_err(|error| placed.unusable(&error))
 }
 
 /// The store of orders in this data directory, with the sample catalogue where it is new.
@@ -162,7 +162,7 @@ pub(in crate::cli) async fn embedded(data: &DataArgs) -> Result<Arc<dyn Adapter>
     let placed = in_data(data)?;
     if tables(&placed).await? == Migrated::Made {
         let filled = seed(&placed.place, SeedPlan::default(), &mut |_, _| {}).await;
-        filled.map_err(|error| unusable(&error))?;
+        filled.map_err(|error| placed.unusable(&error))?;
     }
     open(&placed, SqlConfig::default()).await
 }
