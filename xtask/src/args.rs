@@ -12,6 +12,7 @@ Examples:
   cargo xtask test --quick             a few minutes: no MCP clients, nothing installed
   cargo xtask test --only conformance  one step
   cargo xtask test --from docs         this step and all after it
+  cargo xtask test --only tests --soak the tests with their long runs
   cargo xtask codegen                  write what is generated from the registries and constants
   cargo xtask codegen --openapi FILE   the part of GitHub's OpenAPI description too
   cargo xtask bench --quick            speed against the bare baselines, short rounds
@@ -88,6 +89,9 @@ pub(crate) struct TestArgs {
     /// Leave out what needs services, Node, Python or a release build.
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Make the long runs of tests that are otherwise short: 10,000 orders where CI makes 2,000.
+    #[arg(long)]
+    pub(crate) soak: bool,
     /// Run this step alone.
     #[arg(long, value_name = "STEP", conflicts_with_all = ["quick", "from"])]
     pub(crate) only: Option<Step>,
@@ -159,6 +163,19 @@ mod tests {
         };
         assert_eq!(
             parsed("test --only doctests"),
+            Parsed::Task(Task::Test(wanted))
+        );
+    }
+
+    #[test]
+    fn any_run_may_be_long() {
+        let wanted = TestArgs {
+            only: Some(Step::Tests),
+            soak: true,
+            ..TestArgs::default()
+        };
+        assert_eq!(
+            parsed("test --soak --only tests"),
             Parsed::Task(Task::Test(wanted))
         );
     }

@@ -29,7 +29,8 @@ pub(crate) fn run(repo: &Repo, wanted: &TestArgs) -> Result<ExitCode, Problem> {
     reached::prepare(repo, &plan.steps)?;
     let mut rows: Vec<Row> = Vec::new();
     for (index, step) in plan.steps.iter().enumerate() {
-        let row = perform(repo, *step, (index + 1, plan.steps.len()), in_ci);
+        let number = (index + 1, plan.steps.len());
+        let row = perform(repo, *step, number, wanted.soak, in_ci);
         let failed = row.is_failure(in_ci);
         rows.push(row);
         if failed {
@@ -44,14 +45,14 @@ pub(crate) fn run(repo: &Repo, wanted: &TestArgs) -> Result<ExitCode, Problem> {
     Ok(conclude(&rows, in_ci, wanted.quick))
 }
 
-fn perform(repo: &Repo, step: Step, (number, of): (usize, usize), in_ci: bool) -> Row {
+fn perform(repo: &Repo, step: Step, (number, of): (usize, usize), soak: bool, in_ci: bool) -> Row {
     println!(
         "\n{} {}",
         table::bold(&format!("[{number}/{of}] {}", step.name())),
         table::dim(&step.about())
     );
     let started = Instant::now();
-    let ended = step.perform(repo);
+    let ended = step.perform(repo, soak);
     let took = started.elapsed();
     match &ended {
         Ok(outcome) => outcome.print(),

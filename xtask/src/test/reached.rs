@@ -19,7 +19,7 @@ const REGISTRY: &str = "registry.json";
 
 /// Dialects whose every code its own server has to raise too, from a real cause: the playground can
 /// raise them all. Their tests note those as `DIALECT-serve`.
-const SERVED: [&str; 1] = ["workspace"];
+const SERVED: [&str; 2] = ["orders", "workspace"];
 
 /// Forgets earlier runs where this one starts from the beginning.
 pub(crate) fn prepare(repo: &Repo, steps: &[Step]) -> Result<(), Problem> {
@@ -136,10 +136,13 @@ mod tests {
         let registry = r#"{"version":1,"sections":{
             "wire":[{"dialect":"wire","code":-32700,"name":"PARSE_ERROR"}],
             "context":[{"dialect":"context","code":"not_found"}],
+            "orders":[{"dialect":"orders","code":3001}],
             "workspace":[{"dialect":"workspace","code":"INVALID_PATH"}]}}"#;
         let found: Vec<String> = codes(registry).unwrap().into_iter().collect();
         let wanted = [
             "context not_found",
+            "orders 3001",
+            "orders-serve 3001",
             "wire -32700",
             "workspace INVALID_PATH",
             "workspace-serve INVALID_PATH",

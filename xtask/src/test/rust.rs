@@ -18,12 +18,18 @@ pub(crate) fn clippy(repo: &Repo) -> Result<Outcome, Problem> {
     program.run().map(|()| Outcome::Passed)
 }
 
-pub(crate) fn tests(repo: &Repo) -> Result<Outcome, Problem> {
+/// The variable that makes the long runs of tests.
+const SOAK: &str = "CANDOR_SOAK";
+
+pub(crate) fn tests(repo: &Repo, soak: bool) -> Result<Outcome, Problem> {
     let targets = ["--lib", "--bins", "--tests", "--examples"];
     let (program, note) = runner(repo, &repo.features(), &targets);
-    program
-        .env(reached::FOLDER, reached::fresh(repo, "tests")?)
-        .run()?;
+    let program = program.env(reached::FOLDER, reached::fresh(repo, "tests")?);
+    let program = match soak {
+        true => program.env(SOAK, "true"),
+        false => program,
+    };
+    program.run()?;
     Ok(note)
 }
 

@@ -63,7 +63,8 @@ impl Step {
         matches!(self, Fmt | Clippy | Codegen | Tests | Doctests)
     }
 
-    pub(crate) fn perform(self, repo: &Repo) -> Result<Outcome, Problem> {
+    /// Runs it; `soak` makes the long runs of its tests.
+    pub(crate) fn perform(self, repo: &Repo, soak: bool) -> Result<Outcome, Problem> {
         match self {
             Step::Fmt => super::rust::fmt(repo),
             Step::CiScript => super::ci_script::check(repo),
@@ -73,7 +74,7 @@ impl Step {
             Step::Clippy => super::rust::clippy(repo),
             Step::Codegen => codegen::run(repo, true),
             Step::Postgres => super::postgres::check(repo),
-            Step::Tests => super::rust::tests(repo),
+            Step::Tests => super::rust::tests(repo, soak),
             Step::Doctests => super::rust::doctests(repo),
             Step::Docs => super::rust::docs(repo),
             Step::Weather => super::weather::check(repo),
@@ -141,7 +142,7 @@ mod tests {
         let wanted = TestArgs {
             quick: true,
             from: Some(Step::Tests),
-            only: None,
+            ..TestArgs::default()
         };
         let plan = Plan::new(&wanted);
         assert_eq!(plan.steps, [Step::Tests, Step::Doctests]);
