@@ -1,0 +1,20 @@
+//! The order tools as a client meets them: the program on both wires, on both databases, while things
+//! go wrong around it.
+
+// Helpers of tests fail like tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod adapter;
+mod asking;
+mod codes;
+mod commands;
+mod forms;
+mod full_disk;
+mod masking;
+mod place;
+mod secrets;
+mod serving;
+mod shelf;
+mod soak;
+mod system;
+mod two_servers;

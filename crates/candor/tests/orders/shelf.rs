@@ -1,0 +1,131 @@
+//! What is in a store, read and written by SQL: what servers say is held against it.
+
+use candor_orders::sql::{Place, invariants};
+use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Row as _};
+use std::future::Future;
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::thread;
+
+/// A small catalogue: two SKUs, two locations, one customer.
+const CATALOGUE: &str = "
+INSERT INTO locations (id, name, created_at, updated_at) VALUES ('loc_1', 'North', 1, 1), ('loc_2', 'South', 2, 2);
+INSERT INTO products (id, name, created_at, updated_at) VALUES ('prd_1', 'Tea', 1, 1);
+INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at) VALUES
+    ('TEA', 'var_1', 'prd_1', 'Green tea', 1250, 1000000, 0, 1, 1),
+    ('CUP', 'var_2', 'prd_1', 'Cup', 300, 5, 0, 2, 2);
+INSERT INTO stock (sku, location_id, on_hand, created_at, updated_at) VALUES
+    ('TEA', 'loc_1', 1000000, 1, 1), ('CUP', 'loc_1', 3, 2, 2), ('CUP', 'loc_2', 2, 3, 3);
+INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at) VALUES
+    ('cus_1', 'Ada@example.com', 'ada@example.com', 'Ada', NULL, 1, 1)";
+
+/// One store.
+#[derive(Clone)]
+pub(crate) struct Shelf {
+    url: String,
+}
+
+impl Shelf {
+    pub(crate) fn of(database: &str) -> Shelf {
+        let url = match database.contains("://") {
+            true => database.to_owned(),
+            false => format!("sqlite://{database}"),
+        };
+        Shelf { url }
+    }
+
+    pub(crate) fn fill(&self) {
+        for statement in CATALOGUE.split(';') {
+            self.run(statement);
+        }
+    }
+
+    /// A connection of a test's own.
+    pub(crate) async fn connect(&self) -> AnyConnection {
+        sqlx::any::install_default_drivers();
+        AnyConnection::connect(&self.url).await.unwrap()
+    }
+
+    /// Does something while somebody else is in the middle of a change of the stock of tea.
+    pub(crate) fn holding_tea<T>(&self, work: impl FnOnce() -> T) -> T {
+        let hold = match self.url.starts_with("sqlite:") {
+            true => "BEGIN IMMEDIATE",
+            false => "BEGIN; SELECT sku FROM variants WHERE sku = 'TEA' FOR UPDATE",
+        };
+        let (holds, held) = channel();
+        let (lets_go, over) = channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                wait_for(async move {
+                    let mut connection = self.connect().await;
+                    sqlx::raw_sql(hold).execute(&mut connection).await.unwrap();
+                    holds.send(()).unwrap();
+                    // Also over when the work has failed.
+                    let _ = over.recv();
+                    sqlx::raw_sql("ROLLBACK")
+                        .execute(&mut connection)
+                        .await
+                        .unwrap();
+                });
+            });
+            held.recv().unwrap();
+            let done = work();
+            drop(lets_go);
+            done
+        })
+    }
+
+    /// Runs a statement.
+    pub(crate) fn run(&self, statement: &str) {
+        self.rows(statement);
+    }
+
+    /// The rows of a query, their columns as text.
+    pub(crate) fn rows(&self, query: &str) -> Vec<Vec<String>> {
+        wait_for(async {
+            let mut connection = self.connect().await;
+            let query = sqlx::query(AssertSqlSafe(query.to_owned()));
+            let rows = query.fetch_all(&mut connection).await.unwrap();
+            connection.close().await.unwrap();
+            rows.iter().map(texts).collect()
+        })
+    }
+
+    /// What is not true of the store, and always should be.
+    pub(crate) fn untrue(&self) -> Vec<String> {
+        let place = match self.url.strip_prefix("sqlite://") {
+            Some(path) => Place::file(Path::new(path)),
+            None => Place::postgres(&self.url),
+        };
+        wait_for(async { invariants(&place.unwrap()).await.unwrap() })
+    }
+
+    /// The rows of a query, each in one line.
+    pub(crate) fn lines(&self, query: &str) -> String {
+        let rows = self.rows(query);
+        let lines: Vec<_> = rows.iter().map(|row| row.join(" ")).collect();
+        lines.join("\n")
+    }
+}
+
+fn texts(row: &sqlx::any::AnyRow) -> Vec<String> {
+    let text = |place: usize| {
+        let number: Result<i64, _> = row.try_get(place);
+        match number {
+            Ok(number) => number.to_string(),
+            Err(_) => row.get(place),
+        }
+    };
+    (0..row.columns().len()).map(text).collect()
+}
+
+/// Waits for a future on a thread of its own: tests are asynchronous or not, and both may call.
+pub(crate) fn wait_for<T: Send>(future: impl Future<Output = T> + Send) -> T {
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(future)
+    };
+    thread::scope(|scope| scope.spawn(run).join()).unwrap()
+}
