@@ -1,6 +1,7 @@
 //! The calls that every client makes, and what a client shows that leaves nothing out.
 //!
-//! An outcome is written as the runners report it (`tests/clients/README.md`); points in time are `TIME`.
+//! An outcome is written as the runners report it (`tests/clients/README.md`); points in time are `TIME`,
+//! ids of orders `ord_ID`.
 
 use serde_json::{Value, json};
 
@@ -9,6 +10,22 @@ pub(crate) const PLAYGROUND: &[&str] = &["echo", "fail", "flaky", "flood", "hang
 
 /// The tools of the example server.
 pub(crate) const WEATHER: &[&str] = &["forecast"];
+
+/// The order tools, as listed.
+pub(crate) const ORDERS: &[&str] = &[
+    "cancel-order",
+    "create-return",
+    "create-sales-order",
+    "fulfill-order",
+    "get-customers",
+    "get-fulfillments",
+    "get-inventory",
+    "get-orders",
+    "get-product-variants",
+    "get-products",
+    "get-returns",
+    "update-order",
+];
 
 /// The form of a failure where its dialect has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,11 +169,7 @@ fn orders() -> Case {
             "context": { "class": "limit", "effect": "none", "retryAfterMs": 250 }
         }
     });
-    let structured = json!({ "error": error });
-    let outcome = failed(
-        structured.to_string(),
-        json!({ "structured": structured, "extra": { "error": error } }),
-    );
+    let outcome = order_failure(error);
     let mut arguments = fail("orders", json!(3001));
     arguments["retry_after_ms"] = json!(250);
     Case::new("fail", arguments, outcome)
@@ -233,6 +246,136 @@ pub(crate) fn weather() -> Vec<Case> {
         Case::new("forecast", ask("Lima"), neutral(offline_sentence, offline)),
         Case::new("forecast", ask("Pune"), neutral(unknown_sentence, unknown)),
     ]
+}
+
+/// The order tools on a store with the sample catalogue: successes, a refusal for good, a failure that
+/// comes and goes, and arguments that the schema refuses. Every tool publishes an `outputSchema`, so strict
+/// clients check successes and failures against it. Keys make the same calls the same in every session.
+pub(crate) fn order_tools() -> Vec<Case> {
+    let order = |sku: &str, key: &str| json!({ "order": { "externalId": key, "lineItems": [{ "sku": sku, "quantity": 2 }] }, "idempotencyKey": key });
+    vec![
+        variants(),
+        Case::new("create-sales-order", order("TEE-BLK-S", "wish-1"), made()),
+        Case::new("create-sales-order", order("NONE", "wish-2"), refused()),
+        Case::new("get-returns", json!({}), unavailable()),
+        keyless(order("TEE-BLK-S", "wish-3")),
+        Case::new("create-sales-order", order("TEE-BLK-S", "wish-1"), made()),
+    ]
+}
+
+fn structured(value: Value) -> Value {
+    result(value.to_string(), json!({ "structured": value }))
+}
+
+/// A failing result of the orders dialect.
+fn order_failure(error: Value) -> Value {
+    let structured = json!({ "error": error });
+    failed(
+        structured.to_string(),
+        json!({ "structured": structured, "extra": { "error": error } }),
+    )
+}
+
+fn variants() -> Case {
+    let found = json!({
+        "productVariants": [{
+            "id": "var_0001",
+            "productId": "prod_0001",
+            "sku": "TEE-BLK-S",
+            "name": "Black T-shirt, S",
+            "currency": "USD",
+            "price": "19.99",
+            "createdAt": "TIME",
+            "updatedAt": "TIME"
+        }],
+        "nextCursor": null
+    });
+    let asked = json!({ "skus": ["TEE-BLK-S"] });
+    Case::new("get-product-variants", asked, structured(found))
+}
+
+fn made() -> Value {
+    structured(json!({
+        "order": {
+            "id": "ord_ID",
+            "externalId": "wish-1",
+            "status": "pending",
+            "currency": "USD",
+            "lineItems": [{
+                "sku": "TEE-BLK-S",
+                "name": "Black T-shirt, S",
+                "quantity": 2,
+                "unitPrice": "19.99",
+                "unitDiscount": "0.00",
+                "fulfilledQuantity": 0,
+                "cancelledQuantity": 0,
+                "returnedQuantity": 0
+            }],
+            "subTotal": "39.98",
+            "discountTotal": "0.00",
+            "total": "39.98",
+            "createdAt": "TIME",
+            "updatedAt": "TIME"
+        }
+    }))
+}
+
+fn refused() -> Value {
+    order_failure(json!({
+        "code": 4001,
+        "message": "Adapter error: there is no such SKU here",
+        "retryable": false,
+        "details": {
+            "suggestion": "Look the SKU up with get-product-variants, or in the order's lines, then call again with a new idempotencyKey.",
+            "context": { "class": "upstream", "effect": "none", "retryAfterMs": null, "field": "order.lineItems.0.sku" },
+            "originalError": "SKU_NOT_FOUND"
+        }
+    }))
+}
+
+fn unavailable() -> Value {
+    order_failure(json!({
+        "code": 4002,
+        "message": "Backend is unavailable",
+        "retryable": true,
+        "details": {
+            "suggestion": "Wait `retryAfterMs`, then send the same call with the same idempotencyKey.",
+            "context": { "class": "upstream", "effect": "none", "retryAfterMs": 1000 }
+        }
+    }))
+}
+
+/// Without its key, which the schema asks for: this failure has two forms.
+fn keyless(mut arguments: Value) -> Case {
+    if let Some(members) = arguments.as_object_mut() {
+        members.shift_remove("idempotencyKey");
+    }
+    let violations = json!([{
+        "field": "idempotencyKey",
+        "code": 2002,
+        "reason": "required",
+        "expected": "present"
+    }]);
+    let error = json!({
+        "code": -32602,
+        "message": "Invalid params: idempotencyKey is required",
+        "data": { "field": "idempotencyKey", "code": 2002, "reason": "required", "violations": violations }
+    });
+    let outcome = order_failure(json!({
+        "code": 2002,
+        "message": "Required field is missing: idempotencyKey is required",
+        "retryable": false,
+        "details": {
+            "field": "idempotencyKey",
+            "reason": "required",
+            "suggestion": "Add the field named in `details.field`.",
+            "context": { "class": "caller", "effect": "none", "retryAfterMs": null, "violations": violations }
+        }
+    }));
+    Case {
+        error: Some(error_of(error)),
+        ..Case::new("create-sales-order", arguments, outcome)
+    }
 }
 
 /// The five answers where nothing happened.

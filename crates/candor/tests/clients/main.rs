@@ -1,5 +1,5 @@
-//! Real MCP clients in Node and Python against the playground and the example server: what each of them
-//! shows its caller of a success and of a failure in every dialect.
+//! Real MCP clients in Node and Python against the playground, the order tools and the example server:
+//! what each of them shows its caller of a success and of a failure in every dialect.
 //!
 //! What a client leaves out or changes stands here as a quirk of that client, with what it means for a
 //! user. `tests/rmcp` asks the same of the Rust client.
@@ -16,7 +16,7 @@ use cases::{Case, Form};
 use report::{Era, Expected, HANDSHAKE, STATELESS};
 use runner::Language;
 use serde_json::{Value, json};
-use server::{Listening, Target};
+use server::{Listening, Orders, Target};
 
 /// One client.
 struct Client {
@@ -144,6 +144,20 @@ impl Client {
         self.drive(target, era, server, cases::PLAYGROUND, cases, form);
     }
 
+    /// The order tools, whose answers have to fit the `outputSchema` that each publishes.
+    fn sees_orders(&self) {
+        let store = Orders::new();
+        let listening = store.listening();
+        let server = ("candor-orders", env!("CARGO_PKG_VERSION"));
+        let cases = cases::order_tools();
+        for era in self.eras {
+            for target in [store.target(), listening.target()] {
+                let form = era.own_form();
+                self.drive(&target, *era, server, cases::ORDERS, &cases, form);
+            }
+        }
+    }
+
     /// The example server, whose failures have to fit the `outputSchema` that it publishes.
     fn sees_the_weather(&self) {
         let (target, server) = (Target::weather(), ("weather", "1.0.0"));
@@ -183,6 +197,7 @@ impl Client {
     fn sees_everything(&self) {
         self.sees_every_failure();
         self.sees_the_other_form();
+        self.sees_orders();
         self.sees_the_weather();
     }
 }

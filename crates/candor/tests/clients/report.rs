@@ -112,7 +112,7 @@ fn append(step: &mut Value, outcome: Value) {
     }
 }
 
-/// The value with `TIME` for every point in time, in texts too.
+/// The value with names for points in time and made ids, in texts too.
 fn timeless(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(timeless_text(&text)),
@@ -125,20 +125,31 @@ fn timeless(value: Value) -> Value {
     }
 }
 
-/// What a point in time looks like: a digit for each zero.
-const TIME: &[u8] = b"0000-00-00T00:00:00.000Z";
+/// What is never the same twice: a digit for each zero, one of base 16 for each `x`; and its name.
+const FORMS: [(&[u8], &str); 3] = [
+    (b"0000-00-00T00:00:00.000000Z", "TIME"),
+    (b"0000-00-00T00:00:00.000Z", "TIME"),
+    (b"ord_xxxxxxxxxxxxxxxxxxxxxxxxx", "ord_ID"),
+];
 
 fn timeless_text(text: &str) -> String {
-    let is_time = |window: &[u8]| {
-        let fits = |(byte, form): (&u8, &u8)| match form {
+    let fits = |rest: &[u8], form: &[u8]| {
+        let byte = |(byte, form): (&u8, &u8)| match form {
             b'0' => byte.is_ascii_digit(),
+            b'x' => byte.is_ascii_hexdigit(),
             form => byte == form,
         };
-        window.iter().zip(TIME).all(fits)
+        rest.len() >= form.len() && rest.iter().zip(form).all(byte)
     };
-    let Some(start) = text.as_bytes().windows(TIME.len()).position(is_time) else {
+    let bytes = text.as_bytes();
+    let found = (0..bytes.len()).find_map(|start| {
+        let rest = &bytes[start..];
+        let form = FORMS.iter().find(|(form, _)| fits(rest, form))?;
+        Some((start, form))
+    });
+    let Some((start, (form, name))) = found else {
         return text.to_owned();
     };
-    let rest = &text[start + TIME.len()..];
-    format!("{}TIME{}", &text[..start], timeless_text(rest))
+    let rest = &text[start + form.len()..];
+    format!("{}{name}{}", &text[..start], timeless_text(rest))
 }

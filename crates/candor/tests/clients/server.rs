@@ -7,6 +7,10 @@ use std::process::{Child, Command, Stdio};
 
 const WEATHER: &str = "weather-example";
 
+/// A script under which one query fails, and nothing else.
+const SCRIPT: &str =
+    r#"{"rules":[{"operations":["get-returns"],"every":1,"fault":{"kind":"unavailable"}}]}"#;
+
 const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
 
 /// Where a client finds a server.
@@ -41,30 +45,89 @@ fn playground_args(flags: &[&str]) -> Vec<String> {
     words.map(ToString::to_string).collect()
 }
 
-/// A playground that listens on HTTP until this is dropped.
+/// A store of orders with the sample catalogue, which goes with this.
+pub(crate) struct Orders {
+    folder: tempfile::TempDir,
+}
+
+impl Orders {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        std::fs::write(folder.path().join("script.json"), SCRIPT).expect("a file can be made");
+        let store = Orders { folder };
+        let seeded = Command::new(CANDOR)
+            .args(["orders", "seed", "--database", &store.path("orders.db")])
+            .output();
+        let seeded = seeded.expect("the program can be started");
+        assert!(seeded.status.success(), "{seeded:?}");
+        store
+    }
+
+    fn path(&self, name: &str) -> String {
+        let path = self.folder.path().join(name);
+        path.to_string_lossy().into_owned()
+    }
+
+    fn args(&self) -> Vec<String> {
+        let (database, script) = (self.path("orders.db"), self.path("script.json"));
+        let words = [
+            "orders",
+            "serve",
+            "--database",
+            &database,
+            "--faulty",
+            &script,
+            "--attempts",
+            "1",
+            "--breaker-failures",
+            "0",
+        ];
+        words.map(String::from).into()
+    }
+
+    /// The order tools, to be started by the client.
+    pub(crate) fn target(&self) -> Target {
+        Target::Stdio {
+            program: PathBuf::from(CANDOR),
+            args: self.args(),
+        }
+    }
+
+    /// The order tools over HTTP.
+    pub(crate) fn listening(&self) -> Listening {
+        Listening::start(self.args())
+    }
+}
+
+/// A server that listens on HTTP until this is dropped.
 pub(crate) struct Listening {
     process: Child,
     url: String,
 }
 
 impl Listening {
-    /// Starts one on a free port, and waits until it says where it is.
+    /// A playground.
     pub(crate) fn playground(flags: &[&str]) -> Self {
+        Listening::start(playground_args(flags))
+    }
+
+    /// Starts one on a free port, and waits until it says where it is.
+    fn start(args: Vec<String>) -> Self {
         let mut process = Command::new(CANDOR)
-            .args(playground_args(flags))
+            .args(args)
             .args(["--http", "--port", "0"])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the playground can be started");
+            .expect("the server can be started");
         let stderr = process.stderr.take().expect("stderr is a pipe");
         let mut lines = BufReader::new(stderr).lines();
-        let first = lines.next().expect("the playground says where it listens");
-        let first = first.expect("what the playground says is text");
-        let url = first
-            .strip_prefix("playground listening on ")
-            .unwrap_or_else(|| panic!("not an address: {first}"))
-            .to_owned();
+        let first = lines.next().expect("the server says where it listens");
+        let first = first.expect("what the server says is text");
+        let (_, url) = first
+            .split_once(" listening on ")
+            .unwrap_or_else(|| panic!("not an address: {first}"));
+        let url = url.to_owned();
         // A full pipe would stop the server.
         std::thread::spawn(move || lines.for_each(drop));
         Listening { process, url }

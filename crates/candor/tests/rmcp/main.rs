@@ -1,4 +1,4 @@
-//! The Rust client, `rmcp`, against the playground and the example server. It makes the calls that
+//! The Rust client, `rmcp`, against the playground, the order tools and the example server. It makes the calls that
 //! `tests/clients` has the Node and Python clients make, and needs nothing but Rust.
 
 // A helper of a test may fail it.
@@ -7,6 +7,7 @@
 #[path = "../clients/cases.rs"]
 mod cases;
 mod client;
+mod orders;
 #[path = "../clients/report.rs"]
 mod report;
 #[path = "../clients/server.rs"]
