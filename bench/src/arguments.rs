@@ -36,6 +36,12 @@ pub(crate) enum Bare {
         /// A file with the names to print, one a line
         printed: PathBuf,
     },
+    /// Serve HTTP, run the statements of the order tools
+    #[command(name = "bare-orders", hide = true)]
+    Orders {
+        /// The address of the database
+        url: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -53,6 +59,10 @@ pub(crate) struct Options {
     /// copied first, and the temporary directory needs fifty times its size
     #[arg(long, value_name = "DIR")]
     pub(crate) corpus: Option<PathBuf>,
+    /// Where stores of orders are kept for the next run, about 3 GB; the account that PostgreSQL runs
+    /// as has to get through to it [default: candor-bench-UID in /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) stores: Option<PathBuf>,
     /// Few and short rounds: shows that everything works, says little about speed
     #[arg(long)]
     pub(crate) quick: bool,
@@ -83,6 +93,7 @@ pub(crate) enum Part {
     Context,
     Log,
     Workspace,
+    Orders,
 }
 
 impl Options {

@@ -11,6 +11,7 @@ mod findings;
 mod github;
 mod load;
 mod machine;
+mod orders;
 mod process;
 mod record;
 mod report;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
             looked_at,
             printed,
         }) => bare::files::stat(folder, looked_at, printed).map(|()| true),
+        Some(Bare::Orders { url }) => orders::bare::run(url).map(|()| true),
         None => run::run(&arguments.options),
     };
     match done {

@@ -1,6 +1,7 @@
 //! What is asked: the cases, and their requests with room for an id.
 
 use serde::Serialize;
+use std::ops::Range;
 
 /// One kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -18,6 +19,20 @@ pub(crate) enum Case {
     Invalid,
     /// A file read from a local repository.
     ReadFile,
+    /// One order by its id.
+    GetOrder,
+    /// An order of two lines, made.
+    CreateOrder,
+    /// An order that nothing is in stock for.
+    RefusedOrder,
+    /// The first page of all orders.
+    PageOfAll,
+    /// The first page of those in one state.
+    PageByStatus,
+    /// The first page of a customer's.
+    PageByCustomer,
+    /// The first page from some time on.
+    PageByDate,
 }
 
 impl Case {
@@ -32,6 +47,17 @@ impl Case {
     /// What the GitHub tools are asked.
     pub(crate) const GITHUB: &[Case] = &[Case::Invalid, Case::ReadFile];
 
+    /// What the order tools are asked beside a bare handler.
+    pub(crate) const ORDERS: &[Case] = &[Case::GetOrder, Case::CreateOrder, Case::RefusedOrder];
+
+    /// What the order tools are asked in a small and in a large store.
+    pub(crate) const PAGES: &[Case] = &[
+        Case::PageOfAll,
+        Case::PageByStatus,
+        Case::PageByCustomer,
+        Case::PageByDate,
+    ];
+
     /// The case for people.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -41,9 +67,17 @@ impl Case {
             Case::Misfit => "wrong arguments",
             Case::Invalid => "search, no query",
             Case::ReadFile => "read_file",
+            Case::GetOrder => "get-orders by id",
+            Case::CreateOrder => "create-sales-order",
+            Case::RefusedOrder => "create, nothing in stock",
+            Case::PageOfAll => "page, no filter",
+            Case::PageByStatus => "page by status",
+            Case::PageByCustomer => "page by customer",
+            Case::PageByDate => "page by date",
         }
     }
 
+    /// The parameters; a run of `#` takes as many of the last digits of the request's id.
     fn params(self) -> &'static str {
         match self {
             Case::Success => r#"{"name":"echo","arguments":{"text":"What was asked comes back."}}"#,
@@ -55,6 +89,25 @@ impl Case {
             Case::Invalid => r#"{"name":"search","arguments":{}}"#,
             Case::ReadFile => {
                 r#"{"name":"read_file","arguments":{"repo":"sample/hello","path":"README.md"}}"#
+            }
+            Case::GetOrder => {
+                r#"{"name":"get-orders","arguments":{"ids":["ord_000000000000000000000####"]}}"#
+            }
+            Case::CreateOrder => {
+                r#"{"name":"create-sales-order","arguments":{"idempotencyKey":"made-##########","order":{"customer":{"email":"c000000####@example.org"},"lineItems":[{"sku":"SKU-##","quantity":1},{"sku":"SKV-##","quantity":2}],"shippingAddress":{"address1":"1 Long Road","city":"Springfield","zipCodeOrPostalCode":"12345","country":"US"}}}}"#
+            }
+            Case::RefusedOrder => {
+                r#"{"name":"create-sales-order","arguments":{"idempotencyKey":"none-##########","order":{"customer":{"email":"c000000####@example.org"},"lineItems":[{"sku":"SKU-##","quantity":1},{"sku":"NIL-##","quantity":2}],"shippingAddress":{"address1":"1 Long Road","city":"Springfield","zipCodeOrPostalCode":"12345","country":"US"}}}}"#
+            }
+            Case::PageOfAll => r#"{"name":"get-orders","arguments":{}}"#,
+            Case::PageByStatus => {
+                r#"{"name":"get-orders","arguments":{"statuses":["processing"]}}"#
+            }
+            Case::PageByCustomer => {
+                r#"{"name":"get-orders","arguments":{"emails":["c0000000###@example.org"]}}"#
+            }
+            Case::PageByDate => {
+                r#"{"name":"get-orders","arguments":{"createdAtMin":"2025-06-1#T0#:1#:2#Z","createdAtMax":"2025-11-01T00:00:00Z"}}"#
             }
         }
     }
@@ -68,12 +121,29 @@ impl Case {
             Case::Misfit => r#""error":{"code":"invalid_arguments","#,
             Case::Invalid => r#","error":{"code":-32602,"message":"Validation errors: must have"#,
             Case::ReadFile => r#"\"path\":\"README.md\""#,
+            Case::GetOrder => r#""structuredContent":{"orders":[{"id":"ord_0"#,
+            Case::CreateOrder => r#""structuredContent":{"order":{"id":"ord_"#,
+            Case::RefusedOrder => r#""originalError":"INSUFFICIENT_INVENTORY""#,
+            // A page that is full has a next one.
+            Case::PageOfAll | Case::PageByStatus | Case::PageByCustomer | Case::PageByDate => {
+                r#","nextCursor":""#
+            }
+        }
+    }
+
+    /// What stands in every answer of the bare programs to this case.
+    pub(crate) fn bare_mark(self) -> &'static str {
+        match self {
+            Case::GetOrder => r#","result":{"rows":[[["ord_0"#,
+            Case::CreateOrder => r#","result":{"order":"ord_"#,
+            Case::RefusedOrder => r#","result":{"order":null}"#,
+            _ => ECHO_MARK,
         }
     }
 }
 
-/// What stands in every answer of the bare programs.
-pub(crate) const ECHO_MARK: &str = r#","result":{"name":"#;
+/// What stands in every echo.
+const ECHO_MARK: &str = r#","result":{"name":"#;
 
 /// The first id. Every id has ten digits, so that all requests of a case have one length.
 pub(crate) const FIRST_ID: u64 = 1_000_000_000;
@@ -87,29 +157,46 @@ const ANSWER_HEAD: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
     bytes: Vec<u8>,
-    id_at: usize,
+    holes: Vec<Range<usize>>,
 }
 
 impl Template {
     /// The message of a case, between what a transport puts around it.
     pub(crate) fn new(case: Case, before: impl Fn(usize) -> String, after: &str) -> Self {
-        let head = r#"{"jsonrpc":"2.0","id":"#;
-        let tail = format!(r#","method":"tools/call","params":{}}}"#, case.params());
-        let before = before(head.len() + DIGITS + tail.len());
+        let id = "#".repeat(DIGITS);
+        let params = case.params();
+        let message =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
+        let bytes = format!("{}{message}{after}", before(message.len())).into_bytes();
         Template {
-            bytes: format!("{before}{head}{FIRST_ID}{tail}{after}").into_bytes(),
-            id_at: before.len() + head.len(),
+            holes: holes(&bytes),
+            bytes,
         }
     }
 
     /// The request with this id.
-    pub(crate) fn with_id(&mut self, mut id: u64) -> &[u8] {
-        for place in (self.id_at..self.id_at + DIGITS).rev() {
-            self.bytes[place] = b'0' + (id % 10) as u8;
-            id /= 10;
+    pub(crate) fn with_id(&mut self, id: u64) -> &[u8] {
+        for hole in &self.holes {
+            let mut left = id;
+            for place in hole.clone().rev() {
+                self.bytes[place] = b'0' + (left % 10) as u8;
+                left /= 10;
+            }
         }
         &self.bytes
     }
+}
+
+/// The runs of `#`.
+fn holes(text: &[u8]) -> Vec<Range<usize>> {
+    let mut holes: Vec<Range<usize>> = Vec::new();
+    for place in memchr::memchr_iter(b'#', text) {
+        match holes.last_mut() {
+            Some(last) if last.end == place => last.end += 1,
+            _ => holes.push(place..place + 1),
+        }
+    }
+    holes
 }
 
 /// The id of an answer.
@@ -135,6 +222,20 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(message).unwrap();
         assert_eq!(value["id"], FIRST_ID + 42);
         assert_eq!(value["params"]["name"], "echo");
+    }
+
+    #[test]
+    fn every_hole_takes_the_last_digits() {
+        let mut template = Template::new(Case::CreateOrder, |_| String::new(), "");
+        let request = template.with_id(FIRST_ID + 1234).to_owned();
+        let value: serde_json::Value = serde_json::from_slice(&request).unwrap();
+        let asked = &value["params"]["arguments"];
+        assert_eq!(asked["idempotencyKey"], "made-1000001234");
+        assert_eq!(
+            asked["order"]["customer"]["email"],
+            "c0000001234@example.org"
+        );
+        assert_eq!(asked["order"]["lineItems"][1]["sku"], "SKV-34");
     }
 
     #[test]

@@ -30,9 +30,15 @@ impl Series {
     }
 
     /// How many times faster the other one was, round by round.
-    pub(crate) fn behind(&self, other: &Series) -> Option<Spread> {
+    pub(crate) fn times_behind(&self, other: &Series) -> Vec<f64> {
         let pairs = self.rounds.iter().zip(&other.rounds);
-        Spread::of(pairs.map(|(own, other)| other.per_second / own.per_second))
+        let times = pairs.map(|(own, other)| other.per_second / own.per_second);
+        times.collect()
+    }
+
+    /// The spread of the same.
+    pub(crate) fn behind(&self, other: &Series) -> Option<Spread> {
+        Spread::of(self.times_behind(other))
     }
 }
 

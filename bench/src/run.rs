@@ -8,6 +8,7 @@ use crate::load::Load;
 use crate::load::http::HttpLoad;
 use crate::load::stdio::StdioLoad;
 use crate::machine::Machine;
+use crate::orders::{self, Side};
 use crate::process::{Memory, Program};
 use crate::record;
 use crate::report::terminal::Progress;
@@ -53,7 +54,7 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
     if options.wants(Part::Http) {
         let arguments = ["playground", "--http", "--port", "0"].map(OsString::from);
         let loads = files.contenders(&[(BARE, "bare-http")], &arguments, |program| {
-            Ok(Box::new(HttpLoad::new(program)?))
+            Ok(Box::new(HttpLoad::new(program, "/mcp")?))
         })?;
         measure(
             &mut report,
@@ -67,7 +68,7 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
         let data = tempfile::tempdir()?;
         let arguments = github::serving(data.path());
         let loads = files.contenders(&[(BARE, "bare-http")], &arguments, |program| {
-            Ok(Box::new(HttpLoad::new(program)?))
+            Ok(Box::new(HttpLoad::new(program, "/mcp")?))
         })?;
         measure(
             &mut report,
@@ -88,6 +89,10 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
     }
     if options.wants(Part::Workspace) {
         record::writing(options, &mut report.record, &mut progress)?;
+    }
+    if options.wants(Part::Orders) {
+        let sides = (files.bench.as_path(), &*files.sides());
+        orders::measure(sides, options, plan, &mut report, &mut progress)?;
     }
     drop(progress);
     report.judge();
@@ -136,6 +141,16 @@ impl Files {
             beside: options.beside.clone(),
             bench,
         })
+    }
+
+    /// The builds of candor.
+    fn sides(&self) -> Vec<Side<'_>> {
+        let named = |name, file| Side { name, file };
+        let beside = self.beside.as_deref().map(|file| named(BESIDE, file));
+        [named(CANDOR, self.candor.as_path())]
+            .into_iter()
+            .chain(beside)
+            .collect()
     }
 
     fn candor(&self, arguments: &[OsString]) -> Program {

@@ -13,7 +13,11 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 /// How many connections there are.
-pub(crate) const CONNECTIONS: usize = 16;
+pub(crate) const CONNECTIONS: u64 = 16;
+
+/// How far the ids of two connections are apart: none comes twice, and what their last digits choose
+/// differs between those that ask at the same time.
+const APART: u64 = 100_000_617;
 
 const CHUNK: usize = 16 * 1024;
 
@@ -22,32 +26,59 @@ const CHUNK: usize = 16 * 1024;
 pub(crate) struct HttpLoad {
     process: Process,
     address: String,
+    path: &'static str,
     bare: bool,
     runtime: Runtime,
     connections: Vec<Connection>,
 }
 
 impl HttpLoad {
-    /// Starts the program.
-    pub(crate) fn new(program: &Program) -> io::Result<Self> {
+    /// Starts the program, whose tools are at this path.
+    pub(crate) fn new(program: &Program, path: &'static str) -> io::Result<Self> {
         let (process, address) = program.listen()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let connections = runtime.block_on(async {
             let mut all = Vec::new();
-            for _ in 0..CONNECTIONS {
-                all.push(Connection::new(TcpStream::connect(&address).await?)?);
+            for number in 0..CONNECTIONS {
+                let stream = TcpStream::connect(&address).await?;
+                all.push(Connection::new(stream, FIRST_ID + number * APART)?);
             }
             io::Result::Ok(all)
         })?;
         Ok(HttpLoad {
             process,
             address,
+            path,
             bare: program.bare,
             runtime,
             connections,
         })
+    }
+
+    /// Asks once.
+    pub(crate) fn once(&mut self, case: Case) -> io::Result<()> {
+        let mut request = self.request(case);
+        let mark = mark(case, self.bare);
+        let Some(connection) = self.connections.first_mut() else {
+            return Ok(());
+        };
+        let asked = connection.once(&mut request, mark);
+        self.runtime.block_on(asked)
+    }
+
+    /// A request as MCP clients send it.
+    fn request(&self, case: Case) -> Template {
+        let (path, address) = (self.path, &self.address);
+        let head = |length| {
+            format!(
+                "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+                 accept: application/json, text/event-stream\r\nmcp-protocol-version: 2025-11-25\r\n\
+                 content-length: {length}\r\n\r\n"
+            )
+        };
+        Template::new(case, head, "")
     }
 }
 
@@ -61,8 +92,9 @@ impl Load for HttpLoad {
         let mark = mark(case, self.bare);
         self.runtime.block_on(async {
             let mut asking = JoinSet::new();
+            let request = self.request(case);
             for connection in self.connections.drain(..) {
-                asking.spawn(connection.ask(request(case, &self.address), mark, until));
+                asking.spawn(connection.ask(request.clone(), mark, until));
             }
             let mut all = Latencies::default();
             while let Some(ended) = asking.join_next().await {
@@ -75,18 +107,6 @@ impl Load for HttpLoad {
     }
 }
 
-/// A request as MCP clients send it.
-fn request(case: Case, address: &str) -> Template {
-    let head = |length| {
-        format!(
-            "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-             accept: application/json, text/event-stream\r\nmcp-protocol-version: 2025-11-25\r\n\
-             content-length: {length}\r\n\r\n"
-        )
-    };
-    Template::new(case, head, "")
-}
-
 #[derive(Debug)]
 struct Connection {
     stream: TcpStream,
@@ -96,14 +116,20 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(stream: TcpStream) -> io::Result<Self> {
+    fn new(stream: TcpStream, id: u64) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Connection {
             stream,
-            id: FIRST_ID,
+            id,
             buffer: vec![0; CHUNK],
             end: 0,
         })
+    }
+
+    async fn once(&mut self, template: &mut Template, mark: &'static str) -> io::Result<()> {
+        self.id += 1;
+        self.stream.write_all(template.with_id(self.id)).await?;
+        check(self.answer().await?, mark)
     }
 
     async fn ask(

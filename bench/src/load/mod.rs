@@ -4,7 +4,7 @@ pub(crate) mod http;
 pub(crate) mod stdio;
 
 use crate::process::Process;
-use crate::requests::{Case, ECHO_MARK};
+use crate::requests::Case;
 use crate::statistics::Latencies;
 use serde::Serialize;
 use std::io;
@@ -65,7 +65,7 @@ pub(crate) trait Load {
 
 /// The mark of the answers to a case.
 fn mark(case: Case, bare: bool) -> &'static str {
-    if bare { ECHO_MARK } else { case.mark() }
+    if bare { case.bare_mark() } else { case.mark() }
 }
 
 /// Whether the answer is what the case is about: figures about anything else would be worthless.

@@ -27,6 +27,7 @@ pub(crate) struct Report {
     pub(crate) context: Findings,
     /// The log, and the edits that it records.
     pub(crate) record: Findings,
+    pub(crate) orders: Findings,
 }
 
 impl Report {
@@ -43,6 +44,7 @@ impl Report {
             series: Vec::new(),
             context: Findings::about("context"),
             record: Findings::about("log"),
+            orders: Findings::about("orders"),
         }
     }
 
@@ -56,6 +58,7 @@ impl Report {
         self.bars.extend(self.tree.map(bars::tree_memory));
         self.bars.extend(self.context.bars.iter().cloned());
         self.bars.extend(self.record.bars.iter().cloned());
+        self.bars.extend(self.orders.bars.iter().cloned());
     }
 
     /// The rows of the table of figures.
@@ -71,6 +74,11 @@ impl Report {
     /// The rows of the table about the log and the edits that it records.
     fn of_record(&self) -> Vec<[String; 3]> {
         self.record.figures.iter().map(plain_figure).collect()
+    }
+
+    /// The rows of the table about the order tools.
+    fn of_orders(&self) -> Vec<[String; 3]> {
+        self.orders.figures.iter().map(plain_figure).collect()
     }
 
     /// The rows of the table that compares two builds.
@@ -104,6 +112,8 @@ const VERDICTS: [&str; 5] = ["bar", "limit", "median", "spread", "met"];
 const OF_CONTEXT: [&str; 3] = ["context", "median", "spread"];
 
 const OF_RECORD: [&str; 3] = ["log and workspace", "median", "spread"];
+
+const OF_ORDERS: [&str; 3] = ["orders", "median", "spread"];
 
 const GAINS: [&str; 3] = ["call", "faster than the build beside", "spread"];
 

@@ -1,6 +1,6 @@
 //! The page of figures in the documentation.
 
-use super::{FIGURES, OF_CONTEXT, OF_RECORD, Report, VERDICTS};
+use super::{FIGURES, OF_CONTEXT, OF_ORDERS, OF_RECORD, Report, VERDICTS};
 use std::io;
 use std::path::Path;
 
@@ -14,6 +14,7 @@ fn text(report: &Report) -> String {
     let figures = table(&FIGURES, &report.figures());
     let of_context = table(&OF_CONTEXT, &report.of_context());
     let of_record = table(&OF_RECORD, &report.of_record());
+    let of_orders = table(&OF_ORDERS, &report.of_orders());
     let (corpus, option) = match &report.context.corpus {
         Some(corpus) => (corpus.as_str(), "--corpus DIR "),
         None => ("none was given", ""),
@@ -26,6 +27,7 @@ fn text(report: &Report) -> String {
          ## Figures\n\n{figures}\n\
          ## Figures of context caches\n\n{of_context}\n\
          ## Figures of the log and the workspace\n\n{of_record}\n\
+         ## Figures of the order tools\n\n{of_orders}\n\
          ## Where they come from\n\n\
          | | |\n|---|---|\n\
          | command | `cargo xtask bench {option}--write docs/benchmarks.md` |\n\
@@ -143,6 +145,23 @@ a signed plan is found, checked and held against the path, the policy (the profi
 otherwise) judges the content, the change is \
 journaled, made, recorded. The commands of the plan are not run. Beside it: a temporary file is written, \
 synced, renamed over the file, and the directory is synced.
+
+**Orders: what is asked.** `candor orders serve --http` with its limits off and everything else as it \
+is released, beside an axum handler that runs the same statements in the same transactions on pools of \
+the same size, and does nothing else: it parses what it needs into a small struct, checks nothing, has \
+no deadline, no retry and no metrics, and answers with the rows as they are. Before the rounds the log \
+of PostgreSQL is read to see that both send it the same statements, one by one; on SQLite the texts are \
+the same but for two. *get-orders by id* reads one of 10,000 orders of two lines; *create-sales-order* \
+makes one for a known customer; *create, nothing in stock* is refused inside the transaction, and that \
+refusal is kept under its key. Every change has a new key, and every commit is durable: SQLite with \
+`synchronous = FULL`, PostgreSQL with `fsync` on, its data on the same disk, reached over a socket. Each \
+server has a store of its own, new in every run. The figures of *CPU* are those of the server's process; \
+PostgreSQL's own are not in them.
+
+**Pages** are the first twenty orders, of all, in one status, of one customer, from one of ten moments \
+on, in a store of 100,000 orders beside one of a million, each behind a server of its own. Both stores \
+are spread over the same year, and a customer has a hundred orders in both. The stores are made once, \
+with bulk statements, and kept for the next run.
 
 To compare two builds of candor, keep the older executable and run `cargo xtask bench --beside FILE`: \
 both are measured in the same rounds.

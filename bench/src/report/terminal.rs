@@ -1,6 +1,6 @@
 //! The report on the terminal, and what is going on until there is one.
 
-use super::{FIGURES, GAINS, OF_CONTEXT, OF_RECORD, Report, VERDICTS};
+use super::{FIGURES, GAINS, OF_CONTEXT, OF_ORDERS, OF_RECORD, Report, VERDICTS};
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 
@@ -33,6 +33,10 @@ pub(crate) fn print(report: &Report) {
     let of_record = report.of_record();
     if !of_record.is_empty() {
         table(&OF_RECORD, &of_record);
+    }
+    let of_orders = report.of_orders();
+    if !of_orders.is_empty() {
+        table(&OF_ORDERS, &of_orders);
     }
     if let Some(corpus) = &report.context.corpus {
         anstream::println!("corpus: {corpus}\n");

@@ -9,6 +9,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AnyConnection, Connection, Row};
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -217,4 +218,24 @@ fn a_server_that_stood_still_is_killed_by_the_next_start() {
 fn ended(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"));
     stat.map_or(true, |stat| stat.contains(") Z "))
+}
+
+#[tokio::test]
+async fn what_is_kept_is_there_for_the_next_server_and_safe() {
+    if required().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    // The server's account has to look into it.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let place = folder.path().join("kept");
+    let server = Postgres::kept(&place).unwrap();
+    server.create_database("left");
+    let processes = server.processes();
+    drop(server);
+    assert!(processes.into_iter().all(gone));
+    let server = Postgres::kept(&place).unwrap();
+    let mut left = connected(&server.url("left")).await;
+    let row = sqlx::query("SHOW fsync").fetch_one(&mut left).await;
+    assert_eq!(row.unwrap().get::<String, _>(0), "on");
 }

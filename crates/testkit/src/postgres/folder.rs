@@ -8,7 +8,7 @@ use super::Error;
 use super::account::Account;
 use super::error::doing;
 use super::family::Family;
-use super::template::Template;
+use super::template::{COPIED, KEPT, Template};
 use rustix::fs::{StatVfs, statvfs};
 use rustix::process::geteuid;
 use std::fs::{self, File, Permissions};
@@ -46,7 +46,7 @@ impl Folder {
         let lock = base.join("lock");
         let guard = locked(&lock)?;
         sweep(&base);
-        let template = Template::in_base(&base, programs, account)?;
+        let template = Template::in_base(&base, programs, account, COPIED)?;
         if !template.exists() {
             template.make()?;
         }
@@ -95,6 +95,18 @@ impl Folder {
         }
         template.copy(&data)
     }
+}
+
+/// The cluster that is kept below this folder, made where it is missing.
+pub(super) fn kept(folder: &Path, programs: &Path, account: Account) -> Result<PathBuf, Error> {
+    fs::create_dir_all(folder).map_err(doing("cannot make", folder))?;
+    account.own(folder)?;
+    open(folder)?;
+    let template = Template::in_base(folder, programs, account, KEPT)?;
+    if !template.exists() {
+        template.make()?;
+    }
+    Ok(template.data())
 }
 
 /// Where files may be that need not outlive anything.

@@ -1,7 +1,6 @@
 //! Starting the postmaster: its settings, who it runs as, and when it is ready.
 
 use super::account::Account;
-use super::folder::Folder;
 use super::{Error, programs, running};
 use crate::Process;
 use std::net::{Ipv4Addr, TcpListener};
@@ -33,22 +32,33 @@ pub(super) const NUMBER: u16 = 5432;
 /// What the postmaster gets when its test is killed: it ends at once, its children before it.
 const DEATH: &str = "QUIT";
 
-/// Nothing here outlives a test: what makes data survive a loss of power is off.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 10] = [
     "dynamic_shared_memory_type=mmap",
-    "fsync=off",
-    "full_page_writes=off",
     "lc_messages=C",
     "log_line_prefix=",
     "log_timezone=UTC",
     "logging_collector=off",
     "max_connections=60",
     "max_wal_senders=0",
-    "max_wal_size=256MB",
-    "shared_buffers=32MB",
     "synchronous_commit=on",
     "timezone=UTC",
     "wal_level=minimal",
+];
+
+/// Where nothing outlives a test, what makes data survive a loss of power is off.
+pub(super) const FORGETFUL: &[&str] = &[
+    "fsync=off",
+    "full_page_writes=off",
+    "max_wal_size=256MB",
+    "shared_buffers=32MB",
+];
+
+/// What is kept survives a loss of power.
+pub(super) const DURABLE: &[&str] = &[
+    "fsync=on",
+    "full_page_writes=on",
+    "max_wal_size=1GB",
+    "shared_buffers=128MB",
 ];
 
 /// Everything that a start needs, and so every start after it.
@@ -58,16 +68,23 @@ pub(super) struct Launch {
     account: Account,
     sockets: PathBuf,
     data: PathBuf,
+    settings: &'static [&'static str],
     port: Option<u16>,
 }
 
 impl Launch {
-    pub(super) fn new(programs: PathBuf, account: Account, folder: &Folder) -> Launch {
+    pub(super) fn new(
+        programs: PathBuf,
+        account: Account,
+        (sockets, data): (&Path, PathBuf),
+        settings: &'static [&'static str],
+    ) -> Launch {
         Launch {
             programs,
             account,
-            sockets: folder.path().to_owned(),
-            data: folder.data(),
+            sockets: sockets.to_owned(),
+            data,
+            settings,
             port: None,
         }
     }
@@ -123,7 +140,7 @@ impl Launch {
             .arg(self.port.unwrap_or(NUMBER).to_string());
         let address = self.port.map(|_| Ipv4Addr::LOCALHOST.to_string());
         command.arg("-h").arg(address.unwrap_or_default());
-        for setting in SETTINGS {
+        for setting in SETTINGS.iter().chain(self.settings) {
             command.args(["-c", setting]);
         }
         command.current_dir(&self.sockets).env_clear();

@@ -18,7 +18,7 @@ pub use required::{required, required_tcp};
 use crate::Process;
 use family::Family;
 use folder::Folder;
-use launch::{Launch, NUMBER};
+use launch::{DURABLE, FORGETFUL, Launch, NUMBER};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -40,7 +40,7 @@ pub const MAINTENANCE: &str = "postgres";
 /// How long an end may take; the postmaster itself gives its children five seconds.
 const END: Duration = Duration::from_secs(20);
 
-/// A running server. Dropping it kills its processes and removes its folder.
+/// A running server. Dropping it kills its processes and removes its folder, unless that is kept.
 ///
 /// The server dies with the process of the test, too; then its folder stays until the next start of
 /// a server. The same becomes of one that is kept in a `static`.
@@ -49,8 +49,8 @@ pub struct Postgres {
     launch: Launch,
     process: Mutex<Process>,
     made: AtomicU32,
-    // After the process, which works in it.
-    _folder: Folder,
+    // After the process, which works in it. Nothing where the data is kept.
+    folder: Option<Folder>,
 }
 
 impl Postgres {
@@ -68,7 +68,8 @@ impl Postgres {
         let programs = programs::folder().ok_or(Error::Missing)?;
         let account = account::Account::of_server();
         let folder = Folder::new(&programs, account)?;
-        let mut launch = Launch::new(programs, account, &folder);
+        let places = (folder.path(), folder.data());
+        let mut launch = Launch::new(programs, account, places, FORGETFUL);
         let process = if tcp {
             launch.on_free_port()?
         } else {
@@ -78,7 +79,24 @@ impl Postgres {
             launch,
             process: Mutex::new(process),
             made: AtomicU32::new(0),
-            _folder: folder,
+            folder: Some(folder),
+        })
+    }
+
+    /// Starts a server on what an earlier one left below `folder`, or on a new cluster. Its data is
+    /// safe from a loss of power, and kept; it is ended in order. The account of the server has to
+    /// get through to the folder, whose path has to leave room for the name of a socket.
+    pub fn kept(folder: &Path) -> Result<Postgres, Error> {
+        let programs = programs::folder().ok_or(Error::Missing)?;
+        let account = account::Account::of_server();
+        let data = folder::kept(folder, &programs, account)?;
+        let launch = Launch::new(programs, account, (folder, data), DURABLE);
+        let process = launch.run()?;
+        Ok(Postgres {
+            launch,
+            process: Mutex::new(process),
+            made: AtomicU32::new(0),
+            folder: None,
         })
     }
 
@@ -179,6 +197,13 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
+        if self.folder.is_none() {
+            let mut process = self.process();
+            if let Some(family) = running(&mut process) {
+                family.end();
+                process.exit_within(END);
+            }
+        }
         self.kill();
     }
 }

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a cluster is made with; WAL in small pieces makes it quick to copy.
-const MADE_WITH: [&str; 5] = [
-    "--auth=scram-sha-256",
-    "--encoding=UTF8",
-    "--locale=C",
-    "--no-sync",
-    "--wal-segsize=1",
-];
+/// What every cluster is made with.
+const MADE_WITH: [&str; 3] = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"];
+
+/// What else one is made with that is copied and thrown away: WAL in small pieces is quick to copy.
+pub(super) const COPIED: &[&str] = &["--no-sync", "--wal-segsize=1"];
+
+/// What else one is made with that is kept.
+pub(super) const KEPT: &[&str] = &[];
 
 /// Where a cluster is below its folder.
 const DATA: &str = "data";
@@ -30,6 +30,7 @@ const COUNT: &str = "files";
 pub(super) struct Template<'a> {
     programs: &'a Path,
     account: Account,
+    made_with: &'static [&'static str],
     place: PathBuf,
 }
 
@@ -39,17 +40,27 @@ impl Template<'_> {
         base: &Path,
         programs: &'a Path,
         account: Account,
+        made_with: &'static [&'static str],
     ) -> Result<Template<'a>, Error> {
         let postgres = programs.join("postgres");
         let version = Command::new(&postgres).arg("--version").output();
         let version = version.map_err(doing("cannot run", &postgres))?.stdout;
-        let settings = format!("{:?}", (MADE_WITH, USER, PASSWORD, account, version));
+        let settings = format!(
+            "{:?}",
+            (MADE_WITH, made_with, USER, PASSWORD, account, version)
+        );
         let name = format!("made-{:016x}", xxh3_64(settings.as_bytes()));
         Ok(Template {
             programs,
             account,
+            made_with,
             place: base.join(name),
         })
+    }
+
+    /// Where the cluster itself is, once it is made.
+    pub(super) fn data(&self) -> PathBuf {
+        self.place.join(DATA)
     }
 
     /// Whether it was ever made.
@@ -85,6 +96,7 @@ impl Template<'_> {
         let mut command = Command::new(&initdb);
         command
             .args(MADE_WITH)
+            .args(self.made_with)
             .args(["--username", USER, "--pgdata"])
             .arg(new.join(DATA))
             .arg("--pwfile")
@@ -107,7 +119,7 @@ impl Template<'_> {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             wanted => wanted.map_err(doing("cannot read in", &self.place))?,
         };
-        match copy(&self.place.join(DATA), to, self.account) {
+        match copy(&self.data(), to, self.account) {
             Ok(files) => Ok(wanted == files.to_string()),
             Err(Error::Io { cause, .. }) if cause.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -166,7 +178,7 @@ mod tests {
         // The server's account has to look into it.
         fs::set_permissions(base.path(), Permissions::from_mode(0o755)).unwrap();
         let account = Account::of_server();
-        let template = Template::in_base(base.path(), &programs, account).unwrap();
+        let template = Template::in_base(base.path(), &programs, account, COPIED).unwrap();
         let copies = tempfile::tempdir_in(temporary()).unwrap();
         let copied = |name: &str| template.copy(&copies.path().join(name)).unwrap();
         assert!(!template.exists() && !copied("none"));

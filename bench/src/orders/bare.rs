@@ -1,0 +1,262 @@
+//! The bare handler for orders: the statements of the order tools in the same transactions, on pools
+//! of the same size, and nothing around them: no schema, no limit, no deadline, no retry, no answer
+//! but the rows as they are.
+
+use super::statements::{
+    BEGIN, BEGIN_SQLITE, CLAIM, COMMIT, CUSTOMER, GET, GREETING, GREETING_SQLITE, LINES, ORDER,
+    RECORD, SETTLE, STOCK, VARIANTS, VARIANTS_SQLITE,
+};
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::serve::ListenerExt;
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions, AnyRow};
+use sqlx::{AnyPool, Executor as _, Row as _};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+const CLIENT: &str = "anonymous";
+const CREATE: &str = "create-sales-order";
+const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// As long as the hash of a call.
+const FINGERPRINT: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/// As long as what the order tools keep of a call that succeeds.
+const DONE: &str = r#"{"done":{"id":"ord_640f5c4f38000ffffffffffff","status":"pending","currency":"USD","lineItems":[{"sku":"SKU-17","name":"A thing of the 17th kind","quantity":1,"unitPrice":"19.90","unitDiscount":"0.00","fulfilledQuantity":0,"cancelledQuantity":0,"returnedQuantity":0},{"sku":"SKV-17","name":"A thing of the 17th kind","quantity":2,"unitPrice":"19.90","unitDiscount":"0.00","fulfilledQuantity":0,"cancelledQuantity":0,"returnedQuantity":0}],"customer":{"id":"cus_0000000000000000000000017","email":"c0000000017@example.org","firstName":"Ada","lastName":"Byron"},"shippingAddress":{"address1":"1 Long Road","city":"Springfield","zipCodeOrPostalCode":"12345","country":"US"},"subTotal":"59.70","discountTotal":"0.00","total":"59.70","createdAt":"2025-10-12T16:00:00.123456Z","updatedAt":"2025-10-12T16:00:00.123456Z"}}"#;
+
+/// As long as what they keep of one that nothing is in stock for.
+const REFUSED: &str = r#"{"failed":{"refused":{"why":"INSUFFICIENT_INVENTORY","field":"order.lineItems.1.quantity","having":0}}}"#;
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    arguments: Arguments<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments<'a> {
+    #[serde(default)]
+    ids: Vec<String>,
+    idempotency_key: Option<String>,
+    #[serde(borrow)]
+    order: Option<Order<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Order<'a> {
+    customer: Customer,
+    line_items: Vec<Line>,
+    #[serde(borrow)]
+    shipping_address: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Customer {
+    email: String,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    sku: String,
+    quantity: i64,
+}
+
+struct Bare {
+    reads: AnyPool,
+    writes: AnyPool,
+    begin: &'static str,
+    variants: &'static str,
+    made: AtomicU64,
+}
+
+/// Serves until it is killed.
+pub(crate) fn run(url: &str) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(serve(url))
+}
+
+async fn serve(url: &str) -> io::Result<()> {
+    let bare = Bare::open(url).await.map_err(io::Error::other)?;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    eprintln!("bare listening on http://{}/mcp", listener.local_addr()?);
+    // Without it a small answer could wait for the network.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let router = Router::new().route("/mcp", post(answer));
+    axum::serve(listener, router.with_state(Arc::new(bare))).await
+}
+
+async fn answer(State(bare): State<Arc<Bare>>, body: Bytes) -> Response {
+    let Ok(message) = serde_json::from_slice::<Message<'_>>(&body) else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let asked = &message.params.arguments;
+    let result = match (&asked.order, &asked.idempotency_key) {
+        (Some(order), Some(key)) => bare.create(order, key).await,
+        _ => bare.get(&asked.ids).await,
+    };
+    let id = message.id.get();
+    match result {
+        Ok(result) => {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+            ([(CONTENT_TYPE, "application/json")], answer).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+impl Bare {
+    async fn open(url: &str) -> Result<Bare, sqlx::Error> {
+        sqlx::any::install_default_drivers();
+        let options: AnyConnectOptions = url.parse()?;
+        let sqlite = url.starts_with("sqlite:");
+        let greeting = if sqlite { GREETING_SQLITE } else { GREETING };
+        let pool = |most| {
+            AnyPoolOptions::new()
+                .max_connections(most)
+                .acquire_timeout(Duration::from_secs(2))
+                .test_before_acquire(false)
+                .after_connect(move |connection, _| {
+                    Box::pin(async move {
+                        for statement in greeting {
+                            connection.execute(*statement).await?;
+                        }
+                        Ok(())
+                    })
+                })
+                .connect_lazy_with(options.clone())
+        };
+        let writes = if sqlite { pool(1) } else { pool(16) };
+        Ok(Bare {
+            reads: if sqlite { pool(4) } else { writes.clone() },
+            writes,
+            begin: if sqlite { BEGIN_SQLITE } else { BEGIN },
+            variants: if sqlite { VARIANTS_SQLITE } else { VARIANTS },
+            made: AtomicU64::new(0),
+        })
+    }
+
+    fn id(&self, prefix: &str, at: i64) -> String {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        format!("{prefix}_{at:013x}{number:012x}")
+    }
+
+    async fn get(&self, ids: &[String]) -> Result<String, sqlx::Error> {
+        let id = ids.first().cloned().unwrap_or_default();
+        let statement = sqlx::query(GET).bind(id).bind(i64::MIN).bind("");
+        let mut connection = self.reads.acquire().await?;
+        let rows = statement.bind(i64::MAX).fetch_all(&mut *connection).await?;
+        drop(connection);
+        let rows: Result<Vec<_>, _> = rows.iter().map(as_it_is).collect();
+        let rows = serde_json::to_string(&rows?).map_err(sqlx::Error::decode)?;
+        Ok(format!(r#"{{"rows":{rows}}}"#))
+    }
+
+    async fn create(&self, order: &Order<'_>, key: &str) -> Result<String, sqlx::Error> {
+        // The time of an order is that of its making.
+        #[allow(clippy::disallowed_methods)]
+        let at = Timestamp::now().as_microsecond();
+        let mut connection = self.writes.acquire().await?;
+        sqlx::query(self.begin).execute(&mut *connection).await?;
+        let claim = sqlx::query(CLAIM).bind(CLIENT).bind(CREATE).bind(key);
+        let claim = claim.bind(FINGERPRINT).bind(at).bind(at - DAY_MICROS);
+        claim.fetch_one(&mut *connection).await?;
+        let customer = sqlx::query(CUSTOMER).bind(&order.customer.email);
+        let customer = customer.fetch_one(&mut *connection).await?;
+        let mut lines: Vec<&Line> = order.line_items.iter().collect();
+        lines.sort_unstable_by(|a, b| a.sku.cmp(&b.sku));
+        let variants = lines
+            .iter()
+            .fold(sqlx::query(self.variants), |all, line| all.bind(&line.sku));
+        let variants = variants.fetch_all(&mut *connection).await?;
+        let mut total = 0;
+        let mut enough = true;
+        for (variant, line) in variants.iter().zip(&lines) {
+            total += variant.try_get::<i64, _>(2)? * line.quantity;
+            enough &= variant.try_get::<i64, _>(3)? >= line.quantity;
+        }
+        let id = enough.then(|| self.id("ord", at));
+        if let Some(id) = &id {
+            let address = order.shipping_address.get();
+            let (email, known) = (&order.customer.email, customer.try_get::<String, _>(0)?);
+            let details = format!(
+                r#"{{"customer":{{"id":"{known}","email":"{email}","firstName":"{}","lastName":"{}"}},"shippingAddress":{address}}}"#,
+                customer.try_get::<String, _>(2)?,
+                customer.try_get::<String, _>(3)?,
+            );
+            let head = sqlx::query(ORDER).bind(id).bind(None::<String>);
+            let head = head.bind(None::<String>).bind("pending").bind("USD");
+            let head = head.bind(known).bind(details);
+            let head = head.bind(total).bind(0_i64).bind(total).bind(at).bind(at);
+            head.execute(&mut *connection).await?;
+            let mut rows = sqlx::query(LINES);
+            for (place, (variant, line)) in variants.iter().zip(&lines).enumerate() {
+                rows = rows.bind(id).bind(place as i64).bind(&line.sku);
+                rows = rows.bind(variant.try_get::<String, _>(1)?);
+                rows = rows.bind(line.quantity).bind(variant.try_get::<i64, _>(2)?);
+                rows = rows
+                    .bind(0_i64)
+                    .bind(0_i64)
+                    .bind(0_i64)
+                    .bind(0_i64)
+                    .bind(at);
+            }
+            rows.execute(&mut *connection).await?;
+            let stock = lines.iter().fold(sqlx::query(STOCK), |all, line| {
+                all.bind(&line.sku).bind(line.quantity)
+            });
+            stock.execute(&mut *connection).await?;
+        }
+        let (outcome, said) = if enough {
+            (DONE, "done")
+        } else {
+            (REFUSED, REFUSED)
+        };
+        let settle = sqlx::query(SETTLE).bind(outcome).bind(CLIENT).bind(CREATE);
+        settle.bind(key).execute(&mut *connection).await?;
+        let record = sqlx::query(RECORD).bind(self.id("rec", at)).bind(at);
+        let record = record.bind(CLIENT).bind(CREATE).bind(key);
+        let record = record.bind(FINGERPRINT).bind(id.clone()).bind(said);
+        record.execute(&mut *connection).await?;
+        sqlx::query(COMMIT).execute(&mut *connection).await?;
+        Ok(match id {
+            Some(id) => format!(r#"{{"order":"{id}"}}"#),
+            None => String::from(r#"{"order":null}"#),
+        })
+    }
+}
+
+/// Six texts and seven numbers.
+type Columns = ([Option<String>; 6], [Option<i64>; 7]);
+
+fn as_it_is(row: &AnyRow) -> Result<Columns, sqlx::Error> {
+    let mut columns = Columns::default();
+    for (place, text) in columns.0.iter_mut().enumerate() {
+        *text = row.try_get(place)?;
+    }
+    for (place, number) in columns.1.iter_mut().enumerate() {
+        *number = row.try_get(place + 6)?;
+    }
+    Ok(columns)
+}

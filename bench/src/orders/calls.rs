@@ -1,0 +1,86 @@
+//! One order read, one made and one refused, on the order tools and on the bare handler.
+
+use super::fill::Amount;
+use super::store::Engine;
+use super::{Bench, Side, contender, note_memory, same, serving};
+use crate::bars::{BARE, CANDOR};
+use crate::findings::Findings;
+use crate::requests::Case;
+use crate::rounds::{Series, alternate};
+use std::io;
+
+/// What the requests choose from.
+pub(super) const AMOUNT: Amount = Amount {
+    orders: 10_000,
+    customers: 10_000,
+};
+
+/// How many times slower than the bare handler each call may be.
+const BARS: [(Case, f64); 3] = [
+    (Case::GetOrder, 1.5),
+    (Case::CreateOrder, 2.0),
+    (Case::RefusedOrder, 2.0),
+];
+
+fn bar(engine: &str, case: Case) -> String {
+    let case = case.name();
+    format!("{engine}, {case}: times slower than a bare handler with the same statements")
+}
+
+/// What PostgreSQL was to be asked.
+pub(super) fn unmeasured(findings: &mut Findings, reason: &str) {
+    for (case, limit) in BARS {
+        findings.at_most(&bar(Engine::POSTGRES, case), limit, "×", Err(reason));
+    }
+}
+
+/// The name of these rounds in the tables.
+const fn transport(engine: &Engine) -> &'static str {
+    match engine {
+        Engine::Sqlite => "orders, SQLite",
+        Engine::Postgres(_) => "orders, PostgreSQL",
+    }
+}
+
+pub(super) fn measure(
+    bench: &mut Bench<'_>,
+    engine: &Engine,
+    sides: &[Side<'_>],
+) -> io::Result<()> {
+    if let Engine::Postgres(server) = engine {
+        same::compare(bench, server, sides[0])?;
+    }
+    let stores = &bench.stores;
+    let mut store = |name: &str| stores.fresh(engine, name, AMOUNT, bench.progress);
+    let bare = store(BARE)?;
+    let places: io::Result<Vec<_>> = sides.iter().map(|side| store(side.name)).collect();
+    let places = places?;
+    let mut contenders = vec![contender(BARE, bench.bare(&bare)?)];
+    for (side, place) in sides.iter().zip(places) {
+        contenders.push(contender(side.name, serving(*side, &place)?));
+    }
+    let transport = transport(engine);
+    let (plan, progress) = (bench.plan, &mut *bench.progress);
+    let series = alternate(transport, Case::ORDERS, &mut contenders, plan, |what| {
+        progress.say(what);
+    })?;
+    let findings = &mut bench.report.orders;
+    for (case, limit) in BARS {
+        let of = |server: &str| find(&series, server, case);
+        if let Some((own, bare)) = of(CANDOR).zip(of(BARE)) {
+            let measured = own.times_behind(bare);
+            findings.at_most(&bar(engine.name(), case), limit, "×", Ok(&measured));
+        }
+    }
+    for contender in &contenders {
+        let what = format!("{}, {} after all calls", engine.name(), contender.name);
+        note_memory(findings, &what, contender)?;
+    }
+    bench.report.series.extend(series);
+    Ok(())
+}
+
+fn find<'a>(all: &'a [Series], server: &str, case: Case) -> Option<&'a Series> {
+    all.iter()
+        .find(|series| series.server == server && series.case == case)
+}

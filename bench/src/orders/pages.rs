@@ -1,0 +1,83 @@
+//! The first page of orders in a store beside the same page in one ten times as large.
+
+use super::fill::Amount;
+use super::store::Engine;
+use super::{Bench, Side, contender, note_memory, serving};
+use crate::findings::Findings;
+use crate::requests::Case;
+use crate::rounds::alternate;
+use std::io;
+
+/// How many times as long as in the small store a page of the large one may take.
+const LIMIT: f64 = 1.3;
+
+/// Two stores of the same year, in which each customer has a hundred orders.
+struct Pair {
+    sizes: [(&'static str, u64); 2],
+    names: [&'static str; 2],
+}
+
+const WHOLE: Pair = Pair {
+    sizes: [("100,000", 100_000), ("1,000,000", 1_000_000)],
+    names: ["candor, 100,000 orders", "candor, 1,000,000 orders"],
+};
+
+const QUICK: Pair = Pair {
+    sizes: [("100,000", 100_000), ("200,000", 200_000)],
+    names: ["candor, 100,000 orders", "candor, 200,000 orders"],
+};
+
+impl Pair {
+    fn bar(&self, engine: &str, case: Case) -> String {
+        let [(small, _), (large, _)] = self.sizes;
+        let case = case.name();
+        format!("{engine}, {case}: times as long with {large} orders as with {small}")
+    }
+}
+
+/// What PostgreSQL was to be asked.
+pub(super) fn unmeasured(findings: &mut Findings, reason: &str) {
+    for case in Case::PAGES {
+        let bar = WHOLE.bar(Engine::POSTGRES, *case);
+        findings.at_most(&bar, LIMIT, "×", Err(reason));
+    }
+}
+
+/// The name of these rounds in the tables.
+const fn transport(engine: &Engine) -> &'static str {
+    match engine {
+        Engine::Sqlite => "pages, SQLite",
+        Engine::Postgres(_) => "pages, PostgreSQL",
+    }
+}
+
+pub(super) fn measure(bench: &mut Bench<'_>, engine: &Engine, side: Side<'_>) -> io::Result<()> {
+    let pair = if bench.quick { QUICK } else { WHOLE };
+    let mut contenders = Vec::new();
+    for ((_, orders), name) in pair.sizes.into_iter().zip(pair.names) {
+        let amount = Amount {
+            orders,
+            customers: orders / 100,
+        };
+        let place = bench.stores.kept(engine, amount, bench.progress)?;
+        contenders.push(contender(name, serving(side, &place)?));
+    }
+    let (plan, progress) = (bench.plan, &mut *bench.progress);
+    let transport = transport(engine);
+    let series = alternate(transport, Case::PAGES, &mut contenders, plan, |what| {
+        progress.say(what);
+    })?;
+    let findings = &mut bench.report.orders;
+    for pages in series.chunks_exact(2) {
+        let [small, large] = pages else { continue };
+        let measured = large.times_behind(small);
+        let bar = pair.bar(engine.name(), large.case);
+        findings.at_most(&bar, LIMIT, "×", Ok(&measured));
+    }
+    for contender in &contenders {
+        let what = format!("{}, {} after all pages", engine.name(), contender.name);
+        note_memory(findings, &what, contender)?;
+    }
+    bench.report.series.extend(series);
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The statements of the order tools, as the bare handler runs them. The benchmark compares them with
+//! what PostgreSQL gets from the order tools, and does not go on where they differ.
+
+pub(super) const GET: &str =
+    "WITH page AS MATERIALIZED (SELECT orders.created_at, orders.id FROM orders
+     WHERE (orders.created_at, orders.id) > ($2, $3) AND orders.created_at <= $4 AND orders.id IN ($1)
+     ORDER BY orders.created_at, orders.id LIMIT 21)
+     SELECT orders.id, orders.external_id, orders.name, orders.status, orders.currency, orders.details,
+         orders.sub_total, orders.discount_total, orders.total, orders.created_at, orders.updated_at,
+         CAST(NULL AS BIGINT) AS line, CAST(NULL AS BIGINT) AS returned
+     FROM page CROSS JOIN orders WHERE orders.id = page.id
+     UNION ALL
+     SELECT order_lines.order_id, order_lines.sku, order_lines.name, NULL, NULL, NULL,
+         order_lines.quantity, order_lines.unit_price, order_lines.unit_discount,
+         order_lines.fulfilled, order_lines.cancelled, order_lines.line, order_lines.returned
+     FROM page CROSS JOIN order_lines WHERE order_lines.order_id = page.id";
+
+pub(super) const BEGIN: &str = "BEGIN";
+pub(super) const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
+pub(super) const COMMIT: &str = "COMMIT";
+
+pub(super) const CLAIM: &str = "INSERT INTO keys (client, tool, key, fingerprint, outcome, at)
+     VALUES ($1, $2, $3, $4, NULL, $5)
+     ON CONFLICT (client, tool, key) DO UPDATE
+     SET fingerprint = excluded.fingerprint, outcome = NULL, at = excluded.at
+     WHERE keys.at < $6
+     RETURNING at";
+
+pub(super) const CUSTOMER: &str =
+    "SELECT id, email, first_name, last_name FROM customers WHERE email_key = $1";
+
+pub(super) const VARIANTS: &str = "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ($1, $2) ORDER BY sku FOR UPDATE";
+pub(super) const VARIANTS_SQLITE: &str =
+    "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ($1, $2) ORDER BY sku";
+
+pub(super) const ORDER: &str =
+    "INSERT INTO orders (id, external_id, name, status, currency, customer_id, details,
+         sub_total, discount_total, total, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     ON CONFLICT (external_id) DO NOTHING";
+
+pub(super) const LINES: &str =
+    "INSERT INTO order_lines (order_id, line, sku, name, quantity, unit_price, unit_discount,
+         fulfilled, cancelled, returned, created_at) VALUES
+     (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), CAST($11 AS BIGINT)),
+     (CAST($12 AS TEXT), CAST($13 AS BIGINT), CAST($14 AS TEXT), CAST($15 AS TEXT), CAST($16 AS BIGINT), CAST($17 AS BIGINT), CAST($18 AS BIGINT), CAST($19 AS BIGINT), CAST($20 AS BIGINT), CAST($21 AS BIGINT), CAST($22 AS BIGINT))";
+
+pub(super) const STOCK: &str = "UPDATE variants SET on_hand = on_hand + (0) * v.column2,
+     reserved = reserved + (1) * v.column2
+     FROM (VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT)), (CAST($3 AS TEXT), CAST($4 AS BIGINT))) AS v
+     WHERE variants.sku = v.column1";
+
+pub(super) const SETTLE: &str =
+    "UPDATE keys SET outcome = $1 WHERE client = $2 AND tool = $3 AND key = $4";
+
+pub(super) const RECORD: &str =
+    "INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+/// What every new connection to PostgreSQL is told.
+pub(super) const GREETING: &[&str] = &[
+    "SET statement_timeout = 10000",
+    "SET idle_in_transaction_session_timeout = 20000",
+    "SET synchronous_commit = on",
+    "SET default_transaction_isolation = 'read committed'",
+];
+
+/// What every new connection to SQLite is told.
+pub(super) const GREETING_SQLITE: &[&str] = &[
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA busy_timeout = 10000",
+];

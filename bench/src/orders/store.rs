@@ -1,0 +1,216 @@
+//! The databases of the benchmark: empty ones for what is written, filled ones that are kept for the
+//! next run.
+
+use super::fill::{Amount, RECIPE, fill};
+use crate::report::terminal::Progress;
+use candor_testkit::postgres::{Error, MAINTENANCE, Postgres};
+use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// What keeps orders.
+#[derive(Debug)]
+pub(super) enum Engine {
+    Sqlite,
+    Postgres(Postgres),
+}
+
+impl Engine {
+    pub(super) const SQLITE: &str = "SQLite";
+    pub(super) const POSTGRES: &str = "PostgreSQL";
+
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Engine::Sqlite => Engine::SQLITE,
+            Engine::Postgres(_) => Engine::POSTGRES,
+        }
+    }
+}
+
+/// A database: as `--database` takes it, and as the client library does.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) database: String,
+    pub(super) url: String,
+}
+
+/// Makes databases with the tables that this build of candor makes.
+#[derive(Debug)]
+pub(super) struct Stores<'a> {
+    candor: &'a Path,
+    kept: PathBuf,
+    /// On the disk of the kept ones, gone with this value.
+    scratch: TempDir,
+    runtime: Runtime,
+}
+
+impl<'a> Stores<'a> {
+    pub(super) fn new(candor: &'a Path, kept: PathBuf) -> io::Result<Stores<'a>> {
+        fs::create_dir_all(&kept)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        Ok(Stores {
+            candor,
+            scratch: tempfile::Builder::new().prefix("run-").tempdir_in(&kept)?,
+            kept,
+            runtime,
+        })
+    }
+
+    /// PostgreSQL with data that is kept; nothing where it is not installed.
+    pub(super) fn postgres(&self) -> io::Result<Option<Engine>> {
+        match Postgres::kept(&self.kept.join("postgres")) {
+            Ok(server) => Ok(Some(Engine::Postgres(server))),
+            Err(Error::Missing) => Ok(None),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    /// A filled store for one run.
+    pub(super) fn fresh(
+        &self,
+        engine: &Engine,
+        name: &str,
+        amount: Amount,
+        progress: &mut Progress,
+    ) -> io::Result<Place> {
+        progress.say(&format!("orders, {}: making a store", engine.name()));
+        let place = match engine {
+            Engine::Sqlite => file(&self.scratch.path().join(format!("{name}.db"))),
+            Engine::Postgres(server) => return self.database(server, name, amount, progress),
+        };
+        self.made(&place, amount, progress)?;
+        Ok(place)
+    }
+
+    /// A new filled database, instead of one of that name.
+    pub(super) fn database(
+        &self,
+        server: &Postgres,
+        name: &str,
+        amount: Amount,
+        progress: &mut Progress,
+    ) -> io::Result<Place> {
+        for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
+            let statement = format!("{statement} {name}");
+            self.execute(&server.url(MAINTENANCE), statement)?;
+        }
+        let place = address(server, name);
+        self.made(&place, amount, progress)?;
+        Ok(place)
+    }
+
+    /// A filled store that an earlier run may have left.
+    pub(super) fn kept(
+        &self,
+        engine: &Engine,
+        amount: Amount,
+        progress: &mut Progress,
+    ) -> io::Result<Place> {
+        let name = format!("orders_{:016x}_{}", self.recipe()?, amount.orders);
+        match engine {
+            Engine::Sqlite => {
+                let path = self.kept.join(format!("{name}.db"));
+                if !path.exists() {
+                    let new = self.scratch.path().join("new.db");
+                    self.made(&file(&new), amount, progress)?;
+                    fs::rename(new, &path)?;
+                }
+                Ok(file(&path))
+            }
+            Engine::Postgres(server) => {
+                let maintenance = server.url(MAINTENANCE);
+                if !self.exists(&maintenance, &name)? {
+                    self.database(server, "new", amount, progress)?;
+                    let rename = format!("ALTER DATABASE new RENAME TO {name}");
+                    self.execute(&maintenance, rename)?;
+                }
+                Ok(address(server, &name))
+            }
+        }
+    }
+
+    /// Runs one statement.
+    pub(super) fn execute(&self, url: &str, statement: String) -> io::Result<()> {
+        let run = async {
+            sqlx::any::install_default_drivers();
+            let mut connection = AnyConnection::connect(url).await?;
+            connection.execute(AssertSqlSafe(statement)).await?;
+            connection.close().await
+        };
+        self.runtime.block_on(run).map_err(io::Error::other)
+    }
+
+    fn exists(&self, url: &str, database: &str) -> io::Result<bool> {
+        let run = async {
+            sqlx::any::install_default_drivers();
+            let mut connection = AnyConnection::connect(url).await?;
+            let found = sqlx::query("SELECT 1 FROM pg_database WHERE datname = $1")
+                .bind(database)
+                .fetch_optional(&mut connection)
+                .await?;
+            connection.close().await?;
+            Ok(found.is_some())
+        };
+        let found: Result<_, sqlx::Error> = self.runtime.block_on(run);
+        found.map_err(io::Error::other)
+    }
+
+    fn made(&self, place: &Place, amount: Amount, progress: &mut Progress) -> io::Result<()> {
+        self.migrate(place)?;
+        let filled = self.runtime.block_on(fill(&place.url, amount, progress));
+        filled.map_err(io::Error::other)
+    }
+
+    fn migrate(&self, place: &Place) -> io::Result<()> {
+        let arguments = ["orders", "migrate", "--database"].map(OsString::from);
+        let mut command = Command::new(self.candor);
+        command.args(arguments).arg(&place.database);
+        match command.stdout(Stdio::null()).status()?.success() {
+            true => Ok(()),
+            false => Err(io::Error::other("candor orders migrate failed")),
+        }
+    }
+
+    /// A number that changes with the tables and with what is put into them.
+    fn recipe(&self) -> io::Result<u64> {
+        let path = self.scratch.path().join("empty.db");
+        let place = file(&path);
+        self.migrate(&place)?;
+        let tables = async {
+            sqlx::any::install_default_drivers();
+            let mut connection = AnyConnection::connect(&place.url).await?;
+            let text = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name";
+            let tables: Vec<String> = sqlx::query_scalar(text).fetch_all(&mut connection).await?;
+            connection.close().await?;
+            Ok(tables)
+        };
+        let tables: Result<_, sqlx::Error> = self.runtime.block_on(tables);
+        let mut hasher = DefaultHasher::new();
+        (tables.map_err(io::Error::other)?, RECIPE).hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+}
+
+fn file(path: &Path) -> Place {
+    let database = path.display().to_string();
+    Place {
+        url: format!("sqlite://{database}?mode=rwc"),
+        database,
+    }
+}
+
+fn address(server: &Postgres, name: &str) -> Place {
+    let url = server.url(name);
+    Place {
+        database: url.clone(),
+        url,
+    }
+}
