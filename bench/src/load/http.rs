@@ -90,9 +90,9 @@ impl Load for HttpLoad {
     fn ask(&mut self, case: Case, how_long: Duration) -> io::Result<Latencies> {
         let until = Instant::now() + how_long;
         let mark = mark(case, self.bare);
+        let request = self.request(case);
         self.runtime.block_on(async {
             let mut asking = JoinSet::new();
-            let request = self.request(case);
             for connection in self.connections.drain(..) {
                 asking.spawn(connection.ask(request.clone(), mark, until));
             }

@@ -35,8 +35,11 @@ const FINGERPRINT: &str = "0123456789abcdef0123456789abcdef0123456789abcdef01234
 /// As long as what the order tools keep of a call that succeeds.
 const DONE: &str = r#"{"done":{"id":"ord_640f5c4f38000ffffffffffff","status":"pending","currency":"USD","lineItems":[{"sku":"SKU-17","name":"A thing of the 17th kind","quantity":1,"unitPrice":"19.90","unitDiscount":"0.00","fulfilledQuantity":0,"cancelledQuantity":0,"returnedQuantity":0},{"sku":"SKV-17","name":"A thing of the 17th kind","quantity":2,"unitPrice":"19.90","unitDiscount":"0.00","fulfilledQuantity":0,"cancelledQuantity":0,"returnedQuantity":0}],"customer":{"id":"cus_0000000000000000000000017","email":"c0000000017@example.org","firstName":"Ada","lastName":"Byron"},"shippingAddress":{"address1":"1 Long Road","city":"Springfield","zipCodeOrPostalCode":"12345","country":"US"},"subTotal":"59.70","discountTotal":"0.00","total":"59.70","createdAt":"2025-10-12T16:00:00.123456Z","updatedAt":"2025-10-12T16:00:00.123456Z"}}"#;
 
-/// As long as what they keep of one that nothing is in stock for.
-const REFUSED: &str = r#"{"failed":{"refused":{"why":"INSUFFICIENT_INVENTORY","field":"order.lineItems.1.quantity","having":0}}}"#;
+/// As long as what they keep of one that nothing is in stock for: under its key, and on record.
+const REFUSED: (&str, &str) = (
+    r#"{"failed":{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.1.quantity","available":0}}}"#,
+    r#"{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.1.quantity","available":0}}"#,
+);
 
 #[derive(Deserialize)]
 struct Message<'a> {
@@ -228,11 +231,7 @@ impl Bare {
             });
             stock.execute(&mut *connection).await?;
         }
-        let (outcome, said) = if enough {
-            (DONE, "done")
-        } else {
-            (REFUSED, REFUSED)
-        };
+        let (outcome, said) = if enough { (DONE, "done") } else { REFUSED };
         let settle = sqlx::query(SETTLE).bind(outcome).bind(CLIENT).bind(CREATE);
         settle.bind(key).execute(&mut *connection).await?;
         let record = sqlx::query(RECORD).bind(self.id("rec", at)).bind(at);
