@@ -53,14 +53,18 @@ const fn transport(engine: &Engine) -> &'static str {
 
 pub(super) fn measure(bench: &mut Bench<'_>, engine: &Engine, side: Side<'_>) -> io::Result<()> {
     let pair = if bench.quick { QUICK } else { WHOLE };
-    let mut contenders = Vec::new();
-    for ((_, orders), name) in pair.sizes.into_iter().zip(pair.names) {
+    // Both before the first server: its connections would be closed while the other store is made.
+    let mut places = Vec::new();
+    for (_, orders) in pair.sizes {
         let amount = Amount {
             orders,
             customers: orders / 100,
         };
-        let place = bench.stores.kept(engine, amount, bench.progress)?;
-        contenders.push(contender(name, serving(side, &place)?));
+        places.push(bench.stores.kept(engine, amount, bench.progress)?);
+    }
+    let mut contenders = Vec::new();
+    for (place, name) in places.iter().zip(pair.names) {
+        contenders.push(contender(name, serving(side, place)?));
     }
     let (plan, progress) = (bench.plan, &mut *bench.progress);
     let transport = transport(engine);
