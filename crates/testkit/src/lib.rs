@@ -1,4 +1,4 @@
-//! Tools that tests share; a dev-dependency only.
+//! Tools that tests and benchmarks share; no part of what is released.
 
 mod http;
 mod http_message;
