@@ -9,6 +9,7 @@ use candor_fault::{Cause, to_json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
 
 /// How many keys are forgotten at a time.
 const FORGOTTEN_AT_ONCE: i64 = 500;
@@ -34,7 +35,12 @@ pub(super) enum Outcome {
 /// A text that is the same for the same arguments, however they were written.
 pub(super) fn fingerprint(request: &Request) -> String {
     let hash = Sha256::digest(to_json(request));
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::with_capacity(2 * hash.len());
+    for byte in hash {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 impl Claim<'_> {
