@@ -151,3 +151,22 @@ pub(super) async fn forget(session: &mut Session, oldest: Moment) -> Result<u64,
         )
         .await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_that_was_kept_can_be_read_for_good() {
+        for kept in [
+            r#"{"done":{"id":"ord_1","total":"1.00"}}"#,
+            r#"{"failed":{"Wrong":{"field":"order.shippingAddress","rule":"ShippingAddress"}}}"#,
+            r#"{"failed":{"Refused":{"why":"OrderNotFound"}}}"#,
+            r#"{"failed":{"Refused":{"why":"InvalidOrderState","field":"orderId","status":"shipped"}}}"#,
+            r#"{"failed":{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.0.quantity","available":3}}}"#,
+        ] {
+            let read: Outcome = serde_json::from_str(kept).unwrap();
+            assert_eq!(to_json(&read), kept);
+        }
+    }
+}
