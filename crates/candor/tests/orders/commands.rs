@@ -111,8 +111,14 @@ fn tables_are_made_once() {
             place.said(&["migrate", "--currency", "EUR"]),
             "tables made\n"
         );
-        let again = place.said(&["migrate", "--currency", "JPY"]);
-        assert_eq!(again, "tables are there already; nothing was changed\n");
+        for again in [vec!["migrate"], vec!["migrate", "--currency", "EUR"]] {
+            let said = place.said(&again);
+            assert_eq!(said, "tables are there already; nothing was changed\n");
+        }
+        assert_eq!(
+            complaint(place.command(&["migrate", "--currency", "JPY"])),
+            "error: the store has its prices in EUR, not in JPY\nhint: leave out --currency, or name another --database\n"
+        );
         let currency = "SELECT value FROM settings WHERE name = 'currency'";
         assert_eq!(place.shelf().lines(currency), "EUR");
     }
