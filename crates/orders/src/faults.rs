@@ -73,6 +73,17 @@ impl Failure {
     }
 }
 
+/// The same failure of a query, which has no key to be sent again.
+pub(crate) fn of_query(fault: Fault<Orders>) -> Fault<Orders> {
+    if fault.is(codes::Timeout) {
+        return fault.advising("Send the same call again.");
+    }
+    if fault.is(codes::BackendUnavailable) {
+        return fault.advising("Wait `retryAfterMs`, then send the same call.");
+    }
+    fault
+}
+
 fn with(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault<Orders> {
     match cause {
         Some(cause) => fault.because(*cause),

@@ -1,8 +1,8 @@
 //! The server: who may, what is limited, and the way to the order system.
 
-use crate::faults::unnamed;
+use crate::faults::{of_query, unnamed};
 use crate::guarded::{GuardConfig, Guarded, Witness};
-use crate::{Adapter, Failure, Key, Request, Response, Why, tools};
+use crate::{Adapter, Failure, Key, Operation, Request, Response, Why, tools};
 use candor_audit::secrets;
 use candor_fault::dialects::Orders;
 use candor_fault::{Effect, Fault, Form};
@@ -188,7 +188,9 @@ impl Server for OrdersServer {
         Ok(Permit::default())
     }
 
-    fn complete(&self, fault: Fault<Orders>, _call: &Call) -> Fault<Orders> {
+    fn complete(&self, fault: Fault<Orders>, call: &Call) -> Fault<Orders> {
+        let asks = Operation::read(&call.name).is_some_and(|operation| !operation.changes());
+        let fault = if asks { of_query(fault) } else { fault };
         let fault = fault.redacted(&|text| self.hide(text));
         fault.knowing(|facts| {
             let own = facts.original_error.as_deref();

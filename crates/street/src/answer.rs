@@ -4,7 +4,7 @@
 use crate::{Call, Cx, Desk, Entry, Mark, Outcome, Reply, Server, Tool};
 use candor_fault::dialects::Wire;
 use candor_fault::{
-    Answer, CallFacts, Cause, Dialect, Effect, Fault, Output, Receipt, Refusal, Timestamp,
+    Answer, CallFacts, Cause, Class, Dialect, Effect, Fault, Output, Receipt, Refusal, Timestamp,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -379,6 +379,13 @@ fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>) {
     let took_us = took.as_micros() as u64;
     match &failed {
         None => tracing::info!(took_us, "call succeeded"),
+        // Whoever is sent to the owner of the server must find something in its log.
+        Some(fault) if fault.class() == Class::Server => tracing::error!(
+            took_us,
+            code = %fault.row().code,
+            cause = fault.cause().map(candor_fault::to_json),
+            "call failed"
+        ),
         Some(fault) => tracing::info!(
             took_us,
             code = %fault.row().code,

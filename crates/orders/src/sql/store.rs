@@ -19,6 +19,28 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How many connections read a file at once.
 const READERS: u32 = 4;
 
+/// The settings that may stand behind an address of PostgreSQL.
+const SETTINGS: [&str; 18] = [
+    "application_name",
+    "dbname",
+    "host",
+    "hostaddr",
+    "options",
+    "password",
+    "port",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-mode",
+    "ssl-root-cert",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "statement-cache-capacity",
+    "user",
+];
+
 /// Where orders are kept.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Place {
@@ -55,15 +77,21 @@ impl Place {
         self.speaks
     }
 
-    /// A PostgreSQL database by its address, `postgres://user:password@host/database`.
+    /// A PostgreSQL database by its address, `postgres://user:password@host/database`. A setting that
+    /// nobody knows is refused: the client would write it to the log with its value, be it a password
+    /// behind a slip of the pen.
     pub fn postgres(url: &str) -> Option<Place> {
         let known = ["postgres://", "postgresql://"];
+        let is_address = known.iter().any(|scheme| url.starts_with(scheme));
+        let settings = url.split_once('?').map_or("", |(_, settings)| settings);
+        let settings = settings.split('#').next().unwrap_or_default();
+        let mut names = settings
+            .split('&')
+            .filter(|setting| !setting.is_empty())
+            .map(|setting| setting.split('=').next().unwrap_or_default());
         let speaks = Speaks::Postgres;
         let url = url.to_owned();
-        known
-            .iter()
-            .any(|scheme| url.starts_with(scheme))
-            .then_some(Place { url, speaks })
+        (is_address && names.all(|name| SETTINGS.contains(&name))).then_some(Place { url, speaks })
     }
 }
 
@@ -323,4 +351,18 @@ pub(super) async fn settings(pool: &AnyPool, speaks: Speaks) -> Result<Currency,
     let currency = named("currency").await?;
     let currency = currency.as_deref().and_then(Currency::read);
     currency.ok_or(Unusable::Foreign("they have no currency"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_no_setting_that_nobody_knows() {
+        let known = |url| Place::postgres(url).is_some();
+        assert!(known("postgres://u:p@h/db"));
+        assert!(known("postgresql://u@h/db?sslmode=require&password=x#y"));
+        assert!(!known("postgres://u@h/db?passwrd=x"));
+        assert!(!known("mysql://h/db"));
+    }
 }

@@ -203,11 +203,6 @@ fn instants() -> Vec<Case> {
             "createdAtMin",
             json!("12025-02-01T00:00:00Z"),
         ),
-        find(
-            "the year 9999 in the far west",
-            "createdAtMax",
-            json!("9999-12-31T23:59:59-23:59"),
-        ),
         range(
             "an inverted range",
             "2025-02-02T00:00:00Z",
@@ -406,6 +401,11 @@ async fn what_looks_wrong_and_is_not_reaches_the_order_system() {
             "one instant for a range",
             "createdAtMin",
             json!("2025-10-12t14:00:00.5+02:00"),
+        ),
+        find(
+            "the year 9999 in the far west",
+            "createdAtMax",
+            json!("9999-12-31T23:59:59-23:59"),
         ),
         create(
             "255 letters of two bytes",

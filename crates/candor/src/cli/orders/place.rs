@@ -79,8 +79,8 @@ fn file(path: &Path) -> Result<Placed, Trouble> {
 fn server(url: &str) -> Result<Placed, Trouble> {
     // The address itself is not shown: it may have a password in it.
     let unknown = || {
-        Trouble::new("--database is neither a file nor an address of PostgreSQL")
-            .hinting("write postgres://USER:PASSWORD@HOST/DATABASE, or the path of a file")
+        Trouble::new("--database is neither a file nor an address of PostgreSQL that can be used")
+            .hinting("write postgres://USER:PASSWORD@HOST/DATABASE, with no other settings behind it than sslmode and its like, or the path of a file")
     };
     Ok(Placed {
         place: Place::postgres(url).ok_or_else(unknown)?,
