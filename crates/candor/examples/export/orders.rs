@@ -4,6 +4,7 @@ use super::{Limit, limit, mib, seconds};
 use candor_orders::faulty::{SCRIPT_CALLS_MAX, SCRIPT_MAX, SCRIPT_RULES_MAX, SCRIPT_WAIT_MAX};
 use candor_orders::http::{BODY_MAX, FAILURE_MAX, VALUES_MAX, WAIT_MAX};
 use candor_orders::model::{MONEY_DIGITS, QUANTITY_MAX};
+use candor_orders::sql::{IMPORT_MAX, STOCK_MAX};
 use candor_orders::{
     CALLS_A_MINUTE, CURSOR_MAX, DEADLINE, FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX, NOTES_MAX,
     OWN_MAX, PAGE_MAX, PAGE_USUAL, PLACE_MAX, TEXT_MAX, TOOL_CALLS_A_MINUTE,
@@ -115,6 +116,12 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             OWN_MAX,
             "`BACKEND_REFUSED`",
             "every_answer_of_a_change",
+        ),
+        limit(
+            "a catalogue that is brought in, and units of one SKU at one location",
+            format!("{}, {STOCK_MAX}", mib(IMPORT_MAX as usize)),
+            "refused, nothing changed",
+            "a_catalogue_that_cannot_be_brought_in_is_told",
         ),
         limit(
             "a script of faults",

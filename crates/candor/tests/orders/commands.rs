@@ -103,6 +103,32 @@ fn a_script_that_cannot_be_played_is_told() {
 }
 
 #[test]
+fn a_catalogue_that_cannot_be_brought_in_is_told() {
+    let place = Place::empty();
+    let large = fs::File::create(place.path("large.json")).unwrap();
+    large.set_len(candor_orders::sql::IMPORT_MAX + 1).unwrap();
+    let mug = |on_hand: i64| {
+        format!(
+            r#"{{"locations":[{{"id":"b","name":"B"}}],"products":[{{"id":"m","name":"M","variants":[{{"sku":"M","price":"1.00","stock":[{{"locationId":"b","onHand":{on_hand}}}]}}]}}]}}"#
+        )
+    };
+    let most = candor_orders::sql::STOCK_MAX;
+    fs::write(place.path("many.json"), mug(most + 1)).unwrap();
+    fs::write(place.path("fine.json"), mug(most)).unwrap();
+    let import = |file| said(&place, &["import", file, "--database", "x.db"]);
+    let seen = [
+        import("large.json"),
+        import("many.json"),
+        import("none.json"),
+    ];
+    assert_snapshot!(seen.join("\n"));
+    let mut command = quiet(&["orders", "import", "fine.json", "--database", "x.db"]);
+    command.current_dir(place.path(""));
+    let ended = Process::run(command, LIMIT);
+    assert_eq!((ended.exit, &*ended.stderr), (Exit::Code(0), ""));
+}
+
+#[test]
 fn tables_are_made_once() {
     let file = Place::empty();
     let server = postgres::required().map(Place::on);
