@@ -2,7 +2,7 @@
 
 use super::lines::{add, by_sku, lock_variants, move_stock, spread};
 use super::{Made, Making};
-use crate::failure::{Failure, Refused, Why};
+use crate::failure::{Failure, Why};
 use crate::model::CancelOrder;
 use crate::sql::failing::Ended;
 use crate::sql::order::{LineRow, lines};
@@ -10,11 +10,7 @@ use crate::sql::session::sql;
 use candor_fault::to_json;
 
 pub(super) async fn cancel(mut making: Making<'_>, asked: &CancelOrder) -> Result<Made, Ended> {
-    let mut head = making.locked(&asked.order_id).await?;
-    if !head.status.is_open() {
-        let refused = Refused::from(Why::InvalidOrderState).at("orderId");
-        return Err(Failure::from(refused.in_status(head.status)).into());
-    }
+    let mut head = making.locked_open(&asked.order_id).await?;
     let mut lines = lines(making.session, &[&head.id]).await?;
     let asked_lines = asked.line_items.as_deref();
     let share = spread(&lines, asked_lines, LineRow::open, Why::QuantityExceedsOpen)

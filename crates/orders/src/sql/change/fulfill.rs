@@ -28,11 +28,7 @@ struct Details<'a> {
 }
 
 pub(super) async fn fulfill(mut making: Making<'_>, asked: &FulfillOrder) -> Result<Made, Ended> {
-    let mut head = making.locked(&asked.order_id).await?;
-    if !head.status.is_open() {
-        let refused = Refused::from(Why::InvalidOrderState).at("orderId");
-        return Err(Failure::from(refused.in_status(head.status)).into());
-    }
+    let mut head = making.locked_open(&asked.order_id).await?;
     if head.details.shipping_address.is_none() {
         let wrong = Wrong::new("order.shippingAddress", Rule::ShippingAddress);
         return Err(Failure::from(wrong).into());

@@ -14,7 +14,7 @@ use super::ids::Ids;
 use super::order::{HEAD, Head, head};
 use super::session::{Session, made};
 use crate::Request;
-use crate::failure::{Failure, Why};
+use crate::failure::{Failure, Refused, Why};
 use crate::model::{Currency, Moment};
 use candor_fault::Cause;
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub(super) async fn make(making: Making<'_>, request: &Request) -> Result<Made, 
     }
 }
 
-/// The order that a request is about, where it is about one that exists.
+/// The order that a request names, whether it exists or not.
 pub(super) fn about(request: &Request) -> Option<&str> {
     match request {
         Request::Create(_) | Request::Query(_) => None,
@@ -77,7 +77,17 @@ impl Making<'_> {
         let locking = self.session.speaks().locking();
         let statement = made(format!("SELECT {HEAD} FROM orders WHERE id = $1{locking}"));
         let row = self.session.first(statement.bind(id.to_owned())).await?;
-        let missing = || Failure::from(crate::Refused::from(Why::OrderNotFound).at("orderId"));
+        let missing = || Failure::from(Refused::from(Why::OrderNotFound).at("orderId"));
         Ok(head(&row.ok_or_else(missing)?)?)
+    }
+
+    /// The same, where goods of it may still leave or be cancelled.
+    async fn locked_open(&mut self, id: &str) -> Result<Head, Ended> {
+        let head = self.locked(id).await?;
+        if !head.status.is_open() {
+            let refused = Refused::from(Why::InvalidOrderState).at("orderId");
+            return Err(Failure::from(refused.in_status(head.status)).into());
+        }
+        Ok(head)
     }
 }

@@ -2,7 +2,7 @@
 //! walking it.
 
 use super::place::{Span, write};
-use super::walk::{Arguments, Each, Walk, Wanted, Written, between, limit};
+use super::walk::{Arguments, Each, Walk, Wanted, Written, limit};
 use super::{Paged, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Product, ProductVariant};
@@ -32,22 +32,14 @@ impl Paged for Product {
         let span = Span::of(query)?;
         let mut arguments = Arguments::default();
         let mut wanted = Wanted::default();
-        if let Some(ids) = &filters.ids {
-            let condition = format!("id IN ({})", arguments.list(ids));
-            wanted.conditions.push(condition);
-        }
+        wanted.only(&mut arguments, "id", filters.ids.as_ref());
         if let Some(skus) = &filters.skus {
             let skus = arguments.list(skus);
             wanted.conditions.push(format!(
                 "id IN (SELECT product_id FROM variants WHERE sku IN ({skus}))"
             ));
         }
-        let changed = (filters.updated_at_min, filters.updated_at_max);
-        wanted.conditions.extend(between(
-            &mut arguments,
-            ("updated_at", wanted.changed),
-            changed,
-        ));
+        wanted.within(&mut arguments, "updated_at", filters);
         let text = PRODUCTS.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(text))
     }
@@ -75,28 +67,16 @@ impl Paged for ProductVariant {
         let span = Span::of(query)?;
         let mut arguments = Arguments::default();
         let mut wanted = Wanted::default();
-        if let Some(ids) = &filters.ids {
-            let condition = format!("id IN ({})", arguments.list(ids));
-            wanted.conditions.push(condition);
-        }
-        if let Some(skus) = &filters.skus {
-            let condition = format!("sku IN ({})", arguments.list(skus));
-            wanted.conditions.push(condition);
-        }
+        wanted.only(&mut arguments, "id", filters.ids.as_ref());
+        wanted.only(&mut arguments, "sku", filters.skus.as_ref());
         if let Some(products) = &filters.product_ids {
             if wanted.conditions.is_empty() {
                 wanted.each = Some(Each::of("product_id", products));
             } else {
-                let condition = format!("product_id IN ({})", arguments.list(products));
-                wanted.conditions.push(condition);
+                wanted.only(&mut arguments, "product_id", Some(products));
             }
         }
-        let changed = (filters.updated_at_min, filters.updated_at_max);
-        wanted.conditions.extend(between(
-            &mut arguments,
-            ("updated_at", wanted.changed),
-            changed,
-        ));
+        wanted.within(&mut arguments, "updated_at", filters);
         let text = VARIANTS.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(text))
     }

@@ -1,7 +1,7 @@
 //! Pages of customers.
 
 use super::place::{Span, write};
-use super::walk::{Arguments, Walk, Wanted, Written, between, limit};
+use super::walk::{Arguments, Walk, Wanted, Written, limit};
 use super::{Paged, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Customer};
@@ -25,21 +25,10 @@ impl Paged for Customer {
         let span = Span::of(query)?;
         let mut arguments = Arguments::default();
         let mut wanted = Wanted::default();
-        if let Some(ids) = &filters.ids {
-            let condition = format!("id IN ({})", arguments.list(ids));
-            wanted.conditions.push(condition);
-        }
-        if let Some(emails) = &filters.emails {
-            let condition = format!("email_key IN ({})", arguments.list(emails));
-            wanted.conditions.push(condition);
-        }
+        wanted.only(&mut arguments, "id", filters.ids.as_ref());
+        wanted.only(&mut arguments, "email_key", filters.emails.as_ref());
         wanted.changed = wanted.conditions.is_empty() && filters.updated_at_min.is_some();
-        let changed = (filters.updated_at_min, filters.updated_at_max);
-        wanted.conditions.extend(between(
-            &mut arguments,
-            ("updated_at", wanted.changed),
-            changed,
-        ));
+        wanted.within(&mut arguments, "updated_at", filters);
         let text = WALK.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(text))
     }

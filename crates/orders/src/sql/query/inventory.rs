@@ -1,7 +1,7 @@
 //! Pages of stock, with what is reserved and free of each SKU over all locations.
 
 use super::place::{Span, write};
-use super::walk::{Arguments, Each, Walk, Wanted, Written, between, limit};
+use super::walk::{Arguments, Each, Walk, Wanted, Written, limit};
 use super::{Paged, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Inventory};
@@ -25,24 +25,15 @@ impl Paged for Inventory {
         let span = Span::of(query)?;
         let mut arguments = Arguments::default();
         let mut wanted = Wanted::default();
-        if let Some(skus) = &filters.skus {
-            let condition = format!("stock.sku IN ({})", arguments.list(skus));
-            wanted.conditions.push(condition);
-        }
+        wanted.only(&mut arguments, "stock.sku", filters.skus.as_ref());
         if let Some(locations) = &filters.location_ids {
             if wanted.conditions.is_empty() {
                 wanted.each = Some(Each::of("stock.location_id", locations));
             } else {
-                let condition = format!("stock.location_id IN ({})", arguments.list(locations));
-                wanted.conditions.push(condition);
+                wanted.only(&mut arguments, "stock.location_id", Some(locations));
             }
         }
-        let changed = (filters.updated_at_min, filters.updated_at_max);
-        wanted.conditions.extend(between(
-            &mut arguments,
-            ("stock.updated_at", wanted.changed),
-            changed,
-        ));
+        wanted.within(&mut arguments, "stock.updated_at", filters);
         let text = WALK.text(&mut arguments, &span, &wanted, limit(page_size));
         Ok(arguments.of(text))
     }

@@ -1,7 +1,7 @@
 //! Pages of what has left and of what came back.
 
 use super::place::{Span, write};
-use super::walk::{Arguments, Each, Walk, Wanted, Written, between, limit};
+use super::walk::{Arguments, Each, Walk, Wanted, Written, limit};
 use super::{Paged, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Fulfillment, FulfillmentLine, LineQuantity, Return, ReturnOutcome};
@@ -51,21 +51,13 @@ fn written(walk: Walk<'_, 1>, query: &Query, page_size: i64) -> Result<Written, 
         (None, Some(orders)) => wanted.each = Some(Each::of("order_id", orders)),
         (ids, orders) => {
             for (column, list) in [("id", ids), ("order_id", orders)] {
-                if let Some(list) = list {
-                    let condition = format!("{column} IN ({})", arguments.list(list));
-                    wanted.conditions.push(condition);
-                }
+                wanted.only(&mut arguments, column, list.as_ref());
             }
         }
     }
     let alone = wanted.each.is_none() && wanted.conditions.is_empty();
     wanted.changed = alone && filters.updated_at_min.is_some();
-    let changed = (filters.updated_at_min, filters.updated_at_max);
-    wanted.conditions.extend(between(
-        &mut arguments,
-        ("updated_at", wanted.changed),
-        changed,
-    ));
+    wanted.within(&mut arguments, "updated_at", filters);
     let text = walk.text(&mut arguments, &span, &wanted, limit(page_size));
     Ok(arguments.of(text))
 }

@@ -7,7 +7,7 @@
 
 use super::place::{After, Span};
 use crate::model::Moment;
-use crate::query::PAGE_MAX;
+use crate::query::{Filters, PAGE_MAX};
 use crate::sql::session::{Statement, made};
 
 /// Limits are part of the text, since a plan depends on them: these are all there are.
@@ -131,6 +131,28 @@ pub(super) struct Wanted {
     pub(super) conditions: Vec<String>,
     /// The first to walk is what changed, in whatever order: what is found is sorted.
     pub(super) changed: bool,
+}
+
+impl Wanted {
+    /// Only those with one of these values in a column, where any are asked for.
+    pub(super) fn only(
+        &mut self,
+        arguments: &mut Arguments,
+        column: &str,
+        values: Option<&Vec<String>>,
+    ) {
+        if let Some(values) = values {
+            let condition = format!("{column} IN ({})", arguments.list(values));
+            self.conditions.push(condition);
+        }
+    }
+
+    /// Only those changed within the range that is asked for.
+    pub(super) fn within(&mut self, arguments: &mut Arguments, column: &str, filters: &Filters) {
+        let range = (filters.updated_at_min, filters.updated_at_max);
+        let condition = between(arguments, (column, self.changed), range);
+        self.conditions.extend(condition);
+    }
 }
 
 /// How many rows are fetched to fill a page of this size and know whether there is another.
