@@ -339,7 +339,7 @@ fn unavailable() -> Value {
         "message": "Backend is unavailable",
         "retryable": true,
         "details": {
-            "suggestion": "Wait `retryAfterMs`, then send the same call with the same idempotencyKey.",
+            "suggestion": "Wait `retryAfterMs`, then send the same call.",
             "context": { "class": "upstream", "effect": "none", "retryAfterMs": 1000 }
         }
     }))
