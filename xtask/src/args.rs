@@ -86,7 +86,7 @@ pub(crate) enum Task {
 
 #[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct TestArgs {
-    /// Leave out what needs services, Node, Python or a release build.
+    /// Leave out what installs something, asks MCP clients or needs a release build.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Make the long runs of tests that are otherwise short: 10,000 orders where CI makes 2,000.
