@@ -2,7 +2,7 @@
 
 use super::{Limit, limit, mib, seconds};
 use candor_orders::faulty::{SCRIPT_CALLS_MAX, SCRIPT_MAX, SCRIPT_RULES_MAX, SCRIPT_WAIT_MAX};
-use candor_orders::http::{BODY_MAX, FAILURE_MAX, VALUES_MAX, WAIT_MAX};
+use candor_orders::http::{BODY_MAX, FAILURE_MAX, NEXT_MAX, VALUES_MAX, WAIT_MAX};
 use candor_orders::model::{MONEY_DIGITS, QUANTITY_MAX};
 use candor_orders::sql::{IMPORT_MAX, STOCK_MAX};
 use candor_orders::{
@@ -100,8 +100,8 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             "too_many_values_are_not_made",
         ),
         limit(
-            "a place of a backend's own in a cursor",
-            format!("{PLACE_MAX} bytes"),
+            "a cursor of a backend over HTTP, and a place of any adapter's own",
+            format!("{NEXT_MAX} and {PLACE_MAX} bytes"),
             useless,
             "a_place_that_no_cursor_can_name_is_no_answer",
         ),

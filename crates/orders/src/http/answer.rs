@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The longest place of a page, in bytes.
-pub const PLACE_MAX: usize = 700;
+pub const NEXT_MAX: usize = 700;
 
 /// How much of the words for a flaw is kept: names in it are the order system's.
 const WORDS_MAX: usize = 300;
@@ -65,7 +65,7 @@ impl fmt::Display for Flaw {
             Flaw::NextCursor => {
                 write!(
                     out,
-                    "nextCursor is neither null nor a text of 1 to {PLACE_MAX} bytes"
+                    "nextCursor is neither null nor a text of 1 to {NEXT_MAX} bytes"
                 )
             }
         }
@@ -129,7 +129,7 @@ impl Shapes {
             .map_err(|_| Flaw::NextCursor)?;
         if next
             .as_ref()
-            .is_some_and(|place| place.is_empty() || place.len() > PLACE_MAX)
+            .is_some_and(|place| place.is_empty() || place.len() > NEXT_MAX)
         {
             return Err(Flaw::NextCursor);
         }

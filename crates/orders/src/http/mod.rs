@@ -11,7 +11,7 @@ pub(crate) mod refusal;
 mod settings;
 mod wait;
 
-pub use answer::PLACE_MAX;
+pub use answer::NEXT_MAX;
 pub use capabilities::{Capabilities, PROTOCOL};
 pub use json::VALUES_MAX;
 pub use link::{BODY_MAX, FAILURE_MAX};

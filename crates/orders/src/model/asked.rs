@@ -1,6 +1,6 @@
 //! What calls ask for; the form in which it is compared with an earlier call of the same key.
 
-use super::{Address, CustomField, Status};
+use super::{Address, CustomField, OrderCustomer, Status};
 use candor_schema::Int;
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +32,9 @@ pub struct NewOrder {
     pub currency: Option<String>,
     /// What is ordered.
     pub line_items: Vec<NewLine>,
-    /// Who orders.
+    /// Who orders: a known customer by id, or anybody by address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub customer: Option<CustomerRef>,
+    pub customer: Option<OrderCustomer>,
     /// Where it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping_address: Option<Address>,
@@ -78,24 +78,6 @@ pub struct NewLine {
     /// What it is called; the catalogue's name if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-}
-
-/// Who orders: a known customer by id, or anybody by address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CustomerRef {
-    /// The id of a known customer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// The address of mail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub email: Option<String>,
-    /// The given name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_name: Option<String>,
-    /// The family name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_name: Option<String>,
 }
 
 /// `update-order` without its key.

@@ -9,8 +9,8 @@ mod status;
 mod totals;
 
 pub use asked::{
-    CancelOrder, CreateOrder, CreateReturn, CustomerRef, FulfillOrder, LineQuantity, NewLine,
-    NewOrder, OrderUpdates, QUANTITY_MAX, ReturnOutcome, SettableStatus, UpdateOrder,
+    CancelOrder, CreateOrder, CreateReturn, FulfillOrder, LineQuantity, NewLine, NewOrder,
+    OrderUpdates, QUANTITY_MAX, ReturnOutcome, SettableStatus, UpdateOrder,
 };
 pub use currency::Currency;
 pub use moment::Moment;

@@ -77,7 +77,7 @@ pub struct LineItem {
     pub returned_quantity: i64,
 }
 
-/// Who ordered, as the order remembers it.
+/// Who orders, as a call says it and as the order remembers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderCustomer {

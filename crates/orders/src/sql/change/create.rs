@@ -4,7 +4,7 @@ use super::lines::move_stock;
 use super::{Made, Making};
 use crate::failure::{Failure, Refused, Rule, Why, Wrong};
 use crate::model::{
-    Currency, CustomerRef, Line, Money, NewLine, NewOrder, OrderCustomer, Status, Totals, price,
+    Currency, Line, Money, NewLine, NewOrder, OrderCustomer, Status, Totals, price,
 };
 use crate::sql::failing::Ended;
 use crate::sql::order::{Details, Head, LineRow, money};
@@ -92,7 +92,7 @@ async fn free(session: &mut Session, external_id: &str) -> Result<(), Ended> {
 /// The customer that is known by this id, or by this address; nothing for a new one.
 async fn customer_of(
     session: &mut Session,
-    asked: &CustomerRef,
+    asked: &OrderCustomer,
 ) -> Result<Option<OrderCustomer>, Ended> {
     let found = match (&asked.id, &asked.email) {
         (Some(id), _) => {
@@ -128,7 +128,7 @@ async fn by_email(session: &mut Session, email: &str) -> Result<Option<sqlx::any
 }
 
 /// The customer as the order remembers it: what the caller says, else what is known.
-fn remembered(row: &sqlx::any::AnyRow, asked: &CustomerRef) -> Result<OrderCustomer, Failure> {
+fn remembered(row: &sqlx::any::AnyRow, asked: &OrderCustomer) -> Result<OrderCustomer, Failure> {
     let (email, first, last) = (maybe(row, 1)?, maybe(row, 2)?, maybe(row, 3)?);
     Ok(OrderCustomer {
         id: Some(text(row, 0)?),
@@ -140,7 +140,7 @@ fn remembered(row: &sqlx::any::AnyRow, asked: &CustomerRef) -> Result<OrderCusto
 
 async fn new_customer(
     making: &mut Making<'_>,
-    asked: &CustomerRef,
+    asked: &OrderCustomer,
 ) -> Result<OrderCustomer, Ended> {
     let email = asked.email.clone().unwrap_or_default();
     let made = sql("INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at)
