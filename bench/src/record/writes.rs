@@ -6,7 +6,8 @@ use crate::report::terminal::Progress;
 use crate::statistics::median;
 use candor_fault::{Answer, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Clock, Desk, Era, Kept, MetricsHub, Peer, Progress as Told,
+    Call, CallNotes, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub, Peer,
+    Progress as Told,
 };
 use candor_workspace::approval::{self, Approval, ApproverKey, Signers};
 use candor_workspace::path::Root;
@@ -85,7 +86,7 @@ fn bare_write(directory: &Path, bytes: &[u8]) -> io::Result<f64> {
 
 /// An agent with a session and an approved plan.
 struct Agent {
-    desk: Arc<Desk<WorkspaceServer>>,
+    desk: Arc<Dispatcher<WorkspaceServer>>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -97,7 +98,8 @@ impl Agent {
         let signers = approved(&root)?;
         let server = WorkspaceServer::new(config(top, root, signers), clock());
         let server = server.map_err(|fault| io::Error::other(format!("{fault:?}")))?;
-        let desk = Desk::new(server, clock(), &MetricsHub::default()).map_err(io::Error::other)?;
+        let desk =
+            Dispatcher::new(server, clock(), &MetricsHub::default()).map_err(io::Error::other)?;
         let agent = Agent { desk, runtime };
         agent.call("begin_session", &json!({ "workspace_root": workspace }))?;
         Ok(agent)
@@ -117,9 +119,9 @@ impl Agent {
             era: Era::Handshake,
             id: String::from("1"),
             peer: Peer::default(),
-            client: Client::default(),
+            client: ClientInfo::default(),
             progress: Told::default(),
-            kept: Kept::default(),
+            kept: CallNotes::default(),
         };
         let answer = self.runtime.block_on(async {
             let answer = match self.desk.begin(call, CancellationToken::new()) {

@@ -1,7 +1,7 @@
 //! What only a process has: the real clock, signals, stdin and stdout, a log, a panic hook.
 
 use candor_fault::Timestamp;
-use candor_street::{CancellationToken, Clock, Desk, MetricsHub, Server};
+use candor_street::{CancellationToken, Clock, Dispatcher, MetricsHub, Server};
 use candor_wire::stdio::serve;
 use std::future::Future;
 use std::io::{self, Write};
@@ -32,8 +32,8 @@ pub fn stdio<S: Server>(server: S) -> ExitCode {
 
 /// Serves on stdin and stdout.
 pub(crate) fn stdio_server<S: Server>(server: S) -> io::Result<()> {
-    let desk =
-        Desk::new(server, system_clock(), &MetricsHub::default()).map_err(io::Error::other)?;
+    let desk = Dispatcher::new(server, system_clock(), &MetricsHub::default())
+        .map_err(io::Error::other)?;
     run(|stop| serve(desk, io::stdin(), io::stdout(), stop))
 }
 

@@ -12,11 +12,11 @@ mod playground;
 
 pub use candor_fault::dialects::Candor;
 pub use candor_fault::{
-    Cause, Class, Code, Effect, Fault, Raise, Refusal, Retry, Row, Shown, Violations, registry,
-    schemas,
+    Cause, Class, ClientText, Code, CodeRow, Effect, Fault, Raise, Refusal, Retry, Violations,
+    registry, schemas,
 };
 pub use candor_schema as schema;
-pub use candor_street::{Call, Cx, Reply, Server, Tool, Tools, reply, reply_text};
+pub use candor_street::{Call, CallContext, Reply, Server, Tool, Tools, reply, reply_text};
 pub use host::{stdio, system_clock};
 pub use plain::Plain;
 pub use serde_json;

@@ -25,7 +25,7 @@ impl<C: Code> Plain<C> {
     /// which a strict client checks: the published schema admits both.
     pub fn with_answering(self, tool: Tool<Self>, success: Value) -> Self {
         let failure = schemas::candor_failure(&Candor::<C>::rows());
-        self.with(tool.answering(success, Some(failure)))
+        self.with(tool.with_output_schema(success, Some(failure)))
     }
 }
 

@@ -36,7 +36,7 @@ impl Failure {
             },
             Failure::Bug(_) => codes::InternalError.fault(),
         };
-        fault.because(Cause::Text(self.to_string()))
+        fault.with_cause(Cause::Text(self.to_string()))
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn in_order(fault: Fault<Context>, arguments: Option<&str>) -> Fault<
         .as_ref()
         .and_then(|all| all.get("query")?.as_str());
     match query.map(Query::new) {
-        Some(Err(failure)) => failure.fault().violating(fault.violations().clone()),
+        Some(Err(failure)) => failure.fault().with_violations(fault.violations().clone()),
         _ => fault,
     }
 }

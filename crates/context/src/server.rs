@@ -95,8 +95,8 @@ impl Server for ContextServer {
         faults::in_order(fault, call.arguments.as_deref())
     }
 
-    fn note(&self, entry: &candor_street::Entry<'_, Context>) {
-        if let candor_street::Outcome::Failed(fault) = &entry.outcome {
+    fn note(&self, entry: &candor_street::CallRecord<'_, Context>) {
+        if let candor_street::CallOutcome::Failed(fault) = &entry.outcome {
             tracing::info!(code = %fault.row().code, cause = ?fault.cause(), "a call failed");
         }
     }
@@ -155,7 +155,7 @@ fn resolve() -> Tool<ContextServer> {
         };
         server.blocking(work).await
     };
-    Tool::reading(
+    Tool::read_only(
         "context.resolve",
         "Resolve a natural-language query against a pre-built context cache and return a deterministic, explainable set of documents within a token budget.",
         asking(),
@@ -173,7 +173,7 @@ fn passages() -> Tool<ContextServer> {
         };
         server.blocking(work).await
     };
-    Tool::reading(
+    Tool::read_only(
         "context.passages",
         "Find the passages of a context cache that answer a query best (BM25), within a token budget. Not for whole documents: use context.resolve.",
         asking(),
@@ -190,7 +190,7 @@ fn list() -> Tool<ContextServer> {
         let work = |shelf: &Arc<Shelf>| one_line(&list_caches(shelf.location())?);
         server.blocking(work).await
     };
-    Tool::reading(
+    Tool::read_only(
         "context.list_caches",
         "List the caches directly below the root. Not for looking into one: use context.inspect_cache.",
         schema,
@@ -214,7 +214,7 @@ fn inspect() -> Tool<ContextServer> {
         let work = move |shelf: &Arc<Shelf>| one_line(&shelf.inspect(&asked.cache)?);
         server.blocking(work).await
     };
-    Tool::reading(
+    Tool::read_only(
         "context.inspect_cache",
         "Say what a cache is (version, documents, bytes) and whether it is valid. Not for its contents: use context.resolve.",
         schema,

@@ -36,7 +36,7 @@ pub struct CallFacts<'a> {
 
 /// What a tool brings when it succeeds.
 #[derive(Debug, Clone)]
-pub enum Output {
+pub enum ToolOutput {
     /// One JSON value; each dialect knows where to put it.
     Json(Box<RawValue>),
     /// Exact text, for dialects whose answer is text.

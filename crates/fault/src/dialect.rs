@@ -1,7 +1,9 @@
 //! What a dialect is: a closed set of codes, and a pure projection of outcomes into answers.
 
 use crate::dialects::Wire;
-use crate::{Answer, CallFacts, Cause, Code, Effect, Fault, Output, Row, Timestamp, Violations};
+use crate::{
+    Answer, CallFacts, Cause, Code, CodeRow, Effect, Fault, Timestamp, ToolOutput, Violations,
+};
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -49,7 +51,7 @@ pub trait Dialect: Copy + Debug + Send + Sync + 'static {
     type Facts: Default + Clone + Debug + Send + Sync + 'static;
 
     /// Every row that a failure of this dialect can have.
-    fn rows() -> Vec<&'static Row> {
+    fn rows() -> Vec<&'static CodeRow> {
         Self::Code::rows().iter().collect()
     }
 
@@ -60,7 +62,7 @@ pub trait Dialect: Copy + Debug + Send + Sync + 'static {
     fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer;
 
     /// A success; it has a form too.
-    fn success(output: &Output, call: &CallFacts<'_>) -> Answer;
+    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer;
 
     /// A refusal that comes before any tool: broken input, an unknown method or tool.
     fn protocol(fault: &Fault<Wire>, call: &CallFacts<'_>, at: Timestamp) -> Answer {

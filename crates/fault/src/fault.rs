@@ -1,6 +1,8 @@
 //! The one type of failure, and the only way to make one: raising a registered code.
 
-use crate::{Cause, Class, Code, Dialect, Effect, FiveAnswers, Retry, Row, Shown, Violations};
+use crate::{
+    Cause, Class, ClientText, Code, CodeRow, Dialect, Effect, FiveAnswers, Retry, Violations,
+};
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -11,12 +13,12 @@ pub struct Fixed;
 
 /// Each failure has to give this answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked;
+pub struct PerFault;
 
 /// A code of dialect `D` that can be raised; `R` and `E` say whether retry and effect are open.
 #[derive(Debug)]
 pub struct Raise<D, R, E> {
-    row: &'static Row,
+    row: &'static CodeRow,
     kind: PhantomData<Kind<D, R, E>>,
 }
 
@@ -33,7 +35,7 @@ impl<D, R, E> Copy for Raise<D, R, E> {}
 
 impl<D, R, E> Raise<D, R, E> {
     #[doc(hidden)]
-    pub const fn of_row(row: &'static Row) -> Self {
+    pub const fn of_row(row: &'static CodeRow) -> Self {
         Raise {
             row,
             kind: PhantomData,
@@ -41,7 +43,7 @@ impl<D, R, E> Raise<D, R, E> {
     }
 
     /// The row that will be raised.
-    pub const fn row(self) -> &'static Row {
+    pub const fn row(self) -> &'static CodeRow {
         self.row
     }
 
@@ -58,21 +60,21 @@ impl<D: Dialect> Raise<D, Fixed, Fixed> {
     }
 }
 
-impl<D: Dialect> Raise<D, Fixed, Asked> {
+impl<D: Dialect> Raise<D, Fixed, PerFault> {
     /// The failure, with whether anything happened.
     pub fn fault(self, effect: Effect) -> Fault<D> {
         Fault::new(self.row, Retry::Never, effect)
     }
 }
 
-impl<D: Dialect> Raise<D, Asked, Fixed> {
+impl<D: Dialect> Raise<D, PerFault, Fixed> {
     /// The failure, with what a retry would bring.
     pub fn fault(self, retry: Retry) -> Fault<D> {
         Fault::new(self.row, retry, Effect::Unknown)
     }
 }
 
-impl<D: Dialect> Raise<D, Asked, Asked> {
+impl<D: Dialect> Raise<D, PerFault, PerFault> {
     /// The failure, with what a retry would bring and whether anything happened.
     pub fn fault(self, retry: Retry, effect: Effect) -> Fault<D> {
         Fault::new(self.row, retry, effect)
@@ -83,19 +85,19 @@ impl<D: Dialect> Raise<D, Asked, Asked> {
 pub struct Fault<D: Dialect>(Box<Inner<D>>);
 
 struct Inner<D: Dialect> {
-    row: &'static Row,
+    row: &'static CodeRow,
     retry: Retry,
     effect: Effect,
     after: Option<Duration>,
-    message: Option<Shown>,
-    remedy: Option<Shown>,
+    message: Option<ClientText>,
+    remedy: Option<ClientText>,
     violations: Violations,
     cause: Option<Cause>,
     facts: D::Facts,
 }
 
 impl<D: Dialect> Fault<D> {
-    fn new(row: &'static Row, retry: Retry, effect: Effect) -> Self {
+    fn new(row: &'static CodeRow, retry: Retry, effect: Effect) -> Self {
         Fault(Box::new(Inner {
             row,
             retry: row.retry.or(retry),
@@ -117,31 +119,31 @@ impl<D: Dialect> Fault<D> {
     }
 
     /// With a message better than the row's.
-    pub fn saying(mut self, message: impl Into<Shown>) -> Self {
+    pub fn with_message(mut self, message: impl Into<ClientText>) -> Self {
         self.0.message = Some(message.into());
         self
     }
 
     /// With a remedy better than the row's.
-    pub fn advising(mut self, remedy: impl Into<Shown>) -> Self {
+    pub fn with_remedy(mut self, remedy: impl Into<ClientText>) -> Self {
         self.0.remedy = Some(remedy.into());
         self
     }
 
     /// With what only this dialect's answers carry.
-    pub fn knowing(mut self, tell: impl FnOnce(&mut D::Facts)) -> Self {
+    pub fn with_facts(mut self, tell: impl FnOnce(&mut D::Facts)) -> Self {
         tell(&mut self.0.facts);
         self
     }
 
     /// With everything that is wrong about the arguments.
-    pub fn violating(mut self, violations: Violations) -> Self {
+    pub fn with_violations(mut self, violations: Violations) -> Self {
         self.0.violations = violations;
         self
     }
 
     /// With the cause, for the log and for the dialects that show one.
-    pub fn because(mut self, cause: impl Into<Cause>) -> Self {
+    pub fn with_cause(mut self, cause: impl Into<Cause>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }
@@ -172,7 +174,7 @@ impl<D: Dialect> Fault<D> {
     }
 
     /// The row of the code.
-    pub fn row(&self) -> &'static Row {
+    pub fn row(&self) -> &'static CodeRow {
         self.0.row
     }
 

@@ -29,7 +29,7 @@
 //! ```compile_fail,E0277
 //! use candor_fault::{codes, dialects::Context, Fault};
 //! fn missing(upstream: String) -> Fault<Context> {
-//!     codes::context::CacheMissing.fault().saying(upstream)
+//!     codes::context::CacheMissing.fault().with_message(upstream)
 //! }
 //! ```
 
@@ -37,6 +37,7 @@ mod answer;
 mod answers;
 mod bound;
 mod cause;
+mod client_text;
 pub mod codes;
 mod dialect;
 pub mod dialects;
@@ -46,24 +47,23 @@ mod json;
 mod registry;
 pub mod schemas;
 mod sentence;
-mod shown;
 pub mod system_error;
 mod violation;
 
-pub use answer::{Answer, CallFacts, ErrorBody, Form, Output, Receipt};
+pub use answer::{Answer, CallFacts, ErrorBody, Form, Receipt, ToolOutput};
 pub use answers::{Class, Effect, FiveAnswers, Retry};
 pub use bound::CUT;
 pub use cause::{CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, Cause};
+pub use client_text::{ClientText, SHOWN_QUOTE_CHARS, escape_visible};
 pub use dialect::{Dialect, Refusal};
-pub use fault::{Asked, Fault, Fixed, Raise};
+pub use fault::{Fault, Fixed, PerFault, Raise};
 pub use jiff::Timestamp;
 pub use json::{iso_millis, to_json};
 #[doc(hidden)]
 pub use registry::without_stop;
-pub use registry::{Code, CodeValue, Reason, Row, Ruled};
+pub use registry::{Code, CodeRow, CodeValue, Reason, RowValue};
 pub use sentence::sentence;
-pub use shown::{SHOWN_QUOTE_CHARS, Shown, escape_visible};
 pub use violation::{
-    Kind, NAME_MAX_CHARS, Path, Step, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, Violations,
-    excerpt,
+    ArgumentPath, NAME_MAX_CHARS, PathStep, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation,
+    ViolationKind, Violations, excerpt,
 };

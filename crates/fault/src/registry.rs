@@ -54,28 +54,28 @@ impl fmt::Display for CodeValue {
 
 /// An answer that a row fixes for all failures of its code, or asks of each one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruled<T> {
+pub enum RowValue<T> {
     /// Always this.
     Fixed(T),
     /// Every failure says it.
-    Asked,
+    PerFault,
 }
 
-impl<T: Copy> Ruled<T> {
+impl<T: Copy> RowValue<T> {
     /// The fixed answer, or the one given.
     pub const fn or(self, given: T) -> T {
         match self {
-            Ruled::Fixed(fixed) => fixed,
-            Ruled::Asked => given,
+            RowValue::Fixed(fixed) => fixed,
+            RowValue::PerFault => given,
         }
     }
 }
 
-impl<T: Serialize> Serialize for Ruled<T> {
+impl<T: Serialize> Serialize for RowValue<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Ruled::Fixed(fixed) => fixed.serialize(serializer),
-            Ruled::Asked => serializer.serialize_str("said_by_each_failure"),
+            RowValue::Fixed(fixed) => fixed.serialize(serializer),
+            RowValue::PerFault => serializer.serialize_str("said_by_each_failure"),
         }
     }
 }
@@ -91,7 +91,7 @@ pub struct Reason {
 
 /// Everything that is promised about one code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct CodeRow {
     /// The dialect; with the code it is the key.
     pub dialect: &'static str,
     /// The code on the wire.
@@ -105,9 +105,9 @@ pub struct Row {
     /// Who has to act.
     pub class: Class,
     /// What a retry would bring.
-    pub retry: Ruled<Retry>,
+    pub retry: RowValue<Retry>,
     /// Whether anything happened.
-    pub effect: Ruled<Effect>,
+    pub effect: RowValue<Effect>,
     /// What to do, one sentence.
     pub remedy: &'static str,
     /// The category of the orders dialect.
@@ -123,9 +123,9 @@ pub struct Row {
     pub reasons: &'static [Reason],
 }
 
-impl Row {
+impl CodeRow {
     /// Whether both rows are about one code of one dialect.
-    pub fn has_key_of(&self, other: &Row) -> bool {
+    pub fn has_key_of(&self, other: &CodeRow) -> bool {
         self.code == other.code && self.dialect == other.dialect
     }
 }
@@ -133,11 +133,11 @@ impl Row {
 /// The closed set of codes of one registry.
 pub trait Code: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     /// The table, in its order.
-    fn rows() -> &'static [Row];
+    fn rows() -> &'static [CodeRow];
     /// Every code, in the order of the table.
     fn all() -> &'static [Self];
     /// The row of this code.
-    fn row(self) -> &'static Row;
+    fn row(self) -> &'static CodeRow;
 }
 
 /// The text without the full stop at its end.
@@ -182,7 +182,7 @@ macro_rules! registry {
 
         // A static of its own: the compiler may keep what a static only points to in several
         // places, and a row could not be known by its address then.
-        static TABLE: [$crate::Row; [ $( Code::$variant ),* ].len()] = [ $( $crate::Row {
+        static TABLE: [$crate::CodeRow; [ $( Code::$variant ),* ].len()] = [ $( $crate::CodeRow {
             dialect: $section,
             code: $crate::registry!(@code ($($code)?) ($($number)?)),
             name: $crate::registry!(@or ($($name)?) ($($code)?)),
@@ -199,12 +199,12 @@ macro_rules! registry {
         } ),* ];
 
         /// The table of this registry.
-        pub static ROWS: &[$crate::Row] = &TABLE;
+        pub static ROWS: &[$crate::CodeRow] = &TABLE;
 
         impl $crate::Code for Code {
-            fn rows() -> &'static [$crate::Row] { ROWS }
+            fn rows() -> &'static [$crate::CodeRow] { ROWS }
             fn all() -> &'static [Self] { &[ $( Code::$variant ),* ] }
-            fn row(self) -> &'static $crate::Row { &TABLE[self as usize] }
+            fn row(self) -> &'static $crate::CodeRow { &TABLE[self as usize] }
         }
 
         $(
@@ -221,8 +221,8 @@ macro_rules! registry {
     (@or ($given:expr) ($($fallback:expr)?)) => { $given };
     (@option) => { None };
     (@option $given:expr) => { Some($given) };
-    (@axis ask) => { $crate::Asked };
+    (@axis ask) => { $crate::PerFault };
     (@axis $fixed:ident) => { $crate::Fixed };
-    (@ruled $axis:ident ask) => { $crate::Ruled::Asked };
-    (@ruled $axis:ident $fixed:ident) => { $crate::Ruled::Fixed($crate::$axis::$fixed) };
+    (@ruled $axis:ident ask) => { $crate::RowValue::PerFault };
+    (@ruled $axis:ident $fixed:ident) => { $crate::RowValue::Fixed($crate::$axis::$fixed) };
 }

@@ -1,7 +1,7 @@
 //! One sentence that a model can act on alone: what happened, what is wrong, whether anything was
 //! changed, whether to retry, and what to do.
 
-use crate::shown::visible;
+use crate::client_text::visible;
 use crate::{Dialect, Effect, Fault, Retry, Violation};
 use std::fmt::Write as _;
 

@@ -2,7 +2,7 @@
 
 use crate::codes::workspace as codes;
 use crate::dialects::{Workspace, WorkspaceFacts};
-use crate::{Asked, Cause, Effect, Fault, Fixed, Raise, Reason, Retry, Shown};
+use crate::{Cause, ClientText, Effect, Fault, Fixed, PerFault, Raise, Reason, Retry};
 use serde_json::Value;
 use std::error::Error;
 
@@ -45,11 +45,11 @@ pub fn from_unknown(
     let fault = match thrown {
         Thrown::Fault(fault) => fault,
         thrown => match thrown.cause() {
-            Some(cause) => otherwise().because(cause),
+            Some(cause) => otherwise().with_cause(cause),
             None => otherwise(),
         },
     };
-    fault.knowing(|facts| facts.fill(context))
+    fault.with_facts(|facts| facts.fill(context))
 }
 
 /// What is thrown where no code names it.
@@ -61,18 +61,18 @@ pub fn unmapped(effect: Effect) -> Fault<Workspace> {
 pub fn invariant_violation(
     invariant: &Reason,
     effect: Effect,
-    said: Option<Shown>,
+    said: Option<ClientText>,
     context: Context,
 ) -> Fault<Workspace> {
     let id = codes::INVARIANTS
         .iter()
         .find(|known| known.name == invariant.name);
-    let fault = codes::InvariantViolation.fault(effect).knowing(|facts| {
+    let fault = codes::InvariantViolation.fault(effect).with_facts(|facts| {
         facts.invariant_id = id.map(|known| known.name);
         facts.fill(context);
     });
     match said {
-        Some(said) => fault.saying(said),
+        Some(said) => fault.with_message(said),
         None => fault,
     }
 }
@@ -80,10 +80,10 @@ pub fn invariant_violation(
 /// A failure of a tool: a raised code with what the tool knows about it.
 pub fn tool_failure(fault: Fault<Workspace>, thrown: Thrown, context: Context) -> Fault<Workspace> {
     let fault = match thrown.cause() {
-        Some(cause) => fault.because(cause),
+        Some(cause) => fault.with_cause(cause),
         None => fault,
     };
-    fault.knowing(|facts| facts.fill(context))
+    fault.with_facts(|facts| facts.fill(context))
 }
 
 /// The name of the tool in failures before the first call.
@@ -101,7 +101,7 @@ impl StartupCode for Raise<Workspace, Fixed, Fixed> {
     }
 }
 
-impl StartupCode for Raise<Workspace, Fixed, Asked> {
+impl StartupCode for Raise<Workspace, Fixed, PerFault> {
     fn at_start(self) -> Fault<Workspace> {
         self.fault(Effect::None)
     }
@@ -110,7 +110,7 @@ impl StartupCode for Raise<Workspace, Fixed, Asked> {
 /// A start that fails: no role, no session, the tool is `startup`.
 pub fn startup_failure(
     code: impl StartupCode,
-    said: Option<Shown>,
+    said: Option<ClientText>,
     thrown: Thrown,
 ) -> Fault<Workspace> {
     let context = Context {
@@ -118,7 +118,7 @@ pub fn startup_failure(
         ..Context::default()
     };
     let fault = match said {
-        Some(said) => code.at_start().saying(said),
+        Some(said) => code.at_start().with_message(said),
         None => code.at_start(),
     };
     tool_failure(fault, thrown, context)

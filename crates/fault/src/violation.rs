@@ -16,7 +16,7 @@ pub const NAME_MAX_CHARS: usize = 256;
 
 /// One step into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// A member of an object.
     Member(String),
     /// An item of an array.
@@ -25,9 +25,9 @@ pub enum Step {
 
 /// Where in the arguments something is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Path(pub Vec<Step>);
+pub struct ArgumentPath(pub Vec<PathStep>);
 
-impl Path {
+impl ArgumentPath {
     /// `root`, or a JSON pointer.
     pub fn pointer(&self) -> String {
         if self.0.is_empty() {
@@ -37,9 +37,11 @@ impl Path {
         for step in &self.0 {
             pointer.push('/');
             match step {
-                Step::Member(name) => pointer.push_str(&name.replace('~', "~0").replace('/', "~1")),
+                PathStep::Member(name) => {
+                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"))
+                }
                 // Writing to a string cannot fail.
-                Step::Item(index) => _ = write!(pointer, "{index}"),
+                PathStep::Item(index) => _ = write!(pointer, "{index}"),
             }
         }
         pointer
@@ -48,8 +50,8 @@ impl Path {
     /// Names and numbers joined by dots, `more` as a last step; empty at the root.
     pub fn dotted(&self, more: Option<&str>) -> String {
         let own = self.0.iter().map(|step| match step {
-            Step::Member(name) => name.clone(),
-            Step::Item(index) => index.to_string(),
+            PathStep::Member(name) => name.clone(),
+            PathStep::Item(index) => index.to_string(),
         });
         own.chain(more.map(String::from))
             .collect::<Vec<_>>()
@@ -59,7 +61,7 @@ impl Path {
 
 /// The kinds of violation, in the order in which dialects with one code a failure look for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ViolationKind {
     /// The arguments are no object at all.
     NotAnObject,
     /// A member is missing.
@@ -78,7 +80,7 @@ pub enum Kind {
 #[derive(Debug, Clone)]
 pub struct Violation {
     /// Where.
-    pub path: Path,
+    pub path: ArgumentPath,
     /// Which rule, by its JSON Schema keyword.
     pub keyword: &'static str,
     /// The frozen wording.
@@ -95,23 +97,23 @@ pub struct Violation {
 
 impl Violation {
     /// The kind, from the keyword and the place.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ViolationKind {
         match self.keyword {
-            "type" if self.path.0.is_empty() => Kind::NotAnObject,
-            "required" => Kind::Missing,
+            "type" if self.path.0.is_empty() => ViolationKind::NotAnObject,
+            "required" => ViolationKind::Missing,
             // None of several members is there, one of which must be.
-            "anyOf" if self.params.get("missingProperties").is_some() => Kind::Missing,
-            "additionalProperties" => Kind::Unknown,
-            "type" => Kind::Type,
-            "pattern" | "format" | "contentEncoding" => Kind::Form,
-            _ => Kind::Value,
+            "anyOf" if self.params.get("missingProperties").is_some() => ViolationKind::Missing,
+            "additionalProperties" => ViolationKind::Unknown,
+            "type" => ViolationKind::Type,
+            "pattern" | "format" | "contentEncoding" => ViolationKind::Form,
+            _ => ViolationKind::Value,
         }
     }
 
     /// Cuts the names that the caller chose: a name of a megabyte helps nobody.
     fn cut_names(&mut self) {
         for step in &mut self.path.0 {
-            if let Step::Member(name) = step {
+            if let PathStep::Member(name) = step {
                 cut_name(name);
             }
         }
@@ -179,7 +181,7 @@ impl Violations {
     }
 
     /// Whether a violation would only be counted: its text need not be made then.
-    pub fn only_counts(&self, kind: Kind) -> bool {
+    pub fn only_counts(&self, kind: ViolationKind) -> bool {
         self.shown.len() >= VIOLATIONS_MAX && self.remembered().any(|known| known.kind() == kind)
     }
 
@@ -280,9 +282,9 @@ mod tests {
 
     fn violation(keyword: &'static str, path: &[&str]) -> Violation {
         Violation {
-            path: Path(
+            path: ArgumentPath(
                 path.iter()
-                    .map(|step| Step::Member((*step).into()))
+                    .map(|step| PathStep::Member((*step).into()))
                     .collect(),
             ),
             keyword,
@@ -302,7 +304,7 @@ mod tests {
         assert_eq!(all.omitted(), 10);
         assert_eq!(
             all.first_by_kind().map(Violation::kind),
-            Some(Kind::Missing)
+            Some(ViolationKind::Missing)
         );
     }
 
@@ -328,9 +330,9 @@ mod tests {
 
     #[test]
     fn paths_are_pointers_or_dotted() {
-        let path = Path(vec![Step::Member("a/b~c".into()), Step::Item(3)]);
+        let path = ArgumentPath(vec![PathStep::Member("a/b~c".into()), PathStep::Item(3)]);
         assert_eq!(path.pointer(), "/a~1b~0c/3");
         assert_eq!(path.dotted(Some("sku")), "a/b~c.3.sku");
-        assert_eq!(Path::default().pointer(), "root");
+        assert_eq!(ArgumentPath::default().pointer(), "root");
     }
 }

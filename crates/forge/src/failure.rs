@@ -2,7 +2,7 @@
 
 use crate::RepoName;
 use candor_fault::Cause;
-use candor_street::Stopped;
+use candor_street::CallStopped;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -200,14 +200,14 @@ pub enum Failure {
         rest: Box<Failure>,
     },
     /// The call was stopped before its change began.
-    Stopped(Stopped),
+    CallStopped(CallStopped),
     /// Git, the database or the disk failed.
     Broken(&'static str, Cause),
 }
 
-impl From<Stopped> for Failure {
-    fn from(stopped: Stopped) -> Self {
-        Failure::Stopped(stopped)
+impl From<CallStopped> for Failure {
+    fn from(stopped: CallStopped) -> Self {
+        Failure::CallStopped(stopped)
     }
 }
 

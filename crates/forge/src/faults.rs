@@ -6,7 +6,7 @@ use crate::failure::{
 use candor_fault::Dialect as _;
 use candor_fault::codes::github as codes;
 use candor_fault::dialects::Github;
-use candor_fault::{Cause, Effect, Fault, Refusal, Retry, Shown, Violations};
+use candor_fault::{Cause, ClientText, Effect, Fault, Refusal, Retry, Violations};
 use std::time::Duration;
 
 /// How many characters of GitHub's own words are passed on.
@@ -37,28 +37,30 @@ impl Failure {
             Failure::Denied(denied) => denial(&denied),
             Failure::Limited(after) => codes::RateLimited
                 .fault()
-                .saying("Rate limit exceeded: this server's limit on writes to one repository")
+                .with_message(
+                    "Rate limit exceeded: this server's limit on writes to one repository",
+                )
                 .after(after),
             Failure::Answered(answered) => by_status(answered, effect),
-            Failure::Unreachable(why, cause) => unreachable(why, effect).because(cause),
+            Failure::Unreachable(why, cause) => unreachable(why, effect).with_cause(cause),
             Failure::Empty => internal(Retry::AfterChange, Effect::None, "the repository is empty")
-                .advising("Make a first commit with git, then send the call again."),
+                .with_remedy("Make a first commit with git, then send the call again."),
             Failure::Partly { done, rest } => partly(done, *rest),
-            Failure::Stopped(stopped) => stopped.into(),
+            Failure::CallStopped(stopped) => stopped.into(),
             Failure::Broken(what, cause) => {
-                internal(Retry::after_cut(effect), effect, what).because(cause)
+                internal(Retry::after_cut(effect), effect, what).with_cause(cause)
             }
         }
     }
 }
 
 fn internal(retry: Retry, effect: Effect, why: &'static str) -> Fault<Github> {
-    let said = Shown::from("Internal error: ").then(why);
-    codes::Internal.fault(retry, effect).saying(said)
+    let said = ClientText::from("Internal error: ").then(why);
+    codes::Internal.fault(retry, effect).with_message(said)
 }
 
 fn not_found(missing: &Missing) -> Fault<Github> {
-    let said = Shown::from("Not found: ");
+    let said = ClientText::from("Not found: ");
     let said = match missing {
         Missing::Repository => said.then("the repository"),
         Missing::Branch(name) => said.then("the branch ").quoting(name),
@@ -67,11 +69,11 @@ fn not_found(missing: &Missing) -> Fault<Github> {
         Missing::PullRequest(number) => said.then("the pull request #").number(*number),
     };
     let said = said.then(" does not exist, or the token cannot see it");
-    codes::NotFound.fault().saying(said)
+    codes::NotFound.fault().with_message(said)
 }
 
 fn unmet_rule(unmet: &Unmet) -> Fault<Github> {
-    let said = Shown::from("Validation error: ");
+    let said = ClientText::from("Validation error: ");
     let said = match unmet {
         Unmet::IsDirectory(path) => said
             .quoting(path)
@@ -127,11 +129,11 @@ fn unmet_rule(unmet: &Unmet) -> Fault<Github> {
             .then(" has a name in it that git keeps for itself"),
         Unmet::NothingToCommit => said.then("the branch has exactly these files already"),
     };
-    let fault = codes::ValidationError.fault().saying(said);
+    let fault = codes::ValidationError.fault().with_message(said);
     match unmet {
-        Unmet::PullExists(number) => fault.knowing(|facts| facts.number = Some(*number)),
+        Unmet::PullExists(number) => fault.with_facts(|facts| facts.number = Some(*number)),
         Unmet::BranchMoved(_) => {
-            fault.advising("Read the branch as it is now, then commit again on top of it.")
+            fault.with_remedy("Read the branch as it is now, then commit again on top of it.")
         }
         _ => fault,
     }
@@ -145,7 +147,7 @@ fn not_mergeable(unmergeable: Unmergeable) -> Fault<Github> {
         failing_checks,
         answered,
     } = unmergeable;
-    let said = Shown::from("Pull request #").number(number);
+    let said = ClientText::from("Pull request #").number(number);
     let said = match why {
         Why::Conflict => said.then(" is not mergeable: it conflicts with its base branch"),
         Why::Draft => said.then(" is not mergeable: it is a draft"),
@@ -165,27 +167,30 @@ fn not_mergeable(unmergeable: Unmergeable) -> Fault<Github> {
         .and_then(|answered| answered.message.as_deref());
     let said = with_words(said, message);
     let status = answered.as_ref().map(|answered| answered.status);
-    let fault = codes::NotMergeable.fault().saying(said).knowing(|facts| {
-        facts.status = status;
-        facts.mergeable_state = state;
-        facts.failing_checks = Some(failing_checks).filter(|names| !names.is_empty());
-    });
+    let fault = codes::NotMergeable
+        .fault()
+        .with_message(said)
+        .with_facts(|facts| {
+            facts.status = status;
+            facts.mergeable_state = state;
+            facts.failing_checks = Some(failing_checks).filter(|names| !names.is_empty());
+        });
     match why {
         Why::Undecided => {
-            fault.advising("Ask get_pr_mergeability until it is decided, then merge.")
+            fault.with_remedy("Ask get_pr_mergeability until it is decided, then merge.")
         }
-        Why::Draft => {
-            fault.advising("Mark it ready with update_pull_request and `draft: false`, then merge.")
+        Why::Draft => fault
+            .with_remedy("Mark it ready with update_pull_request and `draft: false`, then merge."),
+        Why::Closed => fault
+            .with_remedy("Open it again with update_pull_request and `state: open`, then merge."),
+        Why::Merged => {
+            fault.with_remedy("Nothing is left to do: the changes are in the base branch.")
         }
-        Why::Closed => {
-            fault.advising("Open it again with update_pull_request and `state: open`, then merge.")
-        }
-        Why::Merged => fault.advising("Nothing is left to do: the changes are in the base branch."),
-        Why::Conflict => fault.advising(
+        Why::Conflict => fault.with_remedy(
             "Bring the head branch up to date with its base, resolve the conflicts, then merge.",
         ),
         Why::NotRebaseable => {
-            fault.advising("Take another `merge_method`, or resolve the conflicts first.")
+            fault.with_remedy("Take another `merge_method`, or resolve the conflicts first.")
         }
         Why::Blocked | Why::Refused => fault,
     }
@@ -194,8 +199,8 @@ fn not_mergeable(unmergeable: Unmergeable) -> Fault<Github> {
 fn head_moved(expected: String, actual: Option<String>, state: Option<String>) -> Fault<Github> {
     codes::HeadMismatch
         .fault()
-        .saying("Head SHA does not match: the pull request has another head than expected")
-        .knowing(|facts| {
+        .with_message("Head SHA does not match: the pull request has another head than expected")
+        .with_facts(|facts| {
             facts.mergeable_state = state;
             facts.expected = Some(expected);
             facts.actual = actual;
@@ -206,24 +211,24 @@ fn denial(denied: &Denied) -> Fault<Github> {
     let fault = codes::PermissionDenied.fault();
     match denied {
         Denied::WritesOff => fault
-            .saying("Permission denied: this server does not change anything")
-            .advising("Ask the owner of this server to start it with --allow-writes."),
+            .with_message("Permission denied: this server does not change anything")
+            .with_remedy("Ask the owner of this server to start it with --allow-writes."),
         Denied::WriteToken => fault
-            .saying("Permission denied: this tool asks for the token for writing")
-            .advising("Show the token of --write-bearer-file as `Authorization: Bearer …`."),
+            .with_message("Permission denied: this tool asks for the token for writing")
+            .with_remedy("Show the token of --write-bearer-file as `Authorization: Bearer …`."),
         Denied::Repository(repo) => {
-            let said = Shown::from("Permission denied: ")
+            let said = ClientText::from("Permission denied: ")
                 .quoting_at_most(&repo.to_string(), 256)
                 .then(" is not on this server's list of repositories");
-            fault
-                .saying(said)
-                .advising("Use a repository that --repos admits, or ask the owner of this server.")
+            fault.with_message(said).with_remedy(
+                "Use a repository that --repos admits, or ask the owner of this server.",
+            )
         }
     }
 }
 
 /// GitHub's own words, where it had some.
-fn with_words(said: Shown, words: Option<&str>) -> Shown {
+fn with_words(said: ClientText, words: Option<&str>) -> ClientText {
     match words.map(str::trim).filter(|words| !words.is_empty()) {
         Some(words) => said.then(": ").quoting_at_most(words, FOREIGN_WORDS_CHARS),
         None => said,
@@ -234,22 +239,22 @@ fn with_words(said: Shown, words: Option<&str>) -> Shown {
 fn by_status(answered: Answered, effect: Effect) -> Fault<Github> {
     let status = answered.status;
     let words = answered.message.as_deref();
-    let with = |said: &'static str| with_words(Shown::from(said), words);
+    let with = |said: &'static str| with_words(ClientText::from(said), words);
     let fault = match status {
         403 | 429 if answered.limited => codes::RateLimited
             .fault()
-            .saying(with("Rate limit exceeded: GitHub"))
+            .with_message(with("Rate limit exceeded: GitHub"))
             .after(answered.retry_after.unwrap_or(USUAL_WAIT)),
         401 | 403 => codes::PermissionDenied
             .fault()
-            .saying(with("Permission denied: GitHub")),
+            .with_message(with("Permission denied: GitHub")),
         404 => not_found(&answered.missing),
         422 => codes::ValidationError
             .fault()
-            .saying(with("Validation error: GitHub")),
+            .with_message(with("Validation error: GitHub")),
         _ => other_status(status, words, answered.step, effect),
     };
-    fault.knowing(|facts| {
+    fault.with_facts(|facts| {
         facts.status = Some(status);
         facts.errors = answered.errors.map(|errors| *errors);
     })
@@ -263,7 +268,7 @@ fn other_status(status: u16, words: Option<&str>, step: Step, effect: Effect) ->
         (500.., Step::Write | Step::Merge) => (Retry::after_cut(effect), effect),
         _ => (Retry::AfterChange, Effect::None),
     };
-    let said = Shown::from("Internal error: GitHub answered ").number(status);
+    let said = ClientText::from("Internal error: GitHub answered ").number(status);
     let said = match status {
         409 if step == Step::Read => said.then(" (the repository is empty)"),
         410 => said.then(" (it is gone)"),
@@ -272,7 +277,7 @@ fn other_status(status: u16, words: Option<&str>, step: Step, effect: Effect) ->
     };
     let fault = codes::Internal
         .fault(retry, effect)
-        .saying(with_words(said, words));
+        .with_message(with_words(said, words));
     match status {
         429 => fault.after(USUAL_WAIT),
         _ => fault,
@@ -304,18 +309,18 @@ fn unreachable(why: Unreachable, effect: Effect) -> Fault<Github> {
 /// A change of which a part was made: no code but this one may say that something happened.
 fn partly(done: &'static str, rest: Failure) -> Fault<Github> {
     let rest = rest.fault(Effect::Unknown);
-    let said = Shown::from("Internal error: ")
+    let said = ClientText::from("Internal error: ")
         .then(done)
         .then(", the rest was not: ")
         .quoting_at_most(rest.message(), FOREIGN_WORDS_CHARS);
     let facts = rest.facts().clone();
     let fault = codes::Internal
         .fault(Retry::AfterChange, Effect::Done)
-        .saying(said)
-        .advising("Read the current state, then send what is still missing.")
-        .knowing(|own| *own = facts);
+        .with_message(said)
+        .with_remedy("Read the current state, then send what is still missing.")
+        .with_facts(|own| *own = facts);
     match rest.cause() {
-        Some(cause) => fault.because(Cause::clone(cause)),
+        Some(cause) => fault.with_cause(Cause::clone(cause)),
         None => fault,
     }
 }
@@ -325,7 +330,7 @@ mod tests {
     use super::*;
     use crate::RepoName;
     use candor_fault::{Answer, CallFacts, Form, Timestamp};
-    use candor_street::Stopped;
+    use candor_street::CallStopped;
     use serde_json::json;
 
     /// The `error` member that a failure is answered with.
@@ -474,7 +479,7 @@ mod tests {
             },
             Failure::Limited(Duration::from_millis(1500)),
             Failure::Empty,
-            Failure::Stopped(Stopped::TooLate),
+            Failure::CallStopped(CallStopped::TooLate),
             Failure::Broken("the disk is full", secret()),
             Failure::Partly {
                 done: "the title was changed",

@@ -6,7 +6,7 @@ use crate::{
     Repository, Revision, Tree, Wanted,
 };
 use candor_guard::Deadline;
-use candor_street::Mark;
+use candor_street::EffectMark;
 use futures_util::future::BoxFuture;
 
 /// What a backend's method comes to.
@@ -19,7 +19,7 @@ pub struct Turn {
     pub deadline: Deadline,
     /// To be set around every change: `begins` before the first step that cannot be taken back,
     /// `done` after the last, `undone` where it is known that nothing was changed after all.
-    pub mark: Mark,
+    pub mark: EffectMark,
 }
 
 /// A place that has repositories: GitHub, or a directory of them.

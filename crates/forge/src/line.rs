@@ -4,7 +4,7 @@ use crate::RepoName;
 use candor_fault::dialects::Github;
 use candor_fault::escape_visible;
 use candor_schema::Int;
-use candor_street::{Entry, Outcome};
+use candor_street::{CallOutcome, CallRecord};
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -26,14 +26,16 @@ struct Shown {
 }
 
 /// The line of a failed call; nothing for one that succeeded.
-pub(crate) fn line(entry: &Entry<'_, Github>) -> Option<String> {
+pub(crate) fn line(entry: &CallRecord<'_, Github>) -> Option<String> {
     let (code, message, state) = match &entry.outcome {
-        Outcome::Done(_) => return None,
-        Outcome::Failed(fault) => {
+        CallOutcome::Done(_) => return None,
+        CallOutcome::Failed(fault) => {
             let state = fault.facts().mergeable_state.as_deref();
             (fault.row().code.number(), Github::message(fault), state)
         }
-        Outcome::Refused(fault) => (fault.row().code.number(), fault.message().to_owned(), None),
+        CallOutcome::Refused(fault) => {
+            (fault.row().code.number(), fault.message().to_owned(), None)
+        }
     };
     let text = entry.call.and_then(|call| call.arguments.as_deref());
     let shown: Shown = text
@@ -123,22 +125,22 @@ mod tests {
     use super::*;
     use crate::{Failure, Missing, Unmergeable, Why};
     use candor_fault::dialects::Wire;
-    use candor_fault::{Effect, Fault, Output, Timestamp};
-    use candor_street::{Call, Client, Era, Kept, Peer, Progress};
+    use candor_fault::{Effect, Fault, Timestamp, ToolOutput};
+    use candor_street::{Call, CallNotes, ClientInfo, Era, Peer, Progress};
     use std::time::Duration;
 
-    fn of(outcome: Outcome<'_, Github>, tool: Option<&str>, arguments: &str) -> Option<String> {
+    fn of(outcome: CallOutcome<'_, Github>, tool: Option<&str>, arguments: &str) -> Option<String> {
         let call = Call {
             name: String::from("any"),
             arguments: Some(arguments.to_owned()),
             era: Era::Handshake,
             id: String::from("1"),
             peer: Peer::default(),
-            client: Client::default(),
+            client: ClientInfo::default(),
             progress: Progress::default(),
-            kept: Kept::default(),
+            kept: CallNotes::default(),
         };
-        line(&Entry {
+        line(&CallRecord {
             call: Some(&call),
             tool,
             outcome,
@@ -151,7 +153,7 @@ mod tests {
 
     fn failed(failure: Failure, tool: &str, arguments: &str) -> String {
         let fault = failure.fault(Effect::None);
-        of(Outcome::Failed(&fault), Some(tool), arguments).unwrap()
+        of(CallOutcome::Failed(&fault), Some(tool), arguments).unwrap()
     }
 
     #[test]
@@ -183,13 +185,13 @@ mod tests {
     #[test]
     fn a_refusal_names_no_tool_and_a_success_has_no_line() {
         let fault: Fault<Wire> = Wire::unknown_tool("raed_file", Some("read_file"));
-        let line = of(Outcome::Refused(&fault), None, r#"{"repo":"a/b"}"#).unwrap();
+        let line = of(CallOutcome::Refused(&fault), None, r#"{"repo":"a/b"}"#).unwrap();
         insta::assert_snapshot!(
             line,
             @r#"jsonrpc_error tool=- code=-32602 repo=- pr=- sha=- state=- msg="Unknown tool: raed_file""#
         );
-        let done = Output::Text(String::new());
-        assert_eq!(of(Outcome::Done(&done), Some("search"), "{}"), None);
+        let done = ToolOutput::Text(String::new());
+        assert_eq!(of(CallOutcome::Done(&done), Some("search"), "{}"), None);
     }
 
     #[test]

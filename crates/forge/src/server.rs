@@ -10,7 +10,9 @@ use candor_fault::Dialect as _;
 use candor_fault::dialects::Github;
 use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
 use candor_guard::{Deadline, Limiter, Quota};
-use candor_street::{Call, Clock, Cx, Entry, Era, Failures, Permit, Server, Tool, Tools};
+use candor_street::{
+    Call, CallContext, CallRecord, Clock, Era, FailureForm, Permit, Server, Tool, Tools,
+};
 use serde_json::Value;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -46,7 +48,7 @@ pub struct Config {
     /// Which repositories may be touched.
     pub repos: AllowList,
     /// Which form failures take.
-    pub failures: Failures,
+    pub failures: FailureForm,
     /// Whether the tools beyond the fourteen are there.
     pub extended: bool,
     /// How many entries of a tree are answered.
@@ -60,7 +62,7 @@ impl Default for Config {
         Config {
             allow_writes: false,
             repos: AllowList::default(),
-            failures: Failures::default(),
+            failures: FailureForm::default(),
             extended: false,
             max_entries: TREE_ENTRIES,
             writes_a_minute: WRITES_A_MINUTE,
@@ -112,7 +114,7 @@ impl ForgeServer {
         self
     }
 
-    pub(crate) fn turn(&self, writes: bool, cx: &Cx) -> Turn {
+    pub(crate) fn turn(&self, writes: bool, cx: &CallContext) -> Turn {
         let limit = if writes {
             WRITE_DEADLINE
         } else {
@@ -221,7 +223,7 @@ impl Server for ForgeServer {
         Ok(Permit::default())
     }
 
-    async fn record(&self, entry: &Entry<'_, Github>) -> Result<Option<Receipt>, Cause> {
+    async fn record(&self, entry: &CallRecord<'_, Github>) -> Result<Option<Receipt>, Cause> {
         let Some(call) = entry.call else {
             return Ok(None);
         };
@@ -233,7 +235,7 @@ impl Server for ForgeServer {
         Ok(None)
     }
 
-    fn note(&self, entry: &Entry<'_, Github>) {
+    fn note(&self, entry: &CallRecord<'_, Github>) {
         // Only an answer has a line, not what a write comes to after it.
         let is_answer = entry
             .call

@@ -4,8 +4,8 @@
 use candor_audit::{AppendError, Log, Options, Torn};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_fault::dialects::Github;
-use candor_fault::{Effect, Output, Timestamp, VALUE_MAX_BYTES, excerpt, iso_millis};
-use candor_street::{Client, Clock, Entry, Outcome, Peer};
+use candor_fault::{Effect, Timestamp, ToolOutput, VALUE_MAX_BYTES, excerpt, iso_millis};
+use candor_street::{CallOutcome, CallRecord, ClientInfo, Clock, Peer};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -197,7 +197,7 @@ pub(crate) fn attempt(
     at: Timestamp,
     tool: &str,
     peer: &Peer,
-    client: &Client,
+    client: &ClientInfo,
     shown: &Value,
 ) -> Map<String, Value> {
     let name = client.name.as_ref();
@@ -234,12 +234,14 @@ struct Outcomes<'a> {
 
 impl Ended {
     /// What there is to say about a call.
-    pub(crate) fn of(entry: &Entry<'_, Github>) -> Ended {
+    pub(crate) fn of(entry: &CallRecord<'_, Github>) -> Ended {
         let (code, message, answer) = match &entry.outcome {
-            Outcome::Done(Output::Json(json)) => (None, None, Some(json.clone())),
-            Outcome::Done(_) => (None, None, None),
-            Outcome::Failed(fault) => (Some(fault.row()), Some(Github::message(fault)), None),
-            Outcome::Refused(fault) => (Some(fault.row()), Some(fault.message().to_owned()), None),
+            CallOutcome::Done(ToolOutput::Json(json)) => (None, None, Some(json.clone())),
+            CallOutcome::Done(_) => (None, None, None),
+            CallOutcome::Failed(fault) => (Some(fault.row()), Some(Github::message(fault)), None),
+            CallOutcome::Refused(fault) => {
+                (Some(fault.row()), Some(fault.message().to_owned()), None)
+            }
         };
         Ended {
             at: iso_millis(entry.at),

@@ -3,7 +3,7 @@
 use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
 use crate::{Failure, Query};
 use candor_guard::Deadline;
-use candor_street::Mark;
+use candor_street::EffectMark;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -175,7 +175,7 @@ pub struct Turn {
     /// When the call's time is over; the adapter's future is dropped then.
     pub deadline: Deadline,
     /// Set right before the step that cannot be taken back: a commit, or a request that was sent.
-    pub mark: Mark,
+    pub mark: EffectMark,
     /// The key, for changes.
     pub key: Option<Key>,
 }

@@ -3,7 +3,7 @@
 use crate::model::Status;
 use candor_fault::Cause;
 use candor_guard::retry::{Again, Retryable};
-use candor_street::Stopped;
+use candor_street::CallStopped;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -189,7 +189,7 @@ pub enum Failure {
     /// The order system does not offer the operation.
     Unsupported,
     /// The call was stopped before its change began.
-    Stopped(Stopped),
+    CallStopped(CallStopped),
     /// Something of ours is broken.
     Broken(&'static str, Box<Cause>),
 }
@@ -224,7 +224,7 @@ impl Retryable for Failure {
             Failure::Final(..)
             | Failure::LeftAlone(_)
             | Failure::Unsupported
-            | Failure::Stopped(_)
+            | Failure::CallStopped(_)
             | Failure::Broken(..) => Again::Never,
         }
     }
@@ -248,8 +248,8 @@ impl From<Why> for Failure {
     }
 }
 
-impl From<Stopped> for Failure {
-    fn from(stopped: Stopped) -> Self {
-        Failure::Stopped(stopped)
+impl From<CallStopped> for Failure {
+    fn from(stopped: CallStopped) -> Self {
+        Failure::CallStopped(stopped)
     }
 }

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Final, Refused, Rule, Why, Wrong};
 use candor_fault::Dialect as _;
 use candor_fault::codes::orders as codes;
 use candor_fault::dialects::Orders;
-use candor_fault::{Cause, Effect, Fault, Fixed, Raise, Refusal, Retry, Shown};
+use candor_fault::{Cause, ClientText, Effect, Fault, Fixed, Raise, Refusal, Retry};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Failure {
             },
             Failure::Busy(refused, after, cause) => {
                 let fault = no(*refused, Retry::SameCall, effect)
-                    .advising("Send the same call with the same idempotencyKey a little later.");
+                    .with_remedy("Send the same call with the same idempotencyKey a little later.");
                 let fault = match after {
                     Some(after) => fault.after(after),
                     None => fault,
@@ -42,12 +42,12 @@ impl Failure {
             }
             Failure::LeftAlone(after) => codes::BackendUnavailable
                 .fault(effect)
-                .saying(
+                .with_message(
                     "Backend is unavailable: it failed repeatedly and is left alone for a while",
                 )
                 .after(after),
             Failure::Unsupported => codes::NotImplemented.fault(),
-            Failure::Stopped(stopped) => stopped.into(),
+            Failure::CallStopped(stopped) => stopped.into(),
             Failure::Broken(what, cause) => Orders::adopt(Refusal::Panicked {
                 cause: Cause::Data(json!({ "what": what, "cause": cause })),
                 effect,
@@ -64,7 +64,7 @@ impl Failure {
             },
             Failure::Busy(..) => codes::AdapterError.row(),
             Failure::Limited(..) => codes::RateLimited.row(),
-            Failure::TimedOut(_) | Failure::Stopped(_) => codes::Timeout.row(),
+            Failure::TimedOut(_) | Failure::CallStopped(_) => codes::Timeout.row(),
             Failure::Unavailable(..) | Failure::LeftAlone(_) => codes::BackendUnavailable.row(),
             Failure::Unsupported => codes::NotImplemented.row(),
             Failure::Broken(..) => candor_fault::codes::wire::InternalError.row(),
@@ -76,17 +76,17 @@ impl Failure {
 /// The same failure of a query, which has no key to be sent again.
 pub(crate) fn of_query(fault: Fault<Orders>) -> Fault<Orders> {
     if fault.is(codes::Timeout) {
-        return fault.advising("Send the same call again.");
+        return fault.with_remedy("Send the same call again.");
     }
     if fault.is(codes::BackendUnavailable) {
-        return fault.advising("Wait `retryAfterMs`, then send the same call.");
+        return fault.with_remedy("Wait `retryAfterMs`, then send the same call.");
     }
     fault
 }
 
 fn with(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault<Orders> {
     match cause {
-        Some(cause) => fault.because(*cause),
+        Some(cause) => fault.with_cause(*cause),
         None => fault,
     }
 }
@@ -176,10 +176,10 @@ fn broken(rule: Rule) -> (&'static str, &'static str, &'static str) {
 fn argument(wrong: Wrong) -> Fault<Orders> {
     let raise = raise(wrong.rule);
     let (reason, what, remedy) = broken(wrong.rule);
-    let said = Shown::from(raise.row().message).then(": ");
+    let said = ClientText::from(raise.row().message).then(": ");
     let said = said.quoting(&wrong.field).then(what);
-    let fault = raise.fault().saying(said).advising(remedy);
-    fault.knowing(|facts| {
+    let fault = raise.fault().with_message(said).with_remedy(remedy);
+    fault.with_facts(|facts| {
         facts.field = Some(wrong.field);
         facts.reason = Some(reason);
     })
@@ -320,10 +320,10 @@ fn no(refused: Refused, retry: Retry, effect: Effect) -> Fault<Orders> {
     };
     let fault = codes::AdapterError
         .fault(retry, effect)
-        .saying(Shown::from("Adapter error: ").then(what))
-        .advising(remedy);
+        .with_message(ClientText::from("Adapter error: ").then(what))
+        .with_remedy(remedy);
     let name = name.to_owned();
-    fault.knowing(|facts| {
+    fault.with_facts(|facts| {
         facts.original_error = Some(name);
         let more = [
             ("field", refused.field.map(Value::from)),

@@ -5,7 +5,7 @@ use crate::{Adapter, Failure, Final, Key, Request, Response, Turn, Why};
 use candor_fault::Effect;
 use candor_guard::retry::{Budget, Policy};
 use candor_guard::{Breaker, Deadline, Retry};
-use candor_street::{Mark, MetricsHub};
+use candor_street::{EffectMark, MetricsHub};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl Guarded {
         &self,
         request: &Request,
         key: Option<Key>,
-        mark: &Mark,
+        mark: &EffectMark,
     ) -> Result<Response, Failure> {
         let tool = request.operation().name();
         let pass = match self.breaker.as_ref().map(Breaker::enter).transpose() {
@@ -130,7 +130,7 @@ impl Guarded {
         let done = done.map_err(|failure| self.honest(failure, request, mark, doubted));
         match (&done, pass) {
             // Neither says anything about the order system.
-            (_, None) | (Err(Failure::Stopped(_) | Failure::Broken(..)), _) => {}
+            (_, None) | (Err(Failure::CallStopped(_) | Failure::Broken(..)), _) => {}
             (Err(failure), Some(pass)) if failure.is_trouble() => pass.failed(),
             (_, Some(pass)) => pass.succeeded(),
         }
@@ -188,7 +188,13 @@ impl Guarded {
     }
 
     /// The failure that is true about the whole call, where the one of its last attempt is not.
-    fn honest(&self, failure: Failure, request: &Request, mark: &Mark, doubted: bool) -> Failure {
+    fn honest(
+        &self,
+        failure: Failure,
+        request: &Request,
+        mark: &EffectMark,
+        doubted: bool,
+    ) -> Failure {
         let keyless = request.operation().changes() && !self.adapter.keeps_keys();
         match failure {
             // It invites to make the change again, and nothing would keep it from being made twice.

@@ -7,7 +7,7 @@ use candor_audit::secrets;
 use candor_fault::dialects::Orders;
 use candor_fault::{Effect, Fault, Form};
 use candor_guard::{Limiter, Quota};
-use candor_street::{Call, Cx, Era, Failures, Permit, Server, Tool, Tools};
+use candor_street::{Call, CallContext, Era, FailureForm, Permit, Server, Tool, Tools};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -33,7 +33,7 @@ const HIDDEN: &str = "[hidden]";
 #[derive(Clone)]
 pub struct Config {
     /// Which form failures take.
-    pub failures: Failures,
+    pub failures: FailureForm,
     /// How many calls a minute one client may make; any number, if nothing.
     pub calls_a_minute: Option<NonZeroU32>,
     /// How many calls a minute one client may make of one tool; any number, if nothing.
@@ -47,7 +47,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config {
-            failures: Failures::default(),
+            failures: FailureForm::default(),
             calls_a_minute: Some(CALLS_A_MINUTE),
             tool_calls_a_minute: Some(TOOL_CALLS_A_MINUTE),
             guard: GuardConfig::default(),
@@ -71,7 +71,7 @@ impl fmt::Debug for Config {
 pub struct OrdersServer {
     tools: Tools<Self>,
     guarded: Guarded,
-    failures: Failures,
+    failures: FailureForm,
     by_client: Option<Limiter>,
     by_tool: Option<Limiter>,
     secrets: Vec<String>,
@@ -107,7 +107,7 @@ impl OrdersServer {
         &self,
         request: &Request,
         key: Option<String>,
-        cx: &Cx,
+        cx: &CallContext,
     ) -> Result<Response, Failure> {
         let client = cx.call.peer.credential.as_deref().unwrap_or(ANONYMOUS);
         let key = key.map(|key| Key {
@@ -192,7 +192,7 @@ impl Server for OrdersServer {
         let asks = Operation::read(&call.name).is_some_and(|operation| !operation.changes());
         let fault = if asks { of_query(fault) } else { fault };
         let fault = fault.redacted(&|text| self.hide(text));
-        fault.knowing(|facts| {
+        fault.with_facts(|facts| {
             let own = facts.original_error.as_deref();
             if own.is_some_and(|own| self.hide(own).is_some()) {
                 facts.original_error = Some(unnamed());

@@ -1,7 +1,7 @@
 //! Explaining finds something exactly where the library says no, on random schemas and values.
 
 use crate::Schema;
-use candor_fault::{Step, Violation};
+use candor_fault::{PathStep, Violation};
 use jsonschema::{Draft, EmailOptions, Validator};
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
@@ -271,8 +271,8 @@ fn at<'v>(violation: &Violation, value: &'v Value) -> Option<&'v Value> {
         .0
         .iter()
         .try_fold(value, |value, step| match step {
-            Step::Member(name) => value.get(name),
-            Step::Item(index) => value.get(index),
+            PathStep::Member(name) => value.get(name),
+            PathStep::Item(index) => value.get(index),
         })
 }
 

@@ -1,7 +1,9 @@
 //! Collects violations with their places: the first with their texts, the rest counted.
 
 use crate::rules::Said;
-use candor_fault::{NAME_MAX_CHARS, Path, Step, VIOLATIONS_MAX, Violation, Violations, excerpt};
+use candor_fault::{
+    ArgumentPath, NAME_MAX_CHARS, PathStep, VIOLATIONS_MAX, Violation, Violations, excerpt,
+};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -17,24 +19,24 @@ pub(crate) enum Place<'a> {
 }
 
 impl Place<'_> {
-    fn path(&self) -> Path {
+    fn path(&self) -> ArgumentPath {
         let mut steps = Vec::new();
         let mut place = self;
         loop {
             place = match place {
                 Place::Root => break,
                 Place::Member(parent, name) => {
-                    steps.push(Step::Member(cut(name, NAME_MAX_CHARS)));
+                    steps.push(PathStep::Member(cut(name, NAME_MAX_CHARS)));
                     parent
                 }
                 Place::Item(parent, index) => {
-                    steps.push(Step::Item(*index));
+                    steps.push(PathStep::Item(*index));
                     parent
                 }
             };
         }
         steps.reverse();
-        Path(steps)
+        ArgumentPath(steps)
     }
 }
 
@@ -97,8 +99,8 @@ impl<'v> Report<'v> {
         }
         // The kind depends on the keyword, and on whether the place is the root.
         let path = match place {
-            Place::Root => Path::default(),
-            Place::Member(..) | Place::Item(..) => Path(vec![Step::Item(0)]),
+            Place::Root => ArgumentPath::default(),
+            Place::Member(..) | Place::Item(..) => ArgumentPath(vec![PathStep::Item(0)]),
         };
         let bare = Violation {
             path,

@@ -1,10 +1,13 @@
 //! The one function that answers. It never fails: whatever a call comes to, it is recorded, kept or
 //! undone, noted, counted, and said in the server's dialect.
 
-use crate::{Call, Cx, Desk, Entry, Mark, Outcome, Reply, Server, Tool};
+use crate::{
+    Call, CallContext, CallOutcome, CallRecord, Dispatcher, EffectMark, Reply, Server, Tool,
+};
 use candor_fault::dialects::Wire;
 use candor_fault::{
-    Answer, CallFacts, Cause, Class, Dialect, Effect, Fault, Output, Receipt, Refusal, Timestamp,
+    Answer, CallFacts, Cause, Class, Dialect, Effect, Fault, Receipt, Refusal, Timestamp,
+    ToolOutput,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -21,7 +24,7 @@ type Work<S> = BoxFuture<'static, Worked<S>>;
 
 /// Answers one call.
 pub(crate) async fn answer<S: Server>(
-    desk: Arc<Desk<S>>,
+    desk: Arc<Dispatcher<S>>,
     call: Arc<Call>,
     cancel: CancellationToken,
 ) -> Answer {
@@ -38,16 +41,16 @@ pub(crate) async fn answer<S: Server>(
 }
 
 async fn answer_found<S: Server>(
-    desk: Arc<Desk<S>>,
+    desk: Arc<Dispatcher<S>>,
     call: Arc<Call>,
     place: usize,
     cancel: CancellationToken,
 ) -> Answer {
     let started = Instant::now();
     let tool = &desk.server.tools().all()[place];
-    let cx = Cx {
+    let cx = CallContext {
         call: Arc::clone(&call),
-        mark: Mark::new(tool.writes()),
+        mark: EffectMark::new(tool.writes()),
         cancel,
     };
     let limit = desk.server.deadline(tool);
@@ -78,7 +81,7 @@ async fn answer_found<S: Server>(
 }
 
 /// The way in: gate, schema, guard, tool; a panic on it becomes a failure.
-fn work<S: Server>(desk: &Arc<Desk<S>>, place: usize, cx: &Cx) -> Work<S> {
+fn work<S: Server>(desk: &Arc<Dispatcher<S>>, place: usize, cx: &CallContext) -> Work<S> {
     let (desk, cx) = (Arc::clone(desk), cx.clone());
     let mark = cx.mark.clone();
     let inward = async move {
@@ -134,7 +137,7 @@ enum Ended<S: Server> {
 async fn within<S: Server>(
     limit: Option<Duration>,
     mut work: Work<S>,
-    cx: &Cx,
+    cx: &CallContext,
     closing: &CancellationToken,
 ) -> Ended<S> {
     // The first try comes before any timer is made: most calls need none, nor the room for one.
@@ -147,7 +150,7 @@ async fn within<S: Server>(
 async fn waited<S: Server>(
     limit: Option<Duration>,
     mut work: Work<S>,
-    cx: &Cx,
+    cx: &CallContext,
     closing: &CancellationToken,
 ) -> Ended<S> {
     let time_is_up = async {
@@ -190,8 +193,8 @@ impl Cut {
 
 /// Carries a change to its end after its call was answered; a second record names the first.
 async fn outlive<S: Server>(
-    desk: Arc<Desk<S>>,
-    cx: Cx,
+    desk: Arc<Dispatcher<S>>,
+    cx: CallContext,
     place: usize,
     started: Instant,
     rest: Work<S>,
@@ -210,10 +213,10 @@ async fn outlive<S: Server>(
 
 /// The way back of one call.
 struct End<'a, S: Server> {
-    desk: &'a Desk<S>,
+    desk: &'a Dispatcher<S>,
     call: &'a Call,
     place: usize,
-    mark: &'a Mark,
+    mark: &'a EffectMark,
     started: Instant,
 }
 
@@ -299,16 +302,16 @@ impl<S: Server> End<'_, S> {
 
     fn entry<'e>(
         &'e self,
-        ended: &'e Result<Output, Fault<S::Dialect>>,
+        ended: &'e Result<ToolOutput, Fault<S::Dialect>>,
         at: Timestamp,
         took: Duration,
         follows: Option<&'e Receipt>,
-    ) -> Entry<'e, S::Dialect> {
+    ) -> CallRecord<'e, S::Dialect> {
         let (outcome, effect) = match ended {
-            Ok(output) => (Outcome::Done(output), self.mark.effect()),
-            Err(fault) => (Outcome::Failed(fault), fault.effect()),
+            Ok(output) => (CallOutcome::Done(output), self.mark.effect()),
+            Err(fault) => (CallOutcome::Failed(fault), fault.effect()),
         };
-        Entry {
+        CallRecord {
             call: Some(self.call),
             tool: Some(self.tool().name()),
             outcome,
@@ -340,7 +343,7 @@ impl<S: Server> End<'_, S> {
 /// Puts a call on record; a recorder that panics has not recorded it.
 async fn recorded<S: Server>(
     server: &S,
-    entry: &Entry<'_, S::Dialect>,
+    entry: &CallRecord<'_, S::Dialect>,
 ) -> Result<Option<Receipt>, Cause> {
     let recording = async { server.record(entry).await };
     let caught = AssertUnwindSafe(recording).catch_unwind().await;
@@ -348,7 +351,7 @@ async fn recorded<S: Server>(
 }
 
 /// Writes the log line of a call; one that panics is told to the log by the panic itself.
-fn note<S: Server>(server: &S, entry: &Entry<'_, S::Dialect>) {
+fn note<S: Server>(server: &S, entry: &CallRecord<'_, S::Dialect>) {
     let _ = std::panic::catch_unwind(AssertUnwindSafe(|| server.note(entry)));
 }
 
@@ -397,7 +400,7 @@ fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>) {
 
 /// Answers what is no call of a tool: record, note, metrics, dialect.
 pub(crate) async fn refuse<S: Server>(
-    desk: &Desk<S>,
+    desk: &Dispatcher<S>,
     call: Option<&Call>,
     fault: Fault<Wire>,
 ) -> Answer {
@@ -425,11 +428,11 @@ fn refused<'a, D: Dialect>(
     call: Option<&'a Call>,
     fault: &'a Fault<Wire>,
     at: Timestamp,
-) -> Entry<'a, D> {
-    Entry {
+) -> CallRecord<'a, D> {
+    CallRecord {
         call,
         tool: None,
-        outcome: Outcome::Refused(fault),
+        outcome: CallOutcome::Refused(fault),
         effect: Effect::None,
         at,
         took: Duration::ZERO,

@@ -28,7 +28,7 @@ pub struct Peer {
 
 /// What the client says about itself.
 #[derive(Debug, Clone, Default)]
-pub struct Client {
+pub struct ClientInfo {
     /// Its name.
     pub name: Option<String>,
     /// Its version.
@@ -51,18 +51,18 @@ pub struct Call {
     /// Who calls.
     pub peer: Peer,
     /// What the client says about itself.
-    pub client: Client,
+    pub client: ClientInfo,
     /// Where progress goes.
     pub progress: Progress,
     /// What the server keeps about this call until it is on record.
-    pub kept: Kept,
+    pub kept: CallNotes,
 }
 
 /// A place for one value of the server's own choice.
 #[derive(Default)]
-pub struct Kept(OnceLock<Box<dyn Any + Send + Sync>>);
+pub struct CallNotes(OnceLock<Box<dyn Any + Send + Sync>>);
 
-impl Kept {
+impl CallNotes {
     /// The value of this type, where one was put here.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.get()?.downcast_ref()
@@ -74,7 +74,7 @@ impl Kept {
     }
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for CallNotes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kept = if self.0.get().is_some() {
             "something"

@@ -3,26 +3,28 @@
 
 mod answer;
 mod call;
+mod call_record;
 mod clock;
-mod desk;
-mod entry;
-mod failures;
-mod mark;
+mod dispatcher;
+mod effect_mark;
+mod failure_form;
 mod metrics;
 mod progress;
+mod random;
 mod reply;
 mod server;
 mod tool;
 
-pub use call::{Call, Client, Era, Kept, Peer};
+pub use call::{Call, CallNotes, ClientInfo, Era, Peer};
+pub use call_record::{CallOutcome, CallRecord};
 pub use clock::Clock;
-pub use desk::{Desk, SetupError, Waiting};
-pub use entry::{Entry, Outcome};
-pub use failures::Failures;
-pub use mark::{Mark, Stopped};
+pub use dispatcher::{Dispatcher, PendingCall};
+pub use effect_mark::{CallStopped, EffectMark};
+pub use failure_form::FailureForm;
 pub use metrics::{METRIC_NAMES, MetricsHub};
 pub use progress::{Progress, ProgressSink};
+pub use random::Random;
 pub use reply::{Pending, Reply, reply, reply_text};
 pub use server::{Permit, Server};
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{Annotations, Cx, Tool, ToolError, ToolNames, Tools};
+pub use tool::{Annotations, CallContext, Tool, ToolError, ToolNames, Tools};

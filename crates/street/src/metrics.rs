@@ -1,7 +1,7 @@
 //! Counters and times of calls, and of what a guard did for them, by tool and code only, in the
 //! Prometheus text format.
 
-use candor_fault::{Row, codes};
+use candor_fault::{CodeRow, codes};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -105,7 +105,7 @@ impl fmt::Debug for MetricsHub {
 pub(crate) struct Metrics {
     calls: Family<ByCode, Counter>,
     tools: Vec<&'static str>,
-    rows: Vec<&'static Row>,
+    rows: Vec<&'static CodeRow>,
     found: Vec<OnceLock<Counter>>,
     times: Vec<Histogram>,
 }
@@ -115,7 +115,7 @@ impl Metrics {
     pub(crate) fn new(
         hub: &MetricsHub,
         names: impl Iterator<Item = &'static str>,
-        own: Vec<&'static Row>,
+        own: Vec<&'static CodeRow>,
     ) -> Self {
         // The place 0 is for what is no call of a tool.
         let tools: Vec<_> = std::iter::once("").chain(names).collect();
@@ -137,7 +137,12 @@ impl Metrics {
     }
 
     /// Counts one call of the tool at `place`, or of none.
-    pub(crate) fn count(&self, place: Option<usize>, failed: Option<&'static Row>, took: Duration) {
+    pub(crate) fn count(
+        &self,
+        place: Option<usize>,
+        failed: Option<&'static CodeRow>,
+        took: Duration,
+    ) {
         let tool = place.map_or(0, |place| place + 1);
         let code = failed.map_or(0, |row| self.place_of(row) + 1);
         let cell = self.found.get(tool * (self.rows.len() + 1) + code);
@@ -149,12 +154,12 @@ impl Metrics {
         }
     }
 
-    fn place_of(&self, row: &'static Row) -> usize {
-        let same = |known: &&'static Row| known.has_key_of(row);
+    fn place_of(&self, row: &'static CodeRow) -> usize {
+        let same = |known: &&'static CodeRow| known.has_key_of(row);
         self.rows.iter().position(same).unwrap_or_default()
     }
 
-    fn counter(&self, tool: usize, failed: Option<&'static Row>) -> Counter {
+    fn counter(&self, tool: usize, failed: Option<&'static CodeRow>) -> Counter {
         let code = failed.map_or_else(|| OK.to_owned(), |row| row.code.to_string());
         let tool = self.tools.get(tool).copied().unwrap_or_default();
         self.calls.get_or_create(&ByCode { tool, code }).clone()

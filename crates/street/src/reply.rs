@@ -1,6 +1,6 @@
 //! What a tool hands back when it succeeds: its output, and what is still to be kept or undone.
 
-use candor_fault::{Cause, Dialect, Fault, Output, Refusal};
+use candor_fault::{Cause, Dialect, Fault, Refusal, ToolOutput};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
@@ -17,7 +17,7 @@ pub trait Pending: Send + 'static {
 /// A success.
 pub struct Reply {
     /// What is answered.
-    pub output: Output,
+    pub output: ToolOutput,
     /// What is still open.
     pub pending: Option<Box<dyn Pending>>,
 }
@@ -39,8 +39,8 @@ impl Reply {
     }
 }
 
-impl From<Output> for Reply {
-    fn from(output: Output) -> Self {
+impl From<ToolOutput> for Reply {
+    fn from(output: ToolOutput) -> Self {
         Reply {
             output,
             pending: None,
@@ -51,7 +51,7 @@ impl From<Output> for Reply {
 /// A success with one JSON value.
 pub fn reply<D: Dialect>(value: &impl Serialize) -> Result<Reply, Fault<D>> {
     match to_raw_value(value) {
-        Ok(json) => Ok(Output::Json(json).into()),
+        Ok(json) => Ok(ToolOutput::Json(json).into()),
         Err(error) => Err(D::adopt(Refusal::Panicked {
             cause: Cause::error("SerializationError", &error),
             effect: candor_fault::Effect::Unknown,
@@ -61,5 +61,5 @@ pub fn reply<D: Dialect>(value: &impl Serialize) -> Result<Reply, Fault<D>> {
 
 /// A success with exact text.
 pub fn reply_text<D: Dialect>(text: impl Into<String>) -> Result<Reply, Fault<D>> {
-    Ok(Output::Text(text.into()).into())
+    Ok(ToolOutput::Text(text.into()).into())
 }

@@ -1,6 +1,6 @@
 //! What a server is: tools, and what stands on the way to them and back.
 
-use crate::{Call, Entry, Era, Tool, Tools};
+use crate::{Call, CallRecord, Era, Tool, Tools};
 use candor_fault::{Cause, Dialect, Fault, Form, Receipt};
 use serde_json::Value;
 use std::any::Any;
@@ -69,14 +69,14 @@ pub trait Server: Send + Sync + Sized + 'static {
     /// Puts a call on record: durable when it returns, once a call, protocol errors too.
     fn record(
         &self,
-        entry: &Entry<'_, Self::Dialect>,
+        entry: &CallRecord<'_, Self::Dialect>,
     ) -> impl Future<Output = Result<Option<Receipt>, Cause>> + Send {
         let _ = entry;
         ready(Ok(None))
     }
 
     /// Writes the log line of a call; never fails, never blocks.
-    fn note(&self, entry: &Entry<'_, Self::Dialect>) {
+    fn note(&self, entry: &CallRecord<'_, Self::Dialect>) {
         let _ = entry;
     }
 }

@@ -1,6 +1,6 @@
 //! Tools: what is listed, what is enforced, and what is run.
 
-use crate::{Call, Mark, Progress, Reply, Server};
+use crate::{Call, EffectMark, Progress, Reply, Server};
 use candor_fault::{Cause, Dialect, Effect, Fault, Refusal, Violations};
 use candor_schema::{Schema, SchemaError};
 use futures_util::future::BoxFuture;
@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 
 /// What a tool has of its call beside the arguments.
 #[derive(Debug, Clone)]
-pub struct Cx {
+pub struct CallContext {
     /// The call.
     pub call: Arc<Call>,
     /// To be set around every change.
-    pub mark: Mark,
+    pub mark: EffectMark,
     /// Set when the call is no longer wanted.
     pub cancel: CancellationToken,
 }
 
-impl Cx {
+impl CallContext {
     /// Where progress goes.
     pub fn progress(&self) -> &Progress {
         &self.call.progress
@@ -45,7 +45,11 @@ pub struct Annotations {
     open_world: bool,
 }
 
-type Handler<S> = dyn Fn(Arc<S>, Value, Cx) -> BoxFuture<'static, Result<Reply, Fault<<S as Server>::Dialect>>>
+type Handler<S> = dyn Fn(
+        Arc<S>,
+        Value,
+        CallContext,
+    ) -> BoxFuture<'static, Result<Reply, Fault<<S as Server>::Dialect>>>
     + Send
     + Sync;
 
@@ -57,21 +61,21 @@ pub struct Tool<S: Server> {
     output: Option<Value>,
     annotations: Annotations,
     listed: bool,
-    further: Option<Further>,
+    rules: Option<ArgumentRules>,
     handler: Box<Handler<S>>,
 }
 
 /// Rules about arguments that no schema can state.
-type Further = fn(&Value) -> Violations;
+type ArgumentRules = fn(&Value) -> Violations;
 
 impl<S: Server> Tool<S> {
     /// A tool that changes nothing. `schema` is published and enforced; `T` must take whatever it
     /// admits.
-    pub fn reading<T, F>(
+    pub fn read_only<T, F>(
         name: &'static str,
         description: &'static str,
         schema: Value,
-        run: impl Fn(Arc<S>, T, Cx) -> F + Send + Sync + 'static,
+        run: impl Fn(Arc<S>, T, CallContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         T: DeserializeOwned + Send + 'static,
@@ -94,23 +98,23 @@ impl<S: Server> Tool<S> {
                 open_world: false,
             },
             listed: true,
-            further: None,
+            rules: None,
             handler: Box::new(handler),
         }
     }
 
     /// A tool that changes something: it sets its mark before it does.
-    pub fn writing<T, F>(
+    pub fn mutating<T, F>(
         name: &'static str,
         description: &'static str,
         schema: Value,
-        run: impl Fn(Arc<S>, T, Cx) -> F + Send + Sync + 'static,
+        run: impl Fn(Arc<S>, T, CallContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         T: DeserializeOwned + Send + 'static,
         F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
     {
-        let mut tool = Tool::reading(name, description, schema, run);
+        let mut tool = Tool::read_only(name, description, schema, run);
         tool.annotations.read_only = false;
         tool.annotations.destructive = true;
         tool.annotations.idempotent = false;
@@ -119,7 +123,7 @@ impl<S: Server> Tool<S> {
 
     /// With the schema of a success. What failures carry is admitted by the dialect's own schema,
     /// which the server gives here too where a failing result has `structuredContent`.
-    pub fn answering(mut self, success: Value, failure: Option<Value>) -> Self {
+    pub fn with_output_schema(mut self, success: Value, failure: Option<Value>) -> Self {
         self.output = Some(match failure {
             Some(failure) => serde_json::json!({ "type": "object", "anyOf": [success, failure] }),
             None => success,
@@ -147,8 +151,8 @@ impl<S: Server> Tool<S> {
 
     /// With rules that no schema can state, looked at together with the schema; the arguments may be
     /// wrong in every other way too.
-    pub fn also_checking(mut self, further: fn(&Value) -> Violations) -> Self {
-        self.further = Some(further);
+    pub fn with_argument_rules(mut self, rules: fn(&Value) -> Violations) -> Self {
+        self.rules = Some(rules);
         self
     }
 
@@ -177,13 +181,13 @@ impl<S: Server> Tool<S> {
     pub(crate) fn check(&self, arguments: &Value) -> Result<(), Refusal> {
         match &self.input {
             Ok(schema) => {
-                let further = self.further.map(|further| further(arguments));
-                match (schema.check(arguments), further) {
+                let rules = self.rules.map(|rules| rules(arguments));
+                match (schema.check(arguments), rules) {
                     (checked, None) => checked.map_err(Refusal::Arguments),
-                    (Ok(()), Some(further)) if further.is_empty() => Ok(()),
-                    (Ok(()), Some(further)) => Err(Refusal::Arguments(further)),
-                    (Err(mut violations), Some(further)) => {
-                        further
+                    (Ok(()), Some(rules)) if rules.is_empty() => Ok(()),
+                    (Ok(()), Some(rules)) => Err(Refusal::Arguments(rules)),
+                    (Err(mut violations), Some(rules)) => {
+                        rules
                             .remembered()
                             .for_each(|one| violations.push(one.clone()));
                         Err(Refusal::Arguments(violations))
@@ -201,7 +205,7 @@ impl<S: Server> Tool<S> {
         &self,
         server: Arc<S>,
         arguments: Value,
-        cx: Cx,
+        cx: CallContext,
     ) -> BoxFuture<'static, Result<Reply, Fault<S::Dialect>>> {
         (self.handler)(server, arguments, cx)
     }
@@ -286,7 +290,7 @@ impl<S: Server> Tools<S> {
     }
 
     /// With another way of listing names.
-    pub fn listed_as(mut self, names: ToolNames) -> Self {
+    pub fn with_name_style(mut self, names: ToolNames) -> Self {
         self.names = names;
         self
     }

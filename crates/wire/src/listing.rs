@@ -3,7 +3,7 @@
 use crate::read::Ask;
 use crate::revision::{META_SERVER, supported};
 use candor_fault::{Answer, to_json};
-use candor_street::{Desk, Era, Server};
+use candor_street::{Dispatcher, Era, Server};
 use std::sync::Arc;
 
 /// How long a client may keep the lists of the stateless era.
@@ -21,7 +21,7 @@ pub struct Listing {
 
 impl Listing {
     /// The listing of a server.
-    pub fn new<S: Server>(desk: &Desk<S>) -> Self {
+    pub fn new<S: Server>(desk: &Dispatcher<S>) -> Self {
         let tools = desk.server().tools();
         let server_info = format!(
             r#"{{"name":{},"version":{}}}"#,

@@ -6,7 +6,7 @@ use crate::revision::{
 use crate::scan::{Flaw, Verdict, members, scan};
 use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
-use candor_fault::{Fault, Shown};
+use candor_fault::{ClientText, Fault};
 use candor_street::Era;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -116,7 +116,7 @@ fn trimmed(text: &str) -> &str {
 
 /// The refusal of a message over a limit of size.
 pub(crate) fn too_large(what: &'static str) -> Fault<Wire> {
-    Wire::invalid_request(what).knowing(|facts| facts.status = Some(413))
+    Wire::invalid_request(what).with_facts(|facts| facts.status = Some(413))
 }
 
 fn wording(flaw: Flaw) -> &'static str {
@@ -405,8 +405,8 @@ fn call<'a>(
 
 /// The refusal of an id that is in flight already.
 pub(crate) fn id_in_flight() -> Fault<Wire> {
-    let said = Shown::from("Invalid Request: ").then("this id is in flight already");
-    codes::InvalidRequest.fault().saying(said)
+    let said = ClientText::from("Invalid Request: ").then("this id is in flight already");
+    codes::InvalidRequest.fault().with_message(said)
 }
 
 /// A scanned text as a raw value of its own.

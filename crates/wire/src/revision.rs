@@ -3,7 +3,7 @@
 use crate::mirror::meant;
 use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
-use candor_fault::{Fault, Shown};
+use candor_fault::{ClientText, Fault};
 use candor_street::Era;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ impl Facts<'_> {
     fn with_status(&self, fault: Fault<Wire>, status: u16) -> Fault<Wire> {
         match self {
             Facts::Stdio => fault,
-            Facts::Http(_) => fault.knowing(|facts| facts.status = Some(status)),
+            Facts::Http(_) => fault.with_facts(|facts| facts.status = Some(status)),
         }
     }
 
@@ -101,8 +101,8 @@ impl Facts<'_> {
 
     /// A method that does not exist in this era.
     pub(crate) fn unknown_method(&self, method: &str, era: Era) -> Fault<Wire> {
-        let said = Shown::from("Method not found: ").quoting(method);
-        let fault = codes::MethodNotFound.fault().saying(said);
+        let said = ClientText::from("Method not found: ").quoting(method);
+        let fault = codes::MethodNotFound.fault().with_message(said);
         match era {
             Era::Handshake => fault,
             Era::Stateless => self.with_status(fault, 404),
@@ -134,8 +134,8 @@ fn incomplete() -> Fault<Wire> {
 }
 
 fn mismatch(what: &'static str) -> Fault<Wire> {
-    let said = Shown::from("Header mismatch: ").then(what);
-    codes::HeaderMismatch.fault().saying(said)
+    let said = ClientText::from("Header mismatch: ").then(what);
+    codes::HeaderMismatch.fault().with_message(said)
 }
 
 fn unsupported(requested: &str) -> Fault<Wire> {
@@ -146,11 +146,11 @@ fn unsupported(requested: &str) -> Fault<Wire> {
     }
     let data = Data {
         supported: supported(),
-        requested: Shown::from("").quoting(requested).as_str().to_owned(),
+        requested: ClientText::from("").quoting(requested).as_str().to_owned(),
     };
     codes::UnsupportedVersion
         .fault()
-        .knowing(|facts| facts.data = Some(candor_fault::to_json(&data)))
+        .with_facts(|facts| facts.data = Some(candor_fault::to_json(&data)))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use candor_fault::codes::workspace::{self as codes, INVARIANTS};
 use candor_fault::dialects::Workspace;
 use candor_fault::system_error::{Thrown, startup_failure};
 use candor_fault::{
-    Cause, Dialect, Effect, Fault, Path, Refusal, Retry, Shown, Step, Violation, Violations,
-    excerpt,
+    ArgumentPath, Cause, ClientText, Dialect, Effect, Fault, PathStep, Refusal, Retry, Violation,
+    Violations, excerpt,
 };
 use rustix::io::Errno;
 use serde_json::{Value, json};
@@ -32,119 +32,120 @@ impl Failure {
         match self {
             Failure::NoSession => codes::SessionNotInitialized
                 .fault()
-                .because(named("NoSession", "no call of begin_session has succeeded")),
+                .with_cause(named("NoSession", "no call of begin_session has succeeded")),
             Failure::Locked(lock) => {
-                let fault = codes::SessionLocked.fault().because(json!({
+                let fault = codes::SessionLocked.fault().with_cause(json!({
                     "error_code": lock.error_code,
                     "human_message": lock.human_message,
                     "seq": lock.seq,
                 }));
                 match lock.person {
-                    true => {
-                        fault.advising("Ask a person to look, and to run candor workspace unlock.")
-                    }
-                    false => fault.advising(
+                    true => fault
+                        .with_remedy("Ask a person to look, and to run candor workspace unlock."),
+                    false => fault.with_remedy(
                         "Say what happened with write_failure_report; that unlocks the session.",
                     ),
                 }
             }
             Failure::OtherRole { tool, role } => codes::UnauthorizedAction
                 .fault()
-                .saying(
-                    Shown::from("")
+                .with_message(
+                    ClientText::from("")
                         .quoting(tool)
                         .then(" is not a tool of the role ")
                         .quoting(role.name()),
                 )
-                .because(named(
+                .with_cause(named(
                     "OtherRole",
                     &format!("this server has the role {role}"),
                 )),
             Failure::RoleClaim { claimed, role } => codes::RoleMismatch
                 .fault()
-                .saying(
-                    Shown::from("The call claims the role ")
+                .with_message(
+                    ClientText::from("The call claims the role ")
                         .quoting(claimed)
                         .then("; this server has the role ")
                         .quoting(role.name()),
                 )
-                .because(named(
+                .with_cause(named(
                     "RoleClaim",
                     &format!("this server has the role {role}"),
                 )),
             Failure::Start(error) => start(error),
             Failure::Arguments(violations) => arguments(violations.clone()),
             Failure::Path(error) => path(error),
-            Failure::PathNotText(real) => codes::InvalidPath.fault().because(named(
+            Failure::PathNotText(real) => codes::InvalidPath.fault().with_cause(named(
                 "PathNotText",
                 &format!("{} is not UTF-8", shown(real)),
             )),
             Failure::IsDirectory(at) => codes::InvalidPath
                 .fault()
-                .saying(
-                    Shown::from("")
+                .with_message(
+                    ClientText::from("")
                         .quoting_at_most(at, SENTENCE_CHARS)
                         .then(" is a directory, not a file"),
                 )
-                .because(named("IsDirectory", &format!("{at} is a directory"))),
+                .with_cause(named("IsDirectory", &format!("{at} is a directory"))),
             Failure::Missing(at) => codes::FileNotFound
                 .fault()
-                .saying(
-                    Shown::from("")
+                .with_message(
+                    ClientText::from("")
                         .quoting_at_most(at, SENTENCE_CHARS)
                         .then(" does not exist"),
                 )
-                .because(os(Errno::NOENT)),
+                .with_cause(os(Errno::NOENT)),
             Failure::Protected(at) => codes::UnauthorizedAction
                 .fault()
-                .saying(
-                    Shown::from("")
+                .with_message(
+                    ClientText::from("")
                         .quoting_at_most(at, SENTENCE_CHARS)
                         .then(" is protected: no agent may change it"),
                 )
-                .because(named("ProtectedPath", &format!("{at} is protected"))),
+                .with_cause(named("ProtectedPath", &format!("{at} is protected"))),
             Failure::ReadOnly => codes::InsufficientPermissions
                 .fault()
-                .saying("This server was started to change nothing")
-                .because(named(
+                .with_message("This server was started to change nothing")
+                .with_cause(named(
                     "ReadOnlyServer",
                     "the server was started with --read-only",
                 )),
             Failure::Read(error) => read(error),
             Failure::DenyRead(error) => codes::FileReadFailed
                 .fault()
-                .saying(
-                    Shown::from("Nothing is read: .candor/deny_read, ")
+                .with_message(
+                    ClientText::from("Nothing is read: .candor/deny_read, ")
                         .quoting_at_most(&error.to_string(), SENTENCE_CHARS),
                 )
-                .advising("Ask a person to correct .candor/deny_read.")
-                .because(Cause::error("DenyRead", error)),
+                .with_remedy("Ask a person to correct .candor/deny_read.")
+                .with_cause(Cause::error("DenyRead", error)),
             Failure::Plan(failure) => plan(failure),
             Failure::Exists(at) => codes::FileAlreadyExists
                 .fault()
-                .saying(
-                    Shown::from("")
+                .with_message(
+                    ClientText::from("")
                         .quoting_at_most(at, SENTENCE_CHARS)
                         .then(" exists already"),
                 )
-                .because(os(Errno::EXIST)),
+                .with_cause(os(Errno::EXIST)),
             Failure::Changed { expected, actual } => codes::HashMismatch
                 .fault()
-                .because(json!({ "expected": expected, "actual": actual })),
+                .with_cause(json!({ "expected": expected, "actual": actual })),
             Failure::Edit(error) => edit(error),
             Failure::Patch(error) => patch(error),
             Failure::Policy(report) => policy_violation(report),
-            Failure::Check(ran) => codes::PreflightFailed.fault(Effect::None).because(json!({
-                "argv": ran.argv,
-                "exit_code": ran.exit_code,
-                "signal": ran.signal,
-                "timed_out": ran.timed_out,
-                "output_tail": ran.output_tail,
-            })),
+            Failure::Check(ran) => codes::PreflightFailed
+                .fault(Effect::None)
+                .with_cause(json!({
+                    "argv": ran.argv,
+                    "exit_code": ran.exit_code,
+                    "signal": ran.signal,
+                    "timed_out": ran.timed_out,
+                    "output_tail": ran.output_tail,
+                })),
             Failure::CheckNotRun(error) => codes::PreflightFailed
                 .fault(Effect::None)
-                .saying(said(error))
-                .because(json!({
+                .with_message(said(error))
+                .with_cause(json!({
                     "argv": null,
                     "exit_code": null,
                     "signal": null,
@@ -154,12 +155,12 @@ impl Failure {
                 })),
             Failure::NotCompared(error) => codes::PreflightFailed
                 .fault(Effect::None)
-                .saying(said(error))
-                .because(Cause::error("NotCompared", error)),
+                .with_message(said(error))
+                .with_cause(Cause::error("NotCompared", error)),
             Failure::Turn(TurnError::Busy) => codes::UnknownToolFailure
                 .fault(Retry::SameCall, Effect::None)
-                .saying("Another process is writing in this workspace")
-                .because(os(Errno::AGAIN)),
+                .with_message("Another process is writing in this workspace")
+                .with_cause(os(Errno::AGAIN)),
             Failure::Turn(TurnError::Io(error)) | Failure::Io(error) => system(error, Effect::None),
             Failure::Unsettled(error) => log_unavailable(error),
             Failure::Write(WriteError::Undone(error)) => write(error, Effect::None),
@@ -178,17 +179,19 @@ impl Failure {
             | Failure::RoleClaim { .. }
             | Failure::Plan(PlanFailure::Scope(_))
             | Failure::Read(ReadError::Denied { .. }) => Crime::Strike,
-            Failure::Path(error) | Failure::Read(ReadError::Path(error)) => match error {
-                PathError::Traversal | PathError::Outside { typed: true } => Crime::Strike,
-                _ => Crime::None,
-            },
+            Failure::Path(error) | Failure::Read(ReadError::Path(error)) => {
+                match error {
+                    PathError::Traversal | PathError::Outside { typed: true } => Crime::Strike,
+                    _ => Crime::None,
+                }
+            }
             _ => Crime::None,
         }
     }
 }
 
 /// A sentence of ours as a message: its first letter is large, unless it begins with a name.
-fn said(text: impl Display) -> Shown {
+fn said(text: impl Display) -> ClientText {
     let text = text.to_string();
     let is_word = ["the ", "a ", "this ", "cannot ", "stopped "];
     let whole = match text.split_at_checked(1) {
@@ -197,7 +200,7 @@ fn said(text: impl Display) -> Shown {
         }
         _ => text,
     };
-    Shown::from("").quoting_at_most(&whole, SENTENCE_CHARS)
+    ClientText::from("").quoting_at_most(&whole, SENTENCE_CHARS)
 }
 
 fn named(name: &str, message: &str) -> Cause {
@@ -223,10 +226,10 @@ fn argument(member: &str, keyword: &'static str, message: &str, expected: &str) 
     let path = if is_missing {
         Vec::new()
     } else {
-        vec![Step::Member(member.to_owned())]
+        vec![PathStep::Member(member.to_owned())]
     };
     let violation = Violation {
-        path: Path(path),
+        path: ArgumentPath(path),
         keyword,
         message: message.to_owned(),
         params: if is_missing {
@@ -246,41 +249,41 @@ fn start(error: &StartError) -> F {
     let because = |message: &str| named("StartError", message);
     match error {
         StartError::Blank => failed
-            .saying("The workspace root is blank")
-            .because(because("workspace_root is blank")),
+            .with_message("The workspace root is blank")
+            .with_cause(because("workspace_root is blank")),
         StartError::Relative => failed
-            .saying("The workspace root must be an absolute path")
-            .because(because("workspace_root is not absolute")),
+            .with_message("The workspace root must be an absolute path")
+            .with_cause(because("workspace_root is not absolute")),
         StartError::Unusable(error) => failed
-            .saying("The workspace root cannot be opened")
-            .because(Cause::error("IoError", error)),
+            .with_message("The workspace root cannot be opened")
+            .with_cause(Cause::error("IoError", error)),
         StartError::NotARoot { roots } => {
             let roots: Vec<_> = roots.iter().map(|root| root.display().to_string()).collect();
             failed
-                .saying("The workspace root is none of those that this server was started with")
-                .because(json!({ "message": "not a root of this server", "code": null, "name": "StartError", "roots": roots }))
+                .with_message("The workspace root is none of those that this server was started with")
+                .with_cause(json!({ "message": "not a root of this server", "code": null, "name": "StartError", "roots": roots }))
         }
         StartError::Other { root } => failed
-            .saying("The session has another workspace root")
-            .advising("Go on in the root that session_status shows.")
-            .because(because(&format!("the session's root is {}", root.display()))),
+            .with_message("The session has another workspace root")
+            .with_remedy("Go on in the root that session_status shows.")
+            .with_cause(because(&format!("the session's root is {}", root.display()))),
         StartError::Flawed(flaw) => failed
-            .saying(
-                Shown::from("The audit log does not verify: its line ")
+            .with_message(
+                ClientText::from("The audit log does not verify: its line ")
                     .number(flaw.seq())
                     .then(" is the first that is wrong"),
             )
-            .advising("Ask a person to run candor audit verify, and candor audit quarantine to begin a new log.")
-            .because(json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw })),
+            .with_remedy("Ask a person to run candor audit verify, and candor audit quarantine to begin a new log.")
+            .with_cause(json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw })),
         StartError::Log(error @ AppendError::Locked) => log_unavailable(error),
         StartError::Log(error) => failed
-            .saying("The audit log cannot be opened")
-            .advising("Ask a person to look at the log with candor audit verify.")
-            .because(Cause::error("LogError", error)),
+            .with_message("The audit log cannot be opened")
+            .with_remedy("Ask a person to look at the log with candor audit verify.")
+            .with_cause(Cause::error("LogError", error)),
         StartError::State(error) => failed
-            .saying("The state directory of the workspace cannot be used")
-            .advising("Ask the owner of the machine to look at the state directory.")
-            .because(Cause::error("IoError", error)),
+            .with_message("The state directory of the workspace cannot be used")
+            .with_remedy("Ask the owner of the machine to look at the state directory.")
+            .with_cause(Cause::error("IoError", error)),
     }
 }
 
@@ -297,7 +300,9 @@ fn path(error: &PathError) -> F {
         PathError::Denied(_) => codes::InsufficientPermissions.fault(),
         PathError::Io(error) => return system(error, Effect::None),
     };
-    fault.saying(said(error)).because(cause("PathError", error))
+    fault
+        .with_message(said(error))
+        .with_cause(cause("PathError", error))
 }
 
 /// An error of ours, or the one of the operating system below it.
@@ -332,11 +337,11 @@ fn read(error: &ReadError) -> F {
         | ReadError::Stopped
         | ReadError::Io(_) => codes::FileReadFailed.fault(),
     };
-    let fault = fault.saying(said(error));
+    let fault = fault.with_message(said(error));
     match error {
-        ReadError::NotFound { .. } => fault.because(os(Errno::NOENT)),
-        ReadError::IsDirectory { .. } => fault.because(os(Errno::ISDIR)),
-        error => fault.because(cause("ReadError", error)),
+        ReadError::NotFound { .. } => fault.with_cause(os(Errno::NOENT)),
+        ReadError::IsDirectory { .. } => fault.with_cause(os(Errno::ISDIR)),
+        error => fault.with_cause(cause("ReadError", error)),
     }
 }
 
@@ -344,12 +349,12 @@ fn plan(failure: &PlanFailure) -> F {
     match failure {
         PlanFailure::None => codes::PlanNotFound
             .fault()
-            .saying("There is no plan")
-            .because(named("PlanMissing", "docs/plans holds no plan")),
+            .with_message("There is no plan")
+            .with_cause(named("PlanMissing", "docs/plans holds no plan")),
         PlanFailure::Missing { asked } => codes::PlanNotFound
             .fault()
-            .saying(Shown::from("There is no plan ").quoting(asked))
-            .because(named(
+            .with_message(ClientText::from("There is no plan ").quoting(asked))
+            .with_cause(named(
                 "PlanMissing",
                 &format!("no plan begins with {asked}"),
             )),
@@ -367,28 +372,28 @@ fn plan(failure: &PlanFailure) -> F {
         ),
         PlanFailure::NotApproved { hash, why, command } => codes::PlanNotApproved
             .fault()
-            .saying(
-                Shown::from("The plan is not approved (")
+            .with_message(
+                ClientText::from("The plan is not approved (")
                     .quoting_at_most(why, SENTENCE_CHARS)
                     .then("). Ask a person to run: ")
                     .quoting_at_most(command, SENTENCE_CHARS),
             )
-            .because(
+            .with_cause(
                 json!({ "message": why, "code": null, "name": "NotApproved", "command": command }),
             )
-            .knowing(|facts| facts.plan_hash = hash.clone()),
+            .with_facts(|facts| facts.plan_hash = hash.clone()),
         PlanFailure::Damaged { hash, damage } => codes::PlanEnforcementFailed
             .fault()
-            .saying(
-                Shown::from("The stored plan is damaged: ")
+            .with_message(
+                ClientText::from("The stored plan is damaged: ")
                     .quoting_at_most(&damage.to_string(), SENTENCE_CHARS),
             )
-            .because(named("PlanDamaged", &damage.to_string()))
-            .knowing(|facts| facts.plan_hash = Some(hash.clone())),
+            .with_cause(named("PlanDamaged", &damage.to_string()))
+            .with_facts(|facts| facts.plan_hash = Some(hash.clone())),
         PlanFailure::Scope(refusal) => codes::PlanScopeViolation
             .fault()
-            .saying(said(refusal))
-            .because(Cause::error("PlanScope", refusal)),
+            .with_message(said(refusal))
+            .with_cause(Cause::error("PlanScope", refusal)),
     }
 }
 
@@ -413,7 +418,7 @@ fn edit(error: &EditError) -> F {
             codes::PatchApplyFailed.fault()
         }
     };
-    fault.saying(said(error)).because(json!({
+    fault.with_message(said(error)).with_cause(json!({
         "message": error.to_string(),
         "code": null,
         "name": "EditError",
@@ -433,7 +438,7 @@ fn patch(error: &PatchError) -> F {
             (codes::PatchApplyFailed.fault(), near(nearest))
         }
     };
-    fault.saying(said(error)).because(json!({
+    fault.with_message(said(error)).with_cause(json!({
         "message": error.to_string(),
         "code": null,
         "name": "PatchError",
@@ -449,8 +454,8 @@ fn policy_violation(report: &policy::Report) -> F {
     };
     let first = report.findings.first();
     let fault = match first {
-        Some(first) => fault.saying(
-            Shown::from("The edit adds ")
+        Some(first) => fault.with_message(
+            ClientText::from("The edit adds ")
                 .quoting(first.rule.name())
                 .then(" in line ")
                 .number(first.line as i64)
@@ -463,7 +468,7 @@ fn policy_violation(report: &policy::Report) -> F {
         json!({ "rule": finding.rule.name(), "line": finding.line, "text": finding.text })
     });
     let findings: Vec<_> = findings.collect();
-    fault.because(json!({ "findings": findings, "omitted": report.omitted }))
+    fault.with_cause(json!({ "findings": findings, "omitted": report.omitted }))
 }
 
 /// Whether the process or the machine has run out of something that has nothing to do with the file.
@@ -474,7 +479,7 @@ fn is_exhausted(error: &io::Error) -> bool {
 
 /// An error of the operating system while something was written.
 fn write(error: &io::Error, effect: Effect) -> F {
-    let failed = |fault: F| fault.because(Cause::error("IoError", error));
+    let failed = |fault: F| fault.with_cause(Cause::error("IoError", error));
     match Errno::from_io_error(error) {
         Some(
             Errno::NOSPC | Errno::DQUOT | Errno::ROFS | Errno::IO | Errno::FBIG | Errno::INVAL,
@@ -489,10 +494,10 @@ fn write(error: &io::Error, effect: Effect) -> F {
 fn stuck(error: &io::Error) -> F {
     codes::UnknownToolFailure
         .fault(Retry::Never, Effect::Unknown)
-        .saying(
+        .with_message(
             "The change failed half-way and could not be taken back; the next session settles it",
         )
-        .because(Cause::error("IoError", error))
+        .with_cause(Cause::error("IoError", error))
 }
 
 /// An error of the operating system that no other function here names.
@@ -502,24 +507,24 @@ fn system(error: &io::Error, effect: Effect) -> F {
         Some(Errno::LOOP | Errno::XDEV) => codes::OutsideWorkspace.fault(),
         _ => codes::UnknownToolFailure.fault(Retry::AfterChange, effect),
     };
-    fault.because(Cause::error("IoError", error))
+    fault.with_cause(Cause::error("IoError", error))
 }
 
 fn invariant(broken: &Broken) -> F {
     let (id, said, cause) = match broken {
         Broken::State(why) => (
             "STATE_INTACT",
-            Shown::from("The state directory does not hold what this program wrote"),
+            ClientText::from("The state directory does not hold what this program wrote"),
             named("StateError", why),
         ),
         Broken::Lock(error) => (
             "STATE_INTACT",
-            Shown::from("The lock of the workspace cannot be read"),
+            ClientText::from("The lock of the workspace cannot be read"),
             Cause::error("LockError", error),
         ),
         Broken::Journal(error) => (
             "JOURNAL_CONSISTENT",
-            Shown::from("The journal of writes and the files contradict each other"),
+            ClientText::from("The journal of writes and the files contradict each other"),
             named(
                 "JournalError",
                 match error {
@@ -531,7 +536,7 @@ fn invariant(broken: &Broken) -> F {
         ),
         Broken::Root => (
             "ROOT_UNCHANGED",
-            Shown::from("The workspace root is another directory than the session began with"),
+            ClientText::from("The workspace root is another directory than the session began with"),
             named("RootChanged", "the root was moved or replaced"),
         ),
         Broken::Protected(paths) => {
@@ -541,7 +546,7 @@ fn invariant(broken: &Broken) -> F {
                 .collect();
             (
                 "PROTECTED_PATHS_UNCHANGED",
-                Shown::from("A command of the plan changed protected paths"),
+                ClientText::from("A command of the plan changed protected paths"),
                 Cause::from(
                     json!({ "message": "protected paths were changed", "code": null, "name": "ProtectedChanged", "paths": paths }),
                 ),
@@ -549,7 +554,7 @@ fn invariant(broken: &Broken) -> F {
         }
         Broken::Chain(flaw) => (
             "AUDIT_CHAIN_INTACT",
-            Shown::from("The audit log does not verify: its line ")
+            ClientText::from("The audit log does not verify: its line ")
                 .number(flaw.seq())
                 .then(" is the first that is wrong"),
             Cause::from(
@@ -560,9 +565,9 @@ fn invariant(broken: &Broken) -> F {
     let id = INVARIANTS.iter().find(|known| known.name == id);
     codes::InvariantViolation
         .fault(Effect::None)
-        .saying(said)
-        .because(cause)
-        .knowing(|facts| facts.invariant_id = id.map(|known| known.name))
+        .with_message(said)
+        .with_cause(cause)
+        .with_facts(|facts| facts.invariant_id = id.map(|known| known.name))
 }
 
 /// The log cannot be had before anything was done.
@@ -571,7 +576,7 @@ fn log_unavailable(error: &AppendError) -> F {
         AppendError::Locked => codes::AuditLockFailed.fault(Retry::SameCall, Effect::None),
         _ => codes::AuditLogFailed.fault(Effect::None),
     };
-    fault.because(Cause::error("AuditLog", error))
+    fault.with_cause(Cause::error("AuditLog", error))
 }
 
 /// Whether a failure says that its call is not on record.
@@ -588,7 +593,7 @@ pub(crate) fn log_was_busy(unrecorded: &F) -> F {
     };
     let fault = codes::AuditLockFailed.fault(retry, effect);
     match unrecorded.cause() {
-        Some(cause) => fault.because(cause.clone()),
+        Some(cause) => fault.with_cause(cause.clone()),
         None => fault,
     }
 }

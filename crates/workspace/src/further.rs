@@ -4,7 +4,7 @@
 use crate::plan::{Plan, PlanError, parse};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use candor_fault::{Path, Step, Violation, Violations, excerpt};
+use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
 use serde_json::{Value, json};
 
 /// The ways in which a new content is said.
@@ -13,7 +13,7 @@ const WAYS: [&str; 3] = ["content", "edits", "patch"];
 /// What is wrong about the arguments of `write_file`, beyond their schema.
 pub(crate) fn of_file(arguments: &Value) -> Violations {
     let mut violations = Violations::default();
-    content(arguments, &Path::default(), &mut violations);
+    content(arguments, &ArgumentPath::default(), &mut violations);
     violations
 }
 
@@ -22,9 +22,9 @@ pub(crate) fn of_changes(arguments: &Value) -> Violations {
     let mut violations = Violations::default();
     let changes = arguments.get("changes").and_then(Value::as_array);
     for (index, change) in changes.into_iter().flatten().enumerate() {
-        let at = Path(vec![
-            Step::Member(String::from("changes")),
-            Step::Item(index),
+        let at = ArgumentPath(vec![
+            PathStep::Member(String::from("changes")),
+            PathStep::Item(index),
         ]);
         content(change, &at, &mut violations);
         deletion(change, &at, &mut violations);
@@ -38,7 +38,7 @@ pub(crate) fn of_plan(arguments: &Value) -> Violations {
     one_of(
         arguments,
         &["plan", "content"],
-        &Path::default(),
+        &ArgumentPath::default(),
         &mut violations,
     );
     let text = arguments.get("content").and_then(Value::as_str);
@@ -59,7 +59,7 @@ pub(crate) fn of_plan(arguments: &Value) -> Violations {
 /// A text or an object that is no plan.
 pub(crate) fn no_plan(member: &str, error: &PlanError) -> Violation {
     Violation {
-        path: member_of(&Path::default(), member),
+        path: member_of(&ArgumentPath::default(), member),
         // The form is wrong, whatever of it.
         keyword: "format",
         message: error.to_string(),
@@ -70,7 +70,7 @@ pub(crate) fn no_plan(member: &str, error: &PlanError) -> Violation {
     }
 }
 
-fn content(value: &Value, at: &Path, violations: &mut Violations) {
+fn content(value: &Value, at: &ArgumentPath, violations: &mut Violations) {
     let is_base64 = value.get("encoding") == Some(&json!("base64"));
     let content = value.get("content").and_then(Value::as_str);
     if let Some(content) = content.filter(|_| is_base64)
@@ -103,7 +103,7 @@ fn content(value: &Value, at: &Path, violations: &mut Violations) {
 }
 
 /// A deletion is said with `true`, alone, and with the hash of what is deleted.
-fn deletion(value: &Value, at: &Path, violations: &mut Violations) {
+fn deletion(value: &Value, at: &ArgumentPath, violations: &mut Violations) {
     let given = WAYS.iter().find(|way| value.get(**way).is_some());
     match (value.get("delete"), given) {
         (Some(Value::Bool(true)), Some(way)) => violations.push(choose(at, "delete", way)),
@@ -117,7 +117,7 @@ fn deletion(value: &Value, at: &Path, violations: &mut Violations) {
     }
 }
 
-fn missing(at: &Path, name: &str, hint: &str) -> Violation {
+fn missing(at: &ArgumentPath, name: &str, hint: &str) -> Violation {
     Violation {
         path: at.clone(),
         keyword: "required",
@@ -130,14 +130,14 @@ fn missing(at: &Path, name: &str, hint: &str) -> Violation {
 }
 
 /// At most one of these members may be there.
-fn one_of(value: &Value, names: &[&str], at: &Path, violations: &mut Violations) {
+fn one_of(value: &Value, names: &[&str], at: &ArgumentPath, violations: &mut Violations) {
     let mut given = names.iter().filter(|name| value.get(**name).is_some());
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
         violations.push(choose(at, first, second));
     }
 }
 
-fn choose(at: &Path, one: &str, other: &str) -> Violation {
+fn choose(at: &ArgumentPath, one: &str, other: &str) -> Violation {
     Violation {
         path: member_of(at, other),
         keyword: "oneOf",
@@ -149,8 +149,8 @@ fn choose(at: &Path, one: &str, other: &str) -> Violation {
     }
 }
 
-fn member_of(at: &Path, name: &str) -> Path {
+fn member_of(at: &ArgumentPath, name: &str) -> ArgumentPath {
     let mut path = at.clone();
-    path.0.push(Step::Member(name.to_owned()));
+    path.0.push(PathStep::Member(name.to_owned()));
     path
 }

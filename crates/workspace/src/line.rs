@@ -9,7 +9,7 @@ use candor_audit::Torn;
 use candor_audit::secrets::redact;
 use candor_fault::dialects::Workspace;
 use candor_fault::{Cause, Effect, Timestamp, iso_millis};
-use candor_street::{Call, Entry, Outcome};
+use candor_street::{Call, CallOutcome, CallRecord};
 use serde_json::{Map, Number, Value, json};
 
 /// The version of a line's form.
@@ -34,7 +34,7 @@ pub(crate) struct Actor {
 pub(crate) fn of_call(
     actor: &Actor,
     session: Option<&str>,
-    entry: &Entry<'_, Workspace>,
+    entry: &CallRecord<'_, Workspace>,
     notes: &Notes,
 ) -> Map<String, Value> {
     let mut line = empty(actor, session, entry.at);
@@ -53,15 +53,15 @@ pub(crate) fn of_call(
         set("actor", who(actor, Some(call)));
     }
     match &entry.outcome {
-        Outcome::Done(_) => set("result", json!("ok")),
-        Outcome::Refused(fault) => {
+        CallOutcome::Done(_) => set("result", json!("ok")),
+        CallOutcome::Refused(fault) => {
             set(
                 "cause",
                 plain(json!({ "code": fault.row().code, "message": redact(fault.message()) })),
             );
             set("result", json!("error"))
         }
-        Outcome::Failed(fault) => {
+        CallOutcome::Failed(fault) => {
             let facts = fault.facts();
             set("error_code", json!(fault.row().code));
             set("invariant_id", json!(facts.invariant_id));

@@ -12,7 +12,7 @@ use crate::{faults, tools};
 use candor_audit::{AppendError, Log};
 use candor_fault::dialects::{Workspace, WorkspaceFacts};
 use candor_fault::{Cause, Fault, Receipt, iso_millis};
-use candor_street::{Call, Clock, Entry, Outcome, Permit, Server, Tool, Tools};
+use candor_street::{Call, CallOutcome, CallRecord, Clock, Permit, Server, Tool, Tools};
 use serde_json::Value;
 use std::backtrace::Backtrace;
 use std::fmt;
@@ -128,10 +128,10 @@ impl WorkspaceServer {
     fn punish(
         &self,
         session: &Session,
-        entry: &Entry<'_, Workspace>,
+        entry: &CallRecord<'_, Workspace>,
         seq: u64,
     ) -> Result<(), Cause> {
-        let Outcome::Failed(fault) = &entry.outcome else {
+        let CallOutcome::Failed(fault) = &entry.outcome else {
             return Ok(());
         };
         let crime = match entry.call.map(|call| notes(call).crime) {
@@ -229,14 +229,14 @@ impl Server for WorkspaceServer {
             stack_trace: stack.map(|stack| stack.to_string()),
             ..WorkspaceFacts::default()
         };
-        let fault = fault.knowing(|facts| facts.fill(known));
+        let fault = fault.with_facts(|facts| facts.fill(known));
         fault.redacted(&|text| match candor_audit::secrets::redact(text) {
             std::borrow::Cow::Borrowed(_) => None,
             std::borrow::Cow::Owned(hidden) => Some(hidden),
         })
     }
 
-    async fn record(&self, entry: &Entry<'_, Workspace>) -> Result<Option<Receipt>, Cause> {
+    async fn record(&self, entry: &CallRecord<'_, Workspace>) -> Result<Option<Receipt>, Cause> {
         let kept = entry.call.map(notes).unwrap_or_default();
         let session = self.session();
         let id = session.as_ref().map(|session| session.id.as_str());

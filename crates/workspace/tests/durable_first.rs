@@ -7,8 +7,8 @@ use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
 use candor_fault::dialects::Workspace;
 use candor_fault::{Answer, Cause, Receipt, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Clock, Desk, Entry, Era, Kept, MetricsHub, Peer, Progress,
-    Server, Tool, Tools, reply,
+    Call, CallNotes, CallRecord, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub,
+    Peer, Progress, Server, Tool, Tools, reply,
 };
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -133,7 +133,7 @@ impl Server for Recorded {
         &self.tools
     }
 
-    async fn record(&self, entry: &Entry<'_, Workspace>) -> Result<Option<Receipt>, Cause> {
+    async fn record(&self, entry: &CallRecord<'_, Workspace>) -> Result<Option<Receipt>, Cause> {
         let mut line = Map::new();
         line.insert(String::from("tool_name"), json!(entry.tool));
         let appended = self.log.append(line).await;
@@ -160,7 +160,7 @@ fn no_answer_leaves_before_its_line_is_on_the_disk() {
     let log = Log::open(disk, "log", Options::default()).unwrap();
     syncs.recv().unwrap();
 
-    let tool = Tool::reading(
+    let tool = Tool::read_only(
         "look",
         "Looks",
         json!({ "type": "object" }),
@@ -168,16 +168,16 @@ fn no_answer_leaves_before_its_line_is_on_the_disk() {
     );
     let tools = Tools::new("recorded", "1").with(tool);
     let clock: Arc<dyn Clock> = Arc::new(|| Timestamp::UNIX_EPOCH);
-    let desk = Desk::new(Recorded { tools, log }, clock, &MetricsHub::default()).unwrap();
+    let desk = Dispatcher::new(Recorded { tools, log }, clock, &MetricsHub::default()).unwrap();
     let call = Call {
         name: String::from("look"),
         arguments: None,
         era: Era::Handshake,
         id: String::from("1"),
         peer: Peer::default(),
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (answered, answer) = sync_channel(1);

@@ -20,6 +20,6 @@ fn main() -> ExitCode {
             _ => Err(UnknownCity.fault()),
         }
     };
-    let tool = Tool::reading("forecast", "Tomorrow's weather in a city.", input, run);
+    let tool = Tool::read_only("forecast", "Tomorrow's weather in a city.", input, run);
     candor::stdio(Plain::new("weather", "1.0.0").with_answering(tool, output))
 }

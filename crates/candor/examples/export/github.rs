@@ -5,7 +5,8 @@ use candor_fault::{Answer, Timestamp};
 use candor_forge::local::{Identity, LocalForge, init};
 use candor_forge::{Config, Forge, ForgeServer, WriteLog};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress, Server,
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
+    Server,
 };
 use serde_json::{Map, Value, json};
 use std::io;
@@ -183,7 +184,7 @@ fn clock() -> Timestamp {
     Timestamp::from_second(NOW).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-async fn desk(dir: &Path) -> Result<Arc<Desk<ForgeServer>>, Box<dyn std::error::Error>> {
+async fn desk(dir: &Path) -> Result<Arc<Dispatcher<ForgeServer>>, Box<dyn std::error::Error>> {
     init(dir).await?;
     let identity = Identity {
         name: String::from("Candor"),
@@ -197,11 +198,15 @@ async fn desk(dir: &Path) -> Result<Arc<Desk<ForgeServer>>, Box<dyn std::error::
     };
     let server = ForgeServer::new(forge, config, Arc::new(|_| ()), Arc::new(clock));
     let server = server.recording(Arc::new(Nowhere));
-    Ok(Desk::new(server, Arc::new(clock), &MetricsHub::default())?)
+    Ok(Dispatcher::new(
+        server,
+        Arc::new(clock),
+        &MetricsHub::default(),
+    )?)
 }
 
 /// What a call is answered, as the member of the message.
-async fn answered(desk: &Arc<Desk<ForgeServer>>, tool: &str, arguments: &Value) -> String {
+async fn answered(desk: &Arc<Dispatcher<ForgeServer>>, tool: &str, arguments: &Value) -> String {
     let call = Call {
         name: tool.to_owned(),
         arguments: Some(arguments.to_string()),
@@ -211,9 +216,9 @@ async fn answered(desk: &Arc<Desk<ForgeServer>>, tool: &str, arguments: &Value) 
             may_write: true,
             ..Peer::default()
         },
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     };
     let answer = match desk.begin(call, CancellationToken::new()) {
         Ok(answer) => answer,

@@ -2,7 +2,7 @@
 
 use super::{Trouble, print};
 use anstyle::{AnsiColor, Style};
-use candor_fault::{Effect, Retry, Row, Ruled, codes};
+use candor_fault::{CodeRow, Effect, Retry, RowValue, codes};
 use clap::Args;
 use std::fmt::Write;
 
@@ -53,14 +53,14 @@ impl ExplainArgs {
     }
 }
 
-type Section = (&'static str, &'static [Row]);
+type Section = (&'static str, &'static [CodeRow]);
 
-fn pretty(rows: &[&Row]) -> Result<String, Trouble> {
+fn pretty(rows: &[&CodeRow]) -> Result<String, Trouble> {
     let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)?;
     Ok(text + "\n")
 }
 
-fn found(key: &str) -> Result<Vec<&'static Row>, Trouble> {
+fn found(key: &str) -> Result<Vec<&'static CodeRow>, Trouble> {
     let rows = codes::find(key);
     if !rows.is_empty() {
         return Ok(rows);
@@ -84,17 +84,17 @@ fn known_keys() -> Vec<String> {
     sections.chain(keys).collect()
 }
 
-fn retry(row: &Row) -> &'static str {
+fn retry(row: &CodeRow) -> &'static str {
     match row.retry {
-        Ruled::Fixed(retry) => retry.word(),
-        Ruled::Asked => "varies",
+        RowValue::Fixed(retry) => retry.word(),
+        RowValue::PerFault => "varies",
     }
 }
 
-fn effect(row: &Row) -> &'static str {
+fn effect(row: &CodeRow) -> &'static str {
     match row.effect {
-        Ruled::Fixed(effect) => effect.word(),
-        Ruled::Asked => "varies",
+        RowValue::Fixed(effect) => effect.word(),
+        RowValue::PerFault => "varies",
     }
 }
 
@@ -142,28 +142,30 @@ fn tables(sections: &[Section]) -> String {
     out + "\n`candor explain CODE` shows one of them with its remedy; --json prints everything.\n"
 }
 
-fn retry_sentence(row: &Row) -> &'static str {
+fn retry_sentence(row: &CodeRow) -> &'static str {
     match row.retry {
-        Ruled::Fixed(Retry::Never) => "never: it fails again, whatever you do",
-        Ruled::Fixed(Retry::AfterChange) => "after_change: something has to change first",
-        Ruled::Fixed(Retry::SameCall) => "same_call: the same call may be sent again at once",
-        Ruled::Fixed(Retry::AfterDelay) => {
+        RowValue::Fixed(Retry::Never) => "never: it fails again, whatever you do",
+        RowValue::Fixed(Retry::AfterChange) => "after_change: something has to change first",
+        RowValue::Fixed(Retry::SameCall) => "same_call: the same call may be sent again at once",
+        RowValue::Fixed(Retry::AfterDelay) => {
             "after_delay: the same call may be sent again after a wait"
         }
-        Ruled::Asked => "varies: each failure says it",
+        RowValue::PerFault => "varies: each failure says it",
     }
 }
 
-fn effect_sentence(row: &Row) -> &'static str {
+fn effect_sentence(row: &CodeRow) -> &'static str {
     match row.effect {
-        Ruled::Fixed(Effect::None) => "none: nothing was changed",
-        Ruled::Fixed(Effect::Done) => "done: the change was made",
-        Ruled::Fixed(Effect::Unknown) => "unknown: it cannot be known whether the change was made",
-        Ruled::Asked => "varies: each failure says it",
+        RowValue::Fixed(Effect::None) => "none: nothing was changed",
+        RowValue::Fixed(Effect::Done) => "done: the change was made",
+        RowValue::Fixed(Effect::Unknown) => {
+            "unknown: it cannot be known whether the change was made"
+        }
+        RowValue::PerFault => "varies: each failure says it",
     }
 }
 
-fn page(row: &Row) -> String {
+fn page(row: &CodeRow) -> String {
     let mut out = format!("{CODE}{}/{}{CODE:#}", row.dialect, row.code);
     if row.name != row.code.to_string() {
         out += &format!("  {}", row.name);

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// Which form failures take where a dialect has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum Failures {
+pub(super) enum FailuresArg {
     /// JSON-RPC errors for clients of the handshake era, results for the newer one.
     #[default]
     Auto,
@@ -14,12 +14,12 @@ pub(super) enum Failures {
     Result,
 }
 
-impl From<Failures> for candor_street::Failures {
-    fn from(typed: Failures) -> Self {
+impl From<FailuresArg> for candor_street::FailureForm {
+    fn from(typed: FailuresArg) -> Self {
         match typed {
-            Failures::Auto => candor_street::Failures::Auto,
-            Failures::Jsonrpc => candor_street::Failures::Jsonrpc,
-            Failures::Result => candor_street::Failures::Result,
+            FailuresArg::Auto => candor_street::FailureForm::Auto,
+            FailuresArg::Jsonrpc => candor_street::FailureForm::Jsonrpc,
+            FailuresArg::Result => candor_street::FailureForm::Result,
         }
     }
 }

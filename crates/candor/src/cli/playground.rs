@@ -1,11 +1,11 @@
 //! `candor playground`: the server that fails to order.
 
 use super::Trouble;
-use super::failures::Failures;
+use super::failures::FailuresArg;
 use super::listen::ListenArgs;
 use crate::host::{stdio_server, system_clock};
 use crate::playground::Playground;
-use candor_street::{Desk, MetricsHub};
+use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use clap::Args;
 use std::future::ready;
@@ -22,8 +22,8 @@ pub(super) struct PlaygroundArgs {
     #[arg(long)]
     http: bool,
     /// The form of failures where a dialect has two
-    #[arg(long, value_enum, default_value_t = Failures::Auto)]
-    failures: Failures,
+    #[arg(long, value_enum, default_value_t = FailuresArg::Auto)]
+    failures: FailuresArg,
     /// Give every call this many milliseconds
     #[arg(long, value_name = "MS")]
     deadline_ms: Option<u64>,
@@ -43,7 +43,7 @@ impl PlaygroundArgs {
         }
         let admission = self.listen.admission(None)?;
         let metrics = MetricsHub::default();
-        let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+        let desk = Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
         let endpoint = Endpoint::new(desk, admission.clone());
         let paths = router(admission, metrics, super::VERSION).with("/mcp", endpoint);
         self.listen.serve(|| ready(Ok(paths)), announce)

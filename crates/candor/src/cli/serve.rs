@@ -8,7 +8,7 @@ use super::{Trouble, VERSION};
 use crate::host::system_clock;
 use crate::lines::Lines;
 use crate::playground::Playground;
-use candor_street::{Desk, Failures, MetricsHub};
+use candor_street::{Dispatcher, FailureForm, MetricsHub};
 use candor_wire::http::{Admission, Endpoint, Paths, router};
 use clap::Args;
 use std::io::{self, Write};
@@ -46,13 +46,13 @@ impl ServeArgs {
         let metrics = MetricsHub::default();
         let forge = github::open_local(&self.data.forge()?).await?;
         let server = github::server(forge, self.writing.config(), lines, &self.data.directory()?)?;
-        let tools = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
-        let playground = Playground::new(Failures::Auto, None, false);
+        let tools = Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+        let playground = Playground::new(FailureForm::Auto, None, false);
         let playground =
-            Desk::new(playground, system_clock(), &metrics).map_err(io::Error::other)?;
+            Dispatcher::new(playground, system_clock(), &metrics).map_err(io::Error::other)?;
         let orders = orders::embedded(&self.data).await?;
         let orders = orders::server(orders, self.orders(), &metrics);
-        let orders = Desk::new(orders, system_clock(), &metrics).map_err(io::Error::other)?;
+        let orders = Dispatcher::new(orders, system_clock(), &metrics).map_err(io::Error::other)?;
         let orders = Endpoint::new(orders, Arc::clone(&admission));
         let tools = Endpoint::new(tools, Arc::clone(&admission));
         let playground = Endpoint::new(playground, Arc::clone(&admission));

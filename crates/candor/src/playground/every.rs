@@ -3,7 +3,7 @@
 use candor_fault::codes::{self, candor as core};
 use candor_fault::dialects::{Candor, Context, Github, Orders, Wire, Workspace};
 use candor_fault::{
-    Answer, CallFacts, Code, Dialect, Effect, Fault, Output, Refusal, Retry, Row, Timestamp,
+    Answer, CallFacts, Code, CodeRow, Dialect, Effect, Fault, Refusal, Retry, Timestamp, ToolOutput,
 };
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) type Neutral = Candor<core::Code>;
 pub(crate) struct Every;
 
 /// Every row of every registry.
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+static ROWS: LazyLock<Vec<CodeRow>> = LazyLock::new(|| {
     codes::all()
         .iter()
         .flat_map(|(_, rows)| *rows)
@@ -32,7 +32,7 @@ pub(crate) struct EveryCode(usize);
 
 impl EveryCode {
     /// The code of another registry's row.
-    fn of(row: &Row) -> Self {
+    fn of(row: &CodeRow) -> Self {
         EveryCode(
             ROWS.iter()
                 .position(|known| known.has_key_of(row))
@@ -42,7 +42,7 @@ impl EveryCode {
 }
 
 impl Code for EveryCode {
-    fn rows() -> &'static [Row] {
+    fn rows() -> &'static [CodeRow] {
         &ROWS
     }
 
@@ -50,7 +50,7 @@ impl Code for EveryCode {
         &CODES
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static CodeRow {
         &ROWS[self.0]
     }
 }
@@ -76,13 +76,13 @@ impl Reasoned for Fault<Neutral> {}
 
 impl Reasoned for Fault<Workspace> {
     fn reasoned(self, reason: Option<&'static str>) -> Self {
-        self.knowing(|facts| facts.invariant_id = reason)
+        self.with_facts(|facts| facts.invariant_id = reason)
     }
 }
 
 impl Reasoned for Fault<Orders> {
     fn reasoned(self, reason: Option<&'static str>) -> Self {
-        self.knowing(|facts| facts.original_error = reason.map(String::from))
+        self.with_facts(|facts| facts.original_error = reason.map(String::from))
     }
 }
 
@@ -109,7 +109,7 @@ macro_rules! any_fault {
             fn played(self) -> Fault<Every> {
                 let code = EveryCode::of(self.row());
                 let every = Fault::replay(code, self.retry(), self.effect());
-                every.knowing(|facts| *facts = Some(AnyFault::$variant(self)))
+                every.with_facts(|facts| *facts = Some(AnyFault::$variant(self)))
             }
         })*
 
@@ -163,7 +163,7 @@ impl Dialect for Every {
         }
     }
 
-    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         Neutral::success(output, call)
     }
 }

@@ -4,8 +4,8 @@ use super::Playground;
 use super::every::Playable;
 use candor_fault::codes::wire;
 use candor_fault::dialects::Wire;
-use candor_fault::{Fault, Output};
-use candor_street::{Cx, Reply, Tool};
+use candor_fault::{Fault, ToolOutput};
+use candor_street::{CallContext, Reply, Tool};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ fn content(items: Vec<Value>) -> Value {
 fn whole(value: &Value) -> Reply {
     let raw =
         RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned());
-    Output::Whole(raw).into()
+    ToolOutput::Whole(raw).into()
 }
 
 fn no_arguments() -> Value {
@@ -93,7 +93,7 @@ fn constant(name: &'static str, result: Value) -> Tool<Playground> {
         let reply = whole(&result);
         async move { Ok(reply) }
     };
-    Tool::reading(
+    Tool::read_only(
         name,
         "A fixture of the conformance suite.",
         no_arguments(),
@@ -107,7 +107,7 @@ fn failing() -> Tool<Playground> {
         let content = [text("This tool intentionally returns an error for testing")];
         Ok(whole(&json!({ "content": content, "isError": true })))
     };
-    Tool::reading(
+    Tool::read_only(
         "test_error_handling",
         "A fixture of the conformance suite.",
         no_arguments(),
@@ -116,14 +116,14 @@ fn failing() -> Tool<Playground> {
 }
 
 fn progressing() -> Tool<Playground> {
-    let run = |_, _: Anything, cx: Cx| async move {
+    let run = |_, _: Anything, cx: CallContext| async move {
         for done in [0.0, 50.0, 100.0] {
             cx.progress().report(done, Some(100.0), None);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Ok(whole(&content(vec![text("Progress was reported.")])))
     };
-    Tool::reading(
+    Tool::read_only(
         "test_tool_with_progress",
         "A fixture of the conformance suite.",
         no_arguments(),
@@ -133,18 +133,18 @@ fn progressing() -> Tool<Playground> {
 
 /// Needs a client that can sample; says so to one that cannot.
 fn capable() -> Tool<Playground> {
-    let run = |_, _: Anything, cx: Cx| async move {
+    let run = |_, _: Anything, cx: CallContext| async move {
         let said = cx.call.client.capabilities.as_deref().unwrap_or("{}");
         let has = |value: Value| value.get("sampling").is_some();
         if serde_json::from_str(said).is_ok_and(has) {
             return Ok(whole(&content(vec![text("The client can sample.")])));
         }
-        let fault: Fault<Wire> = wire::MissingCapability.fault().knowing(|facts| {
+        let fault: Fault<Wire> = wire::MissingCapability.fault().with_facts(|facts| {
             facts.data = Some(json!({ "requiredCapabilities": { "sampling": {} } }).to_string());
         });
         Err(fault.played())
     };
-    Tool::reading(
+    Tool::read_only(
         "test_missing_capability",
         "A fixture of the conformance suite.",
         no_arguments(),
@@ -177,7 +177,7 @@ fn schematic() -> Tool<Playground> {
         "additionalProperties": false
     });
     let run = |_, _: Value, _| async { Ok(whole(&content(vec![text("The arguments fit.")]))) };
-    Tool::reading(
+    Tool::read_only(
         "json_schema_2020_12_tool",
         "A fixture of the conformance suite: a schema with many features.",
         schema,

@@ -7,7 +7,7 @@ mod flaky;
 mod tools;
 
 use candor_fault::Form;
-use candor_street::{Era, Failures, Server, Tool, Tools};
+use candor_street::{Era, FailureForm, Server, Tool, Tools};
 use every::Every;
 use flaky::Scripts;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use std::time::Duration;
 /// The playground.
 pub(crate) struct Playground {
     tools: Tools<Self>,
-    failures: Failures,
+    failures: FailureForm,
     deadline: Option<Duration>,
     scripts: Scripts,
 }
 
 impl Playground {
     /// A playground; with `fixtures` it has the tools of the conformance suite too.
-    pub(crate) fn new(failures: Failures, deadline: Option<Duration>, fixtures: bool) -> Self {
+    pub(crate) fn new(failures: FailureForm, deadline: Option<Duration>, fixtures: bool) -> Self {
         let tools = Tools::new("candor-playground", env!("CARGO_PKG_VERSION"));
         let tools = tools::all().into_iter().fold(tools, Tools::with);
         let more = if fixtures {

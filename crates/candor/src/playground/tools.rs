@@ -5,10 +5,10 @@ use super::every::{Every, Neutral, Order, Playable, replayed};
 use super::flaky::{Step, failure};
 use candor_fault::codes::{self, candor as core};
 use candor_fault::{
-    Cause, Dialect, Effect, Fault, Path, Retry, Row, Step as PathStep, Violation, Violations,
+    ArgumentPath, Cause, CodeRow, Dialect, Effect, Fault, PathStep, Retry, Violation, Violations,
     excerpt, schemas,
 };
-use candor_street::{Cx, Reply, Tool, reply, reply_text};
+use candor_street::{CallContext, Reply, Tool, reply, reply_text};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -45,13 +45,13 @@ fn echo() -> Tool<Playground> {
         "additionalProperties": false
     });
     let run = |_, echo: Echo, _| async move { reply(&json!({ "text": echo.text })) };
-    Tool::reading(
+    Tool::read_only(
         "echo",
         "Answers with the text it was given. Not for anything but tests.",
         schema,
         run,
     )
-    .answering(success, Some(schemas::candor_failure(&Neutral::rows())))
+    .with_output_schema(success, Some(schemas::candor_failure(&Neutral::rows())))
 }
 
 #[derive(Deserialize)]
@@ -79,7 +79,7 @@ fn fail() -> Tool<Playground> {
         "required": ["dialect", "code"],
         "additionalProperties": false
     });
-    Tool::reading(
+    Tool::read_only(
         "fail",
         "Fails with the code you ask for, in the form of its dialect. Not for work: nothing is ever done.",
         schema,
@@ -110,7 +110,7 @@ fn ordered(fail: &Fail) -> Fault<Every> {
 }
 
 /// The registered word below a code.
-fn reason_of(rows: &[&Row], word: &str) -> Result<&'static str, Fault<Every>> {
+fn reason_of(rows: &[&CodeRow], word: &str) -> Result<&'static str, Fault<Every>> {
     let known: Vec<_> = rows
         .iter()
         .flat_map(|row| row.reasons)
@@ -140,7 +140,7 @@ fn wrong(
 ) -> Fault<Every> {
     let members = path.iter().map(|name| PathStep::Member((*name).to_owned()));
     let violation = Violation {
-        path: Path(members.chain(index.map(PathStep::Item)).collect()),
+        path: ArgumentPath(members.chain(index.map(PathStep::Item)).collect()),
         keyword: "enum",
         message: String::from("must be equal to one of the allowed values"),
         params: json!({}),
@@ -149,7 +149,7 @@ fn wrong(
         hint,
     };
     let violations: Violations = [violation].into_iter().collect();
-    let fault: Fault<Neutral> = core::InvalidArguments.fault().violating(violations);
+    let fault: Fault<Neutral> = core::InvalidArguments.fault().with_violations(violations);
     fault.played()
 }
 
@@ -187,7 +187,7 @@ fn flaky() -> Tool<Playground> {
         "required": ["script"],
         "additionalProperties": false
     });
-    Tool::reading(
+    Tool::read_only(
         "flaky",
         "Follows a script of successes and failures, one step a call. Not for work: nothing is ever done.",
         schema,
@@ -220,7 +220,7 @@ async fn follow(server: &Playground, flaky: Flaky) -> Outcome {
         Step::Fail(section, code) => {
             return Err(failure(&section, &code).unwrap_or_else(|| {
                 let bug: Fault<Neutral> = core::Internal.fault(Effect::None);
-                bug.because(Cause::from("a step that was read has no failure"))
+                bug.with_cause(Cause::from("a step that was read has no failure"))
                     .played()
             }));
         }
@@ -240,7 +240,7 @@ fn flood() -> Tool<Playground> {
         "required": ["bytes"],
         "additionalProperties": false
     });
-    Tool::reading(
+    Tool::read_only(
         "flood",
         "Answers with a text of the length you ask for, to see how a client takes large answers.",
         schema,
@@ -259,14 +259,14 @@ fn hang() -> Tool<Playground> {
         "properties": { "ms": { "type": "integer", "minimum": 0, "maximum": MAX_WAIT_MS, "description": "How long; without it, until the call is cancelled" } },
         "additionalProperties": false
     });
-    let run = |_, hang: Hang, cx: Cx| async move {
+    let run = |_, hang: Hang, cx: CallContext| async move {
         match hang.ms {
             Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
             None => cx.cancel.cancelled().await,
         }
         reply(&json!({ "hung_ms": hang.ms }))
     };
-    Tool::reading(
+    Tool::read_only(
         "hang",
         "Does not answer for a while, or at all, to see what a client's time limits do.",
         schema,
@@ -279,7 +279,7 @@ struct Nothing {}
 
 fn panic() -> Tool<Playground> {
     let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
-    Tool::reading(
+    Tool::read_only(
         "panic",
         "Panics inside the server, to show that the answer is an ordinary failure and the server lives on.",
         schema,

@@ -3,14 +3,16 @@
 use crate::ground::{Ground, real};
 use candor_context::{ContextServer, Location, Noticing};
 use candor_fault::Answer;
-use candor_street::{Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress};
+use candor_street::{
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
+};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// A server whose root is the ground.
 pub(crate) struct Served {
-    desk: Arc<Desk<ContextServer>>,
+    desk: Arc<Dispatcher<ContextServer>>,
     runtime: Runtime,
 }
 
@@ -20,7 +22,7 @@ impl Served {
         let server = ContextServer::new(location, Arc::new(real), noticing);
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         Served {
-            desk: Desk::new(server, Arc::new(real), &MetricsHub::default()).unwrap(),
+            desk: Dispatcher::new(server, Arc::new(real), &MetricsHub::default()).unwrap(),
             runtime: runtime.worker_threads(2).enable_all().build().unwrap(),
         }
     }
@@ -33,9 +35,9 @@ impl Served {
             era: Era::Handshake,
             id: String::from("1"),
             peer: Peer::default(),
-            client: Client::default(),
+            client: ClientInfo::default(),
             progress: Progress::default(),
-            kept: Kept::default(),
+            kept: CallNotes::default(),
         };
         let answer = self.runtime.block_on(async {
             match self.desk.begin(call, CancellationToken::new()) {

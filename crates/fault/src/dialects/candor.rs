@@ -4,8 +4,8 @@ use super::result::{self, ToolResult};
 use crate::codes::candor as core;
 use crate::json::to_raw_json;
 use crate::{
-    Answer, CallFacts, Code, CodeValue, Dialect, Fault, FiveAnswers, Output, Refusal, Retry, Row,
-    Timestamp, Violation, sentence, to_json,
+    Answer, CallFacts, Code, CodeRow, CodeValue, Dialect, Fault, FiveAnswers, Refusal, Retry,
+    Timestamp, ToolOutput, Violation, sentence, to_json,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -58,7 +58,7 @@ impl<C: Code> Dialect for Candor<C> {
     type Code = C;
     type Facts = ();
 
-    fn rows() -> Vec<&'static Row> {
+    fn rows() -> Vec<&'static CodeRow> {
         let core = core::ROWS.iter();
         // The dialect's own registry is `Candor<core::Code>`'s own too.
         let own = C::rows().iter().filter(|row| row.dialect != "candor");
@@ -70,7 +70,7 @@ impl<C: Code> Dialect for Candor<C> {
             Refusal::Arguments(violations) => core::InvalidArguments
                 .within()
                 .fault()
-                .violating(violations),
+                .with_violations(violations),
             Refusal::Limited { after } => core::Limited.within::<Self>().fault().after(after),
             Refusal::Deadline { effect } => core::Deadline
                 .within()
@@ -78,13 +78,14 @@ impl<C: Code> Dialect for Candor<C> {
             Refusal::Cancelled { effect } => core::Cancelled
                 .within()
                 .fault(Retry::after_cut(effect), effect),
-            Refusal::Panicked { cause, effect } => {
-                core::Internal.within::<Self>().fault(effect).because(cause)
-            }
+            Refusal::Panicked { cause, effect } => core::Internal
+                .within::<Self>()
+                .fault(effect)
+                .with_cause(cause),
             Refusal::Unrecorded { cause, effect } => core::Unrecorded
                 .within::<Self>()
                 .fault(effect)
-                .because(cause),
+                .with_cause(cause),
         }
     }
 
@@ -108,7 +109,7 @@ impl<C: Code> Dialect for Candor<C> {
         result.answer()
     }
 
-    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         result::success(output, call.receipt)
     }
 }

@@ -3,8 +3,8 @@
 use super::result::{self, ToolResult};
 use crate::codes::context::{self as codes, Code};
 use crate::{
-    Answer, CallFacts, Dialect, Fault, Output, Refusal, Step, Timestamp, Violation, Violations,
-    to_json,
+    Answer, CallFacts, Dialect, Fault, PathStep, Refusal, Timestamp, ToolOutput, Violation,
+    Violations, to_json,
 };
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ impl Context {
 /// Which argument a violation is about, in the order in which they are judged.
 fn judged(violation: &Violation) -> (u8, Fault<Context>) {
     let own = match violation.path.0.first() {
-        Some(Step::Member(name)) => Some(name.as_str()),
+        Some(PathStep::Member(name)) => Some(name.as_str()),
         _ => violation.missing(),
     };
     match own {
@@ -59,7 +59,7 @@ fn bad_arguments(violations: Violations) -> Fault<Context> {
         .map(judged)
         .min_by_key(|(rank, _)| *rank);
     let fault = first.map_or_else(|| codes::InvalidQuery.fault(), |(_, fault)| fault);
-    fault.violating(violations)
+    fault.with_violations(violations)
 }
 
 impl Dialect for Context {
@@ -70,7 +70,7 @@ impl Dialect for Context {
         match refusal {
             Refusal::Arguments(violations) => bad_arguments(violations),
             Refusal::Panicked { cause, .. } | Refusal::Unrecorded { cause, .. } => {
-                codes::InternalError.fault().because(cause)
+                codes::InternalError.fault().with_cause(cause)
             }
             // This dialect's servers have no limiter and no deadline, and a cancelled call's answer
             // is not sent.
@@ -87,11 +87,11 @@ impl Dialect for Context {
         result.answer()
     }
 
-    fn success(output: &Output, _call: &CallFacts<'_>) -> Answer {
+    fn success(output: &ToolOutput, _call: &CallFacts<'_>) -> Answer {
         let text = match output {
-            Output::Json(json) => &format!("{}\n", json.get()),
-            Output::Text(text) => text,
-            Output::Whole(_) => return result::success(output, None),
+            ToolOutput::Json(json) => &format!("{}\n", json.get()),
+            ToolOutput::Text(text) => text,
+            ToolOutput::Whole(_) => return result::success(output, None),
         };
         ToolResult::<(), ()>::text(text).answer()
     }

@@ -6,8 +6,8 @@ use crate::bound::bounded;
 use crate::codes::github::{self as codes, Code};
 use crate::json::to_json_of_length;
 use crate::{
-    Answer, CUT, CallFacts, Dialect, ErrorBody, Fault, FiveAnswers, Form, Output, Refusal, Retry,
-    Shown, Timestamp, Violation, Violations, iso_millis, sentence, to_json,
+    Answer, CUT, CallFacts, ClientText, Dialect, ErrorBody, Fault, FiveAnswers, Form, Refusal,
+    Retry, Timestamp, ToolOutput, Violation, Violations, iso_millis, sentence, to_json,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -197,23 +197,25 @@ impl Dialect for Github {
 
     fn adopt(refusal: Refusal) -> Fault<Self> {
         let cut = |effect, why: &'static str| {
-            let said = Shown::from("Internal error: ").then(why);
+            let said = ClientText::from("Internal error: ").then(why);
             codes::Internal
                 .fault(Retry::after_cut(effect), effect)
-                .saying(said)
+                .with_message(said)
         };
         match refusal {
-            Refusal::Arguments(violations) => codes::InvalidParams.fault().violating(violations),
+            Refusal::Arguments(violations) => {
+                codes::InvalidParams.fault().with_violations(violations)
+            }
             Refusal::Limited { after } => codes::RateLimited.fault().after(after),
             Refusal::Deadline { effect } => cut(effect, "the call took too long"),
             Refusal::Cancelled { effect } => cut(effect, "the call was cancelled"),
-            Refusal::Panicked { cause, effect } => {
-                codes::Internal.fault(Retry::Never, effect).because(cause)
-            }
+            Refusal::Panicked { cause, effect } => codes::Internal
+                .fault(Retry::Never, effect)
+                .with_cause(cause),
             Refusal::Unrecorded { cause, effect } => codes::Internal
                 .fault(Retry::AfterChange, effect)
-                .saying("Internal error: the call could not be recorded")
-                .because(cause),
+                .with_message("Internal error: the call could not be recorded")
+                .with_cause(cause),
         }
     }
 
@@ -235,7 +237,7 @@ impl Dialect for Github {
         result.answer()
     }
 
-    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         result::success(output, call.receipt)
     }
 

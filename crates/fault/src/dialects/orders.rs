@@ -2,12 +2,12 @@
 
 use super::result::{self, ToolResult};
 use crate::bound::bounded;
+use crate::client_text::visible;
 use crate::codes::orders::{self as codes, Code};
 use crate::codes::wire;
-use crate::shown::visible;
 use crate::{
-    Answer, CallFacts, Class, Dialect, Effect, ErrorBody, Fault, FiveAnswers, Fixed, Form, Kind,
-    Output, Raise, Refusal, Retry, Row, Timestamp, Violation, Violations, to_json,
+    Answer, CallFacts, Class, CodeRow, Dialect, Effect, ErrorBody, Fault, FiveAnswers, Fixed, Form,
+    Raise, Refusal, Retry, Timestamp, ToolOutput, Violation, ViolationKind, Violations, to_json,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -120,9 +120,12 @@ struct BugData<'a> {
 /// The code of one violation.
 fn raise(violation: &Violation) -> Raise<Orders, Fixed, Fixed> {
     match violation.kind() {
-        Kind::Missing => codes::MissingField,
-        Kind::Form => codes::InvalidFormat,
-        Kind::NotAnObject | Kind::Unknown | Kind::Type | Kind::Value => codes::Validation,
+        ViolationKind::Missing => codes::MissingField,
+        ViolationKind::Form => codes::InvalidFormat,
+        ViolationKind::NotAnObject
+        | ViolationKind::Unknown
+        | ViolationKind::Type
+        | ViolationKind::Value => codes::Validation,
     }
 }
 
@@ -145,11 +148,11 @@ fn bad_arguments(violations: Violations) -> Fault<Orders> {
     let (field, reason) = (first.field(), first.keyword);
     raise(first)
         .fault()
-        .knowing(|facts| {
+        .with_facts(|facts| {
             facts.field = Some(field);
             facts.reason = Some(reason);
         })
-        .violating(violations)
+        .with_violations(violations)
 }
 
 fn entry(violation: &Violation) -> Entry<'_> {
@@ -168,8 +171,8 @@ fn described(violations: &Violations, first: &Violation) -> String {
         field => visible(&field),
     };
     let what = match first.kind() {
-        Kind::Missing => "is required",
-        Kind::Unknown => "is not a known member",
+        ViolationKind::Missing => "is required",
+        ViolationKind::Unknown => "is not a known member",
         _ => &first.message,
     };
     let hint = match &first.hint {
@@ -239,7 +242,7 @@ impl Dialect for Orders {
     type Code = Code;
     type Facts = OrdersFacts;
 
-    fn rows() -> Vec<&'static Row> {
+    fn rows() -> Vec<&'static CodeRow> {
         codes::ROWS
             .iter()
             .chain([wire::InternalError.row()])
@@ -254,15 +257,15 @@ impl Dialect for Orders {
             Refusal::Deadline { effect } => codes::Timeout.fault(effect),
             Refusal::Cancelled { effect } => codes::Timeout
                 .fault(effect)
-                .saying("The call was cancelled"),
+                .with_message("The call was cancelled"),
             Refusal::Panicked { cause, effect } => internal
                 .fault(Retry::Never, effect)
-                .advising("Report it to the owner of the server with the time of the call.")
-                .because(cause),
+                .with_remedy("Report it to the owner of the server with the time of the call.")
+                .with_cause(cause),
             Refusal::Unrecorded { cause, effect } => internal
                 .fault(Retry::AfterChange, effect)
-                .advising("Ask the owner of the server to look at its record.")
-                .because(cause),
+                .with_remedy("Ask the owner of the server to look at its record.")
+                .with_cause(cause),
         }
     }
 
@@ -288,7 +291,7 @@ impl Dialect for Orders {
         result.answer()
     }
 
-    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         result::success(output, call.receipt)
     }
 }

@@ -1,7 +1,7 @@
 //! The MCP result object, its members in their fixed order.
 
 use crate::json::to_json_of_length;
-use crate::{Answer, Output, Receipt};
+use crate::{Answer, Receipt, ToolOutput};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -70,11 +70,11 @@ impl<'a, S: Serialize, E: Serialize> ToolResult<'a, S, E> {
 
 /// Success as most dialects say it: one text block of compact JSON, the same object as
 /// `structuredContent`, and the receipt where there is one.
-pub(super) fn success(output: &Output, receipt: Option<&Receipt>) -> Answer {
+pub(super) fn success(output: &ToolOutput, receipt: Option<&Receipt>) -> Answer {
     let (text, structured) = match output {
-        Output::Whole(whole) => return Answer::Result(whole.get().into()),
-        Output::Text(text) => (text.as_str(), None),
-        Output::Json(json) => {
+        ToolOutput::Whole(whole) => return Answer::Result(whole.get().into()),
+        ToolOutput::Text(text) => (text.as_str(), None),
+        ToolOutput::Json(json) => {
             let is_object = json.get().starts_with('{');
             (json.get(), is_object.then_some(json.as_ref()))
         }

@@ -3,7 +3,7 @@
 use super::result;
 use crate::codes::wire::{self as codes, Code};
 use crate::{
-    Answer, CallFacts, Dialect, ErrorBody, Fault, Output, Refusal, Retry, Shown, Timestamp,
+    Answer, CallFacts, ClientText, Dialect, ErrorBody, Fault, Refusal, Retry, Timestamp, ToolOutput,
 };
 
 /// The dialect of what is no call of a tool.
@@ -35,23 +35,23 @@ impl Wire {
     pub fn invalid_request(why: &'static str) -> Fault<Wire> {
         codes::InvalidRequest
             .fault()
-            .saying(Shown::from("Invalid Request: ").then(why))
+            .with_message(ClientText::from("Invalid Request: ").then(why))
     }
 
     /// Parameters of a method that are not acceptable, and why.
     pub fn invalid_params(why: &'static str) -> Fault<Wire> {
         codes::InvalidParams
             .fault()
-            .saying(Shown::from("Invalid params: ").then(why))
+            .with_message(ClientText::from("Invalid params: ").then(why))
     }
 
     /// A tool that does not exist, with a near name where there is one.
     pub fn unknown_tool(name: &str, near: Option<&str>) -> Fault<Wire> {
-        let shown = Shown::from("").quoting(name).as_str().to_owned();
+        let shown = ClientText::from("").quoting(name).as_str().to_owned();
         codes::InvalidParams
             .fault()
-            .saying(Shown::from("Unknown tool: ").quoting(name))
-            .knowing(|facts| {
+            .with_message(ClientText::from("Unknown tool: ").quoting(name))
+            .with_facts(|facts| {
                 facts.unknown_tool = Some(UnknownTool {
                     name: shown,
                     near: near.map(String::from),
@@ -81,21 +81,23 @@ impl Dialect for Wire {
 
     fn adopt(refusal: Refusal) -> Fault<Self> {
         match refusal {
-            Refusal::Arguments(violations) => codes::InvalidParams.fault().violating(violations),
+            Refusal::Arguments(violations) => {
+                codes::InvalidParams.fault().with_violations(violations)
+            }
             Refusal::Limited { after } => codes::InternalError
                 .fault(Retry::AfterDelay, crate::Effect::None)
-                .saying("Internal error: the server is at capacity")
+                .with_message("Internal error: the server is at capacity")
                 .after(after),
             Refusal::Deadline { effect } | Refusal::Cancelled { effect } => {
                 codes::InternalError.fault(Retry::after_cut(effect), effect)
             }
             Refusal::Panicked { cause, effect } => codes::InternalError
                 .fault(Retry::Never, effect)
-                .because(cause),
+                .with_cause(cause),
             Refusal::Unrecorded { cause, effect } => codes::InternalError
                 .fault(Retry::AfterChange, effect)
-                .saying("Internal error: the request could not be recorded")
-                .because(cause),
+                .with_message("Internal error: the request could not be recorded")
+                .with_cause(cause),
         }
     }
 
@@ -108,7 +110,7 @@ impl Dialect for Wire {
         }))
     }
 
-    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         result::success(output, call.receipt)
     }
 }

@@ -3,8 +3,8 @@
 use super::result::{self, ToolResult};
 use crate::codes::workspace::{self as codes, Code};
 use crate::{
-    Answer, CallFacts, Cause, Dialect, Fault, Kind, Output, Refusal, Retry, Shown, Timestamp,
-    Violation, Violations, iso_millis, to_json,
+    Answer, CallFacts, Cause, ClientText, Dialect, Fault, Refusal, Retry, Timestamp, ToolOutput,
+    Violation, ViolationKind, Violations, iso_millis, to_json,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -99,36 +99,36 @@ fn bad_arguments(violations: Violations) -> Fault<Workspace> {
         return codes::InvalidInputValue.fault();
     };
     let raise = match first.kind() {
-        Kind::NotAnObject | Kind::Type => codes::InvalidInputType,
-        Kind::Missing => codes::MissingRequiredField,
-        Kind::Form => codes::InvalidInputFormat,
-        Kind::Unknown | Kind::Value => codes::InvalidInputValue,
+        ViolationKind::NotAnObject | ViolationKind::Type => codes::InvalidInputType,
+        ViolationKind::Missing => codes::MissingRequiredField,
+        ViolationKind::Form => codes::InvalidInputFormat,
+        ViolationKind::Unknown | ViolationKind::Value => codes::InvalidInputValue,
     };
     let cause = listed(&violations);
     raise
         .fault()
-        .saying(wording(first))
-        .because(cause)
-        .violating(violations)
+        .with_message(wording(first))
+        .with_cause(cause)
+        .with_violations(violations)
 }
 
-fn wording(violation: &Violation) -> Shown {
+fn wording(violation: &Violation) -> ClientText {
     let field = match violation.field() {
         root if root.is_empty() => String::from("arguments"),
         field => field,
     };
     let what = match violation.kind() {
-        Kind::Missing if violation.missing().is_some() => {
-            Shown::from("").quoting(&field).then(" is required")
+        ViolationKind::Missing if violation.missing().is_some() => {
+            ClientText::from("").quoting(&field).then(" is required")
         }
-        Kind::Missing => Shown::from("")
+        ViolationKind::Missing => ClientText::from("")
             .quoting(&field)
             .then(" must be ")
             .quoting_at_most(&violation.expected, WORDING_CHARS),
-        Kind::Unknown => Shown::from("")
+        ViolationKind::Unknown => ClientText::from("")
             .quoting(&field)
             .then(" is not a known member"),
-        _ => Shown::from("")
+        _ => ClientText::from("")
             .quoting(&field)
             .then(" ")
             .quoting_at_most(&violation.message, WORDING_CHARS),
@@ -185,15 +185,15 @@ impl Dialect for Workspace {
         match refusal {
             Refusal::Arguments(violations) => bad_arguments(violations),
             Refusal::Panicked { cause, effect } => {
-                codes::InternalError.fault(effect).because(cause)
+                codes::InternalError.fault(effect).with_cause(cause)
             }
             Refusal::Unrecorded { cause, effect } => {
-                codes::AuditLogFailed.fault(effect).because(cause)
+                codes::AuditLogFailed.fault(effect).with_cause(cause)
             }
             Refusal::Cancelled { effect } => codes::UnknownToolFailure
                 .fault(Retry::AfterChange, effect)
-                .saying("The call was cancelled")
-                .because(Cause::Error {
+                .with_message("The call was cancelled")
+                .with_cause(Cause::Error {
                     message: String::from("the call was cancelled, or the server ended"),
                     code: None,
                     name: String::from("Cancelled"),
@@ -213,7 +213,7 @@ impl Dialect for Workspace {
         result.answer()
     }
 
-    fn success(output: &Output, call: &CallFacts<'_>) -> Answer {
+    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         result::success(output, call.receipt)
     }
 }

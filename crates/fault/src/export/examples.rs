@@ -3,8 +3,8 @@
 use crate::codes::{context, github, orders, wire, workspace};
 use crate::dialects::{Candor, Context, Github, Orders, Wire, Workspace};
 use crate::{
-    Answer, CallFacts, Cause, Dialect, Effect, Fault, Form, Path, Receipt, Refusal, Retry, Step,
-    Timestamp, Violation, Violations, codes, excerpt, to_json,
+    Answer, ArgumentPath, CallFacts, Cause, Dialect, Effect, Fault, Form, PathStep, Receipt,
+    Refusal, Retry, Timestamp, Violation, Violations, codes, excerpt, to_json,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -89,7 +89,7 @@ fn text_block(result: &str) -> Option<String> {
 /// The violation of a member that is missing at the root.
 fn missing(name: &str) -> Violation {
     Violation {
-        path: Path::default(),
+        path: ArgumentPath::default(),
         keyword: "required",
         message: format!("must have required property '{name}'"),
         params: json!({ "missingProperty": name }),
@@ -102,7 +102,7 @@ fn missing(name: &str) -> Violation {
 /// The violation of a page number that is too small.
 fn too_small(name: &str) -> Violation {
     Violation {
-        path: Path(vec![Step::Member(name.to_owned())]),
+        path: ArgumentPath(vec![PathStep::Member(name.to_owned())]),
         keyword: "minimum",
         message: "must be >= 1".to_owned(),
         params: json!({ "comparison": ">=", "limit": 1 }),
@@ -127,7 +127,7 @@ fn of_context() -> Vec<Example> {
 }
 
 fn of_github() -> Vec<Example> {
-    let stale: Fault<Github> = github::HeadMismatch.fault().knowing(|facts| {
+    let stale: Fault<Github> = github::HeadMismatch.fault().with_facts(|facts| {
         facts.expected = Some("1f7a7a47".to_owned());
         facts.actual = Some("c3d0be41ecbe669545ee3e94d31ed9a4bc91ee3c".to_owned());
     });
@@ -149,8 +149,8 @@ fn of_workspace() -> Vec<Example> {
     let (old, new) = ("5891b5b522d5df08", "e258d248fda94c63");
     let changed: Fault<Workspace> = workspace::HashMismatch
         .fault()
-        .because(Cause::Data(json!({ "expected": old, "actual": new })))
-        .knowing(|facts| {
+        .with_cause(Cause::Data(json!({ "expected": old, "actual": new })))
+        .with_facts(|facts| {
             facts.role = Some("WINDSURF".to_owned());
             facts.session_id = Some("550e8400-e29b-41d4-a716-446655440000".to_owned());
             facts.workspace_root = Some("/home/user/project".to_owned());
@@ -163,7 +163,7 @@ fn of_workspace() -> Vec<Example> {
 fn of_orders() -> Vec<Example> {
     let unknown: Fault<Orders> = orders::AdapterError
         .fault(Retry::AfterChange, Effect::None)
-        .knowing(|facts| facts.original_error = Some("ORDER_NOT_FOUND".to_owned()));
+        .with_facts(|facts| facts.original_error = Some("ORDER_NOT_FOUND".to_owned()));
     let wrong: Fault<Orders> = refused([missing("orderId"), too_small("pageSize")]);
     let bug = Orders::adopt(Refusal::Panicked {
         cause: Cause::from("a bug"),
@@ -188,7 +188,7 @@ fn of_orders() -> Vec<Example> {
 }
 
 fn of_wire() -> Vec<Example> {
-    let version = wire::UnsupportedVersion.fault().knowing(|facts| {
+    let version = wire::UnsupportedVersion.fault().with_facts(|facts| {
         let data = json!({ "supported": ["2025-11-25", "2026-07-28"], "requested": "1999-01-01" });
         facts.data = Some(to_json(&data));
     });

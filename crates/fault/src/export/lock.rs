@@ -1,7 +1,7 @@
 //! The lock: what the frozen rows say. A locked row never changes and never vanishes.
 
 use super::{FORM, pretty};
-use crate::{Class, CodeValue, Effect, Retry, Row, Ruled, codes};
+use crate::{Class, CodeRow, CodeValue, Effect, Retry, RowValue, codes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,14 +16,14 @@ struct Locked {
     name: &'static str,
     message: &'static str,
     class: Class,
-    retry: Ruled<Retry>,
-    effect: Ruled<Effect>,
+    retry: RowValue<Retry>,
+    effect: RowValue<Effect>,
     category: Option<&'static str>,
     exit: Option<u8>,
     reasons: Vec<&'static str>,
 }
 
-fn locked(row: &Row) -> Locked {
+fn locked(row: &CodeRow) -> Locked {
     Locked {
         dialect: row.dialect,
         code: row.code,

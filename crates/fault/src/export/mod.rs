@@ -8,7 +8,7 @@ mod words;
 
 pub use lock::{LOCK_PATH, lock, lock_conflicts};
 
-use crate::{Row, codes, schemas};
+use crate::{CodeRow, codes, schemas};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ pub fn registry() -> String {
 }
 
 /// The rows of a section.
-fn rows(section: &str) -> &'static [Row] {
+fn rows(section: &str) -> &'static [CodeRow] {
     let found = codes::all().into_iter().find(|(name, _)| *name == section);
     found.map_or(&[], |(_, rows)| rows)
 }

@@ -2,7 +2,7 @@
 
 use super::words::{self, Places, Section};
 use super::{examples, rows};
-use crate::{Effect, Retry, Row, Ruled};
+use crate::{CodeRow, Effect, Retry, RowValue};
 use std::fmt::Write as _;
 
 /// The line under every heading.
@@ -47,7 +47,7 @@ fn example(example: &examples::Example) -> String {
 }
 
 /// The codes at a glance.
-fn index(rows: &[Row]) -> String {
+fn index(rows: &[CodeRow]) -> String {
     let mut text = String::from("| code | class | retry | effect |\n|---|---|---|---|\n");
     for row in rows {
         // Writing to a string cannot fail.
@@ -64,7 +64,7 @@ fn index(rows: &[Row]) -> String {
 }
 
 /// The code, and its name where that says more.
-fn heading(row: &Row) -> String {
+fn heading(row: &CodeRow) -> String {
     let code = row.code.to_string();
     if code == row.name {
         format!("`{code}`")
@@ -73,14 +73,14 @@ fn heading(row: &Row) -> String {
     }
 }
 
-fn ruled<T: Copy>(answer: Ruled<T>, word: impl Fn(T) -> &'static str) -> &'static str {
+fn ruled<T: Copy>(answer: RowValue<T>, word: impl Fn(T) -> &'static str) -> &'static str {
     match answer {
-        Ruled::Fixed(fixed) => word(fixed),
-        Ruled::Asked => "each failure says it",
+        RowValue::Fixed(fixed) => word(fixed),
+        RowValue::PerFault => "each failure says it",
     }
 }
 
-fn code(row: &Row, places: &Places) -> String {
+fn code(row: &CodeRow, places: &Places) -> String {
     let mut lines = vec![
         format!("### {}\n", heading(row)),
         format!("{}\n", row.meaning),
@@ -114,52 +114,54 @@ fn code(row: &Row, places: &Places) -> String {
 }
 
 fn answer<T: Copy>(
-    answer: Ruled<T>,
+    answer: RowValue<T>,
     word: impl Fn(T) -> &'static str,
     meaning: impl Fn(T) -> &'static str,
 ) -> String {
     match answer {
-        Ruled::Fixed(fixed) => format!("`{}`, {}", word(fixed), meaning(fixed)),
-        Ruled::Asked => "each failure says it".to_owned(),
+        RowValue::Fixed(fixed) => format!("`{}`, {}", word(fixed), meaning(fixed)),
+        RowValue::PerFault => "each failure says it".to_owned(),
     }
 }
 
 /// What a program does with this code.
-fn client(row: &Row, places: &Places) -> String {
+fn client(row: &CodeRow, places: &Places) -> String {
     let retry = match row.retry {
-        Ruled::Fixed(Retry::Never) => "Do not send it again.".to_owned(),
-        Ruled::Fixed(Retry::AfterChange) => {
+        RowValue::Fixed(Retry::Never) => "Do not send it again.".to_owned(),
+        RowValue::Fixed(Retry::AfterChange) => {
             "Do not send the same call again; do what the remedy says first.".to_owned()
         }
-        Ruled::Fixed(Retry::SameCall) => {
+        RowValue::Fixed(Retry::SameCall) => {
             "Send the same call again, each time after a longer wait.".to_owned()
         }
-        Ruled::Fixed(Retry::AfterDelay) => {
+        RowValue::Fixed(Retry::AfterDelay) => {
             format!(
                 "Wait as long as {} says, then send the same call.",
                 places.wait
             )
         }
-        Ruled::Asked if places.retry.is_empty() => {
+        RowValue::PerFault if places.retry.is_empty() => {
             "Send the same request again after a wait.".to_owned()
         }
-        Ruled::Asked => format!("Do what {} says.", places.retry),
+        RowValue::PerFault => format!("Do what {} says.", places.retry),
     };
     let effect = match row.effect {
-        Ruled::Fixed(Effect::None) => "Nothing was changed.".to_owned(),
-        Ruled::Fixed(Effect::Done) => "The change stands.".to_owned(),
-        Ruled::Asked if !places.effect.is_empty() => {
+        RowValue::Fixed(Effect::None) => "Nothing was changed.".to_owned(),
+        RowValue::Fixed(Effect::Done) => "The change stands.".to_owned(),
+        RowValue::PerFault if !places.effect.is_empty() => {
             format!(
                 "Read {}: after `unknown`, look at the state first.",
                 places.effect
             )
         }
-        Ruled::Fixed(Effect::Unknown) | Ruled::Asked => "Look at the state first.".to_owned(),
+        RowValue::Fixed(Effect::Unknown) | RowValue::PerFault => {
+            "Look at the state first.".to_owned()
+        }
     };
     format!("{retry} {effect}")
 }
 
-fn reasons(row: &Row) -> String {
+fn reasons(row: &CodeRow) -> String {
     let mut text = String::from("\n| word | meaning |\n|---|---|\n");
     for reason in row.reasons {
         // Writing to a string cannot fail.

@@ -4,17 +4,17 @@ use super::parts::{
     codes, count, failing_result, five, meta, object, pointer, sentence_and_object, text,
     violations,
 };
-use crate::Row;
+use crate::CodeRow;
 use serde_json::{Value, json};
 
 /// `structuredContent` of a failing result of a server with these rows: what a tool's
 /// `outputSchema` must admit.
-pub fn candor_failure(rows: &[&Row]) -> Value {
+pub fn candor_failure(rows: &[&CodeRow]) -> Value {
     object(&["error"], json!({ "error": error(rows) }))
 }
 
 /// A failing result of a server with these rows.
-pub fn candor_result(rows: &[&Row]) -> Value {
+pub fn candor_result(rows: &[&CodeRow]) -> Value {
     failing_result(
         sentence_and_object(),
         &["structuredContent", "_meta"],
@@ -25,7 +25,7 @@ pub fn candor_result(rows: &[&Row]) -> Value {
     )
 }
 
-fn error(rows: &[&Row]) -> Value {
+fn error(rows: &[&CodeRow]) -> Value {
     object(
         &["code", "message", "fault", "violations"],
         json!({

@@ -18,12 +18,12 @@ pub use wire::wire_error;
 pub use workspace::{workspace_envelope, workspace_result};
 
 use crate::codes::candor::ROWS as CANDOR;
-use crate::{Row, schemas::parts::document};
+use crate::{CodeRow, schemas::parts::document};
 use serde_json::Value;
 
 /// Every schema with the name of its file, in the order of the documentation.
 pub fn all() -> Vec<(String, Value)> {
-    let core: Vec<&Row> = CANDOR.iter().collect();
+    let core: Vec<&CodeRow> = CANDOR.iter().collect();
     vec![
         // The specification gives this one whole, its `$id` included.
         (String::from("context.error.schema.json"), context_error()),

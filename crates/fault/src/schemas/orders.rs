@@ -6,7 +6,7 @@ use super::parts::{
 };
 use crate::codes::orders::{self, ROWS};
 use crate::codes::wire;
-use crate::{Retry, Row, Ruled};
+use crate::{CodeRow, Retry, RowValue};
 use serde_json::{Value, json};
 
 /// The ErrorResponse, with the retryability that a code's row fixes.
@@ -115,10 +115,10 @@ fn invalid_data() -> Value {
 
 /// The codes whose row fixes `retryable` say exactly that.
 fn retryability(retryable: bool) -> Value {
-    let fixed = |row: &&Row| match row.retry {
-        Ruled::Fixed(Retry::SameCall | Retry::AfterDelay) => retryable,
-        Ruled::Fixed(Retry::Never | Retry::AfterChange) => !retryable,
-        Ruled::Asked => false,
+    let fixed = |row: &&CodeRow| match row.retry {
+        RowValue::Fixed(Retry::SameCall | Retry::AfterDelay) => retryable,
+        RowValue::Fixed(Retry::Never | Retry::AfterChange) => !retryable,
+        RowValue::PerFault => false,
     };
     json!({
         "if": { "properties": { "code": codes(ROWS.iter().filter(fixed)) } },

@@ -1,6 +1,6 @@
 //! The pieces that the schemas of several dialects share.
 
-use crate::{Class, CodeValue, Effect, Retry, Row, VIOLATIONS_MAX};
+use crate::{Class, CodeRow, CodeValue, Effect, Retry, VIOLATIONS_MAX};
 use serde_json::{Map, Value, json};
 
 /// The revision of JSON Schema that all schemas are written in.
@@ -71,7 +71,7 @@ pub(super) fn violations(entry: Value) -> Value {
 }
 
 /// One of the codes of these rows.
-pub(super) fn codes<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Value {
+pub(super) fn codes<'a>(rows: impl IntoIterator<Item = &'a CodeRow>) -> Value {
     let codes: Vec<CodeValue> = rows.into_iter().map(|row| row.code).collect();
     json!({ "enum": codes })
 }

@@ -3,7 +3,9 @@
 use crate::support::{AT, call, failed, line, missing, receipt, unknown};
 use crate::weather::{self, Code};
 use candor_fault::dialects::Candor;
-use candor_fault::{CallFacts, Dialect, Effect, Fault, Form, Refusal, Retry, Shown, Violation};
+use candor_fault::{
+    CallFacts, ClientText, Dialect, Effect, Fault, Form, Refusal, Retry, Violation,
+};
 use serde_json::Value;
 
 type Weather = Candor<Code>;
@@ -37,7 +39,11 @@ fn text_structure_and_meta_are_one_object() {
 fn a_code_of_the_server_has_the_same_form() {
     let fault = weather::StationDown
         .fault(Retry::SameCall, Effect::None)
-        .saying(Shown::from("Station ").number(7).then(" does not answer"));
+        .with_message(
+            ClientText::from("Station ")
+                .number(7)
+                .then(" does not answer"),
+        );
     let receipt = receipt();
     let facts = CallFacts {
         receipt: Some(&receipt),
@@ -55,7 +61,8 @@ fn a_sentence_names_five_violations_and_counts_the_rest() {
 
 #[test]
 fn every_row_of_a_server_is_listed_once() {
-    let names = |rows: Vec<&candor_fault::Row>| rows.iter().map(|row| row.name).collect::<Vec<_>>();
+    let names =
+        |rows: Vec<&candor_fault::CodeRow>| rows.iter().map(|row| row.name).collect::<Vec<_>>();
     let own = ["unknown_city", "STATION_DOWN"];
     assert_eq!(names(Weather::rows())[6..], own);
     assert_eq!(Candor::<candor_fault::codes::candor::Code>::rows().len(), 6);

@@ -4,8 +4,8 @@ use crate::support::{AT, call, failed, missing, receipt, text_block, unknown, wr
 use candor_fault::codes::context as codes;
 use candor_fault::dialects::Context;
 use candor_fault::{
-    CallFacts, Cause, Code, Dialect, Effect, Fault, Form, Output, Refusal, Retry, Shown, Violation,
-    Violations,
+    CallFacts, Cause, ClientText, Code, Dialect, Effect, Fault, Form, Refusal, Retry, ToolOutput,
+    Violation, Violations,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -43,10 +43,10 @@ fn diagnostics_never_reach_the_object() {
     let quiet = codes::IoError.fault();
     let loud = codes::IoError
         .fault()
-        .saying(Shown::from("cannot read ").quoting("/srv/caches/a"))
-        .advising("Look at sha256:0123.")
-        .because(Cause::from(std::io::Error::from_raw_os_error(13)))
-        .violating(Violations::from_iter([missing("", "query")]))
+        .with_message(ClientText::from("cannot read ").quoting("/srv/caches/a"))
+        .with_remedy("Look at sha256:0123.")
+        .with_cause(Cause::from(std::io::Error::from_raw_os_error(13)))
+        .with_violations(Violations::from_iter([missing("", "query")]))
         .after(Duration::from_secs(1));
     let receipt = receipt();
     let recorded = CallFacts {
@@ -97,8 +97,8 @@ fn a_wrong_cache_is_found_behind_many_unknown_members() {
 fn a_success_ends_with_one_newline_either_way() {
     let facts = call("context.resolve", Form::Result);
     let raw = RawValue::from_string(r#"{"documents":[]}"#.to_owned()).unwrap();
-    let json = Context::success(&Output::Json(raw), &facts);
-    let text = Context::success(&Output::Text("{\"documents\":[]}\n".to_owned()), &facts);
+    let json = Context::success(&ToolOutput::Json(raw), &facts);
+    let text = Context::success(&ToolOutput::Text("{\"documents\":[]}\n".to_owned()), &facts);
     assert_eq!(json, text);
     assert_eq!(text_block(&json), "{\"documents\":[]}\n");
 }

@@ -1,7 +1,8 @@
 //! Any failure of any dialect, drawn at random.
 
 use candor_fault::{
-    Cause, Code, Dialect, Effect, Fault, Path, Retry, Shown, Step, Violation, excerpt,
+    ArgumentPath, Cause, ClientText, Code, Dialect, Effect, Fault, PathStep, Retry, Violation,
+    excerpt,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -31,18 +32,18 @@ impl Draw {
         let codes = D::Code::all();
         let mut fault = Fault::replay(codes[self.code % codes.len()], self.retry, self.effect);
         if let Some(text) = &self.message {
-            fault = fault.saying(Shown::from("It broke: ").quoting(text));
+            fault = fault.with_message(ClientText::from("It broke: ").quoting(text));
         }
         if let Some(text) = &self.remedy {
-            fault = fault.advising(Shown::from("Mend ").quoting(text).then("."));
+            fault = fault.with_remedy(ClientText::from("Mend ").quoting(text).then("."));
         }
         if let Some(cause) = &self.cause {
-            fault = fault.because(cause.clone());
+            fault = fault.with_cause(cause.clone());
         }
         if let Some(wait) = self.wait {
             fault = fault.after(wait);
         }
-        fault.violating(self.violations.iter().cloned().collect())
+        fault.with_violations(self.violations.iter().cloned().collect())
     }
 
     /// The word with this number, if so many were drawn.
@@ -80,10 +81,10 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = PathStep> {
     prop_oneof![
-        text().prop_map(Step::Member),
-        (0..1000_usize).prop_map(Step::Item),
+        text().prop_map(PathStep::Member),
+        (0..1000_usize).prop_map(PathStep::Item),
     ]
 }
 
@@ -111,7 +112,7 @@ prop_compose! {
         hint in option::of("[ -~]{1,40}"),
     ) -> Violation {
         let value = excerpt(&value);
-        Violation { path: Path(steps), keyword, message, params, value, expected, hint }
+        Violation { path: ArgumentPath(steps), keyword, message, params, value, expected, hint }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::support::{
 use candor_fault::codes::github as codes;
 use candor_fault::dialects::{Github, Wire};
 use candor_fault::{
-    Dialect, Effect, Fault, Form, Output, Refusal, Retry, Shown, Violation, Violations, excerpt,
+    ClientText, Dialect, Effect, Fault, Form, Refusal, Retry, ToolOutput, Violation, Violations,
+    excerpt,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -114,7 +115,7 @@ fn a_name_of_a_megabyte_makes_no_large_answer() {
 }
 
 fn stale() -> Fault<Github> {
-    codes::HeadMismatch.fault().knowing(|facts| {
+    codes::HeadMismatch.fault().with_facts(|facts| {
         facts.status = Some(409);
         facts.expected = Some(String::from("1f7a7a4"));
         facts.actual = Some(String::from("c3d0be41ecbe669545ee3e94d31ed9a4bc91ee3c"));
@@ -139,7 +140,7 @@ fn a_limit_says_how_long_to_wait() {
 
 #[test]
 fn what_blocks_a_merge_is_named() {
-    let fault = codes::NotMergeable.fault().knowing(|facts| {
+    let fault = codes::NotMergeable.fault().with_facts(|facts| {
         facts.mergeable_state = Some(String::from("blocked"));
         facts.failing_checks = Some(vec![String::from("ci/test")]);
     });
@@ -150,8 +151,10 @@ fn what_blocks_a_merge_is_named() {
 fn an_existing_pull_request_is_named_with_github_s_errors() {
     let fault = codes::ValidationError
         .fault()
-        .saying(Shown::from("Validation error: ").quoting("A pull request already exists"))
-        .knowing(|facts| {
+        .with_message(
+            ClientText::from("Validation error: ").quoting("A pull request already exists"),
+        )
+        .with_facts(|facts| {
             facts.status = Some(422);
             facts.errors = Some(json!([{ "resource": "PullRequest", "code": "custom" }]));
             facts.number = Some(12);
@@ -163,7 +166,7 @@ fn an_existing_pull_request_is_named_with_github_s_errors() {
 fn a_write_whose_outcome_is_unknown_says_so() {
     let fault = codes::Internal
         .fault(Retry::AfterChange, Effect::Unknown)
-        .saying("Internal error: the connection broke before GitHub answered");
+        .with_message("Internal error: the connection broke before GitHub answered");
     insta::assert_snapshot!(failed(&fault, "commit_files", Form::Result), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Internal error: the connection broke before GitHub answered; it is not known whether anything was changed; do not retry unchanged: If `effect` is unknown, read the state before anything is sent again.\n{\"code\":-32603,\"message\":\"Internal error: the connection broke before GitHub answered\",\"data\":{\"tool\":\"commit_files\",\"timestamp\":\"2025-10-12T15:49:21.049Z\",\"fault\":{\"class\":\"server\",\"retry\":\"after_change\",\"retry_after_ms\":null,\"effect\":\"unknown\",\"remedy\":\"If `effect` is unknown, read the state before anything is sent again.\"}}}"}],"isError":true}}"#);
 }
 
@@ -171,7 +174,7 @@ fn a_write_whose_outcome_is_unknown_says_so() {
 fn long_lists_from_github_are_cut_with_the_marker() {
     let checks = (0..5000).map(|n| format!("ci/{n}")).collect();
     let errors = json!(vec![json!({ "message": "m".repeat(900) }); 100]);
-    let fault = codes::NotMergeable.fault().knowing(|facts| {
+    let fault = codes::NotMergeable.fault().with_facts(|facts| {
         facts.failing_checks = Some(checks);
         facts.errors = Some(errors);
     });
@@ -222,6 +225,6 @@ fn a_name_with_a_line_break_stays_in_its_sentence() {
 #[test]
 fn a_success_is_text_and_structure() {
     let raw = RawValue::from_string(r#"{"results":[]}"#.to_owned()).unwrap();
-    let answer = Github::success(&Output::Json(raw), &call("search", Form::Protocol));
+    let answer = Github::success(&ToolOutput::Json(raw), &call("search", Form::Protocol));
     insta::assert_snapshot!(line(&answer), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"results\":[]}"}],"structuredContent":{"results":[]}}}"#);
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 fn not_found() -> Fault<Orders> {
     codes::AdapterError
         .fault(Retry::AfterChange, Effect::None)
-        .knowing(|facts| facts.original_error = Some(String::from("ORDER_NOT_FOUND")))
+        .with_facts(|facts| facts.original_error = Some(String::from("ORDER_NOT_FOUND")))
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn arguments_that_are_no_object_are_named_so() {
 fn a_state_that_forbids_it_is_told_in_the_context() {
     let fault = codes::AdapterError
         .fault(Retry::AfterChange, Effect::None)
-        .knowing(|facts| {
+        .with_facts(|facts| {
             facts.original_error = Some(String::from("INVALID_ORDER_STATE"));
             facts.context.insert("status".into(), json!("shipped"));
             facts.context.insert("effect".into(), json!("forged"));
@@ -120,7 +120,7 @@ fn a_limit_says_how_long_to_wait() {
 
 #[test]
 fn a_violation_never_hides_another_code() {
-    let fault = not_found().violating([missing("", "orderId")].into_iter().collect());
+    let fault = not_found().with_violations([missing("", "orderId")].into_iter().collect());
     let answer = failed(&fault, "cancel-order", Form::Protocol);
     assert!(answer.contains(r#""error":{"code":4001,"message":"Adapter error","#));
 }

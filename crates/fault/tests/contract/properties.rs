@@ -6,8 +6,8 @@ use crate::weather;
 use candor_fault::codes::workspace::INVARIANTS;
 use candor_fault::dialects::{Candor, Context, Github, Orders, Wire, Workspace};
 use candor_fault::{
-    Answer, CallFacts, Dialect, Fault, Form, Refusal, Retry, Ruled, Timestamp, Violation, schemas,
-    to_json,
+    Answer, CallFacts, Dialect, Fault, Form, Refusal, Retry, RowValue, Timestamp, Violation,
+    schemas, to_json,
 };
 use jsonschema::Validator;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn rendered<D: Dialect>(
     let row = fault.row();
     prop_assert_eq!(fault.class(), row.class);
     prop_assert_eq!(fault.effect(), row.effect.or(fault.effect()));
-    if let Ruled::Fixed(fixed) = row.retry {
+    if let RowValue::Fixed(fixed) = row.retry {
         let narrowed = fixed == Retry::SameCall && fault.retry() == Retry::AfterDelay;
         prop_assert!(fault.retry() == fixed || narrowed);
     }
@@ -101,7 +101,7 @@ static WEATHER: LazyLock<[Validator; 2]> = LazyLock::new(|| {
 });
 
 fn github(draw: &Draw) -> Fault<Github> {
-    draw.fault::<Github>().knowing(|facts| {
+    draw.fault::<Github>().with_facts(|facts| {
         facts.status = draw.word(0).map(|_| 422);
         facts.errors = draw.word(1).map(|_| json!([draw.data]));
         facts.mergeable_state = draw.word(2);
@@ -114,7 +114,7 @@ fn github(draw: &Draw) -> Fault<Github> {
 
 fn workspace(draw: &Draw) -> Fault<Workspace> {
     let roles = ["ANTIGRAVITY", "WINDSURF"];
-    draw.fault::<Workspace>().knowing(|facts| {
+    draw.fault::<Workspace>().with_facts(|facts| {
         facts.role = draw.word(0).map(|_| roles[draw.code % 2].to_owned());
         facts.session_id = draw.word(1);
         facts.workspace_root = draw.word(2);
@@ -127,7 +127,7 @@ fn workspace(draw: &Draw) -> Fault<Workspace> {
 }
 
 fn orders(draw: &Draw) -> Fault<Orders> {
-    draw.fault::<Orders>().knowing(|facts| {
+    draw.fault::<Orders>().with_facts(|facts| {
         facts.field = draw.word(0);
         facts.reason = draw.word(1).map(|_| "crossField");
         facts.original_error = draw.word(2).filter(|word| !word.is_empty());
@@ -268,7 +268,7 @@ proptest! {
         at in moment(),
     ) {
         let how = (form, tool, recorded);
-        let fault = draw.fault::<Wire>().knowing(|facts| {
+        let fault = draw.fault::<Wire>().with_facts(|facts| {
             facts.data = draw.word(0).map(|_| to_json(&draw.data));
         });
         fits(&WIRE, &body(&rendered(&fault, how, at)?))?;

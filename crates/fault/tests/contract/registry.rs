@@ -2,13 +2,13 @@
 
 use candor_fault::dialects::{Candor, Context, Github, Orders, Wire, Workspace};
 use candor_fault::{
-    Class, Code, Dialect, Effect, Fault, Retry, Row, codes, codes::candor, to_json,
+    Class, Code, CodeRow, Dialect, Effect, Fault, Retry, codes, codes::candor, to_json,
 };
 use std::collections::BTreeSet;
 use std::mem::size_of;
 use std::time::Duration;
 
-fn rows() -> impl Iterator<Item = &'static Row> {
+fn rows() -> impl Iterator<Item = &'static CodeRow> {
     codes::all().into_iter().flat_map(|(_, rows)| rows)
 }
 

@@ -1,8 +1,8 @@
 //! What the tests share: a fixed call at a fixed time, whole answers, violations, and schemas.
 
 use candor_fault::{
-    Answer, CallFacts, Dialect, Fault, Form, Path, Receipt, Step, Timestamp, Violation, excerpt,
-    schemas,
+    Answer, ArgumentPath, CallFacts, Dialect, Fault, Form, PathStep, Receipt, Timestamp, Violation,
+    excerpt, schemas,
 };
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -78,11 +78,11 @@ pub(crate) fn misfits(validator: &Validator, text: &str) -> Vec<String> {
 pub(crate) fn violation(place: &str, keyword: &'static str, message: &str) -> Violation {
     let steps = place.split('/').filter(|step| !step.is_empty());
     let step = |step: &str| match step.parse() {
-        Ok(index) => Step::Item(index),
-        Err(_) => Step::Member(step.to_owned()),
+        Ok(index) => PathStep::Item(index),
+        Err(_) => PathStep::Member(step.to_owned()),
     };
     Violation {
-        path: Path(steps.map(step).collect()),
+        path: ArgumentPath(steps.map(step).collect()),
         keyword,
         message: message.to_owned(),
         params: json!({}),

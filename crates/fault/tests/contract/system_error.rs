@@ -8,7 +8,7 @@ use candor_fault::system_error::{
     Context, STARTUP, Thrown, from_unknown, invariant_violation, startup_failure, tool_failure,
     unmapped,
 };
-use candor_fault::{Effect, Fault, Shown};
+use candor_fault::{ClientText, Effect, Fault};
 use serde_json::{Value, json};
 use std::io;
 
@@ -138,8 +138,8 @@ fn obligation_7_what_is_serialised_is_plain_json() {
 fn from_unknown_keeps_a_failure_that_is_complete() {
     let own = codes::HashMismatch
         .fault()
-        .because("own")
-        .knowing(|facts| facts.tool_name = Some(String::from("apply_changes")));
+        .with_cause("own")
+        .with_facts(|facts| facts.tool_name = Some(String::from("apply_changes")));
     let fault = from_unknown(Thrown::Fault(own), || unmapped(Effect::Unknown), session());
     let seen = envelope(&fault);
     assert_eq!(seen["error_code"], "HASH_MISMATCH");
@@ -158,7 +158,7 @@ fn what_nothing_names_is_an_unknown_tool_failure() {
 
 #[test]
 fn an_invariant_violation_can_say_it_better() {
-    let said = Some(Shown::from("The journal names a file that is gone"));
+    let said = Some(ClientText::from("The journal names a file that is gone"));
     let fault = invariant_violation(&codes::INVARIANTS[1], Effect::Done, said, session());
     assert_eq!(
         envelope(&fault)["human_message"],
@@ -169,7 +169,7 @@ fn an_invariant_violation_can_say_it_better() {
 
 #[test]
 fn a_tool_failure_takes_the_cause_of_what_was_thrown() {
-    let inner = codes::FileNotFound.fault().because("inner");
+    let inner = codes::FileNotFound.fault().with_cause("inner");
     let fault = tool_failure(codes::InvalidPath.fault(), Thrown::Fault(inner), session());
     let seen = envelope(&fault);
     assert_eq!(seen["error_code"], "INVALID_PATH");
@@ -178,7 +178,7 @@ fn a_tool_failure_takes_the_cause_of_what_was_thrown() {
 
 #[test]
 fn a_failure_at_start_has_no_role_and_the_tool_startup() {
-    let said = Some(Shown::from("The key cannot be read"));
+    let said = Some(ClientText::from("The key cannot be read"));
     let error = Thrown::Error(Box::new(io::Error::from_raw_os_error(2)));
     let fault = startup_failure(codes::BootstrapFailure, said, error);
     assert_eq!(

@@ -43,7 +43,7 @@ fn what_is_no_call_is_a_plain_error() {
 
 #[test]
 fn an_unknown_revision_says_which_are_known() {
-    let fault = codes::UnsupportedVersion.fault().knowing(|facts| {
+    let fault = codes::UnsupportedVersion.fault().with_facts(|facts| {
         facts.data = Some(String::from(
             r#"{"supported":["2025-11-25"],"requested":"1"}"#,
         ));
@@ -76,7 +76,7 @@ fn every_code_has_its_http_status() {
     assert_eq!(status(&codes::UnsupportedVersion.fault()), 400);
     let large = codes::InvalidRequest
         .fault()
-        .knowing(|facts| facts.status = Some(413));
+        .with_facts(|facts| facts.status = Some(413));
     assert_eq!(status(&large), 413);
 }
 
@@ -94,7 +94,7 @@ fn other_dialects_refuse_the_same_way() {
 fn data_that_is_no_json_is_left_out() {
     let fault = codes::InvalidRequest
         .fault()
-        .knowing(|facts| facts.data = Some(String::from("{")));
+        .with_facts(|facts| facts.data = Some(String::from("{")));
     assert_eq!(
         wire(&fault),
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Invalid Request"}}"#

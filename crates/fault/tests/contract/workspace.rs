@@ -51,7 +51,7 @@ fn every_envelope_has_eleven_members_in_order() {
 fn a_stack_is_a_twelfth_member_only_where_it_was_asked_for() {
     let fault = codes::InternalError
         .fault(Effect::None)
-        .knowing(|facts| facts.stack_trace = Some(String::from("at main")));
+        .with_facts(|facts| facts.stack_trace = Some(String::from("at main")));
     let envelope = Workspace::envelope(&fault, Some("write_file"), AT);
     assert_eq!(keys(&envelope)[..11], KEYS);
     assert_eq!(keys(&envelope)[11..], ["stack_trace"]);
@@ -61,8 +61,8 @@ fn a_stack_is_a_twelfth_member_only_where_it_was_asked_for() {
 fn a_failing_result_is_the_envelope_with_the_five_answers_beside() {
     let fault = codes::HashMismatch
         .fault()
-        .because(Cause::Data(json!({ "expected": "abc", "actual": "def" })))
-        .knowing(|facts| facts.fill(session()));
+        .with_cause(Cause::Data(json!({ "expected": "abc", "actual": "def" })))
+        .with_facts(|facts| facts.fill(session()));
     let receipt = receipt();
     let facts = CallFacts {
         receipt: Some(&receipt),
@@ -138,11 +138,12 @@ fn what_the_cause_leaves_out_is_counted() {
 
 #[test]
 fn a_cause_of_any_size_stays_within_its_bound() {
-    let fault: Fault<Workspace> = codes::PreflightFailed
-        .fault(Effect::None)
-        .because(Cause::Data(
-            json!({ "argv": ["cargo"], "output_tail": "x\n".repeat(100_000) }),
-        ));
+    let fault: Fault<Workspace> =
+        codes::PreflightFailed
+            .fault(Effect::None)
+            .with_cause(Cause::Data(
+                json!({ "argv": ["cargo"], "output_tail": "x\n".repeat(100_000) }),
+            ));
     let text = Workspace::envelope(&fault, Some("run_preflight"), AT);
     assert!(text.len() < candor_fault::CAUSE_MAX_BYTES + 512);
     assert!(text.contains(candor_fault::CUT));

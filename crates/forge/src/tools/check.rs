@@ -1,7 +1,7 @@
 //! The two rules that no schema can state: a path twice in `files`, and base64 that does not decode.
 
 use super::commit::Content;
-use candor_fault::{Path, Step, Violation, Violations, excerpt};
+use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -31,11 +31,11 @@ pub(crate) fn check_further(tool: &str, arguments: &Value) -> Result<(), Violati
     }
 }
 
-fn place(index: usize, member: &str) -> Path {
-    Path(vec![
-        Step::Member(String::from("files")),
-        Step::Item(index),
-        Step::Member(member.to_owned()),
+fn place(index: usize, member: &str) -> ArgumentPath {
+    ArgumentPath(vec![
+        PathStep::Member(String::from("files")),
+        PathStep::Item(index),
+        PathStep::Member(member.to_owned()),
     ])
 }
 

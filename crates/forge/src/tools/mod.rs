@@ -14,7 +14,7 @@ use crate::model::{Paging, Revision};
 use crate::server::ForgeServer;
 use crate::{Failure, fields};
 use candor_schema::Int;
-use candor_street::{Cx, Tool, reply};
+use candor_street::{CallContext, Tool, reply};
 pub(crate) use check::check_further;
 pub use contents::FILE_MAX;
 pub use pulls::PATCHES_MAX;
@@ -68,13 +68,13 @@ where
     A: Serialize + 'static,
     F: Future<Output = Result<A, Failure>> + Send + 'static,
 {
-    let work = move |server: Arc<ForgeServer>, asked: T, cx: Cx| async move {
+    let work = move |server: Arc<ForgeServer>, asked: T, cx: CallContext| async move {
         let turn = server.turn(false, &cx);
         let done = run(server, turn, asked).await;
         reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
     };
-    Tool::reading(about.name, about.description, about.input, work)
-        .answering(about.output, None)
+    Tool::read_only(about.name, about.description, about.input, work)
+        .with_output_schema(about.output, None)
         .open_world()
 }
 
@@ -88,13 +88,13 @@ where
     A: Serialize + 'static,
     F: Future<Output = Result<A, Failure>> + Send + 'static,
 {
-    let work = move |server: Arc<ForgeServer>, asked: T, cx: Cx| async move {
+    let work = move |server: Arc<ForgeServer>, asked: T, cx: CallContext| async move {
         let turn = server.turn(true, &cx);
         let done = run(server, turn, asked).await;
         reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
     };
-    Tool::writing(about.name, about.description, about.input, work)
-        .answering(about.output, None)
+    Tool::mutating(about.name, about.description, about.input, work)
+        .with_output_schema(about.output, None)
         .open_world()
 }
 

@@ -3,15 +3,15 @@
 use candor_fault::dialects::Github;
 use candor_fault::{Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Cx, Desk, Era, Kept, Mark, MetricsHub, Peer, Progress, Server,
-    Tool, Tools, reply,
+    Call, CallContext, CallNotes, CancellationToken, ClientInfo, Dispatcher, EffectMark, Era,
+    MetricsHub, Peer, Progress, Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 struct Lender {
     tools: Tools<Self>,
-    lent: Mutex<Option<Mark>>,
+    lent: Mutex<Option<EffectMark>>,
 }
 
 impl Server for Lender {
@@ -25,21 +25,21 @@ impl Server for Lender {
 async fn lend(
     lender: Arc<Lender>,
     _: Value,
-    cx: Cx,
+    cx: CallContext,
 ) -> Result<candor_street::Reply, Fault<Github>> {
     *lender.lent.lock().unwrap() = Some(cx.mark);
     reply(&json!({}))
 }
 
-fn lent(name: &str) -> Mark {
+fn lent(name: &str) -> EffectMark {
     let tools = Tools::new("lender", "1")
-        .with(Tool::reading(
+        .with(Tool::read_only(
             "reading",
             "Reads.",
             json!({ "type": "object" }),
             lend,
         ))
-        .with(Tool::writing(
+        .with(Tool::mutating(
             "writing",
             "Writes.",
             json!({ "type": "object" }),
@@ -50,16 +50,16 @@ fn lent(name: &str) -> Mark {
         lent: Mutex::default(),
     };
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
-    let desk = Desk::new(lender, clock, &MetricsHub::default()).unwrap();
+    let desk = Dispatcher::new(lender, clock, &MetricsHub::default()).unwrap();
     let call = Call {
         name: name.to_owned(),
         arguments: None,
         era: Era::Stateless,
         id: "1".to_owned(),
         peer: Peer::default(),
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     let mark = desk.server().lent.lock().unwrap().take();
@@ -67,11 +67,11 @@ fn lent(name: &str) -> Mark {
 }
 
 /// The mark of a call that may change something.
-pub(crate) fn writing() -> Mark {
+pub(crate) fn writing() -> EffectMark {
     lent("writing")
 }
 
 /// The mark of a call that may not.
-pub(crate) fn reading() -> Mark {
+pub(crate) fn reading() -> EffectMark {
     lent("reading")
 }

@@ -205,6 +205,6 @@ async fn other_refusals_to_merge_stay_what_they_are() {
 async fn a_call_that_was_declared_reading_sends_no_change() {
     let stage = Stage::reading().await;
     let made = stage.forge.merge(&stage.turn, &repo(), &order()).await;
-    assert!(matches!(failed(made), Failure::Stopped(_)));
+    assert!(matches!(failed(made), Failure::CallStopped(_)));
     stage.ends();
 }

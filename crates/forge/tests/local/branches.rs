@@ -4,7 +4,7 @@ use crate::ground::{Ground, branch, effect, hello, named, reading, writing};
 use candor_fault::Effect;
 use candor_forge::local::Rules;
 use candor_forge::{Branch, Failure, Forge as _, Missing, Revision, Unmet};
-use candor_street::Stopped;
+use candor_street::CallStopped;
 
 async fn make(ground: &Ground, name: &str, from: &Revision) -> Result<Branch, Failure> {
     let turn = writing();
@@ -108,7 +108,7 @@ async fn a_packed_branch_is_deleted_for_good() {
 async fn who_may_not_write_changes_nothing() {
     let ground = Ground::new().await;
     let turn = reading();
-    let read_only = Failure::Stopped(Stopped::ReadOnly);
+    let read_only = Failure::CallStopped(CallStopped::ReadOnly);
     let gone = ground
         .forge
         .delete_branch(&turn, &hello(), "conflict")

@@ -4,15 +4,15 @@ use candor_fault::Timestamp;
 use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Kept, Mark, MetricsHub, Peer, Progress, Server,
-    Tool, Tools, reply,
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, EffectMark, Era, MetricsHub, Peer,
+    Progress, Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 struct Giver {
     tools: Tools<Giver>,
-    given: Mutex<Option<Mark>>,
+    given: Mutex<Option<EffectMark>>,
 }
 
 impl Server for Giver {
@@ -24,31 +24,31 @@ impl Server for Giver {
 }
 
 /// The mark of a call of a tool that may write, or may not.
-pub(crate) fn mark(writes: bool) -> Mark {
-    let give = |server: Arc<Giver>, _: Value, cx: candor_street::Cx| async move {
+pub(crate) fn mark(writes: bool) -> EffectMark {
+    let give = |server: Arc<Giver>, _: Value, cx: candor_street::CallContext| async move {
         *server.given.lock().unwrap() = Some(cx.mark);
         reply(&json!({}))
     };
     let schema = json!({ "type": "object" });
     let tool = match writes {
-        true => Tool::writing("give", "Gives its mark.", schema, give),
-        false => Tool::reading("give", "Gives its mark.", schema, give),
+        true => Tool::mutating("give", "Gives its mark.", schema, give),
+        false => Tool::read_only("give", "Gives its mark.", schema, give),
     };
     let server = Giver {
         tools: Tools::new("giver", "1").with(tool),
         given: Mutex::default(),
     };
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
-    let desk = Desk::new(server, clock, &MetricsHub::default()).unwrap();
+    let desk = Dispatcher::new(server, clock, &MetricsHub::default()).unwrap();
     let call = Call {
         name: "give".into(),
         arguments: None,
         era: Era::Handshake,
         id: "1".into(),
         peer: Peer::default(),
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     desk.server().given.lock().unwrap().take().unwrap()

@@ -2,7 +2,7 @@
 
 use crate::house::{House, house, in_form, run};
 use crate::valid;
-use candor_street::Failures;
+use candor_street::FailureForm;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ async fn two_thousand_extra_members_are_counted_and_fifty_told() {
 #[tokio::test]
 async fn names_of_a_megabyte_are_not_said_again() {
     let name = "n".repeat(1 << 20);
-    for plan in [in_form(Failures::Jsonrpc), in_form(Failures::Result)] {
+    for plan in [in_form(FailureForm::Jsonrpc), in_form(FailureForm::Result)] {
         let said = plan.house().ask("search", json!({ name.clone(): 1 })).await;
         assert!(said.text().len() < 8 * 1024, "{}", said.text().len());
     }
@@ -102,7 +102,7 @@ async fn within_bounds(house: &House, tool: &str, arguments: Value) -> Result<()
 
 /// One server a form: making one takes longer than asking it.
 static HOUSES: LazyLock<[House; 2]> =
-    LazyLock::new(|| [Failures::Jsonrpc, Failures::Result].map(|form| in_form(form).house()));
+    LazyLock::new(|| [FailureForm::Jsonrpc, FailureForm::Result].map(|form| in_form(form).house()));
 
 proptest! {
 

@@ -2,10 +2,10 @@
 
 use crate::house::{House, Plan, Said, call, in_form};
 use candor_forge::{Failure, Missing};
-use candor_street::{Era, Failures};
+use candor_street::{Era, FailureForm};
 use serde_json::{Value, json};
 
-fn missing(failures: Failures) -> House {
+fn missing(failures: FailureForm) -> House {
     in_form(failures)
         .with(|plan: &mut Plan| {
             let path = Missing::Path(String::from("a\nb"));
@@ -43,9 +43,9 @@ async fn each_call_gets_the_form_of_its_era_unless_one_is_forced() {
     let arguments = json!({ "repo": "octo/cat", "path": "a\nb" });
     let (error, result) = (String::from(ERROR), as_result());
     for (failures, handshake, stateless) in [
-        (Failures::Auto, &error, &result),
-        (Failures::Jsonrpc, &error, &error),
-        (Failures::Result, &result, &result),
+        (FailureForm::Auto, &error, &result),
+        (FailureForm::Jsonrpc, &error, &error),
+        (FailureForm::Result, &result, &result),
     ] {
         let house = missing(failures);
         let said = ask(&house, Era::Handshake, &arguments).await;
@@ -57,7 +57,7 @@ async fn each_call_gets_the_form_of_its_era_unless_one_is_forced() {
 
 #[tokio::test]
 async fn wrong_arguments_are_one_sentence_and_the_same_object() {
-    let (auto, forced) = (missing(Failures::Auto), missing(Failures::Result));
+    let (auto, forced) = (missing(FailureForm::Auto), missing(FailureForm::Result));
     let wrong = json!({ "repo": "octo", "pth": "a" });
     let error = ask(&auto, Era::Handshake, &wrong).await.text();
     let said = ask(&forced, Era::Handshake, &wrong).await;
@@ -81,7 +81,7 @@ async fn wrong_arguments_are_one_sentence_and_the_same_object() {
 async fn a_success_has_one_form() {
     let arguments = json!({ "repo": "octo/cat", "path": "a" });
     let mut all = Vec::new();
-    for failures in [Failures::Auto, Failures::Jsonrpc, Failures::Result] {
+    for failures in [FailureForm::Auto, FailureForm::Jsonrpc, FailureForm::Result] {
         let house = in_form(failures).house();
         for era in [Era::Handshake, Era::Stateless] {
             all.push(ask(&house, era, &arguments).await.text());

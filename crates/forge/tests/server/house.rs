@@ -5,7 +5,8 @@ use crate::world::World;
 use candor_fault::{Answer, Timestamp};
 use candor_forge::{AllowList, Config, ForgeServer, WriteLog};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Failures, Kept, MetricsHub, Peer, Progress,
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, FailureForm, MetricsHub, Peer,
+    Progress,
 };
 use serde_json::{Map, Value};
 use std::future::Future;
@@ -99,7 +100,7 @@ impl Plan {
             true => server,
             false => server.recording(Arc::<Log>::clone(&log)),
         };
-        let desk = Desk::new(server, Arc::new(now), &MetricsHub::default()).unwrap();
+        let desk = Dispatcher::new(server, Arc::new(now), &MetricsHub::default()).unwrap();
         House {
             desk,
             stub,
@@ -128,7 +129,7 @@ pub(crate) fn repos(patterns: &[&str]) -> AllowList {
 /// A server that can be asked.
 #[derive(Clone)]
 pub(crate) struct House {
-    pub(crate) desk: Arc<Desk<ForgeServer>>,
+    pub(crate) desk: Arc<Dispatcher<ForgeServer>>,
     pub(crate) stub: Arc<Stub>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) log: Arc<Log>,
@@ -145,9 +146,9 @@ pub(crate) fn call(tool: &str, arguments: &Value) -> Call {
             may_write: true,
             ..Peer::default()
         },
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     }
 }
 
@@ -273,6 +274,6 @@ pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// The configuration of the default plan, its failures in this form.
-pub(crate) fn in_form(failures: Failures) -> Plan {
+pub(crate) fn in_form(failures: FailureForm) -> Plan {
     Plan::default().with(|plan| plan.config.failures = failures)
 }

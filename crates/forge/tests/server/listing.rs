@@ -2,7 +2,7 @@
 
 use crate::house::{Plan, house, repos};
 use crate::valid::WRITES;
-use candor_street::Failures;
+use candor_street::FailureForm;
 use serde_json::{Value, json};
 use std::num::NonZeroU32;
 
@@ -20,7 +20,7 @@ fn flags_change_no_byte_of_it() {
     let other = list(|plan| {
         plan.config.allow_writes = false;
         plan.config.repos = repos(&["octo/*"]);
-        plan.config.failures = Failures::Result;
+        plan.config.failures = FailureForm::Result;
         plan.config.max_entries = 1;
         plan.config.writes_a_minute = NonZeroU32::MIN;
         plan.without_log = true;

@@ -1,7 +1,7 @@
 //! A tool that is not there: the same code in every form, with the nearest name.
 
 use crate::house::{Plan, call, house, in_form};
-use candor_street::{Era, Failures};
+use candor_street::{Era, FailureForm};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn an_unknown_tool_is_named_with_its_nearest() {
 
 #[tokio::test]
 async fn it_stays_a_protocol_error_in_every_form_and_era() {
-    for failures in [Failures::Auto, Failures::Jsonrpc, Failures::Result] {
+    for failures in [FailureForm::Auto, FailureForm::Jsonrpc, FailureForm::Result] {
         let house = in_form(failures).house();
         for era in [Era::Handshake, Era::Stateless] {
             let mut call = call("xyzzy", &json!({}));

@@ -64,7 +64,7 @@ impl Faulty {
             Fault::Hang {} => pending().await,
             Fault::LostAnswer {} => self.lost(request, turn).await,
             Fault::LostHang {} => match self.lost(request, turn).await {
-                stopped @ Failure::Stopped(_) => stopped,
+                stopped @ Failure::CallStopped(_) => stopped,
                 _ => pending().await,
             },
         };
@@ -75,7 +75,7 @@ impl Faulty {
     /// that was stopped before its change began has no answer to lose.
     async fn lost(&self, request: &Request, turn: &Turn) -> Failure {
         match self.inner.call(request, turn).await {
-            Err(stopped @ Failure::Stopped(_)) => stopped,
+            Err(stopped @ Failure::CallStopped(_)) => stopped,
             _ => {
                 turn.mark.doubt();
                 Failure::Unavailable(None, injected())

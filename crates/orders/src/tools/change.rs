@@ -11,7 +11,7 @@ use crate::server::OrdersServer;
 use crate::{Failure, Operation, Request};
 use candor_fault::Fault;
 use candor_fault::dialects::Orders;
-use candor_street::{Cx, Reply, Tool};
+use candor_street::{CallContext, Reply, Tool};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -39,10 +39,10 @@ fn changing<T: DeserializeOwned + Send + 'static>(
 ) -> Tool<OrdersServer> {
     properties["idempotencyKey"] = key();
     let required: Vec<_> = required.iter().copied().chain(["idempotencyKey"]).collect();
-    let work = move |server: Arc<OrdersServer>, asked: Keyed<T>, cx: Cx| async move {
+    let work = move |server: Arc<OrdersServer>, asked: Keyed<T>, cx: CallContext| async move {
         change(&server, asked.key, read(asked.asked), &cx).await
     };
-    let tool = Tool::writing(
+    let tool = Tool::mutating(
         operation.name(),
         description,
         arguments(&required, properties),
@@ -55,7 +55,7 @@ async fn change(
     server: &OrdersServer,
     key: String,
     request: Result<Request, Wrong>,
-    cx: &Cx,
+    cx: &CallContext,
 ) -> Result<Reply, Fault<Orders>> {
     let asked = async {
         let request = request.map_err(Failure::from)?;

@@ -20,7 +20,7 @@ pub(crate) fn all() -> Vec<Tool<OrdersServer>> {
 
 /// With the schema of the answer, failures included.
 fn answering(operation: Operation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
-    tool.answering(shapes::answer(operation), Some(orders_failure()))
+    tool.with_output_schema(shapes::answer(operation), Some(orders_failure()))
         .open_world()
 }
 

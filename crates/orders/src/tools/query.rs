@@ -9,7 +9,7 @@ use crate::{Failure, Operation, Request, Response, cursor, fields};
 use candor_fault::Fault;
 use candor_fault::dialects::Orders;
 use candor_schema::Int;
-use candor_street::{Cx, Reply, Tool};
+use candor_street::{CallContext, Reply, Tool};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -144,10 +144,10 @@ impl Asked {
 
 fn asking(operation: Operation, description: &'static str, filters: &[&str]) -> Tool<OrdersServer> {
     let filters: Vec<_> = filters.iter().copied().chain(TIMES).collect();
-    let work = move |server: Arc<OrdersServer>, asked: Asked, cx: Cx| async move {
+    let work = move |server: Arc<OrdersServer>, asked: Asked, cx: CallContext| async move {
         page(&server, operation, asked, &cx).await
     };
-    let tool = Tool::reading(operation.name(), description, fields::query(&filters), work);
+    let tool = Tool::read_only(operation.name(), description, fields::query(&filters), work);
     answering(operation, tool)
 }
 
@@ -155,7 +155,7 @@ async fn page(
     server: &OrdersServer,
     operation: Operation,
     asked: Asked,
-    cx: &Cx,
+    cx: &CallContext,
 ) -> Result<Reply, Fault<Orders>> {
     let found = async {
         let request = Request::Query(Box::new(asked.query(operation)?));

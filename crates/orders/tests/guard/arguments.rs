@@ -3,7 +3,7 @@
 use crate::house::{House, Plan, call, order};
 use crate::scripted::Step;
 use candor_fault::schemas::{orders_error, orders_result};
-use candor_street::{CancellationToken, Failures};
+use candor_street::{CancellationToken, FailureForm};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -329,7 +329,7 @@ fn counts() -> Vec<Case> {
     ]
 }
 
-fn house(failures: Failures) -> House {
+fn house(failures: FailureForm) -> House {
     let mut plan = Plan::default().always(vec![Step::Panic]);
     plan.config.failures = failures;
     plan.house()
@@ -337,7 +337,7 @@ fn house(failures: Failures) -> House {
 
 #[tokio::test]
 async fn every_wrong_argument_has_its_answer_and_reaches_nobody() {
-    let (protocol, result) = (house(Failures::Jsonrpc), house(Failures::Result));
+    let (protocol, result) = (house(FailureForm::Jsonrpc), house(FailureForm::Result));
     let error_schema = jsonschema::validator_for(&orders_error()).unwrap();
     let result_schema = jsonschema::validator_for(&orders_result()).unwrap();
     let kinds = [

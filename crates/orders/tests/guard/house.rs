@@ -4,7 +4,8 @@ use crate::scripted::{Scripted, Step, Steps};
 use candor_fault::{Answer, Timestamp};
 use candor_orders::{Adapter, Config, OrdersServer};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Failures, Kept, MetricsHub, Peer, Progress,
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, FailureForm, MetricsHub, Peer,
+    Progress,
 };
 use serde_json::{Value, json};
 use std::num::NonZeroU32;
@@ -31,7 +32,7 @@ impl Default for Plan {
     /// No limits, keys kept, no jitter, and an order system that always succeeds.
     fn default() -> Plan {
         let mut config = Config {
-            failures: Failures::Result,
+            failures: FailureForm::Result,
             calls_a_minute: None,
             tool_calls_a_minute: None,
             ..Config::default()
@@ -100,13 +101,13 @@ impl Plan {
             move || random,
             Arc::new(hub.clone()),
         );
-        let desk = Desk::new(server, Arc::new(now), &hub).unwrap();
+        let desk = Dispatcher::new(server, Arc::new(now), &hub).unwrap();
         House { desk, adapter, hub }
     }
 }
 
 pub(crate) struct House {
-    pub(crate) desk: Arc<Desk<OrdersServer>>,
+    pub(crate) desk: Arc<Dispatcher<OrdersServer>>,
     pub(crate) adapter: Arc<Scripted>,
     pub(crate) hub: MetricsHub,
 }
@@ -163,9 +164,9 @@ pub(crate) fn call(client: Option<&str>, tool: &str, arguments: Value) -> Call {
             address: None,
             may_write: true,
         },
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     }
 }
 

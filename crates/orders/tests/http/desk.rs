@@ -6,7 +6,9 @@ use candor_fault::{Answer, Timestamp};
 use candor_guard::retry::Policy;
 use candor_orders::http::HttpAdapter;
 use candor_orders::{Config, GuardConfig, OrdersServer, Witness};
-use candor_street::{Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress};
+use candor_street::{
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
+};
 use serde_json::json;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
@@ -22,7 +24,7 @@ impl Witness for Nobody {
 }
 
 /// The order tools in front of this order system; every call is one attempt.
-async fn desk(server: &Scripted, deadline: Duration) -> Arc<Desk<OrdersServer>> {
+async fn desk(server: &Scripted, deadline: Duration) -> Arc<Dispatcher<OrdersServer>> {
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     let config = Config {
         guard: GuardConfig {
@@ -38,11 +40,11 @@ async fn desk(server: &Scripted, deadline: Duration) -> Arc<Desk<OrdersServer>> 
     };
     let orders = OrdersServer::new(Arc::new(adapter), config, || 0, Arc::new(Nobody));
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
-    Desk::new(orders, clock, &MetricsHub::default()).unwrap()
+    Dispatcher::new(orders, clock, &MetricsHub::default()).unwrap()
 }
 
 /// What a client is told about a new order.
-async fn told(desk: &Arc<Desk<OrdersServer>>) -> String {
+async fn told(desk: &Arc<Dispatcher<OrdersServer>>) -> String {
     let order = json!({ "lineItems": [{ "sku": "LAMP", "quantity": 1 }] });
     let call = Call {
         name: String::from("create-sales-order"),
@@ -53,9 +55,9 @@ async fn told(desk: &Arc<Desk<OrdersServer>>) -> String {
             may_write: true,
             ..Peer::default()
         },
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     };
     let answer = match desk.begin(call, CancellationToken::new()) {
         Ok(answer) => answer,

@@ -3,15 +3,15 @@
 use candor_fault::dialects::Orders;
 use candor_fault::{Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Cx, Desk, Era, Kept, Mark, MetricsHub, Peer, Progress, Reply,
-    Server, Tool, Tools, reply,
+    Call, CallContext, CallNotes, CancellationToken, ClientInfo, Dispatcher, EffectMark, Era,
+    MetricsHub, Peer, Progress, Reply, Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 struct Lender {
     tools: Tools<Self>,
-    lent: Mutex<Option<Mark>>,
+    lent: Mutex<Option<EffectMark>>,
 }
 
 impl Server for Lender {
@@ -22,29 +22,29 @@ impl Server for Lender {
     }
 }
 
-async fn lend(lender: Arc<Lender>, _: Value, cx: Cx) -> Result<Reply, Fault<Orders>> {
+async fn lend(lender: Arc<Lender>, _: Value, cx: CallContext) -> Result<Reply, Fault<Orders>> {
     *lender.lent.lock().unwrap() = Some(cx.mark);
     reply(&json!({}))
 }
 
 /// The mark of a call that may change something.
-pub(crate) fn writing() -> Mark {
+pub(crate) fn writing() -> EffectMark {
     let schema = json!({ "type": "object" });
     let lender = Lender {
-        tools: Tools::new("lender", "1").with(Tool::writing("w", "Writes.", schema, lend)),
+        tools: Tools::new("lender", "1").with(Tool::mutating("w", "Writes.", schema, lend)),
         lent: Mutex::default(),
     };
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
-    let desk = Desk::new(lender, clock, &MetricsHub::default()).unwrap();
+    let desk = Dispatcher::new(lender, clock, &MetricsHub::default()).unwrap();
     let call = Call {
         name: String::from("w"),
         arguments: None,
         era: Era::Stateless,
         id: String::from("1"),
         peer: Peer::default(),
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     let mark = desk.server().lent.lock().unwrap().take();

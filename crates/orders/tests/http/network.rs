@@ -153,9 +153,9 @@ async fn a_dropped_call_closes_its_connection() {
 async fn what_was_stopped_is_not_sent() {
     let server = Scripted::playing(Play::text(500, "{}")).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
-    let turn = turn(candor_street::Mark::read_only(), Some("k"));
+    let turn = turn(candor_street::EffectMark::read_only(), Some("k"));
     let done = adapter.call(&create(), &turn).await;
-    assert!(matches!(done, Err(Failure::Stopped(_))));
+    assert!(matches!(done, Err(Failure::CallStopped(_))));
     assert_eq!(server.lines(), ["GET /v1/capabilities"]);
 }
 

@@ -5,7 +5,7 @@ use crate::scripted::{Play, Request, Scripted, capabilities};
 use crate::stage::{CANARY, create, inventory, order, query, settings, turn};
 use candor_orders::http::HttpAdapter;
 use candor_orders::{Adapter as _, Response};
-use candor_street::Mark;
+use candor_street::EffectMark;
 use serde_json::json;
 
 fn shown(request: &Request) -> String {
@@ -64,7 +64,7 @@ async fn a_query_has_neither() {
     let page = json!({ "inventory": [inventory(), inventory()], "nextCursor": "18.y" });
     let server = Scripted::playing(Play::json(200, &page)).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
-    let turn = turn(Mark::read_only(), None);
+    let turn = turn(EffectMark::read_only(), None);
     let done = adapter.call(&query(), &turn).await.unwrap();
     let Response::Page { items, next } = done else {
         panic!("no page");

@@ -9,7 +9,7 @@ use candor_orders::model::{CreateOrder, NewLine, NewOrder};
 use candor_orders::{
     Adapter as _, Failure, Filters, Key, Operation, Query, Request, Response, Turn,
 };
-use candor_street::Mark;
+use candor_street::EffectMark;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ pub(crate) fn inventory() -> Value {
 }
 
 /// The turn of a call with this mark.
-pub(crate) fn turn(mark: Mark, key: Option<&str>) -> Turn {
+pub(crate) fn turn(mark: EffectMark, key: Option<&str>) -> Turn {
     Turn {
         deadline: Deadline::after(LONG),
         mark,
@@ -123,7 +123,7 @@ pub(crate) async fn asked(
 ) -> (Result<Response, Failure>, Effect) {
     let turn = match request.operation().changes() {
         true => turn(marks::writing(), Some("k1")),
-        false => turn(Mark::read_only(), None),
+        false => turn(EffectMark::read_only(), None),
     };
     let done = adapter.call(request, &turn).await;
     (done, turn.mark.effect())

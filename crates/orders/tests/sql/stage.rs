@@ -7,7 +7,9 @@ use candor_fault::Timestamp;
 use candor_orders::model::Currency;
 use candor_orders::sql::{SqlAdapter, SqlConfig, migrate};
 use candor_orders::{Config, GuardConfig, OrdersServer, Witness};
-use candor_street::{Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress};
+use candor_street::{
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
+};
 use serde_json::Value;
 use sqlx::{AnyPool, AssertSqlSafe};
 use std::fmt::Write as _;
@@ -66,7 +68,7 @@ impl Default for Plan {
 /// A server with its tools.
 #[derive(Clone)]
 pub(crate) struct House {
-    desk: Arc<Desk<OrdersServer>>,
+    desk: Arc<Dispatcher<OrdersServer>>,
     keys: Arc<AtomicU64>,
 }
 
@@ -203,7 +205,7 @@ async fn house(ground: &Ground, clock: &Arc<Steps>, plan: Plan) -> House {
     };
     let server = OrdersServer::new(Arc::new(adapter.unwrap()), config, || 0, Arc::new(Nobody));
     let fixed = || Timestamp::from_microsecond(BEGINNING).unwrap();
-    let desk = Desk::new(server, Arc::new(fixed), &MetricsHub::default()).unwrap();
+    let desk = Dispatcher::new(server, Arc::new(fixed), &MetricsHub::default()).unwrap();
     let keys = Arc::default();
     House { desk, keys }
 }
@@ -220,9 +222,9 @@ fn call(client: Option<&str>, tool: &str, arguments: String) -> Call {
             address: None,
             may_write: true,
         },
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Bounds: however large, deep or hostile a value is, the answer is small and comes soon.
 
-use candor_fault::{Kind, NAME_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, Violations};
+use candor_fault::{ViolationKind, NAME_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, Violations};
 use candor_schema::{Schema, VALUE_DEPTH_MAX};
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,7 @@ fn the_first_of_each_kind_is_remembered_past_the_bound() {
         .skip(VIOLATIONS_MAX)
         .map(Violation::kind)
         .collect();
-    assert_eq!(later, [Kind::Unknown, Kind::Type]);
+    assert_eq!(later, [ViolationKind::Unknown, ViolationKind::Type]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_root_that_is_no_object_is_a_kind_of_its_own() {
     let violations = check(schema, &Value::from(vec![1; 60]));
     assert_eq!(violations.omitted(), 11);
     let first = violations.first_by_kind().map(Violation::kind);
-    assert_eq!(first, Some(Kind::NotAnObject));
+    assert_eq!(first, Some(ViolationKind::NotAnObject));
 }
 
 #[test]

@@ -18,7 +18,7 @@ async fn a_dotted_name_is_also_found_with_an_underscore() {
 
 fn tool(name: &'static str) -> Tool<Station> {
     let run = |_, _: Value, _| async { reply(&json!({})) };
-    Tool::reading(name, "Does nothing.", json!({ "type": "object" }), run)
+    Tool::read_only(name, "Does nothing.", json!({ "type": "object" }), run)
 }
 
 fn tools(names: &[&'static str]) -> Tools<Station> {
@@ -41,7 +41,7 @@ fn the_list_is_sorted_and_stable() {
     );
     assert!(
         tools(&["b.x"])
-            .listed_as(ToolNames::Underscore)
+            .with_name_style(ToolNames::Underscore)
             .list()
             .contains(r#""name":"b_x""#)
     );

@@ -2,10 +2,11 @@
 
 use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
-use candor_fault::{Answer, Cause, Dialect, Fault, Output, Receipt, Timestamp};
+use candor_fault::{Answer, Cause, Dialect, Fault, Receipt, Timestamp, ToolOutput};
 use candor_street::{
-    Call, CancellationToken, Client, Cx, Desk, Entry, Era, Kept, MetricsHub, Outcome, Peer,
-    Pending, Permit, Progress, Reply, Server, Tool, Tools, reply,
+    Call, CallContext, CallNotes, CallOutcome, CallRecord, CancellationToken, ClientInfo,
+    Dispatcher, Era, MetricsHub, Peer, Pending, Permit, Progress, Reply, Server, Tool, Tools,
+    reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -63,23 +64,23 @@ impl Station {
         assert_ne!(self.panics_at, Some(step), "to order");
     }
 
-    pub(crate) fn desk(self) -> (Arc<Desk<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
+    pub(crate) fn desk(self) -> (Arc<Dispatcher<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
         let (seen, go_on, hub) = (
             Arc::clone(&self.seen),
             Arc::clone(&self.go_on),
             MetricsHub::default(),
         );
-        let desk = Desk::new(self, Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
+        let desk = Dispatcher::new(self, Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
         (desk, seen, go_on, hub)
     }
 }
 
-fn said<D: Dialect>(outcome: &Outcome<'_, D>) -> String {
+fn said<D: Dialect>(outcome: &CallOutcome<'_, D>) -> String {
     match outcome {
-        Outcome::Done(Output::Json(json)) => json.get().to_owned(),
-        Outcome::Done(other) => format!("{other:?}"),
-        Outcome::Failed(fault) => format!("{} {}", fault.row().code, fault.effect().word()),
-        Outcome::Refused(fault) => format!("wire {}", fault.row().code),
+        CallOutcome::Done(ToolOutput::Json(json)) => json.get().to_owned(),
+        CallOutcome::Done(other) => format!("{other:?}"),
+        CallOutcome::Failed(fault) => format!("{} {}", fault.row().code, fault.effect().word()),
+        CallOutcome::Refused(fault) => format!("wire {}", fault.row().code),
     }
 }
 
@@ -117,7 +118,7 @@ impl Server for Station {
         }
     }
 
-    async fn record(&self, entry: &Entry<'_, Neutral>) -> Result<Option<Receipt>, Cause> {
+    async fn record(&self, entry: &CallRecord<'_, Neutral>) -> Result<Option<Receipt>, Cause> {
         self.step("record");
         let follows = entry
             .follows
@@ -139,7 +140,7 @@ impl Server for Station {
         fault
     }
 
-    fn note(&self, entry: &Entry<'_, Neutral>) {
+    fn note(&self, entry: &CallRecord<'_, Neutral>) {
         self.step("note");
         self.seen.push(format!("note {}", said(&entry.outcome)));
     }
@@ -185,7 +186,7 @@ impl Pending for Change {
     }
 }
 
-async fn follow(server: Arc<Station>, script: Script, cx: Cx) -> Worked {
+async fn follow(server: Arc<Station>, script: Script, cx: CallContext) -> Worked {
     let mut answer = reply(&json!({ "ok": true }));
     for step in &script.steps {
         match step.as_str() {
@@ -218,21 +219,21 @@ fn schema() -> Value {
 }
 
 fn read() -> Tool<Station> {
-    Tool::reading("read", "Reads.", schema(), follow)
+    Tool::read_only("read", "Reads.", schema(), follow)
 }
 
 fn write() -> Tool<Station> {
-    Tool::writing("write", "Writes.", schema(), follow)
+    Tool::mutating("write", "Writes.", schema(), follow)
 }
 
 /// Takes a type that its schema does not promise.
 fn sly() -> Tool<Station> {
     let schema = json!({ "type": "object" });
-    Tool::reading("sly", "Disagrees with its schema.", schema, follow)
+    Tool::read_only("sly", "Disagrees with its schema.", schema, follow)
 }
 
 fn dotted() -> Tool<Station> {
-    Tool::reading("station.read", "Has a dot.", schema(), follow)
+    Tool::read_only("station.read", "Has a dot.", schema(), follow)
 }
 
 pub(crate) fn call(name: &str, steps: &[&str]) -> Call {
@@ -246,15 +247,15 @@ pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
         era: Era::Handshake,
         id: "1".into(),
         peer: Peer::default(),
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     }
 }
 
 /// Runs one call to its answer.
 pub(crate) async fn answered(
-    desk: &Arc<Desk<Station>>,
+    desk: &Arc<Dispatcher<Station>>,
     call: Call,
     cancel: CancellationToken,
 ) -> Answer {

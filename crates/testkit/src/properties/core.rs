@@ -4,8 +4,8 @@ use candor_fault::codes::candor as codes;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Kept, MetricsHub, Peer, Progress, Server, Tool,
-    Tools, reply,
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
+    Server, Tool, Tools, reply,
 };
 use candor_wire::{Ask, Facts, Headers, Inbound, Listing, STATELESS_REVISION, read, write};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ impl Server for Mirror {
     }
 }
 
-static DESK: LazyLock<Arc<Desk<Mirror>>> = LazyLock::new(|| {
+static DESK: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
     let schema = json!({
         "type": "object",
         "properties": { "fail": { "type": "boolean" }, "n": { "type": "integer", "minimum": 0 } }
@@ -33,9 +33,9 @@ static DESK: LazyLock<Arc<Desk<Mirror>>> = LazyLock::new(|| {
             _ => reply(&arguments),
         }
     };
-    let tool = Tool::reading("mirror", "Answers with its arguments.", schema, run);
+    let tool = Tool::read_only("mirror", "Answers with its arguments.", schema, run);
     let mirror = Mirror(Tools::new("mirror", "1").with(tool));
-    Desk::new(
+    Dispatcher::new(
         mirror,
         Arc::new(|| Timestamp::UNIX_EPOCH),
         &MetricsHub::default(),
@@ -81,9 +81,9 @@ fn asked(id: &str, era: Era, ask: Ask<'_>) -> Option<Answer> {
         era,
         id: id.to_owned(),
         peer: Peer::default(),
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     };
     DESK.begin(call, CancellationToken::new()).ok()
 }

@@ -50,7 +50,8 @@ pub struct Admission {
 impl Admission {
     /// Whether Host and Origin are this server's own.
     pub(super) fn place(&self, headers: &HeaderMap) -> Result<(), Fault<Wire>> {
-        let forbidden = |why| Wire::invalid_request(why).knowing(|facts| facts.status = Some(403));
+        let forbidden =
+            |why| Wire::invalid_request(why).with_facts(|facts| facts.status = Some(403));
         let host = text(headers, &HOST).ok_or_else(|| forbidden("the Host header is missing"))?;
         if !self.own_host(host) {
             return Err(forbidden(
@@ -112,7 +113,7 @@ impl Admission {
         let (reads, writes) = (shows(&self.bearer), shows(&self.write_bearer));
         if self.bearer.is_some() && !reads && !writes {
             return Err(Wire::invalid_request("a bearer token is required")
-                .knowing(|facts| facts.status = Some(401)));
+                .with_facts(|facts| facts.status = Some(401)));
         }
         let credential = match (writes, reads) {
             (true, _) => Some("write-bearer"),

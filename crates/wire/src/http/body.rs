@@ -71,7 +71,7 @@ impl Room {
         if !is_json(headers) {
             return Err(
                 Wire::invalid_request("Content-Type must be application/json")
-                    .knowing(|facts| facts.status = Some(415)),
+                    .with_facts(|facts| facts.status = Some(415)),
             );
         }
         let announced = headers
@@ -88,7 +88,7 @@ impl Room {
         match Box::pin(tokio::time::timeout(BODY_TIMEOUT, reading)).await {
             Ok(held) => held,
             Err(_) => Err(Wire::invalid_request("the body took too long")
-                .knowing(|facts| facts.status = Some(408))),
+                .with_facts(|facts| facts.status = Some(408))),
         }
     }
 

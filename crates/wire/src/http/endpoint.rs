@@ -11,7 +11,9 @@ use crate::write::write_notification;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
-use candor_street::{Call, Client, Desk, Era, Kept, Peer, Progress, ProgressSink, Server, Waiting};
+use candor_street::{
+    Call, CallNotes, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress, ProgressSink, Server,
+};
 use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, HeaderName};
@@ -31,7 +33,7 @@ const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// One server over HTTP.
 #[derive(Debug)]
 pub struct Endpoint<S: Server> {
-    desk: Arc<Desk<S>>,
+    desk: Arc<Dispatcher<S>>,
     listing: Listing,
     admission: Arc<Admission>,
     room: Room,
@@ -39,7 +41,7 @@ pub struct Endpoint<S: Server> {
 
 impl<S: Server> Endpoint<S> {
     /// A server for those whom `admission` lets in.
-    pub fn new(desk: Arc<Desk<S>>, admission: Arc<Admission>) -> Arc<Self> {
+    pub fn new(desk: Arc<Dispatcher<S>>, admission: Arc<Admission>) -> Arc<Self> {
         Arc::new(Endpoint {
             listing: Listing::new(&desk),
             desk,
@@ -48,7 +50,7 @@ impl<S: Server> Endpoint<S> {
         })
     }
 
-    pub(super) fn desk(&self) -> &Arc<Desk<S>> {
+    pub(super) fn desk(&self) -> &Arc<Dispatcher<S>> {
         &self.desk
     }
 
@@ -113,7 +115,7 @@ impl<S: Server> Endpoint<S> {
             return Ok(peer);
         }
         Err(Wire::invalid_request("only POST is served here")
-            .knowing(|facts| facts.status = Some(405)))
+            .with_facts(|facts| facts.status = Some(405)))
     }
 
     async fn refuse(&self, id: &str, era: Era, fault: Fault<Wire>) -> Response {
@@ -229,7 +231,7 @@ enum Understood {
 
 /// Lets a call go on; its answer will come here. Until then the request's share of the room is taken,
 /// even where the connection is gone.
-fn awaited(waiting: Waiting, share: Share) -> oneshot::Receiver<Answer> {
+fn awaited(waiting: PendingCall, share: Share) -> oneshot::Receiver<Answer> {
     let (sender, receiver) = oneshot::channel();
     waiting.deliver(|answer| async move {
         drop(share);
@@ -275,13 +277,13 @@ fn made(
         era,
         id: id.to_owned(),
         peer,
-        client: Client {
+        client: ClientInfo {
             name: called.client_name.map(Into::into),
             version: called.client_version.map(Into::into),
             capabilities: called.capabilities.map(Into::into),
         },
         progress,
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     })
 }
 

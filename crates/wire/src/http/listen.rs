@@ -144,7 +144,7 @@ fn nothing_here(admission: &Admission, request: &Request<Body>, address: IpAddr)
     let fault = match admitted {
         Err(fault) => fault,
         Ok(_) => Wire::invalid_request("no server is at this path")
-            .knowing(|facts| facts.status = Some(404)),
+            .with_facts(|facts| facts.status = Some(404)),
     };
     respond::refusal(&fault)
 }

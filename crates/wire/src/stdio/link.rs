@@ -9,7 +9,8 @@ use crate::revision::Facts;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Refusal};
 use candor_street::{
-    Call, CancellationToken, Client, Desk, Era, Kept, Peer, Progress, Server, Waiting,
+    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress,
+    Server,
 };
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -28,7 +29,7 @@ const NO_ID: &str = "null";
 /// One connection.
 pub(super) struct Link<S: Server> {
     output: Output,
-    desk: Arc<Desk<S>>,
+    desk: Arc<Dispatcher<S>>,
     listing: Listing,
     pub(super) late: mpsc::Sender<Late>,
     waiting: Arc<Semaphore>,
@@ -37,7 +38,7 @@ pub(super) struct Link<S: Server> {
     /// Refusals that wait for their record; they do not wait for calls.
     refusing: Arc<Semaphore>,
     flights: Mutex<HashMap<String, CancellationToken>>,
-    client: Mutex<Client>,
+    client: Mutex<ClientInfo>,
     /// Held while lines that were read together are taken and answered.
     pub(super) turn: AsyncMutex<()>,
     stop: CancellationToken,
@@ -97,7 +98,7 @@ pub(super) fn read_lines<S: Server>(
 impl<S: Server> Link<S> {
     /// A connection that writes to `output`, and through `late` what comes late.
     pub(super) fn new(
-        desk: Arc<Desk<S>>,
+        desk: Arc<Dispatcher<S>>,
         output: Output,
         late: mpsc::Sender<Late>,
         stop: CancellationToken,
@@ -111,7 +112,7 @@ impl<S: Server> Link<S> {
             stuck: AtomicBool::new(false),
             refusing: Arc::new(Semaphore::new(MAX_WAITING)),
             flights: Mutex::new(HashMap::new()),
-            client: Mutex::new(Client::default()),
+            client: Mutex::new(ClientInfo::default()),
             turn: AsyncMutex::new(()),
             stop,
         })
@@ -222,7 +223,7 @@ impl<S: Server> Link<S> {
         self: &Arc<Self>,
         id: String,
         era: Era,
-        waiting: Waiting,
+        waiting: PendingCall,
         cancel: CancellationToken,
         place: OwnedSemaphorePermit,
     ) {
@@ -288,7 +289,7 @@ impl<S: Server> Link<S> {
     fn made(self: &Arc<Self>, id: &str, era: Era, called: Called<'_>) -> Call {
         let mut client = match called.client_name {
             None => locked(&self.client).clone(),
-            name => Client {
+            name => ClientInfo {
                 name: name.map(Into::into),
                 version: called.client_version.map(Into::into),
                 capabilities: None,
@@ -310,7 +311,7 @@ impl<S: Server> Link<S> {
             },
             client,
             progress,
-            kept: Kept::default(),
+            kept: CallNotes::default(),
         }
     }
 

@@ -5,7 +5,7 @@ mod lines;
 mod link;
 mod output;
 
-use candor_street::{CancellationToken, Desk, Server};
+use candor_street::{CancellationToken, Dispatcher, Server};
 use link::{Link, read_lines};
 use output::{Late, Output, write_late};
 use std::io::{self, Read, Write};
@@ -36,7 +36,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// Serves one connection until its input ends or `stop` is set, then lets running calls finish.
 pub async fn serve<S: Server>(
-    desk: Arc<Desk<S>>,
+    desk: Arc<Dispatcher<S>>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     stop: CancellationToken,

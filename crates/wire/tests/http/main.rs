@@ -5,7 +5,9 @@
 use candor_fault::Timestamp;
 use candor_fault::codes::candor::Code;
 use candor_fault::dialects::Candor;
-use candor_street::{CancellationToken, Cx, Desk, MetricsHub, Server, Tool, Tools, reply};
+use candor_street::{
+    CallContext, CancellationToken, Dispatcher, MetricsHub, Server, Tool, Tools, reply,
+};
 use candor_wire::http::{Admission, Endpoint, IDLE_TIMEOUT, router, serve};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -24,12 +26,12 @@ impl Server for Silent {
 
 /// A tool that says a word and then works for much longer than a connection may be idle.
 fn silent() -> Silent {
-    let run = |_, _: Value, cx: Cx| async move {
+    let run = |_, _: Value, cx: CallContext| async move {
         cx.progress().report(1.0, None, None);
         tokio::time::sleep(5 * IDLE_TIMEOUT).await;
         reply(&json!({ "worked": true }))
     };
-    let tool = Tool::reading(
+    let tool = Tool::read_only(
         "silent",
         "Works for long.",
         json!({ "type": "object" }),
@@ -41,7 +43,7 @@ fn silent() -> Silent {
 /// Everything that comes back for one request, up to the end of the connection.
 async fn answered(accept: &str) -> String {
     let hub = MetricsHub::default();
-    let desk = Desk::new(silent(), Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
+    let desk = Dispatcher::new(silent(), Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
     let admission = Arc::new(Admission::default());
     let paths =
         router(Arc::clone(&admission), hub, "1").with("/mcp", Endpoint::new(desk, admission));

@@ -6,7 +6,7 @@ mod progress;
 mod refusals;
 
 use candor_fault::Timestamp;
-use candor_street::{CancellationToken, Desk, MetricsHub, Server};
+use candor_street::{CancellationToken, Dispatcher, MetricsHub, Server};
 use candor_wire::stdio::serve;
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 fn lines<S: Server>(server: S, input: &str, meanwhile: impl FnOnce()) -> Vec<String> {
     let runtime = Runtime::new().unwrap();
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
-    let desk = Desk::new(server, clock, &MetricsHub::default()).unwrap();
+    let desk = Dispatcher::new(server, clock, &MetricsHub::default()).unwrap();
     let (stdin, mut client) = std::io::pipe().unwrap();
     let (answers, stdout) = std::io::pipe().unwrap();
     let serving = runtime.spawn(serve(desk, stdin, stdout, CancellationToken::new()));

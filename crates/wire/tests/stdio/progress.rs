@@ -3,7 +3,7 @@
 use crate::lines;
 use candor_fault::codes::candor::Code;
 use candor_fault::dialects::Candor;
-use candor_street::{Cx, Server, Tool, Tools, reply};
+use candor_street::{CallContext, Server, Tool, Tools, reply};
 use serde_json::{Value, json};
 
 struct Hasty(Tools<Self>);
@@ -18,12 +18,12 @@ impl Server for Hasty {
 
 #[test]
 fn a_report_never_follows_the_answer() {
-    let run = |_, _: Value, cx: Cx| async move {
+    let run = |_, _: Value, cx: CallContext| async move {
         cx.progress().report(1.0, None, None);
         cx.progress().report(2.0, None, None);
         reply(&json!({}))
     };
-    let tool = Tool::reading(
+    let tool = Tool::read_only(
         "hasty",
         "Reports and returns at once.",
         json!({ "type": "object" }),

@@ -4,7 +4,7 @@ use crate::lines;
 use candor_fault::codes::candor::Code;
 use candor_fault::dialects::Candor;
 use candor_fault::{Cause, Receipt};
-use candor_street::{Entry, Server, Tools};
+use candor_street::{CallRecord, Server, Tools};
 use candor_wire::stdio::MAX_WAITING;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ impl Server for Slow {
         &self.tools
     }
 
-    async fn record(&self, _: &Entry<'_, Self::Dialect>) -> Result<Option<Receipt>, Cause> {
+    async fn record(&self, _: &CallRecord<'_, Self::Dialect>) -> Result<Option<Receipt>, Cause> {
         self.recording.fetch_add(1, Ordering::SeqCst);
         // The test may have seen enough.
         let _ = self.begun.send(());

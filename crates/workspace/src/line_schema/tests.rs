@@ -6,8 +6,8 @@ use crate::write::{About, Settled};
 use candor_audit::{Hash, Log, Options, Torn};
 use candor_disk::RealDisk;
 use candor_fault::dialects::{Wire, Workspace};
-use candor_fault::{Fault, Output, Timestamp};
-use candor_street::{Call, Client, Entry, Era, Kept, Outcome, Peer, Progress};
+use candor_fault::{Fault, Timestamp, ToolOutput};
+use candor_street::{Call, CallNotes, CallOutcome, CallRecord, ClientInfo, Era, Peer, Progress};
 use std::time::Duration;
 
 fn actor() -> Actor {
@@ -25,9 +25,9 @@ fn call() -> Call {
         era: Era::Handshake,
         id: String::from("7"),
         peer: Peer::default(),
-        client: Client::default(),
+        client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: Kept::default(),
+        kept: CallNotes::default(),
     }
 }
 
@@ -40,10 +40,10 @@ fn subject(path: &str) -> Subject {
     }
 }
 
-fn line(outcome: Outcome<'_, Workspace>, subjects: Vec<Subject>) -> Map<String, Value> {
+fn line(outcome: CallOutcome<'_, Workspace>, subjects: Vec<Subject>) -> Map<String, Value> {
     let call = call();
-    let tool = (!matches!(outcome, Outcome::Refused(_))).then_some("write_file");
-    let entry = Entry {
+    let tool = (!matches!(outcome, CallOutcome::Refused(_))).then_some("write_file");
+    let entry = CallRecord {
         call: Some(&call),
         tool,
         outcome,
@@ -67,7 +67,7 @@ fn line(outcome: Outcome<'_, Workspace>, subjects: Vec<Subject>) -> Map<String, 
 
 /// Lines of every kind, as the log has them.
 fn lines() -> Vec<Value> {
-    let done = Output::Text(String::from("done"));
+    let done = ToolOutput::Text(String::from("done"));
     let failures = [
         Failure::ReadOnly,
         Failure::Broken(Broken::Root),
@@ -93,17 +93,17 @@ fn lines() -> Vec<Value> {
     };
     let at = Timestamp::UNIX_EPOCH;
     let mut said = vec![
-        line(Outcome::Done(&done), vec![]),
-        line(Outcome::Done(&done), vec![subject("a")]),
-        line(Outcome::Done(&done), vec![subject("a"), subject("b")]),
-        line(Outcome::Refused(&unknown), vec![]),
+        line(CallOutcome::Done(&done), vec![]),
+        line(CallOutcome::Done(&done), vec![subject("a")]),
+        line(CallOutcome::Done(&done), vec![subject("a"), subject("b")]),
+        line(CallOutcome::Refused(&unknown), vec![]),
         of_torn(&actor(), at, &torn),
         of_settled(&actor(), at, &settled),
     ];
     said.extend(
         faults
             .iter()
-            .map(|fault| line(Outcome::Failed(fault), vec![])),
+            .map(|fault| line(CallOutcome::Failed(fault), vec![])),
     );
     let dir = tempfile::tempdir().unwrap();
     let log = Log::open(RealDisk::at(dir.path()).unwrap(), "log", Options::default()).unwrap();

@@ -6,7 +6,7 @@ use crate::fields::{arguments, number};
 use crate::server::WorkspaceServer;
 use crate::state::LOG;
 use candor_schema::Int;
-use candor_street::{Cx, Tool};
+use candor_street::{CallContext, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ struct Lines {
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![
-        Tool::reading(
+        Tool::read_only(
             "read_audit_log",
             "Lines of the audit log, the oldest first.",
             arguments(
@@ -46,15 +46,17 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "limit": number(1, MAX_LINES as i64, "How many; 50 if absent")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: Read, cx: Cx| {
+            |server: Arc<WorkspaceServer>, asked: Read, cx: CallContext| {
                 super::answer(server, cx, move |work| read(work, &asked))
             },
         ),
-        Tool::reading(
+        Tool::read_only(
             "verify_audit_log",
             "Check every line of the audit log and its checkpoints.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: Cx| super::answer(server, cx, verify),
+            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext| {
+                super::answer(server, cx, verify)
+            },
         ),
     ]
 }

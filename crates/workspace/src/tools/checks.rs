@@ -14,7 +14,7 @@ use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::state;
 use candor_audit::secrets::redact;
-use candor_street::{Cx, Tool};
+use candor_street::{CallContext, Tool};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -43,11 +43,11 @@ fn protected_state() -> impl Iterator<Item = String> {
 }
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
-    vec![Tool::writing(
+    vec![Tool::mutating(
         "run_preflight",
         "Run the commands of the plan's phase, such as its tests.",
         arguments(&[], planned(json!({}))),
-        |server: Arc<WorkspaceServer>, by: By, cx: Cx| {
+        |server: Arc<WorkspaceServer>, by: By, cx: CallContext| {
             super::answer(server, cx, move |work| {
                 if work.server.config.read_only {
                     return Err(Failure::ReadOnly);

@@ -15,7 +15,7 @@ use crate::server::WorkspaceServer;
 use crate::session::Session;
 use candor_fault::Fault;
 use candor_fault::dialects::Workspace;
-use candor_street::{Cx, Reply, Stopped, Tool, Tools, reply};
+use candor_street::{CallContext, CallStopped, Reply, Tool, Tools, reply};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -118,27 +118,27 @@ pub(crate) fn disagreement(tools: &Tools<WorkspaceServer>, role: Role) -> Option
 struct Work {
     server: Arc<WorkspaceServer>,
     session: Arc<Session>,
-    cx: Cx,
+    cx: CallContext,
 }
 
 /// Runs the work of a tool where it may block, and answers what comes of it.
 async fn answer<T: Serialize + Send + 'static>(
     server: Arc<WorkspaceServer>,
-    cx: Cx,
+    cx: CallContext,
     work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
     run(server, cx, move |own| Ok(reply(&work(own)?)?)).await
 }
 
 /// A call that was stopped before it began to change anything.
-fn said(stopped: Stopped) -> Failure {
+fn said(stopped: CallStopped) -> Failure {
     Failure::from(Fault::<Workspace>::from(stopped))
 }
 
 /// The same, for a tool that makes its reply itself.
 async fn run(
     server: Arc<WorkspaceServer>,
-    cx: Cx,
+    cx: CallContext,
     work: impl FnOnce(&Work) -> Result<Reply, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
     let call = Arc::clone(&cx.call);

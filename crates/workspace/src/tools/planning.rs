@@ -12,7 +12,7 @@ use crate::tools::writing::{Kept, apply};
 use crate::write::{Change, What, hash_of};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_fault::Violations;
-use candor_street::{Cx, Reply, Tool, reply};
+use candor_street::{CallContext, Reply, Tool, reply};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io;
@@ -39,24 +39,24 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         one_of(arguments(&[], members), &["plan", "content"])
     };
     vec![
-        Tool::reading(
+        Tool::read_only(
             "lint_plan",
             "Everything that is wrong or dubious about a plan, and its canonical text. Saves nothing.",
             schema(false),
-            |server: Arc<WorkspaceServer>, given: Given, cx: Cx| {
+            |server: Arc<WorkspaceServer>, given: Given, cx: CallContext| {
                 super::answer(server, cx, move |_| lint(&given))
             },
         )
-        .also_checking(of_plan),
-        Tool::writing(
+        .with_argument_rules(of_plan),
+        Tool::mutating(
             "save_plan",
             "Save a plan as a draft in docs/plans. It allows nothing until a person has approved it.",
             schema(true),
-            |server: Arc<WorkspaceServer>, given: Given, cx: Cx| {
+            |server: Arc<WorkspaceServer>, given: Given, cx: CallContext| {
                 super::run(server, cx, move |work| save(work, &given))
             },
         )
-        .also_checking(of_plan)
+        .with_argument_rules(of_plan)
         .additive()
         .idempotent(),
     ]

@@ -14,7 +14,7 @@ use crate::server::WorkspaceServer;
 use candor_fault::Fault;
 use candor_fault::dialects::Workspace;
 use candor_schema::Int;
-use candor_street::{Cx, Reply, Tool, reply};
+use candor_street::{CallContext, Reply, Tool, reply};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt;
@@ -48,24 +48,26 @@ struct Wait {
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![
-        Tool::reading(
+        Tool::read_only(
             "list_plans",
             "The plans of the workspace, and which are approved.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: Cx| super::answer(server, cx, list),
+            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext| {
+                super::answer(server, cx, list)
+            },
         ),
-        Tool::reading(
+        Tool::read_only(
             "read_plan",
             "One plan: what it says, and whether it is approved.",
             arguments(
                 &["plan_hash"],
                 json!({ "plan_hash": plan_hash("Its hash, or 8 digits or more of it") }),
             ),
-            |server: Arc<WorkspaceServer>, asked: Named, cx: Cx| {
+            |server: Arc<WorkspaceServer>, asked: Named, cx: CallContext| {
                 super::answer(server, cx, move |work| read(work, &asked))
             },
         ),
-        Tool::reading(
+        Tool::read_only(
             "wait_for_approval",
             "Wait until a person has approved a plan. The answer says whether that happened in time.",
             arguments(
@@ -201,7 +203,7 @@ fn read(work: &Work, asked: &Named) -> Result<Value, Failure> {
 async fn wait(
     server: Arc<WorkspaceServer>,
     asked: Wait,
-    cx: Cx,
+    cx: CallContext,
 ) -> Result<Reply, Fault<Workspace>> {
     let seconds = asked.timeout_s.map_or(WAIT_S, Int::get) as u64;
     let until = Instant::now() + Duration::from_secs(seconds);

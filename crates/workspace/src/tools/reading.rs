@@ -13,7 +13,7 @@ use crate::reading::{
 use crate::server::WorkspaceServer;
 use candor_disk::{Disk, DiskFile, Open};
 use candor_schema::Int;
-use candor_street::{Cx, Tool};
+use candor_street::{CallContext, Tool};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -44,7 +44,7 @@ const MAX_DEPTH: i64 = 64;
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![
-        Tool::reading(
+        Tool::read_only(
             "read_file",
             "A file, or some of its lines, with the hash of the whole file for previous_hash.",
             arguments(
@@ -56,7 +56,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "encoding": encoding()
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: Read, cx: Cx| {
+            |server: Arc<WorkspaceServer>, asked: Read, cx: CallContext| {
                 let line = |number: Int<1, MAX_LINE>| number.get() as u64;
                 let request = ReadRequest {
                     path: asked.path,
@@ -67,7 +67,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 super::answer(server, cx, move |work| read(work, &request))
             },
         ),
-        Tool::reading(
+        Tool::read_only(
             "list_files",
             "What is in a directory, sorted.",
             arguments(
@@ -78,7 +78,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "glob": words(1000, "Only files whose path matches")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: List, cx: Cx| {
+            |server: Arc<WorkspaceServer>, asked: List, cx: CallContext| {
                 let request = ListRequest {
                     path: asked.path,
                     depth: asked.depth.map(|depth| depth.get() as usize),
@@ -87,7 +87,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 super::answer(server, cx, move |work| list(work, &request))
             },
         ),
-        Tool::reading(
+        Tool::read_only(
             "search_files",
             "Lines that match a regular expression. To read a known file, use read_file.",
             arguments(
@@ -99,7 +99,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "ignore_case": { "type": "boolean" }
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: SearchRequest, cx: Cx| {
+            |server: Arc<WorkspaceServer>, asked: SearchRequest, cx: CallContext| {
                 super::answer(server, cx, move |work| search(work, &asked))
             },
         ),

@@ -11,7 +11,7 @@ use crate::tools::writing::Kept;
 use crate::write::{Change, What, hash_of};
 use candor_disk::{Disk, Open};
 use candor_fault::iso_millis;
-use candor_street::{Cx, Reply, Tool, reply};
+use candor_street::{CallContext, Reply, Tool, reply};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -42,7 +42,7 @@ struct Report {
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![
-        Tool::writing(
+        Tool::mutating(
             "write_failure_report",
             "Report a failure to the people in charge, in docs/reports. It unlocks a locked session, where a report may.",
             arguments(
@@ -52,7 +52,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "body": words(MAX_BODY, "What happened, why, and what you suggest; Markdown")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, report: Report, cx: Cx| {
+            |server: Arc<WorkspaceServer>, report: Report, cx: CallContext| {
                 super::run(server, cx, move |work| write(work, &report))
             },
         )

@@ -8,7 +8,7 @@ use crate::session::{Session, chosen};
 use candor_fault::Cause;
 use candor_fault::Fault;
 use candor_fault::dialects::Workspace;
-use candor_street::{Cx, Pending, Reply, Tool, reply};
+use candor_street::{CallContext, Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl From<Lock> for Why {
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![
-        Tool::reading(
+        Tool::read_only(
             BEGIN_SESSION,
             "Begin a session in a workspace. Call it first. Again with the same root: the same session.",
             arguments(
@@ -70,11 +70,11 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             ),
             begin,
         ),
-        Tool::reading(
+        Tool::read_only(
             "session_status",
             "Session, role, root, and whether it is locked and why.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: Cx| {
+            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext| {
                 super::answer(server, cx, |work| status(&work.server, &work.session))
             },
         ),
@@ -98,7 +98,7 @@ fn status(server: &WorkspaceServer, session: &Session) -> Result<Status, Failure
 async fn begin(
     server: Arc<WorkspaceServer>,
     begin: Begin,
-    cx: Cx,
+    cx: CallContext,
 ) -> Result<Reply, Fault<Workspace>> {
     let _one = server.beginning.lock().await;
     let beginning = Arc::clone(&server);

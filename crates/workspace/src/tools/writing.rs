@@ -19,8 +19,8 @@ use crate::write::{About, Applied, Change, Turn, What, hash_of, read_hash};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
-use candor_fault::{Cause, Path as At, Step, Violation, excerpt};
-use candor_street::{Call, Cx, Pending, Reply, Tool, reply};
+use candor_fault::{ArgumentPath as At, Cause, PathStep, Violation, excerpt};
+use candor_street::{Call, CallContext, Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -89,19 +89,19 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         json!({ "type": "boolean", "description": "Delete the file instead; with previous_hash" });
     let change = one_of(change, &["content", "edits", "patch", "delete"]);
     vec![
-        Tool::writing(
+        Tool::mutating(
             "write_file",
             "Create or change one file, by its whole content, by edits or by a patch. For several files at once use apply_changes.",
             one_of(arguments(&["path"], planned(content())), &ways),
-            |server: Arc<WorkspaceServer>, asked: WriteFile, cx: Cx| {
+            |server: Arc<WorkspaceServer>, asked: WriteFile, cx: CallContext| {
                 super::run(server, cx, move |work| {
                     let changed = change_files(work, vec![asked.wanted], &asked.by)?;
                     changed.reply(true)
                 })
             },
         )
-        .also_checking(further::of_file),
-        Tool::writing(
+        .with_argument_rules(further::of_file),
+        Tool::mutating(
             "apply_changes",
             "Write and delete several files, all or none of them.",
             arguments(
@@ -110,15 +110,15 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "changes": { "type": "array", "minItems": 1, "maxItems": MAX_CHANGES, "items": change }
                 })),
             ),
-            |server: Arc<WorkspaceServer>, asked: ApplyChanges, cx: Cx| {
+            |server: Arc<WorkspaceServer>, asked: ApplyChanges, cx: CallContext| {
                 super::run(server, cx, move |work| {
                     let changed = change_files(work, asked.changes, &asked.by)?;
                     changed.reply(false)
                 })
             },
         )
-        .also_checking(further::of_changes),
-        Tool::writing(
+        .with_argument_rules(further::of_changes),
+        Tool::mutating(
             "delete_file",
             "Delete one file that you have read.",
             arguments(
@@ -128,7 +128,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "previous_hash": file_hash("Its hash, as read_file says it")
                 })),
             ),
-            |server: Arc<WorkspaceServer>, asked: DeleteFile, cx: Cx| {
+            |server: Arc<WorkspaceServer>, asked: DeleteFile, cx: CallContext| {
                 super::run(server, cx, move |work| {
                     let wanted = Wanted {
                         path: asked.path,
@@ -264,7 +264,7 @@ fn too_long() -> Failure {
 
 fn wrong(keyword: &'static str, message: &str, expected: &str, hint: &str) -> Failure {
     let violation = Violation {
-        path: At(vec![Step::Member(String::from("changes"))]),
+        path: At(vec![PathStep::Member(String::from("changes"))]),
         keyword,
         message: message.to_owned(),
         params: json!({}),

@@ -9,7 +9,7 @@ use candor_forge::{
     Branch, CheckState, Failure, Forge, Paging, PullState, RepoName, Revision, Turn, Wanted,
 };
 use candor_guard::Deadline;
-use candor_street::Mark;
+use candor_street::EffectMark;
 use clap::Args;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -204,7 +204,7 @@ fn failed(failure: Failure) -> Trouble {
 async fn whole(forge: &LocalForge, repo: &RepoName) -> Result<Shown, Trouble> {
     let turn = Turn {
         deadline: Deadline::after(PATIENCE),
-        mark: Mark::read_only(),
+        mark: EffectMark::read_only(),
     };
     let repository = forge.repository(&turn, repo).await.map_err(failed)?;
     let branches = forge.branches(&turn, repo, FIRST).await.map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use crate::cli::Trouble;
 use crate::cli::data::WRITES;
-use crate::cli::failures::Failures;
+use crate::cli::failures::FailuresArg;
 use crate::host::system_clock;
 use crate::lines::Lines;
 use candor_audit::AppendError;
@@ -21,8 +21,8 @@ pub(in crate::cli) struct WriteArgs {
     #[arg(long, value_name = "FILE", requires = "allow_writes")]
     write_bearer_file: Option<PathBuf>,
     /// The form of the GitHub tools' failures
-    #[arg(long, value_enum, default_value_t = Failures::Auto)]
-    failures: Failures,
+    #[arg(long, value_enum, default_value_t = FailuresArg::Auto)]
+    failures: FailuresArg,
 }
 
 impl WriteArgs {

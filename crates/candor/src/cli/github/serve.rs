@@ -11,7 +11,7 @@ use candor_forge::github::{GithubForge, PUBLIC_API, Settings, Timeouts, Token};
 use candor_forge::{
     AllowList, Config, Forge, ForgeServer, MAX_TREE_ENTRIES, TREE_ENTRIES, WRITES_A_MINUTE,
 };
-use candor_street::{Desk, MetricsHub};
+use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use candor_wire::stdio;
 use clap::{Args, ValueEnum};
@@ -105,7 +105,7 @@ impl ServeArgs {
     fn over_stdio(&self, lines: &Lines) -> Result<(), Trouble> {
         run(|stop| async {
             let server = self.server(lines).await?;
-            let desk = Desk::new(server, system_clock(), &MetricsHub::default());
+            let desk = Dispatcher::new(server, system_clock(), &MetricsHub::default());
             let desk = desk.map_err(io::Error::other)?;
             Ok(stdio::serve(desk, io::stdin(), io::stdout(), stop).await?)
         })
@@ -116,7 +116,8 @@ impl ServeArgs {
         let make = || async {
             let metrics = MetricsHub::default();
             let server = self.server(lines).await?;
-            let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+            let desk =
+                Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
             let endpoint = Endpoint::new(desk, Arc::clone(&admission));
             Ok(router(Arc::clone(&admission), metrics, VERSION).with("/mcp", endpoint))
         };

@@ -1,6 +1,6 @@
 //! What the owner decides about limits, deadlines, retries and the breaker.
 
-use crate::cli::failures::Failures;
+use crate::cli::failures::FailuresArg;
 use candor_guard::retry::Policy;
 use candor_orders::{CALLS_A_MINUTE, Config, DEADLINE, GuardConfig, TOOL_CALLS_A_MINUTE};
 use clap::Args;
@@ -34,8 +34,8 @@ pub(super) struct GuardArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1000))]
     retry_percent: u32,
     /// The form of failures that the published schema shows
-    #[arg(long, value_enum, default_value_t = Failures::Auto)]
-    failures: Failures,
+    #[arg(long, value_enum, default_value_t = FailuresArg::Auto)]
+    failures: FailuresArg,
 }
 
 fn millis(time: Duration) -> u64 {

@@ -11,7 +11,7 @@ use crate::host::{run, system_clock};
 use candor_orders::faulty::{Faulty, Script};
 use candor_orders::sql::{CONNECTIONS, Migrated, SeedPlan, SqlAdapter, SqlConfig, migrate, seed};
 use candor_orders::{Adapter, Config, OrdersServer};
-use candor_street::{Desk, MetricsHub};
+use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use candor_wire::stdio;
 use clap::{Args, ValueEnum};
@@ -78,7 +78,8 @@ impl ServeArgs {
         run(|stop| async {
             let metrics = MetricsHub::default();
             let server = self.server(&metrics).await?;
-            let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+            let desk =
+                Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
             Ok(stdio::serve(desk, io::stdin(), io::stdout(), stop).await?)
         })
     }
@@ -88,7 +89,8 @@ impl ServeArgs {
         let make = || async {
             let metrics = MetricsHub::default();
             let server = self.server(&metrics).await?;
-            let desk = Desk::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+            let desk =
+                Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
             let endpoint = Endpoint::new(desk, Arc::clone(&admission));
             Ok(router(Arc::clone(&admission), metrics, VERSION).with(ORDERS, endpoint))
         };

@@ -13,20 +13,20 @@ const DOUBTED: u8 = 5;
 
 /// How far the effect of one call has come.
 #[derive(Debug, Clone)]
-pub struct Mark(Arc<AtomicU8>);
+pub struct EffectMark(Arc<AtomicU8>);
 
 /// The call may not begin its effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum CallStopped {
     /// The call was cancelled, or its time is over.
     TooLate,
     /// The tool was declared read-only.
     ReadOnly,
 }
 
-impl Mark {
+impl EffectMark {
     pub(crate) fn new(writes: bool) -> Self {
-        Mark(Arc::new(AtomicU8::new(if writes {
+        EffectMark(Arc::new(AtomicU8::new(if writes {
             IDLE
         } else {
             READ_ONLY
@@ -35,19 +35,19 @@ impl Mark {
 
     /// The mark of work that may change nothing.
     pub fn read_only() -> Self {
-        Mark::new(false)
+        EffectMark::new(false)
     }
 
     /// To be called before the first step that cannot be taken back. Once the call was stopped, this
     /// fails, and the tool must not go on: whoever was answered has been told that nothing happened.
-    pub fn begins(&self) -> Result<(), Stopped> {
+    pub fn begins(&self) -> Result<(), CallStopped> {
         let seen = self
             .0
             .compare_exchange(IDLE, BEGUN, Ordering::AcqRel, Ordering::Acquire);
         match seen {
             Ok(_) | Err(BEGUN | DONE | DOUBTED) => Ok(()),
-            Err(READ_ONLY) => Err(Stopped::ReadOnly),
-            Err(_) => Err(Stopped::TooLate),
+            Err(READ_ONLY) => Err(CallStopped::ReadOnly),
+            Err(_) => Err(CallStopped::TooLate),
         }
     }
 
@@ -94,13 +94,13 @@ impl Mark {
     }
 }
 
-impl<D: Dialect> From<Stopped> for Fault<D> {
-    fn from(stopped: Stopped) -> Self {
+impl<D: Dialect> From<CallStopped> for Fault<D> {
+    fn from(stopped: CallStopped) -> Self {
         D::adopt(match stopped {
-            Stopped::TooLate => Refusal::Cancelled {
+            CallStopped::TooLate => Refusal::Cancelled {
                 effect: Effect::None,
             },
-            Stopped::ReadOnly => Refusal::Panicked {
+            CallStopped::ReadOnly => Refusal::Panicked {
                 cause: Cause::from("a tool that is declared read-only began to change something"),
                 effect: Effect::None,
             },
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_mark_tells_the_effect() {
-        let mark = Mark::new(true);
+        let mark = EffectMark::new(true);
         assert_eq!(mark.effect(), Effect::None);
         assert_eq!(mark.begins(), Ok(()));
         assert_eq!(mark.effect(), Effect::Unknown);
@@ -125,16 +125,16 @@ mod tests {
 
     #[test]
     fn a_stopped_call_cannot_begin() {
-        let mark = Mark::new(true);
+        let mark = EffectMark::new(true);
         assert!(mark.close());
-        assert_eq!(mark.begins(), Err(Stopped::TooLate));
+        assert_eq!(mark.begins(), Err(CallStopped::TooLate));
         mark.done();
         assert_eq!(mark.effect(), Effect::None);
     }
 
     #[test]
     fn what_was_taken_back_has_not_happened() {
-        let mark = Mark::new(true);
+        let mark = EffectMark::new(true);
         assert_eq!(mark.begins(), Ok(()));
         mark.undone();
         assert_eq!(mark.effect(), Effect::None);
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_in_doubt_is_neither_done_nor_taken_back() {
         for done in [false, true] {
-            let mark = Mark::new(true);
+            let mark = EffectMark::new(true);
             assert_eq!(mark.begins(), Ok(()));
             if done {
                 mark.done();
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_never_began_is_not_in_doubt() {
-        for mark in [Mark::new(true), Mark::new(false)] {
+        for mark in [EffectMark::new(true), EffectMark::new(false)] {
             mark.doubt();
             assert_eq!(mark.effect(), Effect::None);
             assert!(mark.close());
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn a_read_only_tool_never_begins() {
-        let mark = Mark::new(false);
-        assert_eq!(mark.begins(), Err(Stopped::ReadOnly));
+        let mark = EffectMark::new(false);
+        assert_eq!(mark.begins(), Err(CallStopped::ReadOnly));
         assert_eq!(mark.effect(), Effect::None);
         assert!(mark.close());
     }

@@ -2,14 +2,14 @@
 
 use crate::Call;
 use candor_fault::dialects::Wire;
-use candor_fault::{Dialect, Effect, Fault, Output, Receipt, Timestamp};
+use candor_fault::{Dialect, Effect, Fault, Receipt, Timestamp, ToolOutput};
 use std::time::Duration;
 
 /// How a call ended.
 #[derive(Debug)]
-pub enum Outcome<'a, D: Dialect> {
+pub enum CallOutcome<'a, D: Dialect> {
     /// It succeeded.
-    Done(&'a Output),
+    Done(&'a ToolOutput),
     /// The tool or the way to it failed.
     Failed(&'a Fault<D>),
     /// It was refused before any tool was found.
@@ -18,13 +18,13 @@ pub enum Outcome<'a, D: Dialect> {
 
 /// One call with its end. Record, log and answer share the one instant `at`.
 #[derive(Debug)]
-pub struct Entry<'a, D: Dialect> {
+pub struct CallRecord<'a, D: Dialect> {
     /// The call; nothing where the message was none.
     pub call: Option<&'a Call>,
     /// The tool's name as listed.
     pub tool: Option<&'a str>,
     /// How it ended.
-    pub outcome: Outcome<'a, D>,
+    pub outcome: CallOutcome<'a, D>,
     /// Whether anything happened.
     pub effect: Effect,
     /// When it ended.

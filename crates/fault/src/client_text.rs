@@ -1,4 +1,4 @@
-//! Text that a client may see. There is no way in for a foreign string but [`Shown::quoting`].
+//! Text that a client may see. There is no way in for a foreign string but [`ClientText::quoting`].
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,9 +8,9 @@ pub const SHOWN_QUOTE_CHARS: usize = 64;
 
 /// A message made of literals, numbers and quoted pieces of the caller's own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown(Cow<'static, str>);
+pub struct ClientText(Cow<'static, str>);
 
-impl Shown {
+impl ClientText {
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -34,7 +34,7 @@ impl Shown {
         self.quoting_at_most(text, SHOWN_QUOTE_CHARS)
     }
 
-    /// As [`Shown::quoting`], with another bound.
+    /// As [`ClientText::quoting`], with another bound.
     pub fn quoting_at_most(mut self, text: &str, chars: usize) -> Self {
         let own = self.0.to_mut();
         let mut shown = 0;
@@ -57,7 +57,7 @@ impl Shown {
     }
 }
 
-impl Shown {
+impl ClientText {
     pub(crate) fn redact(&mut self, redact: &dyn Fn(&str) -> Option<String>) {
         if let Some(hidden) = redact(&self.0) {
             self.0 = Cow::Owned(hidden);
@@ -65,9 +65,9 @@ impl Shown {
     }
 }
 
-impl From<&'static str> for Shown {
+impl From<&'static str> for ClientText {
     fn from(literal: &'static str) -> Self {
-        Shown(Cow::Borrowed(literal))
+        ClientText(Cow::Borrowed(literal))
     }
 }
 
@@ -102,14 +102,14 @@ mod tests {
 
     #[test]
     fn quotes_are_escaped_and_cut() {
-        let shown = Shown::from("no ")
+        let shown = ClientText::from("no ")
             .quoting("a\nb\u{202e}c")
             .then(" in ")
             .number(7);
         assert_eq!(shown.as_str(), "no a\\u{a}b\\u{202e}c in 7");
         let whole = "x".repeat(SHOWN_QUOTE_CHARS);
-        assert_eq!(Shown::from("").quoting(&whole).as_str(), whole);
-        let long = Shown::from("").quoting(&(whole + "x"));
+        assert_eq!(ClientText::from("").quoting(&whole).as_str(), whole);
+        let long = ClientText::from("").quoting(&(whole + "x"));
         assert_eq!(
             long.as_str(),
             format!("{}…", "x".repeat(SHOWN_QUOTE_CHARS - 1))
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_cut_never_splits_an_escape() {
-        let quote = |chars| Shown::from("").quoting_at_most("a\n\nb", chars);
+        let quote = |chars| ClientText::from("").quoting_at_most("a\n\nb", chars);
         assert_eq!(quote(12).as_str(), r"a\u{a}\u{a}b");
         assert_eq!(quote(11).as_str(), r"a\u{a}…");
         assert_eq!(quote(6).as_str(), "a…");

@@ -5,7 +5,7 @@ use candor_fault::Form;
 
 /// Which form failures take where a dialect has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Failures {
+pub enum FailureForm {
     /// JSON-RPC errors for clients of the handshake era, results for the newer one.
     #[default]
     Auto,
@@ -15,12 +15,12 @@ pub enum Failures {
     Result,
 }
 
-impl Failures {
+impl FailureForm {
     /// The form of a failure in this era.
     pub fn form(self, era: Era) -> Form {
         match (self, era) {
-            (Failures::Jsonrpc, _) | (Failures::Auto, Era::Handshake) => Form::Protocol,
-            (Failures::Result, _) | (Failures::Auto, Era::Stateless) => Form::Result,
+            (FailureForm::Jsonrpc, _) | (FailureForm::Auto, Era::Handshake) => Form::Protocol,
+            (FailureForm::Result, _) | (FailureForm::Auto, Era::Stateless) => Form::Result,
         }
     }
 }

@@ -15,11 +15,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// A server that cannot be served.
-pub type SetupError = ToolError;
-
 /// A server with everything that answering needs.
-pub struct Desk<S: Server> {
+pub struct Dispatcher<S: Server> {
     pub(crate) server: Arc<S>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) metrics: Metrics,
@@ -29,19 +26,15 @@ pub struct Desk<S: Server> {
     calls: AtomicU64,
 }
 
-impl<S: Server> Desk<S> {
+impl<S: Server> Dispatcher<S> {
     /// Makes a server ready; fails where its tools cannot be listed or enforced.
-    pub fn new(
-        server: S,
-        clock: Arc<dyn Clock>,
-        hub: &MetricsHub,
-    ) -> Result<Arc<Self>, SetupError> {
+    pub fn new(server: S, clock: Arc<dyn Clock>, hub: &MetricsHub) -> Result<Arc<Self>, ToolError> {
         let tools = server.tools();
         tools.verify()?;
         let names = tools.all().iter().map(|tool| tool.name());
         let metrics = Metrics::new(hub, names, S::Dialect::rows());
         let list = tools.list();
-        Ok(Arc::new(Desk {
+        Ok(Arc::new(Dispatcher {
             server: Arc::new(server),
             clock,
             metrics,
@@ -78,12 +71,12 @@ impl<S: Server> Desk<S> {
         self: &Arc<Self>,
         call: impl Into<Arc<Call>>,
         cancel: CancellationToken,
-    ) -> Result<Answer, Waiting> {
+    ) -> Result<Answer, PendingCall> {
         self.first_try(answer(Arc::clone(self), call.into(), cancel))
     }
 
     /// Begins to answer what is no call of a tool: recorded and noted like one.
-    pub fn begin_refusal(self: &Arc<Self>, fault: Fault<Wire>) -> Result<Answer, Waiting> {
+    pub fn begin_refusal(self: &Arc<Self>, fault: Fault<Wire>) -> Result<Answer, PendingCall> {
         let desk = Arc::clone(self);
         self.first_try(async move { refuse(&desk, None, fault).await })
     }
@@ -91,12 +84,12 @@ impl<S: Server> Desk<S> {
     fn first_try(
         &self,
         work: impl Future<Output = Answer> + Send + 'static,
-    ) -> Result<Answer, Waiting> {
+    ) -> Result<Answer, PendingCall> {
         let mut work = Box::pin(work);
         // Nothing is lost by the idle waker: a spawned future is polled again at once.
         match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => Ok(answer),
-            Poll::Pending => Err(Waiting {
+            Poll::Pending => Err(PendingCall {
                 work,
                 running: self.running.clone(),
             }),
@@ -128,12 +121,12 @@ impl<S: Server> Desk<S> {
 
 /// A call that has begun and has to wait.
 #[must_use = "the call stands still until it is told where its answer goes"]
-pub struct Waiting {
+pub struct PendingCall {
     work: BoxFuture<'static, Answer>,
     running: TaskTracker,
 }
 
-impl Waiting {
+impl PendingCall {
     /// Lets the call go on as a task of its own, whatever becomes of its transport; its answer is
     /// handed to `deliver`.
     pub fn deliver<F>(self, deliver: impl FnOnce(Answer) -> F + Send + 'static)
@@ -145,7 +138,7 @@ impl Waiting {
     }
 }
 
-impl fmt::Debug for Waiting {
+impl fmt::Debug for PendingCall {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Waiting")
     }
@@ -154,7 +147,7 @@ impl fmt::Debug for Waiting {
 /// How long cut calls have for their records.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
-impl<S: Server> fmt::Debug for Desk<S> {
+impl<S: Server> fmt::Debug for Dispatcher<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Desk")
             .field("tools", self.server.tools())
