@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-const PROFILE: &str = "ci";
+const PROFILE: &str = "release";
 const PACKAGE: &str = "candor";
 const COMMAND: [&str; 5] = ["playground", "--http", "--port", "0", "--conformance"];
 const START_LIMIT: Duration = Duration::from_secs(30);
