@@ -1,21 +1,21 @@
 //! A cache that is open: proved to be what its manifest says, with an index to answer from.
 
-use crate::accelerate::{INDEX_FILE, Of, WordGatherer, passages_in_memory, words_in_memory};
-use crate::answer::{Answer, Selected, Why, score};
-use crate::check::{self, Now};
-use crate::codec::Broken;
-use crate::document::{self, Document, MAX_DOCUMENT_FILE};
 use crate::failure::{BudgetFlaw, Failure};
-use crate::folder::{Folder, read_expected};
-use crate::index::DocumentIndex;
-use crate::manifest;
-use crate::passage_index::{PASSAGES_FILE, PassageGatherer, PassageIndex};
+use crate::files::dir_handle::{Folder, read_expected};
+use crate::files::file_stamp::Signature;
+use crate::format::codec::Broken;
+use crate::format::document::{self, Document, MAX_DOCUMENT_FILE};
+use crate::format::manifest;
+use crate::index::document_index::DocumentIndex;
+use crate::index::passage_index::{PASSAGES_FILE, PassageGatherer, PassageIndex};
+use crate::index::writing::{INDEX_FILE, Of, WordGatherer, passages_in_memory, words_in_memory};
 use crate::passages::{self, Hit, PassageAnswer, split};
-use crate::proof::{Proof, Standing};
-use crate::recent::Recent;
-use crate::request::{Budget, Query};
-use crate::select::Pick;
-use crate::signature::Signature;
+use crate::proof::check::{self, Now};
+use crate::proof::proof_file::{Proof, Standing};
+use crate::query::recent_documents::Recent;
+use crate::query::request::{Budget, Query};
+use crate::query::response::{Answer, Selected, Why, score};
+use crate::query::selection::Pick;
 use crate::{Digest, MAX_ANSWER};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -257,7 +257,7 @@ impl Cache {
         let document = self.document(pick.document, buffer)?;
         let sizes = self.index.sizes();
         let tokens = sizes.tokens(pick.document);
-        if tokens != crate::words::tokens(document.content.len() as u64) {
+        if tokens != crate::index::words::tokens(document.content.len() as u64) {
             return Err(Setback::Index);
         }
         let total_words = sizes.words(pick.document);

@@ -2,7 +2,7 @@
 //! is, `faults.rs` decides.
 
 use crate::faults::broken_rule;
-use crate::problem::Problem;
+use crate::format::cache_problem::Problem;
 use rustix::io::Errno;
 use std::fmt;
 use std::io;

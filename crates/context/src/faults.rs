@@ -1,8 +1,8 @@
 //! Which cause has which code: the one file of this crate that names codes.
 
 use crate::failure::{Failure, SourceFlaw, TargetFlaw};
-use crate::problem::{Problem, Wrong};
-use crate::request::Query;
+use crate::format::cache_problem::{Problem, Wrong};
+use crate::query::request::Query;
 use candor_fault::codes::context as codes;
 use candor_fault::dialects::Context;
 use candor_fault::{Cause, Fault};

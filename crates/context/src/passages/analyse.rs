@@ -5,8 +5,8 @@
 
 use super::stop_words::is_stop_word;
 use super::words::words;
-use crate::vocabulary::Vocabulary;
-use crate::words::hash_of;
+use crate::index::vocabulary::Vocabulary;
+use crate::index::words::hash_of;
 use foldhash::fast::RandomState;
 use rust_stemmers::{Algorithm, Stemmer};
 

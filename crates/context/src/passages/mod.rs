@@ -31,5 +31,5 @@ pub const VERSION: u32 = 1;
 
 /// How many tokens some bytes count as, the estimate that budgets are kept with.
 pub(crate) fn tokens(bytes: usize) -> u32 {
-    u32::try_from(crate::words::tokens(bytes as u64)).unwrap_or(u32::MAX)
+    u32::try_from(crate::index::words::tokens(bytes as u64)).unwrap_or(u32::MAX)
 }

@@ -1,0 +1,299 @@
+//! Putting documents into a draft: what is new or changed is read from its source and written, and
+//! every document gets its name.
+
+use crate::MAX_CONTENT;
+use crate::build::draft::write_new;
+use crate::build::reuse::Before;
+use crate::build::sources::{Source, Sources, unreadable};
+use crate::failure::{Failure, SourceFlaw};
+use crate::files::dir_handle::{Folder, signature_of};
+use crate::files::file_stamp::Signature;
+use crate::format::digest::Digest;
+use crate::format::document;
+use crate::index::writing::Gatherer;
+use crate::parallel::{self, lock};
+use crate::proof::check::Now;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// One document of the new cache.
+pub(crate) struct Placed {
+    pub(crate) version: Digest,
+    pub(crate) name: String,
+    pub(crate) origin: Option<Signature>,
+    /// Its number in the cache that is replaced, where it is taken over.
+    pub(crate) kept: Option<u32>,
+    /// Whether it was taken over by copying.
+    copied: AtomicBool,
+}
+
+impl Placed {
+    /// Says that it was taken over by copying.
+    pub(crate) fn is_copied(&self) {
+        self.copied.store(true, Ordering::Relaxed);
+    }
+
+    /// Its number in the cache that is replaced, where both have the same file.
+    pub(crate) fn shared(&self) -> Option<u32> {
+        self.kept.filter(|_| !self.copied.load(Ordering::Relaxed))
+    }
+}
+
+/// Puts documents into the folder of a draft.
+pub(crate) struct Placing<'a> {
+    pub(crate) sources: &'a Sources,
+    pub(crate) list: &'a [Source],
+    pub(crate) into: &'a Folder,
+    pub(crate) before: Option<&'a Before>,
+    pub(crate) passages: bool,
+    pub(crate) now: Now<'a>,
+    /// Called for every document.
+    pub(crate) step: &'a (dyn Fn() + Sync),
+}
+
+/// What one worker has done.
+struct Worker {
+    gatherer: Gatherer,
+    content: Vec<u8>,
+    placed: Vec<(usize, Placed)>,
+}
+
+/// What all workers share.
+struct Shared<'a> {
+    /// Names that are in use.
+    taken: Mutex<BTreeSet<String>>,
+    /// Documents that wait to be written.
+    waiting: Mutex<Vec<File>>,
+    /// Held by the one worker that writes: the directory takes one new name at a time, and whoever
+    /// waited for it would do no other work.
+    writing: Mutex<()>,
+    into: &'a Folder,
+    /// The first failure.
+    failed: Mutex<Option<(usize, Failure)>>,
+    /// Work beyond the first failure is wasted; before it, an earlier one may still be found.
+    limit: AtomicUsize,
+}
+
+/// A document's file before it is written.
+struct File {
+    number: usize,
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// How many documents may wait to be written before a worker waits for its turn.
+const MOST_WAITING: usize = 64;
+
+impl Shared<'_> {
+    fn fail(&self, number: usize, failure: Failure) {
+        self.limit.fetch_min(number, Ordering::Relaxed);
+        let mut failed = lock(&self.failed);
+        match failed.as_ref() {
+            Some((before, _)) if *before <= number => {}
+            _ => *failed = Some((number, failure)),
+        }
+    }
+
+    /// Hands a document over; writes what waits, unless another worker does.
+    fn hand_over(&self, file: File) {
+        let waiting = {
+            let mut waiting = lock(&self.waiting);
+            waiting.push(file);
+            waiting.len()
+        };
+        if waiting > MOST_WAITING {
+            let _turn = lock(&self.writing);
+            self.write_waiting();
+        } else if let Ok(_turn) = self.writing.try_lock() {
+            self.write_waiting();
+        }
+    }
+
+    fn write_waiting(&self) {
+        loop {
+            let files = std::mem::take(&mut *lock(&self.waiting));
+            if files.is_empty() {
+                return;
+            }
+            for file in files {
+                if let Err(error) = write_new(self.into, &file.name, &file.bytes) {
+                    let doing = format!("write the document {}", file.name);
+                    self.fail(file.number, Failure::System { doing, error });
+                }
+            }
+        }
+    }
+}
+
+impl Placing<'_> {
+    /// Writes every document whose source is new or changed; the others are only found. In the order
+    /// of ids, with what was gathered of the written ones.
+    pub(crate) fn run(&self) -> Result<(Vec<Placed>, Vec<Gatherer>), Failure> {
+        let shared = Shared {
+            taken: Mutex::default(),
+            waiting: Mutex::default(),
+            writing: Mutex::default(),
+            into: self.into,
+            failed: Mutex::default(),
+            limit: AtomicUsize::new(usize::MAX),
+        };
+        let make = || Worker {
+            gatherer: Gatherer::new(self.passages),
+            content: Vec::new(),
+            placed: Vec::new(),
+        };
+        let workers = parallel::over(self.list.len(), make, |worker, number| {
+            if number >= shared.limit.load(Ordering::Relaxed) {
+                return;
+            }
+            match self.place(worker, number, &shared) {
+                Ok(placed) => worker.placed.push((number, placed)),
+                Err(failure) => shared.fail(number, failure),
+            }
+            (self.step)();
+        });
+        shared.write_waiting();
+        if let Some((_, failure)) = lock(&shared.failed).take() {
+            return Err(failure);
+        }
+        let (mut placed, mut gathered) = (Vec::new(), Vec::new());
+        for worker in workers {
+            placed.extend(worker.placed);
+            gathered.push(worker.gatherer);
+        }
+        placed.sort_unstable_by_key(|(number, _)| *number);
+        let placed = placed.into_iter().map(|(_, placed)| placed).collect();
+        Ok((placed, gathered))
+    }
+
+    fn place(
+        &self,
+        worker: &mut Worker,
+        number: usize,
+        shared: &Shared<'_>,
+    ) -> Result<Placed, Failure> {
+        let source = &self.list[number];
+        let found = self.before.and_then(|before| before.find(source));
+        if let Some((old, version, origin)) = found {
+            return Ok(Placed {
+                version,
+                name: String::new(),
+                origin: Some(origin),
+                kept: Some(old),
+                copied: AtomicBool::new(false),
+            });
+        }
+        let origin = self.read(&source.path, &mut worker.content)?;
+        let content = std::str::from_utf8(&worker.content).map_err(|error| {
+            let path = source.path.clone();
+            Failure::Sources(SourceFlaw::Content(path, error.valid_up_to()))
+        })?;
+        let version = Digest::of(content.as_bytes());
+        let name = match self.before {
+            // Plain names may belong to documents that are taken over.
+            Some(_) => aside(number),
+            None => name_for_now(version, number, &shared.taken),
+        };
+        let mut bytes = Vec::with_capacity(content.len() + content.len() / 16 + 256);
+        document::write(&mut bytes, &source.id, version, &source.path, content);
+        shared.hand_over(File {
+            number,
+            name: name.clone(),
+            bytes,
+        });
+        worker.gatherer.add(number as u32, content);
+        Ok(Placed {
+            version,
+            name,
+            origin,
+            kept: None,
+            copied: AtomicBool::new(false),
+        })
+    }
+
+    /// Reads a source; its signature, where that proves anything later.
+    fn read(&self, path: &str, content: &mut Vec<u8>) -> Result<Option<Signature>, Failure> {
+        let failed = |error: Errno| unreadable(path, error.into());
+        let (file, before) = self.sources.folder.open_signed(path).map_err(failed)?;
+        content.clear();
+        let mut read_on = |most: u64| -> Result<u64, Failure> {
+            let read = (&file).take(most).read_to_end(content);
+            read.map_err(|error| unreadable(path, error))?;
+            Ok(content.len() as u64)
+        };
+        let mut length = read_on(before.size().min(MAX_CONTENT + 1))?;
+        let unchanged = signature_of(&file).map_err(failed)? == before;
+        // Some file systems say nothing of sizes.
+        if !unchanged || length == 0 || length != before.size() {
+            length = read_on(MAX_CONTENT + 1 - length)?;
+        }
+        if length > MAX_CONTENT {
+            let large = SourceFlaw::Large(path.to_owned(), before.size());
+            return Err(Failure::Sources(large));
+        }
+        let whole = unchanged && length == before.size();
+        Ok(Some(before).filter(|origin| whole && origin.settled((self.now)())))
+    }
+}
+
+/// The name of the version, or another one for now where that is taken.
+fn name_for_now(version: Digest, number: usize, taken: &Mutex<BTreeSet<String>>) -> String {
+    let short = version.short();
+    match lock(taken).insert(short.clone()) {
+        true => format!("{short}.json"),
+        false => format!("{short}~{number}.json"),
+    }
+}
+
+/// What a written document is called before its final name is free.
+fn aside(number: usize) -> String {
+    format!("~{number}")
+}
+
+/// Written documents that have another name for now: that one, one aside, and the final one.
+pub(crate) struct Moves(Vec<(String, String, String)>);
+
+/// Gives every document its final name: the first of several with equal beginnings, in the order of
+/// ids, has the plain one.
+pub(crate) fn name_finally(placed: &mut [Placed]) -> Moves {
+    let mut seen: HashMap<String, u32, FixedState> = HashMap::default();
+    let mut moves = Vec::new();
+    for (number, one) in placed.iter_mut().enumerate() {
+        let short = one.version.short();
+        let times = seen.entry(short.clone()).or_default();
+        *times += 1;
+        let name = match times {
+            1 => format!("{short}.json"),
+            times => format!("{short}-{times}.json"),
+        };
+        let for_now = std::mem::replace(&mut one.name, name.clone());
+        if one.kept.is_none() && name != for_now {
+            moves.push((for_now, aside(number), name));
+        }
+    }
+    Moves(moves)
+}
+
+impl Moves {
+    /// Renames them. Names may be taken by one another: all of them step aside first.
+    pub(crate) fn run(&self, documents: &Folder) -> Result<(), Failure> {
+        let rename = |from: &str, to: &str| {
+            let renamed = rustix::fs::renameat(documents, from, documents, to);
+            renamed.map_err(Failure::system("rename a document"))
+        };
+        for (from, aside, _) in &self.0 {
+            if from != aside {
+                rename(from, aside)?;
+            }
+        }
+        for (_, aside, to) in &self.0 {
+            rename(aside, to)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! Whether a cache is still what its sources are.
+
+use crate::MAX_CONTENT;
+use crate::build::directory_snapshot::Survey;
+use crate::build::origins;
+use crate::build::sources::{Source, Sources, Wanted, unreadable};
+use crate::cache::Cache;
+use crate::failure::Failure;
+use crate::files::file_stamp::Signature;
+use crate::files::location::Location;
+use crate::format::digest::Digest;
+use crate::format::manifest;
+use crate::parallel;
+use crate::proof::check::Now;
+use crate::query::reader;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+/// How sources and cache differ: paths of sources, sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    fresh: bool,
+    added: Vec<String>,
+    changed: Vec<String>,
+    removed: Vec<String>,
+}
+
+impl Status {
+    /// Whether nothing differs.
+    pub fn fresh(&self) -> bool {
+        self.fresh
+    }
+}
+
+/// Compares a cache with its sources. Sources whose times prove that they are unchanged are not read.
+pub fn status(
+    location: &Location,
+    sources: &Path,
+    cache: &Path,
+    wanted: &Wanted,
+    now: Now<'_>,
+) -> Result<Status, Failure> {
+    let cache = reader::open(location, cache, now)?;
+    let sources = Sources::open(location, sources)?;
+    let list = sources.list(wanted, true, &Survey::default(), now)?.0;
+    let known = known(&cache)?;
+    let make = || (Vec::new(), None);
+    let workers = parallel::over(list.len(), make, |(changed, failed), number| {
+        let source = &list[number];
+        if let Some(before) = known.get(&source.id) {
+            match differs(&sources, source, before) {
+                Ok(true) => changed.push(source.path.clone()),
+                Ok(false) => {}
+                Err(failure) => {
+                    failed.get_or_insert((number, failure));
+                }
+            }
+        }
+    });
+    let mut changed = Vec::new();
+    let mut failures = Vec::new();
+    for (more, failed) in workers {
+        changed.extend(more);
+        failures.extend(failed);
+    }
+    if let Some((_, failure)) = failures.into_iter().min_by_key(|(number, _)| *number) {
+        return Err(failure);
+    }
+    let is_new = |source: &&Source| !known.contains_key(&source.id);
+    let added: Vec<_> = list
+        .iter()
+        .filter(is_new)
+        .map(|one| one.path.clone())
+        .collect();
+    let ids: std::collections::BTreeSet<_> = list.iter().map(|one| one.id.as_str()).collect();
+    let gone = known.iter().filter(|(id, _)| !ids.contains(id.as_str()));
+    let removed: Vec<_> = gone
+        .map(|(id, before)| before.path.clone().unwrap_or_else(|| id.clone()))
+        .collect();
+    Ok(Status::of(added, changed, removed))
+}
+
+impl Status {
+    fn of(mut added: Vec<String>, mut changed: Vec<String>, mut removed: Vec<String>) -> Status {
+        let fresh = added.is_empty() && changed.is_empty() && removed.is_empty();
+        for paths in [&mut added, &mut changed, &mut removed] {
+            paths.sort_unstable();
+        }
+        Status {
+            fresh,
+            added,
+            changed,
+            removed,
+        }
+    }
+}
+
+/// What a cache knows of one source.
+struct Remembered {
+    version: Digest,
+    path: Option<String>,
+    signature: Option<Signature>,
+}
+
+fn known(cache: &Cache) -> Result<BTreeMap<String, Remembered>, Failure> {
+    let lists = manifest::read(cache.folder());
+    let Some(manifest) = lists.manifest else {
+        return Err(Failure::Restless);
+    };
+    let origins = origins::find(cache.folder(), cache.version());
+    let mut origins = origins.unwrap_or_default().documents.into_iter();
+    let all = manifest.documents.into_iter().map(|one| {
+        let (path, signature) = match origins.next() {
+            Some(origin) => (Some(origin.path), origin.signature),
+            None => (None, None),
+        };
+        let version = one.version;
+        let known = Remembered {
+            version,
+            path,
+            signature,
+        };
+        (one.id, known)
+    });
+    Ok(all.collect())
+}
+
+fn differs(sources: &Sources, source: &Source, before: &Remembered) -> Result<bool, Failure> {
+    let same_path = before.path.as_ref().is_none_or(|path| *path == source.path);
+    let failed = |error: rustix::io::Errno| unreadable(&source.path, error.into());
+    if same_path && before.signature.is_some() && before.signature == source.signature {
+        return Ok(false);
+    }
+    let file = sources.folder.open(&source.path).map_err(failed)?;
+    let mut content = Vec::new();
+    let mut file = file.take(MAX_CONTENT + 1);
+    file.read_to_end(&mut content)
+        .map_err(|error| unreadable(&source.path, error))?;
+    Ok(!same_path || Digest::of(&content) != before.version)
+}

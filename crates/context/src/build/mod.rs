@@ -1,0 +1,12 @@
+//! Builds caches from sources, updates them, seals them, and compares them with their sources.
+
+pub(crate) mod builder;
+pub(crate) mod directory_snapshot;
+pub(crate) mod document_writer;
+pub(crate) mod draft;
+pub(crate) mod freshness;
+pub(crate) mod origins;
+pub(crate) mod reuse;
+pub(crate) mod seal;
+pub(crate) mod source_walk;
+pub(crate) mod sources;

@@ -1,0 +1,164 @@
+//! Taking documents over from the cache that an update replaces, by links instead of reading them.
+
+use crate::build::directory_snapshot::Survey;
+use crate::build::document_writer::Placed;
+use crate::build::draft::write_new;
+use crate::build::origins::Origins;
+use crate::build::sources::Source;
+use crate::cache::Cache;
+use crate::failure::{Failure, shown};
+use crate::files::dir_handle::{Folder, read_file};
+use crate::files::file_stamp::Signature;
+use crate::format::digest::Digest;
+use crate::format::document::{self, MAX_DOCUMENT_FILE};
+use crate::index::passage_index::{PASSAGES_FILE, PassageIndex};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use rustix::fs::AtFlags;
+use std::ffi::OsStr;
+
+/// What can be taken over from the cache that is there.
+pub(crate) struct Before {
+    pub(crate) cache: Cache,
+    /// Whether it has an index of passages, which may be a broken one.
+    pub(crate) with_passages: bool,
+    pub(crate) passages: Option<PassageIndex>,
+    /// The directories that the sources were in.
+    pub(crate) survey: Survey,
+    /// Documents whose source has this path.
+    origins: HashMap<String, (u32, Digest, Signature), FixedState>,
+}
+
+impl Before {
+    /// Everything whose origin is known well enough.
+    pub(crate) fn new(cache: Cache, origins: Origins) -> Before {
+        let survey = origins.folders.into_iter().collect();
+        let origins = origins.documents;
+        let fits = origins.len() == cache.proof().documents.len();
+        let origins = origins.into_iter().filter(|_| fits);
+        let known = origins.zip(0..).filter_map(|(origin, number)| {
+            let signature = origin.signature?;
+            Some((origin.path, (number, origin.version, signature)))
+        });
+        Before {
+            with_passages: cache.folder().stat(PASSAGES_FILE).is_ok(),
+            passages: cache.own_passage_index(),
+            survey,
+            origins: known.collect(),
+            cache,
+        }
+    }
+
+    /// Every document is to be read again.
+    pub(crate) fn forget_origins(&mut self) {
+        self.origins.clear();
+    }
+
+    /// The document of an unchanged source.
+    pub(crate) fn find(&self, source: &Source) -> Option<(u32, Digest, Signature)> {
+        let known = self.origins.get(&source.path).copied()?;
+        (source.signature == Some(known.2)).then_some(known)
+    }
+}
+
+/// Whether each document of the cache that is replaced has a link in the draft, under its old name.
+pub(crate) type Linked = Vec<bool>;
+
+/// Links every document of the cache that is replaced into an empty draft: most of them stay, and
+/// which do not is not known yet. What cannot be linked is dealt with later.
+pub(crate) fn link_all(before: &Before, into: &Folder) -> Linked {
+    let (proof, documents) = (before.cache.proof(), before.cache.documents());
+    let link = |number| {
+        let name = proof.names.get(number);
+        rustix::fs::linkat(documents, name, into, name, AtFlags::empty()).is_ok()
+    };
+    (0..proof.documents.len()).map(link).collect()
+}
+
+/// Makes the draft hold exactly the documents that are kept, under their final names, beside those
+/// that were written. Whether each is still the proved one is judged when the new cache is signed.
+/// What is `linked` is all that is there; otherwise it is looked up.
+pub(crate) fn take_over(
+    before: &Before,
+    into: &Folder,
+    placed: &[Placed],
+    linked: Option<&Linked>,
+) -> Result<(), Failure> {
+    let stays = match linked {
+        Some(linked) => keep_linked(before, into, placed, linked)?,
+        None => keep_found(before, into, placed)?,
+    };
+    let (proof, documents) = (before.cache.proof(), before.cache.documents());
+    for one in placed {
+        let Some(old) = one.kept.filter(|old| !stays[*old as usize]) else {
+            continue;
+        };
+        let name = proof.names.get(old as usize);
+        if rustix::fs::linkat(documents, name, into, &one.name, AtFlags::empty()).is_err() {
+            copy(documents, name, into, one)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the links that are not wanted; says which documents are in their places.
+fn keep_linked(
+    before: &Before,
+    into: &Folder,
+    placed: &[Placed],
+    linked: &Linked,
+) -> Result<Vec<bool>, Failure> {
+    let names = &before.cache.proof().names;
+    let mut stays = vec![false; linked.len()];
+    for one in placed {
+        if let Some(old) = one.kept.map(|old| old as usize) {
+            stays[old] = linked[old] && names.get(old) == one.name;
+        }
+    }
+    for number in (0..linked.len()).filter(|number| linked[*number] && !stays[*number]) {
+        remove(into, OsStr::new(names.get(number)))?;
+    }
+    Ok(stays)
+}
+
+/// The same for links that an earlier update has made.
+fn keep_found(before: &Before, into: &Folder, placed: &[Placed]) -> Result<Vec<bool>, Failure> {
+    let documents = &before.cache.proof().documents;
+    let mut wanted: HashMap<&OsStr, u32, FixedState> = HashMap::default();
+    for one in placed {
+        if let Some(old) = one.kept {
+            wanted.insert(OsStr::new(&one.name), old);
+        }
+    }
+    let mut stays = vec![false; documents.len()];
+    let here = into.inodes().map_err(Failure::system("list the draft"))?;
+    for (name, found) in here {
+        match wanted.get(name.as_os_str()).map(|old| *old as usize) {
+            Some(old) if documents[old].signature.inode() == found => stays[old] = true,
+            _ if name.as_encoded_bytes().starts_with(b"~") => {}
+            _ => remove(into, &name)?,
+        }
+    }
+    Ok(stays)
+}
+
+fn remove(from: &Folder, name: &OsStr) -> Result<(), Failure> {
+    let removed = rustix::fs::unlinkat(from, name, AtFlags::empty());
+    removed.map_err(Failure::system("tidy the draft"))
+}
+
+/// Where there are no links, or too many to this file already: its bytes are as good.
+fn copy(from: &Folder, name: &str, into: &Folder, one: &Placed) -> Result<(), Failure> {
+    let read = read_file(from, name, MAX_DOCUMENT_FILE);
+    let read = read.and_then(|(bytes, _)| Ok((document::read(&bytes)?.version, bytes)));
+    match read {
+        Ok((version, bytes)) if version == one.version => {
+            one.is_copied();
+            write_new(into, &one.name, &bytes).map_err(|error| Failure::System {
+                doing: format!("copy {}", shown(name)),
+                error,
+            })
+        }
+        _ => Err(Failure::Restless),
+    }
+}

@@ -1,0 +1,160 @@
+//! Finding sources: regular files below one directory, links not followed, in the order of their ids.
+
+use crate::build::directory_snapshot::{Survey, Surveyed};
+use crate::build::source_walk::Walk;
+use crate::failure::{Failure, SourceFlaw, shown};
+use crate::files::dir_handle::Folder;
+use crate::files::file_stamp::Signature;
+use crate::files::location::Location;
+use crate::proof::check::Now;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use rustix::io::Errno;
+use std::io;
+use std::path::Path;
+
+/// Which files are sources.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    include: Option<GlobSet>,
+    exclude: Option<GlobSet>,
+    respect_gitignore: bool,
+}
+
+/// A glob that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadGlob {
+    /// What was given.
+    pub glob: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Wanted {
+    /// Every file that matches one of `include` (without any: whose name ends in `.md`), and none of
+    /// `exclude`. A glob without `/` is compared with the name, one with `/` with the path below the
+    /// sources; `*` does not cross `/`, `**` does.
+    pub fn new(
+        include: &[String],
+        exclude: &[String],
+        respect_gitignore: bool,
+    ) -> Result<Wanted, BadGlob> {
+        Ok(Wanted {
+            include: globs(include)?,
+            exclude: globs(exclude)?,
+            respect_gitignore,
+        })
+    }
+
+    pub(crate) fn wants(&self, source: &str) -> bool {
+        let included = match &self.include {
+            Some(include) => include.is_match(source),
+            None => {
+                let name = source.rsplit('/').next().unwrap_or(source);
+                name.len() > ".md".len() && name.ends_with(".md")
+            }
+        };
+        included && !self.excludes(source)
+    }
+
+    pub(crate) fn respects_gitignore(&self) -> bool {
+        self.respect_gitignore
+    }
+
+    pub(crate) fn excludes(&self, source: &str) -> bool {
+        let exclude = self.exclude.as_ref();
+        exclude.is_some_and(|exclude| exclude.is_match(source))
+    }
+}
+
+fn globs(patterns: &[String]) -> Result<Option<GlobSet>, BadGlob> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let bad = |error: globset::Error| BadGlob {
+            glob: pattern.clone(),
+            why: error.kind().to_string(),
+        };
+        // A slash at the end says directory, as everything does that is excluded with what is in it.
+        let path = pattern.trim_end_matches('/');
+        let whole = match path.strip_prefix("./").or(path.strip_prefix('/')) {
+            Some(anchored) => anchored.to_owned(),
+            None if path.contains('/') => path.to_owned(),
+            None => format!("**/{path}"),
+        };
+        let glob = GlobBuilder::new(&whole).literal_separator(true).build();
+        set.add(glob.map_err(bad)?);
+    }
+    let bad = |error: globset::Error| BadGlob {
+        glob: patterns.join(" "),
+        why: error.kind().to_string(),
+    };
+    set.build().map(Some).map_err(bad)
+}
+
+/// A file that becomes a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) id: String,
+    /// The path below the sources, case kept.
+    pub(crate) path: String,
+    pub(crate) signature: Option<Signature>,
+}
+
+/// The directory that sources are in.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    pub(crate) folder: Folder,
+    shown: String,
+}
+
+impl Sources {
+    pub(crate) fn open(location: &Location, path: &Path) -> Result<Sources, Failure> {
+        let shown = path.to_string_lossy().into_owned();
+        let lost = |failure| match failure {
+            // The sources are no cache: that they are not there is a matter of the system.
+            Failure::Lookup { path, error } => unreadable(&path, error.into()),
+            Failure::Outside { path } => unreadable(&path, Errno::XDEV.into()),
+            other => other,
+        };
+        let folder = location.find(path).map_err(lost)?;
+        Ok(Sources { folder, shown })
+    }
+
+    /// Every wanted file, in the order of ids, with its signature where that is asked for; and the
+    /// directories on the way. Those that are `known` and unchanged are not listed again.
+    pub(crate) fn list(
+        &self,
+        wanted: &Wanted,
+        sign: bool,
+        known: &Survey,
+        now: Now<'_>,
+    ) -> Result<(Vec<Source>, Vec<Surveyed>), Failure> {
+        let walk = Walk {
+            wanted,
+            sign,
+            shown: &self.shown,
+            known,
+            now,
+            root: &self.folder,
+        };
+        let (mut found, surveyed) = walk.run()?;
+        found.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
+        let twins = found.windows(2).find(|pair| pair[0].id == pair[1].id);
+        match twins {
+            Some([one, other]) => Err(Failure::Sources(SourceFlaw::Twins(
+                one.path.clone(),
+                other.path.clone(),
+            ))),
+            _ => Ok((found, surveyed)),
+        }
+    }
+}
+
+pub(crate) fn unreadable(path: &str, error: io::Error) -> Failure {
+    Failure::System {
+        doing: format!("read the source `{}`", shown(path)),
+        error,
+    }
+}

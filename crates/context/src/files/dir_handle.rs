@@ -1,0 +1,211 @@
+//! A directory that is held open: everything in it is reached through the handle, links are followed
+//! nowhere, and only regular files are read.
+
+use crate::faults;
+use crate::files::file_stamp::Signature;
+use crate::format::cache_problem::Wrong;
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
+use rustix::io::{Errno, retry_on_intr};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// A directory.
+#[derive(Debug)]
+pub(crate) struct Folder(OwnedFd);
+
+const STAY: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS);
+
+/// Without NONBLOCK the opening of a FIFO waits for somebody at its other end.
+const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Folder {
+    pub(crate) fn new(handle: OwnedFd) -> Folder {
+        Folder(handle)
+    }
+
+    /// The directory of this name in it.
+    pub(crate) fn folder(&self, name: impl AsRef<Path>) -> Result<Folder, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        self.resolve(name.as_ref(), flags).map(Folder)
+    }
+
+    fn resolve(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::CLOEXEC;
+        retry_on_intr(|| rustix::fs::openat2(&self.0, path, flags, Mode::empty(), STAY))
+    }
+
+    /// Opens a regular file for reading.
+    pub(crate) fn open(&self, path: impl AsRef<Path>) -> Result<File, Errno> {
+        self.open_signed(path).map(|(file, _)| file)
+    }
+
+    /// The same, with its signature.
+    pub(crate) fn open_signed(&self, path: impl AsRef<Path>) -> Result<(File, Signature), Errno> {
+        let file = File::from(self.resolve(path.as_ref(), READING)?);
+        let stat = rustix::fs::fstat(&file)?;
+        match kind(&stat) {
+            FileType::RegularFile => Ok((file, Signature::of(&stat))),
+            FileType::Directory => Err(Errno::ISDIR),
+            _ => Err(Errno::NXIO),
+        }
+    }
+
+    /// The directory of this name in it, opened for reading.
+    pub(crate) fn readable(&self, name: impl AsRef<Path>) -> Result<Folder, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        self.resolve(name.as_ref(), flags).map(Folder)
+    }
+
+    /// Every name in a directory that was opened for reading, with what it is, in no order.
+    pub(crate) fn names(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
+        let mut room = Vec::with_capacity(32 * 1024);
+        let mut entries = RawDir::new(&self.0, room.spare_capacity_mut());
+        let mut names = Vec::new();
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") {
+                names.push((OsString::from_vec(name.to_vec()), entry.file_type()));
+            }
+        }
+        Ok(names)
+    }
+
+    /// What the system says about a name, a link not followed.
+    pub(crate) fn stat(&self, name: impl AsRef<Path>) -> Result<Stat, Errno> {
+        rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// The signature of what has this name.
+    pub(crate) fn signature(&self, name: &str) -> Result<Signature, Errno> {
+        self.stat(name).map(|stat| Signature::of(&stat))
+    }
+
+    /// The signature of the directory itself.
+    pub(crate) fn own_signature(&self) -> Result<Signature, Errno> {
+        rustix::fs::fstat(&self.0).map(|stat| Signature::of(&stat))
+    }
+
+    /// Device and inode of the directory itself.
+    pub(crate) fn identity(&self) -> Result<(u64, u64), Errno> {
+        rustix::fs::fstat(&self.0).map(|stat| (stat.st_dev, stat.st_ino))
+    }
+
+    /// Every name in the directory, sorted by bytes, with what it is.
+    pub(crate) fn list(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
+        let mut names = self.entries(|entry| (name(entry), entry.file_type()))?;
+        for (name, of_kind) in &mut names {
+            // Some file systems do not say.
+            if *of_kind == FileType::Unknown {
+                *of_kind = self
+                    .stat(&*name)
+                    .map_or(FileType::Unknown, |stat| kind(&stat));
+            }
+        }
+        names.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(names)
+    }
+
+    /// Every name in the directory with the inode that it stands for, in no order.
+    pub(crate) fn inodes(&self) -> Result<Vec<(OsString, u64)>, Errno> {
+        self.entries(|entry| (name(entry), entry.ino()))
+    }
+
+    fn entries<T>(&self, take: impl Fn(&DirEntry) -> T) -> Result<Vec<T>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let handle = self.resolve(Path::new("."), flags)?;
+        let mut taken = Vec::new();
+        for entry in Dir::new(handle)? {
+            let entry = entry?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                taken.push(take(&entry));
+            }
+        }
+        Ok(taken)
+    }
+}
+
+fn name(entry: &DirEntry) -> OsString {
+    OsString::from_vec(entry.file_name().to_bytes().to_vec())
+}
+
+/// What a name stands for.
+pub(crate) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// A whole file of a cache, and the signature that belongs to exactly these bytes.
+pub(crate) fn read_file(
+    folder: &Folder,
+    name: &str,
+    limit: u64,
+) -> Result<(Vec<u8>, Signature), Wrong> {
+    let mut bytes = Vec::new();
+    let signature = read_into(folder, name, limit, &mut bytes)?;
+    Ok((bytes, signature))
+}
+
+/// The same, into bytes that are used again and again.
+pub(crate) fn read_into(
+    folder: &Folder,
+    name: &str,
+    limit: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<Signature, Wrong> {
+    let (file, before) = folder.open_signed(name).map_err(faults::inside)?;
+    if before.size() > limit {
+        return Err(Wrong::Large);
+    }
+    bytes.clear();
+    // A size is somebody else's word: where there is no room for it, that is said and not died of.
+    let size = usize::try_from(before.size()).unwrap_or(usize::MAX);
+    bytes
+        .try_reserve_exact(size)
+        .map_err(|error| Wrong::Unreadable(error.to_string()))?;
+    bytes.resize(size, 0);
+    let read = file.read_exact_at(bytes, 0);
+    let after = signature_of(&file).map_err(faults::inside)?;
+    // A file that became shorter says so by its signature.
+    match before == after {
+        true => read
+            .map(|()| after)
+            .map_err(|error| Wrong::Unreadable(error.to_string())),
+        false => Err(Wrong::Unreadable(String::from(
+            "it changed while it was read",
+        ))),
+    }
+}
+
+/// What has this name and is believed to have so many bytes, and its signature afterwards. Only a
+/// caller who knows that signature knows what was read.
+pub(crate) fn read_expected(
+    folder: &Folder,
+    name: &str,
+    size: u64,
+    bytes: &mut Vec<u8>,
+) -> io::Result<Signature> {
+    let file = File::from(folder.resolve(Path::new(name), READING)?);
+    bytes.clear();
+    let size = usize::try_from(size).map_err(io::Error::other)?;
+    bytes.try_reserve(size).map_err(io::Error::other)?;
+    bytes.resize(size, 0);
+    file.read_exact_at(bytes, 0)?;
+    Ok(signature_of(&file)?)
+}
+
+pub(crate) fn signature_of(file: &File) -> Result<Signature, Errno> {
+    rustix::fs::fstat(file).map(|stat| Signature::of(&stat))
+}

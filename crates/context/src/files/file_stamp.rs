@@ -1,0 +1,129 @@
+//! What the system says about a file without reading it, and when that proves that it is unchanged.
+
+use crate::format::codec::{Broken, Reading};
+use candor_fault::Timestamp;
+use rustix::fs::Stat;
+use std::time::Duration;
+
+/// Size, times and inode of a file. Two equal ones of one name mean an unchanged file, provided that
+/// the first was taken at least two clock ticks after the last change before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Signature {
+    size: u64,
+    mtime: i64,
+    ctime: i64,
+    inode: u64,
+}
+
+/// Bytes of a signature in a file of ours.
+pub(crate) const SIGNATURE_BYTES: usize = 32;
+
+/// Two ticks of the slowest clock that Linux stamps files with (100 Hz), in nanoseconds.
+const TWO_TICKS: i64 = 20_000_000;
+
+/// More than two seconds, which is what FAT counts in, in nanoseconds.
+const COARSE: i64 = 3_000_000_000;
+
+/// How long to wait before looking again whether what was just written is settled.
+pub(crate) const SETTLING: Duration = Duration::from_millis(3);
+
+/// How often to look.
+pub(crate) const SETTLING_TRIES: usize = 60;
+
+impl Signature {
+    pub(crate) fn of(stat: &Stat) -> Signature {
+        Signature {
+            size: stat.st_size.unsigned_abs(),
+            mtime: nanoseconds(stat.st_mtime, stat.st_mtime_nsec as i64),
+            ctime: nanoseconds(stat.st_ctime, stat.st_ctime_nsec as i64),
+            inode: stat.st_ino,
+        }
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(crate) fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    /// Whether it is the same file with the same content, though names of it may have come and gone
+    /// (which changes ctime).
+    pub(crate) fn same_but_for_links(&self, before: &Signature) -> bool {
+        (self.size, self.mtime, self.inode) == (before.size, before.mtime, before.inode)
+    }
+
+    /// Whether a change after `now` must show in the times.
+    pub(crate) fn settled(&self, now: Timestamp) -> bool {
+        self.older(now, TWO_TICKS)
+    }
+
+    /// Whether a change of a directory after `now` must show in its times, even where they are as
+    /// coarse as on FAT.
+    pub(crate) fn long_settled(&self, now: Timestamp) -> bool {
+        self.older(now, COARSE)
+    }
+
+    fn older(&self, now: Timestamp, age: i64) -> bool {
+        let now = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
+        now.saturating_sub(self.ctime.max(self.mtime)) >= age
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.size.to_le_bytes());
+        out.extend_from_slice(&self.mtime.to_le_bytes());
+        out.extend_from_slice(&self.ctime.to_le_bytes());
+        out.extend_from_slice(&self.inode.to_le_bytes());
+    }
+
+    pub(crate) fn read(reading: &mut Reading<'_>) -> Result<Signature, Broken> {
+        Ok(Signature {
+            size: reading.u64()?,
+            mtime: reading.i64()?,
+            ctime: reading.i64()?,
+            inode: reading.u64()?,
+        })
+    }
+}
+
+fn nanoseconds(seconds: i64, rest: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_a_moment_ago_proves_nothing() {
+        let at = |nanoseconds| Timestamp::from_nanosecond(nanoseconds).unwrap();
+        let mut signature = Signature {
+            size: 1,
+            mtime: 0,
+            ctime: 1_000_000_000,
+            inode: 7,
+        };
+        assert!(signature.settled(at(1_020_000_000)));
+        assert!(!signature.settled(at(1_019_999_999)));
+        assert!(!signature.settled(at(500_000_000)));
+        // A time of change that was set into the future.
+        signature.mtime = 9_000_000_000;
+        assert!(!signature.settled(at(1_020_000_000)));
+    }
+
+    #[test]
+    fn a_signature_comes_back() {
+        let signature = Signature {
+            size: u64::MAX,
+            mtime: -5,
+            ctime: i64::MAX,
+            inode: 3,
+        };
+        let mut out = Vec::new();
+        signature.write(&mut out);
+        assert_eq!(out.len(), SIGNATURE_BYTES);
+        assert_eq!(Signature::read(&mut Reading(&out)), Ok(signature));
+        assert_eq!(Signature::read(&mut Reading(&out[1..])), Err(Broken));
+    }
+}

@@ -1,0 +1,488 @@
+//! `manifest.json` and `index.json`: written to the byte, read without trust, checked against each
+//! other.
+
+use crate::files::dir_handle::{Folder, signature_of};
+use crate::files::file_stamp::Signature;
+use crate::format::cache_problem::{MAX_PROBLEMS, Problem, Wrong};
+use crate::format::digest::{Digest, Digester};
+use crate::format::json_object::Object;
+use crate::{MAX_DOCUMENTS, faults};
+use candor_fault::Timestamp;
+use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
+use std::io::{BufReader, Read};
+
+pub(crate) const MANIFEST: &str = "manifest.json";
+pub(crate) const INDEX: &str = "index.json";
+pub(crate) const DOCUMENTS: &str = "documents";
+
+/// The most bytes of a manifest or an index.
+pub const MAX_LIST_FILE: u64 = 512 * 1024 * 1024;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct BuildConfig {
+    version: String,
+    hash_algorithm: String,
+}
+
+impl BuildConfig {
+    fn ours() -> BuildConfig {
+        BuildConfig {
+            version: String::from("1"),
+            hash_algorithm: String::from("sha256"),
+        }
+    }
+}
+
+/// A document as the manifest lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    pub(crate) version: Digest,
+    /// The name in `documents/`.
+    pub(crate) name: String,
+}
+
+/// What a cache says about itself: documents in the order of their ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub(crate) cache_version: Digest,
+    pub(crate) documents: Vec<Listed>,
+}
+
+/// The digest that stands for a whole cache.
+pub(crate) fn cache_version<'a>(documents: impl Iterator<Item = (&'a str, Digest)>) -> Digest {
+    let mut digest = Digester::default();
+    digest.feed(candor_fault::to_json(&BuildConfig::ours()).as_bytes());
+    for (id, version) in documents {
+        digest.feed(id.as_bytes());
+        digest.feed(b":");
+        digest.feed(version.to_string().as_bytes());
+    }
+    digest.finish()
+}
+
+#[derive(Serialize)]
+struct WrittenManifest<'a> {
+    cache_version: Digest,
+    build_config: BuildConfig,
+    created_at: String,
+    document_count: usize,
+    documents: Vec<WrittenEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenEntry<'a> {
+    id: &'a str,
+    version: Digest,
+    file: String,
+}
+
+impl WrittenEntry<'_> {
+    fn of(one: &Listed) -> WrittenEntry<'_> {
+        WrittenEntry {
+            id: &one.id,
+            version: one.version,
+            file: pointer(&one.name),
+        }
+    }
+}
+
+fn pointer(name: &str) -> String {
+    format!("{DOCUMENTS}/{name}")
+}
+
+impl Manifest {
+    /// The manifest of these documents, which must be in the order of their ids.
+    pub(crate) fn of(documents: Vec<Listed>) -> Manifest {
+        let pairs = documents.iter().map(|one| (one.id.as_str(), one.version));
+        Manifest {
+            cache_version: cache_version(pairs),
+            documents,
+        }
+    }
+
+    /// The bytes of `manifest.json`.
+    pub(crate) fn manifest_bytes(&self, created_at: Timestamp) -> Vec<u8> {
+        pretty(&WrittenManifest {
+            cache_version: self.cache_version,
+            build_config: BuildConfig::ours(),
+            created_at: created_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            document_count: self.documents.len(),
+            documents: self.documents.iter().map(WrittenEntry::of).collect(),
+        })
+    }
+
+    /// The bytes of `index.json`.
+    pub(crate) fn index_bytes(&self) -> Vec<u8> {
+        struct Pairs<'a>(&'a [Listed]);
+        impl Serialize for Pairs<'_> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|one| (&one.id, pointer(&one.name))))
+            }
+        }
+        pretty(&Pairs(&self.documents))
+    }
+}
+
+fn pretty(value: &impl Serialize) -> Vec<u8> {
+    // Writing strings and numbers into memory cannot fail.
+    serde_json::to_vec_pretty(value).unwrap_or_default()
+}
+
+/// What was found in the two files, and everything that is wrong with them.
+#[derive(Debug)]
+pub(crate) struct Lists {
+    /// What the manifest says of itself, true or not: `cache_version` and `document_count`.
+    pub(crate) said: Option<(String, u64)>,
+    /// The manifest, as far as it can be understood.
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) problems: Vec<Problem>,
+    /// Of the manifest and of the index, where they were read in full.
+    pub(crate) signatures: Option<(Signature, Signature)>,
+}
+
+/// Reads and compares both files.
+pub(crate) fn read(cache: &Folder) -> Lists {
+    let mut problems = Vec::new();
+    let manifest = read_json::<Object<ReadManifest>>(cache, MANIFEST)
+        .map_err(|wrong| problems.push(Problem::new(MANIFEST, wrong)));
+    let index = read_json::<ReadIndex>(cache, INDEX)
+        .map_err(|wrong| problems.push(Problem::new(INDEX, wrong)));
+    let signatures = match (&manifest, &index) {
+        (Ok((_, one)), Ok((_, other))) => Some((*one, *other)),
+        _ => None,
+    };
+    let mut said = None;
+    let manifest = match manifest {
+        Ok((Object(read), _)) => {
+            // What is longer than a digest is none, and as long as a hostile file wants it.
+            let told = read.cache_version.len() <= Digest::TEXT;
+            let version = told.then(|| read.cache_version.clone());
+            said = Some((version.unwrap_or_default(), read.document_count));
+            read.check(&mut problems)
+        }
+        Err(()) => None,
+    };
+    if let (Some(manifest), Ok((index, _))) = (&manifest, index) {
+        index.compare(manifest, &mut problems);
+    }
+    Lists {
+        said,
+        manifest,
+        problems,
+        signatures,
+    }
+}
+
+/// Streams a file through the parser: memory is bounded by what the shape admits, not by the file.
+fn read_json<T: DeserializeOwned>(cache: &Folder, name: &str) -> Result<(T, Signature), Wrong> {
+    let file = cache.open(name).map_err(faults::inside)?;
+    let before = signature_of(&file).map_err(faults::inside)?;
+    if before.size() > MAX_LIST_FILE {
+        return Err(Wrong::Large);
+    }
+    let reader = BufReader::with_capacity(256 * 1024, (&file).take(MAX_LIST_FILE));
+    let value = serde_json::from_reader(reader).map_err(|error| match error.is_io() {
+        true => Wrong::Unreadable(error.to_string()),
+        false => Wrong::Malformed(error.to_string()),
+    })?;
+    match signature_of(&file).map_err(faults::inside)? == before {
+        true => Ok((value, before)),
+        false => Err(Wrong::Unreadable(String::from(
+            "it changed while it was read",
+        ))),
+    }
+}
+
+#[derive(Deserialize)]
+struct ReadManifest {
+    cache_version: String,
+    build_config: Object<BuildConfig>,
+    #[serde(rename = "created_at")]
+    _created_at: String,
+    document_count: u64,
+    documents: Entries,
+}
+
+#[derive(Deserialize)]
+struct ReadEntry {
+    id: String,
+    version: String,
+    file: String,
+}
+
+/// The documents of a manifest, each judged as it is read: of what is wrong, only that is kept.
+#[derive(Default)]
+struct Entries {
+    count: u64,
+    listed: Vec<Listed>,
+    wrong: Vec<Wrong>,
+}
+
+impl Entries {
+    fn push(&mut self, entry: ReadEntry) {
+        self.count += 1;
+        match entry.check(self.listed.last()) {
+            Ok(one) => self.listed.push(one),
+            Err(what) if self.wrong.len() < MAX_PROBLEMS => self.wrong.push(what),
+            Err(_) => {}
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(EntryList {
+            most: MAX_DOCUMENTS,
+        })
+    }
+}
+
+/// Reads the documents of a manifest: a list that cannot grow without end.
+struct EntryList {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for EntryList {
+    type Value = Entries;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "at most {} documents", self.most)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entries, A::Error> {
+        let mut entries = Entries::default();
+        while let Some(Object(entry)) = list.next_element()? {
+            if entries.count == self.most as u64 {
+                return Err(serde::de::Error::invalid_length(self.most + 1, &self));
+            }
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+}
+
+impl ReadManifest {
+    fn check(self, problems: &mut Vec<Problem>) -> Option<Manifest> {
+        let mut wrong = |what| problems.push(Problem::new(MANIFEST, what));
+        if self.build_config.0 != BuildConfig::ours() {
+            wrong(Wrong::Unsupported);
+            return None;
+        }
+        let Entries {
+            count: listed,
+            listed: documents,
+            wrong: of_entries,
+        } = self.documents;
+        if self.document_count != listed {
+            let said = self.document_count;
+            wrong(Wrong::Count { said, listed });
+        }
+        let whole = of_entries.is_empty();
+        of_entries.into_iter().for_each(&mut wrong);
+        let manifest = Manifest::of(documents);
+        if whole && Digest::parse(&self.cache_version) != Some(manifest.cache_version) {
+            wrong(Wrong::CacheVersion);
+        }
+        Some(manifest)
+    }
+}
+
+impl ReadEntry {
+    fn check(self, before: Option<&Listed>) -> Result<Listed, Wrong> {
+        if let Some(before) = before {
+            match before.id.as_bytes().cmp(self.id.as_bytes()) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Err(Wrong::Twice(self.id)),
+                std::cmp::Ordering::Greater => return Err(Wrong::Order(self.id)),
+            }
+        }
+        let Some(version) = Digest::parse(&self.version) else {
+            return Err(Wrong::NoVersion(self.id));
+        };
+        let Some(name) = name_in_documents(&self.file) else {
+            return Err(Wrong::Pointer(self.file));
+        };
+        Ok(Listed {
+            version,
+            name: name.to_owned(),
+            id: self.id,
+        })
+    }
+}
+
+/// The most bytes of a name that a file system takes.
+const MAX_NAME: usize = 255;
+
+/// The name after `documents/`, if it is exactly one name.
+fn name_in_documents(file: &str) -> Option<&str> {
+    let name = file.strip_prefix(DOCUMENTS)?.strip_prefix('/')?;
+    let one = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
+    (one && name.len() <= MAX_NAME).then_some(name)
+}
+
+/// The pairs of `index.json`.
+struct ReadIndex(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for ReadIndex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Pairs {
+            most: MAX_DOCUMENTS,
+        })
+    }
+}
+
+struct Pairs {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for Pairs {
+    type Value = ReadIndex;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "an object of ids and files, at most {}", self.most)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReadIndex, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            if pairs.len() == self.most {
+                return Err(serde::de::Error::invalid_length(pairs.len() + 1, &self));
+            }
+            pairs.push(pair);
+        }
+        Ok(ReadIndex(pairs))
+    }
+}
+
+impl ReadIndex {
+    /// Both lists in the order of ids, side by side. The order of an object's members is no rule.
+    fn compare(mut self, manifest: &Manifest, problems: &mut Vec<Problem>) {
+        let mut wrong = |what| {
+            // There may be millions: memory is for what will be told.
+            if problems.len() < MAX_PROBLEMS {
+                problems.push(Problem::new(INDEX, what));
+            }
+        };
+        self.0.sort();
+        let mut pairs = self.0.into_iter().peekable();
+        for one in &manifest.documents {
+            while let Some((id, _)) = pairs.next_if(|(id, _)| *id < one.id) {
+                wrong(Wrong::IndexSurplus(id));
+            }
+            match pairs.next_if(|(id, _)| *id == one.id) {
+                Some((_, file)) if name_in_documents(&file) == Some(&one.name) => {}
+                _ => wrong(Wrong::IndexDiffers(one.id.clone())),
+            }
+            while let Some((id, _)) = pairs.next_if(|(id, _)| *id == one.id) {
+                wrong(Wrong::Twice(id));
+            }
+        }
+        for (id, _) in pairs {
+            wrong(Wrong::IndexSurplus(id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(id: &str, content: &str) -> Listed {
+        let version = Digest::of(content.as_bytes());
+        Listed {
+            id: id.to_owned(),
+            version,
+            name: format!("{}.json", version.short()),
+        }
+    }
+
+    #[test]
+    fn both_files_are_written_to_the_byte() {
+        let manifest = Manifest::of(vec![listed("a.md", "one"), listed("b.md", "")]);
+        let at = Timestamp::from_second(1_700_000_000).unwrap();
+        insta::assert_snapshot!(String::from_utf8(manifest.manifest_bytes(at)).unwrap(), @r#"
+        {
+          "cache_version": "sha256:315332eab5c3840d0b250c4316682f64f5615aa19a7b993f811c421d9c2e26d1",
+          "build_config": {
+            "version": "1",
+            "hash_algorithm": "sha256"
+          },
+          "created_at": "2023-11-14T22:13:20Z",
+          "document_count": 2,
+          "documents": [
+            {
+              "id": "a.md",
+              "version": "sha256:7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
+              "file": "documents/7692c3ad3540.json"
+            },
+            {
+              "id": "b.md",
+              "version": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+              "file": "documents/e3b0c44298fc.json"
+            }
+          ]
+        }
+        "#);
+        insta::assert_snapshot!(String::from_utf8(manifest.index_bytes()).unwrap(), @r#"
+        {
+          "a.md": "documents/7692c3ad3540.json",
+          "b.md": "documents/e3b0c44298fc.json"
+        }
+        "#);
+        let none = Manifest::of(Vec::new());
+        assert_eq!(none.index_bytes(), b"{}");
+    }
+
+    #[test]
+    fn a_file_is_one_name_in_documents() {
+        assert_eq!(name_in_documents("documents/a.json"), Some("a.json"));
+        for wrong in [
+            "",
+            "a.json",
+            "documents",
+            "documents/",
+            "documents/.",
+            "documents/..",
+            "documents/../manifest.json",
+            "/documents/a",
+            "documents//a",
+            "documents/a/b",
+            "documents/a\0b",
+            "documents\\a",
+        ] {
+            assert_eq!(name_in_documents(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_list_cannot_grow_without_end() {
+        let read = |text: &str| {
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            (&mut deserializer).deserialize_seq(EntryList { most: 2 })
+        };
+        let entry = r#"{"id":"a","version":"b","file":"c"}"#;
+        let entries = read(&format!("[{entry},{entry}]"));
+        assert_eq!(entries.unwrap_or_default().count, 2);
+        assert!(read(&format!("[{entry},{entry},{entry}]")).is_err());
+        let read = |text: &str| {
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            (&mut deserializer).deserialize_map(Pairs { most: 1 })
+        };
+        assert_eq!(read(r#"{"a":"b"}"#).unwrap().0.len(), 1);
+        assert!(read(r#"{"a":"b","a":"b"}"#).is_err());
+    }
+
+    #[test]
+    fn a_list_has_a_largest_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = std::fs::File::create(folder.path().join(MANIFEST)).unwrap();
+        // Without a block on the disk: nothing of it must be read.
+        file.set_len(MAX_LIST_FILE + 1).unwrap();
+        let handle = std::fs::File::open(folder.path()).unwrap();
+        let lists = read(&Folder::new(handle.into()));
+        assert_eq!(lists.problems[0], Problem::new(MANIFEST, Wrong::Large));
+    }
+}

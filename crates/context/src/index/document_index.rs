@@ -1,0 +1,116 @@
+//! The index of a cache's documents: which words they have, and how large they are.
+
+use crate::format::codec::{Broken, Reading};
+use crate::format::digest::Digest;
+use crate::index::inverted::{Inverted, Kind, Shard};
+use crate::index::words::{Counter, tokens};
+use crate::parallel::lock;
+use crate::query::request::{Budget, Query};
+use crate::query::selection::{Matches, Pick, Sizes};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::Mutex;
+
+/// The version of the words in the index; v0 is frozen.
+pub(crate) const MAKER: u32 = 1;
+
+/// What the index holds of one document beside its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Facts {
+    pub(crate) bytes: u32,
+    pub(crate) words: u32,
+}
+
+/// Bytes of the facts of one document.
+const FACTS: usize = 8;
+
+/// Gathers one document.
+pub(crate) fn gather(
+    shard: &mut Shard,
+    counter: &mut Counter,
+    number: u32,
+    content: &str,
+) -> Facts {
+    let words = counter.count(content);
+    shard.add_all(counter, number.into());
+    Facts {
+        bytes: content.len() as u32,
+        words: words as u32,
+    }
+}
+
+pub(crate) fn write_facts(facts: &[Facts]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(facts.len() * FACTS);
+    for one in facts {
+        out.extend_from_slice(&one.bytes.to_le_bytes());
+        out.extend_from_slice(&one.words.to_le_bytes());
+    }
+    out
+}
+
+pub(crate) fn read_facts(bytes: &[u8], documents: u32) -> Result<Vec<Facts>, Broken> {
+    if bytes.len() != documents as usize * FACTS {
+        return Err(Broken);
+    }
+    let mut reading = Reading(bytes);
+    let mut facts = Vec::with_capacity(documents as usize);
+    while !reading.is_empty() {
+        let (bytes, words) = (reading.u32()?, reading.u32()?);
+        facts.push(Facts { bytes, words });
+    }
+    Ok(facts)
+}
+
+/// An index that is open.
+#[derive(Debug)]
+pub(crate) struct DocumentIndex {
+    terms: Inverted,
+    sizes: Sizes,
+    /// Room for counting, used again by the next query.
+    idle: Mutex<Vec<Matches>>,
+}
+
+impl DocumentIndex {
+    pub(crate) fn open(file: File, cache_version: Digest) -> Result<DocumentIndex, Broken> {
+        let terms = Inverted::open(file, Kind::Documents, MAKER, cache_version)?;
+        let facts = read_facts(terms.facts(), terms.units())?;
+        let size = |one: &Facts| tokens(one.bytes.into()) as u32;
+        let sizes = Sizes::new(
+            facts.iter().map(size).collect(),
+            facts.iter().map(|one| one.words).collect(),
+        );
+        let idle = Mutex::default();
+        Ok(DocumentIndex { terms, sizes, idle })
+    }
+
+    pub(crate) fn terms(&self) -> &Inverted {
+        &self.terms
+    }
+
+    pub(crate) fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// What a query selects.
+    pub(crate) fn select(&self, query: &Query, budget: Budget) -> Result<Vec<Pick>, Broken> {
+        let idle = || lock(&self.idle);
+        let mut matches = idle().pop().unwrap_or_default();
+        matches.clear(self.sizes.documents());
+        self.count(query, &mut matches)?;
+        let picks = self.sizes.select(&mut matches, budget.tokens());
+        idle().push(matches);
+        Ok(picks)
+    }
+
+    fn count(&self, query: &Query, matches: &mut Matches) -> Result<(), Broken> {
+        let mut terms: BTreeMap<&str, u64> = BTreeMap::new();
+        for term in query.terms() {
+            *terms.entry(term).or_default() += 1;
+        }
+        for (term, times) in terms {
+            let count = |document, found| matches.add(document, u64::from(found) * times);
+            self.terms.postings(term.as_bytes(), count)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Bytes that many lists append to, in one piece of memory: chunks of one size, each knowing the next
+//! of its list. What is gathered is given back at once, not list by list.
+
+/// Bytes of a list in one chunk.
+const ROOM: usize = 28;
+
+/// The beginning of a list, beside the term that it belongs to: most are no longer.
+const NEAR: usize = 12;
+
+#[derive(Clone, Copy)]
+struct Chunk {
+    bytes: [u8; ROOM],
+    next: u32,
+}
+
+/// The chunks of all lists.
+#[derive(Default)]
+pub(super) struct Chunks(Vec<Chunk>);
+
+/// One list.
+#[derive(Clone, Copy, Default)]
+pub(super) struct List {
+    near: [u8; NEAR],
+    length: u32,
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    pub(super) fn len(&self) -> usize {
+        self.length as usize
+    }
+}
+
+impl Chunks {
+    /// Appends a number in seven-bit groups, the lowest first.
+    pub(super) fn put_varint(&mut self, list: &mut List, mut number: u64) {
+        while number >= 0x80 {
+            self.put(list, number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.put(list, number as u8);
+    }
+
+    #[inline]
+    fn put(&mut self, list: &mut List, byte: u8) {
+        let place = list.len();
+        list.length += 1;
+        if let Some(near) = list.near.get_mut(place) {
+            *near = byte;
+            return;
+        }
+        let place = (place - NEAR) % ROOM;
+        if place == 0 {
+            self.grow(list);
+        }
+        self.0[list.last as usize].bytes[place] = byte;
+    }
+
+    fn grow(&mut self, list: &mut List) {
+        let new = self.0.len() as u32;
+        match list.len() == NEAR + 1 {
+            true => list.first = new,
+            false => self.0[list.last as usize].next = new,
+        }
+        list.last = new;
+        self.0.push(Chunk {
+            bytes: [0; ROOM],
+            next: 0,
+        });
+    }
+
+    /// Appends the bytes of a list.
+    pub(super) fn append(&self, list: &List, out: &mut Vec<u8>) {
+        let mut left = list.len();
+        out.extend_from_slice(&list.near[..left.min(NEAR)]);
+        left -= left.min(NEAR);
+        let mut next = list.first;
+        while left > 0 {
+            let chunk = &self.0[next as usize];
+            out.extend_from_slice(&chunk.bytes[..left.min(ROOM)]);
+            left -= left.min(ROOM);
+            next = chunk.next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::codec::Reading;
+
+    #[test]
+    fn lists_that_grow_together_come_back() {
+        let mut chunks = Chunks::default();
+        let mut lists = [List::default(); 50];
+        let number = |list: usize, step: usize| (list as u64 * 77 + 1) << (step % 40);
+        for step in 0..200 {
+            for (place, list) in lists.iter_mut().enumerate().filter(|(n, _)| n * 5 > step) {
+                chunks.put_varint(list, number(place, step));
+            }
+        }
+        let mut bytes = Vec::new();
+        for (place, list) in lists.iter().enumerate() {
+            bytes.clear();
+            chunks.append(list, &mut bytes);
+            assert_eq!(bytes.len(), list.len());
+            let mut reading = Reading(&bytes);
+            for step in 0..place * 5 {
+                if step < 200 {
+                    assert_eq!(reading.varint(), Ok(number(place, step)));
+                }
+            }
+            assert!(reading.is_empty());
+        }
+    }
+}

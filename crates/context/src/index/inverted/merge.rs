@@ -1,0 +1,230 @@
+//! Merging terms from several places into one order.
+
+use super::{Sorted, Terms, Unwritten, Writer, put_posting};
+use crate::format::codec::{Broken, Reading, put_bytes, put_varint};
+use crate::parallel;
+use std::cmp::Ordering;
+use std::io::{self, Write};
+
+/// Makes units of keys; a key without one is dropped.
+pub(crate) type Renumber<'a> = Box<dyn Fn(u64) -> Option<u32> + 'a>;
+
+/// Terms that are merged, and the units of their keys; none where the keys are the units. The order
+/// of keys must be the order of their units.
+pub(crate) type Source<'a> = (Box<dyn Terms + 'a>, Option<Renumber<'a>>);
+
+/// The units of the keys in shards; none where the keys are the units.
+pub(crate) type Units<'a> = Option<&'a (dyn Fn(u64) -> Option<u32> + Sync)>;
+
+/// How much of everything, in percent, is in the lower of two parts that are merged at once: less than
+/// half, because whoever merges it writes too.
+const LOWER: u64 = 44;
+
+/// Merges shards, and what is taken over from elsewhere, into an index.
+pub(crate) fn merge<W: Write>(
+    writer: &mut Writer<W>,
+    shards: &[Sorted],
+    units: Units<'_>,
+    kept: Option<Source<'_>>,
+) -> Result<(), Unwritten> {
+    let middle = match kept {
+        // What is taken over can only be read from its beginning on.
+        Some(_) => None,
+        None => shards
+            .iter()
+            .max_by_key(|shard| shard.len())
+            .and_then(|shard| shard.behind(LOWER)),
+    };
+    let Some(middle) = middle else {
+        let mut sources: Vec<_> = shards
+            .iter()
+            .map(|shard| source(shard.all(), units))
+            .collect();
+        sources.extend(kept);
+        return each(&mut sources, |term, units, list| {
+            writer.term(term, units, list)
+        });
+    };
+    // Both parts at once: most of the work is to bring the lists together.
+    let part = |upper: bool| -> Vec<Source<'_>> {
+        let parts = shards.iter().map(|shard| match upper {
+            true => shard.from(middle),
+            false => shard.below(middle),
+        });
+        parts.map(|part| source(part, units)).collect()
+    };
+    let (lower, upper) = parallel::both(
+        || {
+            each(&mut part(false), |term, units, list| {
+                writer.term(term, units, list)
+            })
+        },
+        || {
+            let mut held = Vec::new();
+            each(&mut part(true), |term, units, list| {
+                put_bytes(&mut held, term);
+                put_varint(&mut held, units);
+                put_bytes(&mut held, list);
+                Ok(())
+            })
+            .map(|()| held)
+        },
+    );
+    lower?;
+    let held = upper?;
+    let mut reading = Reading(&held);
+    while !reading.is_empty() {
+        let (term, units, list) = (reading.bytes()?, reading.varint()?, reading.bytes()?);
+        writer.term(term, units, list)?;
+    }
+    Ok(())
+}
+
+fn source<'a>(terms: impl Terms + 'a, units: Units<'a>) -> Source<'a> {
+    let renumber =
+        |units: &'a (dyn Fn(u64) -> Option<u32> + Sync)| -> Renumber<'a> { Box::new(units) };
+    (Box::new(terms), units.map(renumber))
+}
+
+/// Hands over every term with the number of its units and its list, as it is written.
+fn each(
+    sources: &mut [Source<'_>],
+    mut hand: impl FnMut(&[u8], u64, &[u8]) -> io::Result<()>,
+) -> Result<(), Unwritten> {
+    let mut lists = Lists::default();
+    let (mut term, mut holders) = (Vec::new(), Vec::new());
+    while least(sources, &mut term, &mut holders) {
+        if let [only] = holders[..]
+            && let Some((list, units)) = sources[only].0.written()
+        {
+            hand(&term, units, list)?;
+            sources[only].0.advance()?;
+            continue;
+        }
+        for place in &holders {
+            let (source, units) = &mut sources[*place];
+            lists.take(&mut **source, units.as_ref())?;
+            source.advance()?;
+        }
+        if let Some((units, list)) = lists.joined(holders.len()) {
+            hand(&term, units, list)?;
+        }
+    }
+    Ok(())
+}
+
+/// Finds the least term that is left, and the places of the sources that have it.
+fn least(sources: &[Source<'_>], term: &mut Vec<u8>, holders: &mut Vec<usize>) -> bool {
+    let mut least: Option<&[u8]> = None;
+    holders.clear();
+    for (place, (source, _)) in sources.iter().enumerate() {
+        let Some(next) = source.term() else { continue };
+        match least.map_or(Ordering::Less, |least| next.cmp(least)) {
+            Ordering::Greater => {}
+            Ordering::Equal => holders.push(place),
+            Ordering::Less => {
+                least = Some(next);
+                holders.clear();
+                holders.push(place);
+            }
+        }
+    }
+    term.clear();
+    term.extend_from_slice(least.unwrap_or_default());
+    least.is_some()
+}
+
+/// The lists of one term.
+#[derive(Default)]
+struct Lists {
+    keys: Vec<(u64, u32)>,
+    postings: Vec<(u32, u32)>,
+    encoded: Vec<u8>,
+}
+
+impl Lists {
+    fn take(&mut self, source: &mut dyn Terms, units: Option<&Renumber<'_>>) -> Result<(), Broken> {
+        self.keys.clear();
+        source.append(&mut self.keys)?;
+        let keys = self.keys.iter();
+        match units {
+            None => self
+                .postings
+                .extend(keys.map(|(key, count)| (*key as u32, *count))),
+            Some(unit) => self
+                .postings
+                .extend(keys.filter_map(|(key, count)| Some((unit(*key)?, *count)))),
+        }
+        Ok(())
+    }
+
+    /// All of them as one, with the number of its units; none where nothing is left.
+    fn joined(&mut self, several: usize) -> Option<(u64, &[u8])> {
+        if several > 1 {
+            // Each part is in order already; the sort sees the runs.
+            self.postings.sort_by_key(|(unit, _)| *unit);
+        }
+        self.encoded.clear();
+        let mut next = 0;
+        for &(unit, count) in &self.postings {
+            put_posting(&mut self.encoded, unit - next, count);
+            next = unit + 1;
+        }
+        let units = self.postings.len() as u64;
+        self.postings.clear();
+        (units > 0).then_some((units, &self.encoded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Digest;
+    use crate::index::inverted::{About, Kind, Shard};
+
+    /// Two shards with many terms, some in both.
+    fn shards() -> Vec<Sorted> {
+        let mut shards = [Shard::default(), Shard::default()];
+        for unit in 0..600u64 {
+            for step in 0..40 {
+                let term = format!("t{}", (unit * 31 + step * 127) % 5_080);
+                let shard = &mut shards[unit as usize % 2];
+                let place = shard.place(term.as_bytes());
+                shard.add(place, unit, step as u32 % 3 + 1);
+            }
+        }
+        shards.into_iter().map(Shard::sorted).collect()
+    }
+
+    fn written(merge: impl FnOnce(&mut Writer<&mut Vec<u8>>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        let version = Digest::of(b"cache");
+        let mut writer = Writer::new(&mut out, version, None);
+        merge(&mut writer);
+        let about = About {
+            kind: Kind::Documents,
+            maker: 1,
+            cache_version: version,
+            units: 600,
+            facts: b"facts",
+        };
+        writer.finish(&about).unwrap();
+        out
+    }
+
+    #[test]
+    fn two_halves_are_the_whole() {
+        let shards = shards();
+        assert!(shards.iter().all(|shard| shard.behind(LOWER).is_some()));
+        let halves = written(|writer| merge(writer, &shards, None, None).unwrap());
+        let whole = written(|writer| {
+            let mut sources: Vec<_> = shards.iter().map(|one| source(one.all(), None)).collect();
+            each(&mut sources, |term, units, list| {
+                writer.term(term, units, list)
+            })
+            .unwrap();
+        });
+        assert!(halves == whole);
+        assert!(halves.len() > 20_000);
+    }
+}

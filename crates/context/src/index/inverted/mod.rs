@@ -1,0 +1,184 @@
+//! An inverted index in one file: for every term, the units (documents or passages) that hold it and
+//! how often. Read by offset, never mapped; every block has a checksum.
+//!
+//! Layout: posting lists, dictionary blocks, the list of blocks, facts of the caller's, footer. All
+//! of it follows from the terms alone, so equal corpora give equal bytes.
+
+mod chunks;
+mod gather;
+mod merge;
+mod read;
+mod write;
+
+pub(crate) use gather::{Shard, Sorted};
+pub(crate) use merge::{Source, merge};
+pub(crate) use read::Inverted;
+pub(crate) use write::{About, Unwritten, Writer};
+
+use crate::format::codec::{Broken, Reading, checked, put_varint, seal};
+use crate::format::digest::Digest;
+
+/// The version of the layout.
+const LAYOUT: u32 = 1;
+
+const MAGIC: &[u8; 8] = b"candorix";
+
+/// Bytes of the footer.
+const FOOTER: usize = 8 + 4 + 4 + 4 + 4 + 32 + 32 + 5 * 8 + 8;
+
+/// A dictionary block is closed when it has grown to this size.
+const BLOCK: usize = 4096;
+
+/// A list of at most this many bytes stands in the dictionary itself.
+const INLINE: usize = 24;
+
+/// Longer terms are left out: no query can hold them, even where lower-casing makes it longer.
+pub(crate) const MAX_TERM: usize = 2 * crate::MAX_QUERY;
+
+/// What the units of an index are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    Documents = 1,
+    Passages = 2,
+}
+
+/// Terms whose lists change.
+pub(crate) type Touched = hashbrown::HashSet<Vec<u8>, foldhash::fast::FixedState>;
+
+/// Terms in the order of their bytes, each with its list: what can be merged into a new index.
+pub(crate) trait Terms {
+    /// The term that is looked at; none after the last.
+    fn term(&self) -> Option<&[u8]>;
+    /// The list of that term as it is written, and how many units it has, where all of them keep
+    /// their numbers.
+    fn written(&self) -> Option<(&[u8], u64)> {
+        None
+    }
+    /// Appends the list of that term, keys ascending.
+    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken>;
+    /// Goes to the next term.
+    fn advance(&mut self) -> Result<(), Broken>;
+}
+
+/// Where the parts of the file begin, who it belongs to, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Footer {
+    kind: u32,
+    /// The version of what made the terms.
+    maker: u32,
+    units: u32,
+    cache_version: Digest,
+    /// Of everything before the footer, where somebody is told; of nothing otherwise.
+    body: Digest,
+    /// Where dictionary, blocks, facts and footer begin, and how many terms there are.
+    dictionary: u64,
+    blocks: u64,
+    facts: u64,
+    end: u64,
+    terms: u64,
+}
+
+impl Footer {
+    fn write(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(MAGIC);
+        for number in [LAYOUT, self.kind, self.maker, self.units] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(self.cache_version.raw());
+        out.extend_from_slice(self.body.raw());
+        for place in [
+            self.dictionary,
+            self.blocks,
+            self.facts,
+            self.end,
+            self.terms,
+        ] {
+            out.extend_from_slice(&place.to_le_bytes());
+        }
+        seal(out, start, self.cache_version.seed(), self.end);
+    }
+
+    fn read(bytes: &[u8], end: u64) -> Result<Footer, Broken> {
+        let mut reading = Reading(bytes);
+        let magic: [u8; 8] = reading.array()?;
+        let layout = reading.u32()?;
+        if &magic != MAGIC || layout != LAYOUT {
+            return Err(Broken);
+        }
+        let footer = Footer {
+            kind: reading.u32()?,
+            maker: reading.u32()?,
+            units: reading.u32()?,
+            cache_version: Digest::from_raw(reading.array()?),
+            body: Digest::from_raw(reading.array()?),
+            dictionary: reading.u64()?,
+            blocks: reading.u64()?,
+            facts: reading.u64()?,
+            end: reading.u64()?,
+            terms: reading.u64()?,
+        };
+        checked(bytes, footer.cache_version.seed(), end)?;
+        let ordered = footer.dictionary <= footer.blocks
+            && footer.blocks <= footer.facts
+            && footer.facts <= footer.end
+            && footer.end == end;
+        if ordered { Ok(footer) } else { Err(Broken) }
+    }
+}
+
+/// Appends one posting: the step from the unit before, and the count where it is not one.
+fn put_posting(out: &mut Vec<u8>, step: u32, count: u32) {
+    put_varint(out, u64::from(step) << 1 | u64::from(count != 1));
+    if count != 1 {
+        put_varint(out, u64::from(count));
+    }
+}
+
+/// Visits the postings of a list; every unit must exist.
+fn each_posting(list: &[u8], units: u32, mut visit: impl FnMut(u32, u32)) -> Result<u32, Broken> {
+    let mut rest = Reading(list);
+    let (mut next, mut found) = (0u64, 0);
+    while !rest.is_empty() {
+        let (head, count) = match short_posting(rest.0) {
+            Some((head, count, after)) => {
+                rest.0 = after;
+                (head, count)
+            }
+            None => long_posting(&mut rest)?,
+        };
+        let unit = next + (head >> 1);
+        if unit >= u64::from(units) {
+            return Err(Broken);
+        }
+        visit(unit as u32, count);
+        next = unit + 1;
+        found += 1;
+    }
+    Ok(found)
+}
+
+/// A posting whose step and count have one byte each, as nearly all have. Whether there is a count
+/// is as good as chance, so it is not asked by a branch.
+#[inline]
+fn short_posting(list: &[u8]) -> Option<(u64, u32, &[u8])> {
+    let (&[head, count], _) = list.split_first_chunk::<2>()?;
+    let counted = head & 1;
+    let count = if counted == 1 { count } else { 1 };
+    let short = head < 0x80 && (1..0x80).contains(&count);
+    let after = list.get(1 + usize::from(counted)..)?;
+    short.then_some((u64::from(head), u32::from(count), after))
+}
+
+fn long_posting(rest: &mut Reading<'_>) -> Result<(u64, u32), Broken> {
+    let head = rest.varint()?;
+    let count = match head & 1 {
+        0 => 1,
+        _ => match rest.varint()? {
+            0 => return Err(Broken),
+            count => u32::try_from(count).map_err(|_| Broken)?,
+        },
+    };
+    Ok((head, count))
+}

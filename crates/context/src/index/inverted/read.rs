@@ -1,0 +1,328 @@
+//! Reading an index by offset. Nothing in the file is trusted: what does not fit makes it broken,
+//! never a panic and never more memory than the file has bytes.
+
+use super::{FOOTER, Footer, Kind, Terms, Touched, each_posting};
+use crate::format::codec::{Broken, Reading, checked};
+use crate::format::digest::Digest;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// The most bytes of one part that is held in memory, and of one list.
+const MAX_PART: u64 = 2 * 1024 * 1024 * 1024;
+
+/// An index that is open.
+#[derive(Debug)]
+pub(crate) struct Inverted {
+    file: File,
+    footer: Footer,
+    seed: u64,
+    /// The bytes of the list of blocks, which the first terms are ranges of.
+    text: Vec<u8>,
+    blocks: Vec<Block>,
+    facts: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    first: (u32, u32),
+    start: u64,
+    end: u64,
+}
+
+/// One entry of the dictionary, its list not read yet.
+struct Entry<'b> {
+    units: u64,
+    list: List<'b>,
+}
+
+enum List<'b> {
+    Inline(&'b [u8]),
+    At { offset: u64, length: u64 },
+}
+
+fn read_at(file: &File, from: u64, to: u64) -> Result<Vec<u8>, Broken> {
+    let length = to.checked_sub(from).ok_or(Broken)?;
+    if length > MAX_PART {
+        return Err(Broken);
+    }
+    let mut bytes = vec![0; length as usize];
+    file.read_exact_at(&mut bytes, from).map_err(|_| Broken)?;
+    Ok(bytes)
+}
+
+impl Inverted {
+    /// Opens the index of this cache; any other one is broken.
+    pub(crate) fn open(
+        file: File,
+        kind: Kind,
+        maker: u32,
+        cache_version: Digest,
+    ) -> Result<Inverted, Broken> {
+        let length = file.metadata().map_err(|_| Broken)?.len();
+        let end = length.checked_sub(FOOTER as u64).ok_or(Broken)?;
+        let footer = Footer::read(&read_at(&file, end, length)?, end)?;
+        let ours = footer.kind == kind as u32
+            && footer.maker == maker
+            && footer.cache_version == cache_version;
+        if !ours {
+            return Err(Broken);
+        }
+        let seed = cache_version.seed();
+        let mut text = read_at(&file, footer.blocks, footer.facts)?;
+        let body = checked(&text, seed, footer.blocks)?.len();
+        text.truncate(body);
+        let mut facts = read_at(&file, footer.facts, footer.end)?;
+        let body = checked(&facts, seed, footer.facts)?.len();
+        facts.truncate(body);
+        let blocks = blocks(&text, footer.blocks - footer.dictionary)?;
+        Ok(Inverted {
+            file,
+            footer,
+            seed,
+            text,
+            blocks,
+            facts,
+        })
+    }
+
+    pub(crate) fn units(&self) -> u32 {
+        self.footer.units
+    }
+
+    /// The digest of everything in the file.
+    pub(crate) fn digest(&self) -> Digest {
+        self.footer.body
+    }
+
+    /// What the caller had to say when it was written.
+    pub(crate) fn facts(&self) -> &[u8] {
+        &self.facts
+    }
+
+    fn first(&self, block: &Block) -> &[u8] {
+        let (start, end) = block.first;
+        &self.text[start as usize..end as usize]
+    }
+
+    fn block(&self, block: &Block) -> Result<Vec<u8>, Broken> {
+        let base = self.footer.dictionary;
+        let mut bytes = read_at(&self.file, base + block.start, base + block.end)?;
+        let body = checked(&bytes, self.seed, block.start)?.len();
+        bytes.truncate(body);
+        Ok(bytes)
+    }
+
+    /// Visits the list of a term, units ascending, and says how many there are.
+    pub(crate) fn postings(&self, term: &[u8], visit: impl FnMut(u32, u32)) -> Result<u32, Broken> {
+        let after = self
+            .blocks
+            .partition_point(|block| self.first(block) <= term);
+        let Some(block) = after.checked_sub(1).and_then(|at| self.blocks.get(at)) else {
+            return Ok(0);
+        };
+        let bytes = self.block(block)?;
+        match find(&bytes, term)? {
+            None => Ok(0),
+            Some(List::Inline(list)) => each_posting(list, self.footer.units, visit),
+            Some(List::At { offset, length }) => {
+                let list = self.list(offset, length)?;
+                each_posting(&list, self.footer.units, visit)
+            }
+        }
+    }
+
+    fn list(&self, offset: u64, length: u64) -> Result<Vec<u8>, Broken> {
+        let mut bytes = read_at(&self.file, offset, self.list_end(offset, length)?)?;
+        let body = checked(&bytes, self.seed, offset)?.len();
+        bytes.truncate(body);
+        Ok(bytes)
+    }
+
+    /// Where a list and its checksum end.
+    fn list_end(&self, offset: u64, length: u64) -> Result<u64, Broken> {
+        let end = offset
+            .checked_add(length)
+            .and_then(|end| end.checked_add(8));
+        end.filter(|end| *end <= self.footer.dictionary)
+            .ok_or(Broken)
+    }
+
+    /// All terms in order.
+    ///
+    /// Where every unit that is taken over keeps its number, `touched` has all terms of those that
+    /// are not: the lists of the others are written as they are.
+    pub(crate) fn stream<'i>(&'i self, touched: Option<&'i Touched>) -> Result<Stream<'i>, Broken> {
+        let mut stream = Stream {
+            touched,
+            units: 0,
+            index: self,
+            block: 0,
+            bytes: Vec::new(),
+            at: 0,
+            term: None,
+            list: Vec::new(),
+            window: Window::default(),
+        };
+        stream.advance()?;
+        Ok(stream)
+    }
+}
+
+/// The blocks, in order of their first terms, without gaps.
+fn blocks(text: &[u8], length: u64) -> Result<Vec<Block>, Broken> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut reading = Reading(text);
+    while !reading.is_empty() {
+        let first = reading.bytes()?;
+        let end = text.len() - reading.0.len();
+        let range = (end - first.len(), end);
+        let start = reading.varint()?;
+        if let Some(before) = blocks.last_mut() {
+            before.end = start;
+        }
+        let narrow = |place| u32::try_from(place).map_err(|_| Broken);
+        blocks.push(Block {
+            first: (narrow(range.0)?, narrow(range.1)?),
+            start,
+            end: length,
+        });
+    }
+    let first = blocks.first().is_none_or(|block| block.start == 0);
+    let ordered = blocks
+        .iter()
+        .all(|block| block.start < block.end && block.end <= length);
+    if first && ordered {
+        Ok(blocks)
+    } else {
+        Err(Broken)
+    }
+}
+
+/// Reads one entry: the term grows in `term`.
+fn entry<'b>(reading: &mut Reading<'b>, term: &mut Vec<u8>) -> Result<Entry<'b>, Broken> {
+    let shared = usize::try_from(reading.varint()?).map_err(|_| Broken)?;
+    if shared > term.len() {
+        return Err(Broken);
+    }
+    term.truncate(shared);
+    term.extend_from_slice(reading.bytes()?);
+    let units = reading.varint()?;
+    let head = reading.varint()?;
+    let length = head >> 1;
+    let list = match head & 1 {
+        1 => List::Inline(reading.take(usize::try_from(length).map_err(|_| Broken)?)?),
+        _ => List::At {
+            offset: reading.varint()?,
+            length,
+        },
+    };
+    Ok(Entry { units, list })
+}
+
+fn find<'b>(block: &'b [u8], wanted: &[u8]) -> Result<Option<List<'b>>, Broken> {
+    let mut reading = Reading(block);
+    let mut term = Vec::new();
+    while !reading.is_empty() {
+        let list = entry(&mut reading, &mut term)?.list;
+        match term.as_slice().cmp(wanted) {
+            std::cmp::Ordering::Less => {}
+            std::cmp::Ordering::Equal => return Ok(Some(list)),
+            std::cmp::Ordering::Greater => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// All terms of an open index in order.
+pub(crate) struct Stream<'i> {
+    index: &'i Inverted,
+    touched: Option<&'i Touched>,
+    units: u64,
+    block: usize,
+    bytes: Vec<u8>,
+    at: usize,
+    term: Option<Vec<u8>>,
+    list: Vec<u8>,
+    window: Window,
+}
+
+/// How many bytes of posting lists are read at once when all of them are.
+const WINDOW: u64 = 1 << 20;
+
+/// A part of the posting lists: they are asked for in the order in which they are written.
+#[derive(Default)]
+struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    fn list(
+        &mut self,
+        index: &Inverted,
+        offset: u64,
+        length: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
+        let end = index.list_end(offset, length)?;
+        if offset < self.start || end > self.start + self.bytes.len() as u64 {
+            let to = end
+                .max(offset.saturating_add(WINDOW))
+                .min(index.footer.dictionary);
+            self.bytes = read_at(&index.file, offset, to)?;
+            self.start = offset;
+        }
+        let from = (offset - self.start) as usize;
+        let part = self.bytes.get(from..from + (end - offset) as usize);
+        out.extend_from_slice(checked(part.ok_or(Broken)?, index.seed, offset)?);
+        Ok(())
+    }
+}
+
+impl Terms for Stream<'_> {
+    fn term(&self) -> Option<&[u8]> {
+        self.term.as_deref()
+    }
+
+    fn written(&self) -> Option<(&[u8], u64)> {
+        let (touched, term) = (self.touched?, self.term.as_ref()?);
+        (!touched.contains(term)).then_some((&self.list, self.units))
+    }
+
+    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
+        let units = self.index.footer.units;
+        each_posting(&self.list, units, |unit, count| {
+            to.push((unit.into(), count))
+        })?;
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<(), Broken> {
+        let mut term = self.term.take().unwrap_or_default();
+        if self.at == self.bytes.len() {
+            let Some(block) = self.index.blocks.get(self.block) else {
+                return Ok(());
+            };
+            self.bytes = self.index.block(block)?;
+            self.block += 1;
+            self.at = 0;
+            term.clear();
+        }
+        let mut reading = Reading(&self.bytes[self.at..]);
+        let entry = entry(&mut reading, &mut term)?;
+        self.units = entry.units;
+        let mut at = None;
+        self.list.clear();
+        match entry.list {
+            List::Inline(list) => self.list.extend_from_slice(list),
+            List::At { offset, length } => at = Some((offset, length)),
+        }
+        self.at = self.bytes.len() - reading.0.len();
+        if let Some((offset, length)) = at {
+            self.window
+                .list(self.index, offset, length, &mut self.list)?;
+        }
+        self.term = Some(term);
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! Writing an index: terms with their lists, in order, into one file.
+
+use super::{BLOCK, Footer, INLINE, Kind};
+use crate::format::codec::{Broken, put_bytes, put_varint, seal};
+use crate::format::digest::{Digest, Digester};
+use std::io::{self, Write};
+
+/// An index that is being written.
+pub(crate) struct Writer<W> {
+    out: W,
+    written: u64,
+    digest: Option<Digester>,
+    seed: u64,
+    dictionary: Vec<u8>,
+    blocks: Vec<u8>,
+    block_start: usize,
+    last_term: Vec<u8>,
+    list: Vec<u8>,
+    terms: u64,
+}
+
+/// Why an index cannot be written.
+#[derive(Debug)]
+pub(crate) enum Unwritten {
+    /// What is merged is itself broken.
+    Broken,
+    /// The file cannot be written.
+    System(io::Error),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        Unwritten::System(error)
+    }
+}
+
+impl From<Broken> for Unwritten {
+    fn from(_: Broken) -> Self {
+        Unwritten::Broken
+    }
+}
+
+/// What an index is about, beside its terms.
+pub(crate) struct About<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) maker: u32,
+    pub(crate) cache_version: Digest,
+    pub(crate) units: u32,
+    pub(crate) facts: &'a [u8],
+}
+
+impl<W: Write> Writer<W> {
+    pub(crate) fn new(out: W, cache_version: Digest, digest: Option<Digester>) -> Writer<W> {
+        Writer {
+            out,
+            written: 0,
+            digest,
+            seed: cache_version.seed(),
+            dictionary: Vec::new(),
+            blocks: Vec::new(),
+            block_start: 0,
+            last_term: Vec::new(),
+            list: Vec::new(),
+            terms: 0,
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(digest) = &mut self.digest {
+            digest.feed(bytes);
+        }
+        self.written += bytes.len() as u64;
+        self.out.write_all(bytes)
+    }
+
+    /// Writes a term with its list; terms come in order.
+    pub(crate) fn term(&mut self, term: &[u8], units: u64, encoded: &[u8]) -> io::Result<()> {
+        let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        list.extend_from_slice(encoded);
+        let first = self.dictionary.len() == self.block_start;
+        let shared = match first {
+            true => 0,
+            false => common(&self.last_term, term),
+        };
+        if first {
+            put_bytes(&mut self.blocks, term);
+            put_varint(&mut self.blocks, self.block_start as u64);
+        }
+        put_varint(&mut self.dictionary, shared as u64);
+        put_bytes(&mut self.dictionary, &term[shared..]);
+        put_varint(&mut self.dictionary, units);
+        if list.len() <= INLINE {
+            put_varint(&mut self.dictionary, (list.len() as u64) << 1 | 1);
+            self.dictionary.extend_from_slice(&list);
+        } else {
+            put_varint(&mut self.dictionary, (list.len() as u64) << 1);
+            put_varint(&mut self.dictionary, self.written);
+            seal(&mut list, 0, self.seed, self.written);
+            self.put(&list)?;
+        }
+        self.list = list;
+        self.last_term.clear();
+        self.last_term.extend_from_slice(term);
+        self.terms += 1;
+        if self.dictionary.len() - self.block_start >= BLOCK {
+            self.close_block();
+        }
+        Ok(())
+    }
+
+    fn close_block(&mut self) {
+        let start = self.block_start;
+        if self.dictionary.len() > start {
+            seal(&mut self.dictionary, start, self.seed, start as u64);
+            self.block_start = self.dictionary.len();
+        }
+    }
+
+    /// Writes the rest.
+    pub(crate) fn finish(mut self, about: &About<'_>) -> io::Result<()> {
+        self.close_block();
+        let dictionary = self.written;
+        let bytes = std::mem::take(&mut self.dictionary);
+        self.put(&bytes)?;
+        let blocks = self.written;
+        let mut bytes = std::mem::take(&mut self.blocks);
+        seal(&mut bytes, 0, self.seed, blocks);
+        self.put(&bytes)?;
+        let facts = self.written;
+        let mut bytes = about.facts.to_vec();
+        seal(&mut bytes, 0, self.seed, facts);
+        self.put(&bytes)?;
+        let body = self.digest.take().unwrap_or_default().finish();
+        let footer = Footer {
+            kind: about.kind as u32,
+            maker: about.maker,
+            units: about.units,
+            cache_version: about.cache_version,
+            body,
+            dictionary,
+            blocks,
+            facts,
+            end: self.written,
+            terms: self.terms,
+        };
+        let mut bytes = Vec::new();
+        footer.write(&mut bytes);
+        self.out.write_all(&bytes)?;
+        self.out.flush()
+    }
+}
+
+/// How many bytes two terms have in common at their beginning.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+}

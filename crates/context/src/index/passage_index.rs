@@ -1,0 +1,229 @@
+//! The index of a cache's passages: which terms they have, how long they are, whose they are.
+
+use crate::format::codec::{Broken, Reading, put_varint};
+use crate::format::digest::Digest;
+use crate::index::inverted::{Inverted, Kind, Shard};
+use crate::passages::{Analyser, Found, Lists, Named, PassageFacts, VERSION, document, search};
+use std::fs::File;
+
+/// Where the index of passages is kept in a cache.
+pub(crate) const PASSAGES_FILE: &str = "passages.idx";
+
+/// Gathers what the index needs of each document.
+pub(crate) struct PassageGatherer {
+    pub(crate) shard: Shard,
+    /// Documents that were seen, with their passages.
+    pub(crate) facts: Vec<(u32, Vec<PassageFacts>)>,
+    analyser: Analyser,
+    places: Places,
+}
+
+/// The places in a shard of the terms that an analyser knows, by their numbers.
+#[derive(Default)]
+struct Places {
+    known: Vec<Option<u32>>,
+    /// How often the analyser had forgotten everything when they were.
+    forgotten: u64,
+}
+
+impl Places {
+    /// Forgets with the analyser.
+    fn follow(&mut self, analyser: &Analyser) {
+        if self.forgotten != analyser.forgotten() {
+            self.forgotten = analyser.forgotten();
+            self.known.clear();
+        }
+    }
+
+    fn of(&mut self, term: Named<'_>, shard: &mut Shard) -> u32 {
+        let number = term.number as usize;
+        if number >= self.known.len() {
+            self.known.resize(number + 1, None);
+        }
+        let place = || shard.place(term.text.as_bytes());
+        *self.known[number].get_or_insert_with(place)
+    }
+}
+
+impl PassageGatherer {
+    pub(crate) fn new() -> PassageGatherer {
+        PassageGatherer {
+            shard: Shard::default(),
+            facts: Vec::new(),
+            analyser: Analyser::new(),
+            places: Places::default(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, number: u32, content: &str) {
+        self.analyser.forget_if_full();
+        self.places.follow(&self.analyser);
+        let (shard, places) = (&mut self.shard, &mut self.places);
+        let facts = document(content, &mut self.analyser, |ordinal, term, count| {
+            let place = places.of(term, shard);
+            shard.add(place, key(number, ordinal), count);
+        });
+        self.facts.push((number, facts));
+    }
+}
+
+/// A passage before it has a number: they are numbered when all are known.
+fn key(document: u32, ordinal: u32) -> u64 {
+    u64::from(document) << 32 | u64::from(ordinal)
+}
+
+/// Where the passages of each document begin in their numbering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Numbering(Vec<u32>);
+
+impl Numbering {
+    /// From the number of passages of each document.
+    pub(crate) fn new(counts: impl Iterator<Item = usize>) -> Result<Numbering, Broken> {
+        let mut begins = vec![0];
+        let mut next = 0u32;
+        for count in counts {
+            let count = u32::try_from(count).map_err(|_| Broken)?;
+            next = next.checked_add(count).ok_or(Broken)?;
+            begins.push(next);
+        }
+        Ok(Numbering(begins))
+    }
+
+    pub(crate) fn passages(&self) -> u32 {
+        self.0.last().copied().unwrap_or(0)
+    }
+
+    fn of(&self, document: u32, ordinal: u32) -> Option<u32> {
+        let begin = self.0.get(document as usize)?;
+        let end = self.0.get(document as usize + 1)?;
+        let number = begin.checked_add(ordinal)?;
+        (number < *end).then_some(number)
+    }
+
+    /// The number of what a gatherer called by a key.
+    pub(crate) fn of_key(&self, key: u64) -> Option<u32> {
+        self.of((key >> 32) as u32, key as u32)
+    }
+
+    /// The document of a passage, and its place there.
+    pub(crate) fn place(&self, passage: u32) -> (u32, u32) {
+        let document = self.0.partition_point(|begin| *begin <= passage) - 1;
+        (document as u32, passage - self.0[document])
+    }
+
+    fn documents(&self) -> usize {
+        self.0.len() - 1
+    }
+
+    /// The numbers of another numbering, for documents that got other numbers there.
+    pub(crate) fn renumbered(&self, documents: &[Option<u32>], to: &Numbering) -> Vec<Option<u32>> {
+        let renumber = |passage| {
+            let (document, ordinal) = self.place(passage);
+            let document = documents.get(document as usize).copied().flatten()?;
+            to.of(document, ordinal)
+        };
+        (0..self.passages()).map(renumber).collect()
+    }
+}
+
+pub(crate) fn write_facts(facts: &[Vec<PassageFacts>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for passages in facts {
+        put_varint(&mut out, passages.len() as u64);
+        for one in passages {
+            put_varint(&mut out, one.tokens.into());
+            put_varint(&mut out, one.length.into());
+        }
+    }
+    out
+}
+
+pub(crate) fn read_facts(bytes: &[u8]) -> Result<Vec<Vec<PassageFacts>>, Broken> {
+    let mut reading = Reading(bytes);
+    let mut all = Vec::new();
+    while !reading.is_empty() {
+        let count = usize::try_from(reading.varint()?).map_err(|_| Broken)?;
+        if count > reading.0.len() {
+            return Err(Broken);
+        }
+        let narrow = |number| u32::try_from(number).map_err(|_| Broken);
+        let mut passages = Vec::with_capacity(count);
+        for _ in 0..count {
+            passages.push(PassageFacts {
+                tokens: narrow(reading.varint()?)?,
+                length: narrow(reading.varint()?)?,
+            });
+        }
+        all.push(passages);
+    }
+    Ok(all)
+}
+
+/// An index that is open.
+#[derive(Debug)]
+pub(crate) struct PassageIndex {
+    terms: Inverted,
+    numbering: Numbering,
+    facts: Vec<PassageFacts>,
+    total_length: u64,
+}
+
+impl PassageIndex {
+    /// Opens the index of a cache with so many documents.
+    pub(crate) fn open(
+        file: File,
+        cache_version: Digest,
+        documents: usize,
+    ) -> Result<PassageIndex, Broken> {
+        let terms = Inverted::open(file, Kind::Passages, VERSION, cache_version)?;
+        let facts = read_facts(terms.facts())?;
+        let numbering = Numbering::new(facts.iter().map(Vec::len))?;
+        if numbering.documents() != documents || numbering.passages() != terms.units() {
+            return Err(Broken);
+        }
+        let facts = facts.concat();
+        Ok(PassageIndex {
+            total_length: facts.iter().map(|one| u64::from(one.length)).sum(),
+            terms,
+            numbering,
+            facts,
+        })
+    }
+
+    pub(crate) fn terms(&self) -> &Inverted {
+        &self.terms
+    }
+
+    pub(crate) fn numbering(&self) -> &Numbering {
+        &self.numbering
+    }
+
+    /// What matches a query best within a budget.
+    pub(crate) fn search(&self, query: &str, budget: u64) -> Result<Found, Broken> {
+        search(self, query, budget)
+    }
+}
+
+impl Lists for PassageIndex {
+    type Error = Broken;
+
+    fn passages(&self) -> u32 {
+        self.terms.units()
+    }
+
+    fn total_length(&self) -> u64 {
+        self.total_length
+    }
+
+    fn length(&self, passage: u32) -> u32 {
+        self.facts[passage as usize].length
+    }
+
+    fn tokens(&self, passage: u32) -> u32 {
+        self.facts[passage as usize].tokens
+    }
+
+    fn postings(&self, term: &str, visit: &mut dyn FnMut(u32, u32)) -> Result<u32, Broken> {
+        self.terms.postings(term.as_bytes(), visit)
+    }
+}

@@ -1,0 +1,300 @@
+//! Making indexes of documents as they pass by, into files of the cache or into memory.
+
+use crate::cache::Cache;
+use crate::failure::Failure;
+use crate::format::codec::Broken;
+use crate::format::digest::{Digest, Digester};
+use crate::format::document::Document;
+use crate::format::manifest::Manifest;
+use crate::index::document_index::{self, DocumentIndex, Facts};
+use crate::index::inverted::{
+    About, Inverted, Kind, Shard, Sorted, Source, Touched, Unwritten, Writer, merge,
+};
+use crate::index::passage_index::{self, Numbering, PassageGatherer, PassageIndex};
+use crate::index::words::Counter;
+use crate::passages;
+use crate::proof::check::Visitor;
+use rustix::fs::MemfdFlags;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+/// Where the index of documents is kept in a cache.
+pub(crate) const INDEX_FILE: &str = "accelerator.idx";
+
+/// Gathers what the index of documents needs of each.
+pub(crate) struct WordGatherer {
+    shard: Shard,
+    counter: Counter,
+    facts: Vec<(u32, Facts)>,
+}
+
+impl WordGatherer {
+    pub(crate) fn new() -> WordGatherer {
+        WordGatherer {
+            shard: Shard::default(),
+            counter: Counter::default(),
+            facts: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, number: u32, content: &str) {
+        let facts = document_index::gather(&mut self.shard, &mut self.counter, number, content);
+        self.facts.push((number, facts));
+    }
+}
+
+impl Visitor for WordGatherer {
+    fn document(&mut self, number: u32, document: &Document) {
+        self.add(number, &document.content);
+    }
+}
+
+impl Visitor for PassageGatherer {
+    fn document(&mut self, number: u32, document: &Document) {
+        self.add(number, &document.content);
+    }
+}
+
+/// Gathers for both indexes, or for the first alone.
+pub(crate) struct Gatherer {
+    pub(crate) words: WordGatherer,
+    pub(crate) passages: Option<PassageGatherer>,
+}
+
+impl Gatherer {
+    pub(crate) fn new(passages: bool) -> Gatherer {
+        Gatherer {
+            words: WordGatherer::new(),
+            passages: passages.then(PassageGatherer::new),
+        }
+    }
+
+    pub(crate) fn add(&mut self, number: u32, content: &str) {
+        self.words.add(number, content);
+        if let Some(passages) = &mut self.passages {
+            passages.add(number, content);
+        }
+    }
+
+    /// What several have gathered, sorted by index.
+    pub(crate) fn apart(all: Vec<Gatherer>) -> (Vec<WordGatherer>, Vec<PassageGatherer>) {
+        let (words, passages): (Vec<_>, Vec<_>) =
+            all.into_iter().map(|one| (one.words, one.passages)).unzip();
+        (words, passages.into_iter().flatten().collect())
+    }
+}
+
+impl Visitor for Gatherer {
+    fn document(&mut self, number: u32, document: &Document) {
+        self.add(number, &document.content);
+    }
+}
+
+/// Documents that are taken over from an index that is already there.
+pub(crate) struct Kept<'a, I> {
+    pub(crate) index: &'a I,
+    /// The new number of each document that is kept; the order of the kept ones is the same.
+    pub(crate) renumbered: &'a [Option<u32>],
+}
+
+/// What an index is made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Of {
+    pub(crate) cache_version: Digest,
+    pub(crate) documents: usize,
+}
+
+impl Of {
+    /// What this manifest lists.
+    pub(crate) fn listed(manifest: &Manifest) -> Of {
+        Of {
+            cache_version: manifest.cache_version,
+            documents: manifest.documents.len(),
+        }
+    }
+}
+
+/// Sorts shards, all at once.
+fn sorted(shards: Vec<Shard>) -> Vec<Sorted> {
+    std::thread::scope(|scope| {
+        let sort = |shard: Shard| scope.spawn(|| shard.sorted());
+        let sorting: Vec<_> = shards.into_iter().map(sort).collect();
+        let mut sorted = Vec::new();
+        for one in sorting {
+            match one.join() {
+                Ok(one) => sorted.push(one),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        sorted
+    })
+}
+
+/// Gives back the memory of shards while other work goes on.
+fn forget(shards: Vec<Sorted>) {
+    // Where there is no thread for it, it is given back at once.
+    let _ = std::thread::Builder::new().spawn(move || drop(shards));
+}
+
+/// The terms of an index that is there, with the new numbers of its units.
+fn taken_over<'a>(
+    terms: &'a Inverted,
+    touched: Option<&'a Touched>,
+    table: &'a [Option<u32>],
+) -> Result<Source<'a>, Broken> {
+    let unit = move |key| table.get(usize::try_from(key).ok()?).copied().flatten();
+    Ok((Box::new(terms.stream(touched)?), Some(Box::new(unit))))
+}
+
+/// The words of the documents that are not kept, where the kept ones keep their numbers and the
+/// others are few: the lists of all other words stay as they are.
+pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<Touched> {
+    let mut words = Touched::default();
+    let (mut buffer, mut counter) = (Vec::new(), Counter::default());
+    let mut left = MOST_TOUCHED;
+    for (number, new) in (0..).zip(renumbered) {
+        match new {
+            Some(new) if *new == number => {}
+            Some(_) => return None,
+            None => {
+                left = left.checked_sub(1)?;
+                let document = cache.read_linked(number, &mut buffer)?;
+                counter.count(&document.content);
+                let spelled = |word| counter.spelled(word).to_vec();
+                words.extend(counter.words().iter().map(spelled));
+            }
+        }
+    }
+    Some(words)
+}
+
+/// With more documents than this, looking at every list is no slower.
+const MOST_TOUCHED: u32 = 256;
+
+/// Writes the index of documents.
+pub(crate) fn write_words(
+    out: impl Write,
+    of: Of,
+    gathered: Vec<WordGatherer>,
+    kept: Option<Kept<'_, DocumentIndex>>,
+    touched: Option<&Touched>,
+) -> Result<(), Unwritten> {
+    let mut facts = vec![Facts::default(); of.documents];
+    let mut shards = Vec::new();
+    for gatherer in gathered {
+        for (number, one) in gatherer.facts {
+            facts[number as usize] = one;
+        }
+        shards.push(gatherer.shard);
+    }
+    let shards = sorted(shards);
+    let mut stream = None;
+    if let Some(Kept { index, renumbered }) = &kept {
+        let old = document_index::read_facts(index.terms().facts(), index.terms().units())?;
+        for (one, number) in old.into_iter().zip(*renumbered) {
+            if let Some(number) = number {
+                facts[*number as usize] = one;
+            }
+        }
+        stream = Some(taken_over(index.terms(), touched, renumbered)?);
+    }
+    let mut writer = Writer::new(out, of.cache_version, None);
+    merge(&mut writer, &shards, None, stream)?;
+    writer.finish(&About {
+        kind: Kind::Documents,
+        maker: document_index::MAKER,
+        cache_version: of.cache_version,
+        units: of.documents as u32,
+        facts: &document_index::write_facts(&facts),
+    })?;
+    forget(shards);
+    Ok(())
+}
+
+/// Writes the index of passages.
+pub(crate) fn write_passages(
+    out: impl Write,
+    of: Of,
+    gathered: Vec<PassageGatherer>,
+    kept: Option<Kept<'_, PassageIndex>>,
+) -> Result<(), Unwritten> {
+    let mut facts = vec![Vec::new(); of.documents];
+    let mut shards = Vec::new();
+    for gatherer in gathered {
+        for (number, passages) in gatherer.facts {
+            facts[number as usize] = passages;
+        }
+        shards.push(gatherer.shard);
+    }
+    if let Some(Kept { index, renumbered }) = &kept {
+        let old = passage_index::read_facts(index.terms().facts())?;
+        for (passages, number) in old.into_iter().zip(*renumbered) {
+            if let Some(number) = number {
+                facts[*number as usize] = passages;
+            }
+        }
+    }
+    let numbering = Numbering::new(facts.iter().map(Vec::len))?;
+    let table;
+    let shards = sorted(shards);
+    let mut stream = None;
+    if let Some(Kept { index, renumbered }) = &kept {
+        table = index.numbering().renumbered(renumbered, &numbering);
+        stream = Some(taken_over(index.terms(), None, &table)?);
+    }
+    // Answers name the digest of this index.
+    let mut writer = Writer::new(out, of.cache_version, Some(Digester::default()));
+    let number = |key| numbering.of_key(key);
+    merge(&mut writer, &shards, Some(&number), stream)?;
+    writer.finish(&About {
+        kind: Kind::Passages,
+        maker: passages::VERSION,
+        cache_version: of.cache_version,
+        units: numbering.passages(),
+        facts: &passage_index::write_facts(&facts),
+    })?;
+    forget(shards);
+    Ok(())
+}
+
+/// A file in memory that `write` fills.
+fn in_memory(
+    write: impl FnOnce(BufWriter<&File>) -> Result<(), Unwritten>,
+) -> Result<File, Failure> {
+    let made = rustix::fs::memfd_create("context-index", MemfdFlags::CLOEXEC);
+    let file = File::from(made.map_err(Failure::system("make an index in memory"))?);
+    write(BufWriter::with_capacity(1 << 20, &file)).map_err(unwritten)?;
+    Ok(file)
+}
+
+fn unreadable(Broken: Broken) -> Failure {
+    Failure::Bug("an index just made cannot be read")
+}
+
+/// An index of documents that lives in memory only.
+pub(crate) fn words_in_memory(
+    of: Of,
+    gathered: Vec<WordGatherer>,
+) -> Result<DocumentIndex, Failure> {
+    let file = in_memory(|out| write_words(out, of, gathered, None, None))?;
+    DocumentIndex::open(file, of.cache_version).map_err(unreadable)
+}
+
+/// An index of passages that lives in memory only.
+pub(crate) fn passages_in_memory(
+    of: Of,
+    gathered: Vec<PassageGatherer>,
+) -> Result<PassageIndex, Failure> {
+    let file = in_memory(|out| write_passages(out, of, gathered, None))?;
+    PassageIndex::open(file, of.cache_version, of.documents).map_err(unreadable)
+}
+
+pub(crate) fn unwritten(why: Unwritten) -> Failure {
+    match why {
+        Unwritten::Broken => Failure::Bug("what was gathered cannot be merged"),
+        Unwritten::System(error) => Failure::System {
+            doing: String::from("write the index"),
+            error,
+        },
+    }
+}

@@ -1,0 +1,209 @@
+//! The proof that a cache is unchanged without reading it: the signatures of everything the format
+//! protects, taken when all of it was known to be right.
+
+use crate::files::dir_handle::Folder;
+use crate::files::file_stamp::{SIGNATURE_BYTES, Signature};
+use crate::format::codec::{Broken, Reading, checked, seal};
+use crate::format::digest::Digest;
+use crate::format::manifest::{INDEX, Listed, MANIFEST, Manifest};
+use crate::parallel;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where a proof is kept in a cache.
+pub(crate) const PROOF_FILE: &str = "accelerator.sig";
+
+const MAGIC: &[u8; 8] = b"candorsg";
+const LAYOUT: u32 = 1;
+
+/// The most bytes of the file.
+const MAX_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Signatures of a whole cache. One that was taken too soon after a change proves nothing later: of
+/// the lists it is missing, of a document it is not settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Proof {
+    pub(crate) cache_version: Digest,
+    pub(crate) manifest: Option<Signature>,
+    pub(crate) index: Option<Signature>,
+    /// Of the directory `documents`: it changes when names come or go.
+    pub(crate) folder: Option<Signature>,
+    pub(crate) names: Names,
+    /// Of the documents, in the order of their ids.
+    pub(crate) documents: Vec<Mark>,
+}
+
+/// The signature of a document's file, and whether it proves anything later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) signature: Signature,
+    pub(crate) settled: bool,
+}
+
+/// The names of the documents' files, in the order of ids.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Names {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    pub(crate) fn push(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, number: usize) -> &str {
+        let start = match number.checked_sub(1) {
+            Some(before) => self.ends[before],
+            None => 0,
+        };
+        &self.text[start..self.ends[number]]
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Names {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Names {
+        let mut all = Names::default();
+        names.into_iter().for_each(|name| all.push(name));
+        all
+    }
+}
+
+/// How far a proof still holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Everything is as it was.
+    Whole,
+    /// The lists are as they were, so each document whose signature holds is proved.
+    Lists,
+    /// Nothing is proved.
+    Lost,
+}
+
+impl Proof {
+    /// Compares with what is there now. Errors are left to whoever reads: they prove nothing.
+    pub(crate) fn standing(&self, cache: &Folder, documents: &Folder, wide: bool) -> Standing {
+        let same = |before: Option<Signature>, name| {
+            before.is_some() && cache.signature(name).ok() == before
+        };
+        if !same(self.manifest, MANIFEST) || !same(self.index, INDEX) {
+            return Standing::Lost;
+        }
+        let folder = self.folder.is_some() && documents.own_signature().ok() == self.folder;
+        let count = self.documents.len();
+        let holds = |number: usize| self.holds(number, documents);
+        let all = folder
+            && match wide {
+                true => {
+                    let lost = AtomicBool::new(false);
+                    parallel::over(
+                        count,
+                        || (),
+                        |(), number| {
+                            if !lost.load(Ordering::Relaxed) && !holds(number) {
+                                lost.store(true, Ordering::Relaxed);
+                            }
+                        },
+                    );
+                    !lost.into_inner()
+                }
+                false => (0..count).all(holds),
+            };
+        match all {
+            true => Standing::Whole,
+            false => Standing::Lists,
+        }
+    }
+
+    /// Whether it is about these documents, in these files.
+    pub(crate) fn is_of(&self, manifest: &Manifest) -> bool {
+        let listed = &manifest.documents;
+        let named = |(number, one): (usize, &Listed)| self.names.get(number) == one.name;
+        self.cache_version == manifest.cache_version
+            && self.documents.len() == listed.len()
+            && listed.iter().enumerate().all(named)
+    }
+
+    /// Whether a document is still the one that was proved.
+    pub(crate) fn holds(&self, number: usize, documents: &Folder) -> bool {
+        let mark = self.documents[number];
+        mark.settled && documents.signature(self.names.get(number)) == Ok(mark.signature)
+    }
+
+    /// The sum of the sizes of the documents' files.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.documents.iter().map(|one| one.signature.size()).sum()
+    }
+
+    /// The bytes of its file; none where a signature is not settled.
+    pub(crate) fn write(&self) -> Option<Vec<u8>> {
+        let mut out = Vec::with_capacity(self.documents.len() * (SIGNATURE_BYTES + 24) + 256);
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&LAYOUT.to_le_bytes());
+        out.extend_from_slice(self.cache_version.raw());
+        out.extend_from_slice(&(self.documents.len() as u32).to_le_bytes());
+        for signature in [self.manifest, self.index, self.folder] {
+            signature?.write(&mut out);
+        }
+        for (number, mark) in self.documents.iter().enumerate() {
+            if !mark.settled {
+                return None;
+            }
+            mark.signature.write(&mut out);
+            let name = self.names.get(number);
+            out.push(u8::try_from(name.len()).ok()?);
+            out.extend_from_slice(name.as_bytes());
+        }
+        seal(&mut out, 0, self.cache_version.seed(), 0);
+        Some(out)
+    }
+
+    /// Reads the file of a cache, if it has one that can be used.
+    pub(crate) fn find(cache: &Folder) -> Option<Proof> {
+        let (bytes, _) = crate::files::dir_handle::read_file(cache, PROOF_FILE, MAX_BYTES).ok()?;
+        Proof::read(&bytes).ok()
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Result<Proof, Broken> {
+        let mut reading = Reading(bytes);
+        let magic: [u8; 8] = reading.array()?;
+        let layout = reading.u32()?;
+        if &magic != MAGIC || layout != LAYOUT {
+            return Err(Broken);
+        }
+        let cache_version = Digest::from_raw(reading.array()?);
+        checked(bytes, cache_version.seed(), 0)?;
+        let count = reading.u32()? as usize;
+        if count > bytes.len() / SIGNATURE_BYTES {
+            return Err(Broken);
+        }
+        let mut proof = Proof {
+            cache_version,
+            manifest: Some(Signature::read(&mut reading)?),
+            index: Some(Signature::read(&mut reading)?),
+            folder: Some(Signature::read(&mut reading)?),
+            names: Names::default(),
+            documents: Vec::with_capacity(count),
+        };
+        for _ in 0..count {
+            proof.documents.push(Mark {
+                signature: Signature::read(&mut reading)?,
+                settled: true,
+            });
+            let [length] = reading.array()?;
+            let name = std::str::from_utf8(reading.take(length.into())?).map_err(|_| Broken)?;
+            if name.is_empty() || name.contains(['/', '\0']) || name == ".." {
+                return Err(Broken);
+            }
+            proof.names.push(name);
+        }
+        match reading.0.len() {
+            8 => Ok(proof),
+            _ => Err(Broken),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Documents that were read a short while ago, as far as there is room: whoever sees that the file of
+//! one is unchanged need not read it again.
+
+use crate::format::document::Document;
+use crate::parallel::lock;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// The most bytes of documents that are kept of one cache.
+pub const MAX_RECENT: usize = 2 * 1024 * 1024;
+
+/// Those that were used last, in two ages: when the younger ones take half of the room, they become
+/// the older ones, and those that were are forgotten.
+#[derive(Debug, Default)]
+pub(crate) struct Recent(Mutex<Ages>);
+
+#[derive(Debug, Default)]
+struct Ages {
+    young: HashMap<u32, Arc<Document>, FixedState>,
+    old: HashMap<u32, Arc<Document>, FixedState>,
+    /// Bytes of the young ones.
+    size: usize,
+}
+
+impl Recent {
+    pub(crate) fn get(&self, number: u32) -> Option<Arc<Document>> {
+        let mut ages = lock(&self.0);
+        if let Some(document) = ages.young.get(&number) {
+            return Some(Arc::clone(document));
+        }
+        let document = ages.old.remove(&number)?;
+        ages.keep(number, &document);
+        Some(document)
+    }
+
+    pub(crate) fn keep(&self, number: u32, document: &Arc<Document>) {
+        lock(&self.0).keep(number, document);
+    }
+}
+
+impl Ages {
+    fn keep(&mut self, number: u32, document: &Arc<Document>) {
+        let size = size_of(document);
+        if size > MAX_RECENT / 2 {
+            return;
+        }
+        if self.size + size > MAX_RECENT / 2 {
+            self.old = std::mem::take(&mut self.young);
+            self.size = 0;
+        }
+        if self.young.insert(number, Arc::clone(document)).is_none() {
+            self.size += size;
+        }
+    }
+}
+
+/// About what a document takes, with its place in the table.
+fn size_of(document: &Document) -> usize {
+    document.content.capacity() + document.id.capacity() + 256
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Digest;
+
+    fn document(content: String) -> Arc<Document> {
+        Arc::new(Document {
+            id: String::from("a.md"),
+            version: Digest::of(content.as_bytes()),
+            content,
+        })
+    }
+
+    fn held(recent: &Recent) -> usize {
+        let ages = lock(&recent.0);
+        let all = ages.young.values().chain(ages.old.values());
+        all.map(|one| size_of(one)).sum()
+    }
+
+    #[test]
+    fn documents_are_kept_as_far_as_there_is_room() {
+        let recent = Recent::default();
+        for number in 0..10_000 {
+            recent.keep(number, &document("x".repeat(1000)));
+            assert!(recent.get(number).is_some());
+            // What is asked for again and again stays.
+            assert!(recent.get(0).is_some());
+            assert!(held(&recent) <= MAX_RECENT);
+        }
+        assert!(held(&recent) > MAX_RECENT / 3);
+        assert!(recent.get(1).is_none());
+        recent.keep(1, &document("x".repeat(MAX_RECENT)));
+        assert!(recent.get(1).is_none());
+    }
+}

@@ -1,0 +1,134 @@
+//! What a caller asks: a query and a budget, checked.
+
+use crate::failure::{BudgetFlaw, Failure, QueryFlaw};
+use crate::index::words::words;
+
+/// The most bytes of a query.
+pub const MAX_QUERY: usize = 65_536;
+
+/// The largest budget: every whole number up to here is exact in JSON.
+pub const MAX_BUDGET: u64 = (1 << 53) - 1;
+
+/// A query that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    raw: String,
+    terms: Vec<String>,
+}
+
+impl Query {
+    /// Checks a query. The empty one is fine.
+    pub fn new(raw: &str) -> Result<Query, Failure> {
+        if raw.len() > MAX_QUERY {
+            return Err(Failure::Query(QueryFlaw::Long(raw.len())));
+        }
+        if raw.contains('\0') {
+            return Err(Failure::Query(QueryFlaw::Nul));
+        }
+        Ok(Query {
+            raw: raw.to_owned(),
+            terms: words(raw),
+        })
+    }
+
+    /// The query as it was given.
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// Its words, duplicates and order kept.
+    pub fn terms(&self) -> &[String] {
+        &self.terms
+    }
+}
+
+/// A number of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Budget(u64);
+
+impl Budget {
+    /// Checks a number.
+    pub fn new(tokens: u64) -> Result<Budget, Failure> {
+        match tokens <= MAX_BUDGET {
+            true => Ok(Budget(tokens)),
+            false => Err(Failure::Budget(BudgetFlaw::NoCount(tokens.to_string()))),
+        }
+    }
+
+    /// Reads what was typed: `1000`, `1000.0` and `1e3` are one thousand, as in JSON.
+    pub fn parse(text: &str) -> Result<Budget, Failure> {
+        let wrong = || Failure::Budget(BudgetFlaw::NoCount(text.to_owned()));
+        let number: serde_json::Number = serde_json::from_str(text).map_err(|_| wrong())?;
+        Budget::from_number(&number).ok_or_else(wrong)
+    }
+
+    /// The budget that a JSON number is, if it is one in value.
+    pub fn from_number(number: &serde_json::Number) -> Option<Budget> {
+        let tokens = match number.as_u64() {
+            Some(tokens) => tokens,
+            None => {
+                let value = number.as_f64()?;
+                // Doubles up to 2^53 - 1 hold every whole number; `-0.0` is zero.
+                if !(0.0..=MAX_BUDGET as f64).contains(&value) || value.fract() != 0.0 {
+                    return None;
+                }
+                value as u64
+            }
+        };
+        Budget::new(tokens).ok()
+    }
+
+    /// The number.
+    pub fn tokens(self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_whole_in_value() {
+        let read = |text| Budget::parse(text).ok().map(Budget::tokens);
+        for (text, tokens) in [
+            ("0", 0),
+            ("1000", 1000),
+            ("1000.0", 1000),
+            ("1e3", 1000),
+            ("-0", 0),
+            ("-0.0", 0),
+            ("9007199254740991", MAX_BUDGET),
+            (" 7 ", 7),
+        ] {
+            assert_eq!(read(text), Some(tokens), "{text}");
+        }
+        for wrong in [
+            "",
+            "-1",
+            "0.5",
+            "1e400",
+            "9999999999999999999",
+            "9007199254740992",
+            "1e16",
+            "NaN",
+            "0x10",
+            "+1",
+            "01",
+            "1_000",
+            "ten",
+            "1 2",
+            "\"5\"",
+        ] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_query_has_bounds() {
+        assert!(Query::new("").is_ok());
+        assert!(Query::new(&"x".repeat(MAX_QUERY)).is_ok());
+        assert!(Query::new(&"x".repeat(MAX_QUERY + 1)).is_err());
+        assert!(Query::new("a\0b").is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! The answer of `resolve`, in the order and the bytes that its specification froze.
+
+use crate::MAX_ANSWER;
+use crate::failure::{BudgetFlaw, Failure};
+use crate::format::digest::Digest;
+use crate::query::request::{Budget, Query};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Documents that were selected, and how.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer<'q> {
+    documents: Vec<Selected<'q>>,
+    selection: Summary<'q>,
+}
+
+/// One selected document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Selected<'q> {
+    pub(crate) id: String,
+    pub(crate) version: Digest,
+    pub(crate) content: String,
+    pub(crate) score: f32,
+    pub(crate) tokens: u64,
+    pub(crate) why: Why<'q>,
+}
+
+/// Why a document has its score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Why<'q> {
+    pub(crate) query_terms: &'q [String],
+    pub(crate) term_matches: u64,
+    pub(crate) total_words: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Summary<'q> {
+    query: &'q str,
+    budget: u64,
+    tokens_used: u64,
+    documents_considered: u64,
+    documents_selected: u64,
+    documents_excluded_by_budget: u64,
+}
+
+/// The score of v0: a division of single precision, zero where there are no words.
+pub(crate) fn score(matches: u64, words: u64) -> f32 {
+    match words {
+        0 => 0.0,
+        words => matches as f32 / words as f32,
+    }
+}
+
+impl<'q> Answer<'q> {
+    pub(crate) fn new(
+        query: &'q Query,
+        budget: Budget,
+        considered: u64,
+        documents: Vec<Selected<'q>>,
+    ) -> Answer<'q> {
+        let selected = documents.len() as u64;
+        let selection = Summary {
+            query: query.raw(),
+            budget: budget.tokens(),
+            tokens_used: documents.iter().map(|one| one.tokens).sum(),
+            documents_considered: considered,
+            documents_selected: selected,
+            documents_excluded_by_budget: considered - selected,
+        };
+        Answer {
+            documents,
+            selection,
+        }
+    }
+
+    /// One line of JSON.
+    pub fn compact(&self) -> Result<Vec<u8>, Failure> {
+        one_line(self)
+    }
+}
+
+/// An answer with white space for people.
+pub fn pretty(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    // What is too large is so in both forms.
+    one_line(answer)?;
+    let mut bytes = serde_json::to_vec_pretty(answer)
+        .map_err(|_| Failure::Bug("an answer cannot be written"))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// A value as one line of JSON, if it is not too large for an answer.
+pub fn one_line(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    line_of(value, MAX_ANSWER)
+}
+
+fn line_of(value: &impl Serialize, most: usize) -> Result<Vec<u8>, Failure> {
+    let mut out = Bounded {
+        bytes: Vec::new(),
+        most,
+    };
+    let too_large = || Failure::Budget(BudgetFlaw::Answer);
+    serde_json::to_writer(&mut out, value).map_err(|_| too_large())?;
+    out.write_all(b"\n").map_err(|_| too_large())?;
+    Ok(out.bytes)
+}
+
+/// Memory that takes an answer's bytes and no more.
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.bytes.len() + bytes.len() <= self.most {
+            true => {
+                self.bytes.extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            false => Err(io::ErrorKind::FileTooLarge.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_a_largest_size() {
+        assert_eq!(line_of(&["12345"], 10).unwrap(), b"[\"12345\"]\n");
+        for value in [&["123456"][..], &["12345", ""]] {
+            let refused = line_of(&value, 10).unwrap_err();
+            assert!(matches!(refused, Failure::Budget(BudgetFlaw::Answer)));
+        }
+    }
+
+    #[test]
+    fn scores_are_divided_in_single_precision() {
+        assert_eq!(score(1, 0), 0.0);
+        assert_eq!(score(1, 3), 0.333_333_34);
+        // Both sides are rounded before they are divided.
+        assert_eq!(score(16_777_217, 16_777_219), 16_777_216.0 / 16_777_220.0);
+        assert_eq!(serde_json::to_string(&score(3, 4)).unwrap(), "0.75");
+        assert_eq!(
+            serde_json::to_string(&score(1, 33_554_432)).unwrap(),
+            "2.9802322e-8"
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! Selection without looking at everything: documents that match are ordered as far as the budget
+//! reaches, and among the rest the ones that still fit are found by a tree.
+
+use crate::query::response::score;
+
+/// What selection knows of every document, in the order of ids.
+#[derive(Debug)]
+pub(crate) struct Sizes {
+    words: Vec<u32>,
+    fitting: Fitting,
+}
+
+/// A document that was selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pick {
+    pub(crate) document: u32,
+    pub(crate) matches: u64,
+}
+
+/// How often each document matches, for one query.
+#[derive(Debug, Default)]
+pub(crate) struct Matches {
+    counts: Vec<u64>,
+    /// Those that match, as many as `many` says, and room for one more than there are documents.
+    touched: Vec<u32>,
+    many: usize,
+    /// Room for the keys of those that match.
+    keys: Vec<u64>,
+}
+
+impl Matches {
+    /// Forgets everything, and has room for so many documents.
+    pub(crate) fn clear(&mut self, documents: usize) {
+        for document in &self.touched[..self.many] {
+            self.counts[*document as usize] = 0;
+        }
+        self.many = 0;
+        self.counts.resize(documents, 0);
+        self.touched.resize(documents + 1, 0);
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, document: u32, matches: u64) {
+        let count = &mut self.counts[document as usize];
+        // Whether it is the first match is as good as chance, so it is not asked by a branch.
+        self.touched[self.many] = document;
+        self.many += usize::from(*count == 0);
+        *count += matches;
+    }
+}
+
+impl Sizes {
+    pub(crate) fn new(tokens: Vec<u32>, words: Vec<u32>) -> Sizes {
+        Sizes {
+            words,
+            fitting: Fitting::new(tokens),
+        }
+    }
+
+    pub(crate) fn documents(&self) -> usize {
+        self.words.len()
+    }
+
+    pub(crate) fn words(&self, document: u32) -> u64 {
+        self.words[document as usize].into()
+    }
+
+    pub(crate) fn tokens(&self, document: u32) -> u64 {
+        self.fitting.levels[0][document as usize].into()
+    }
+
+    /// The documents that greedy filling takes, in its order.
+    pub(crate) fn select(&self, matches: &mut Matches, budget: u64) -> Vec<Pick> {
+        let mut left = budget;
+        let mut picks = Vec::new();
+        self.take_matching(matches, &mut left, &mut picks);
+        // A matching document that would fit now has fitted before: it is taken already.
+        let mut from = 0;
+        while let Some(document) = self.fitting.next(from, left) {
+            if matches.counts[document as usize] == 0 {
+                left -= self.tokens(document);
+                let matches = 0;
+                picks.push(Pick { document, matches });
+            }
+            from = document as usize + 1;
+        }
+        picks
+    }
+
+    /// Best first, in pieces that double: as long as little is taken, little is sorted, and what no
+    /// longer fits is thrown away unsorted.
+    fn take_matching(&self, matches: &mut Matches, left: &mut u64, picks: &mut Vec<Pick>) {
+        let mut keys = std::mem::take(&mut matches.keys);
+        let key = |document: &u32| self.key(*document, matches.counts[*document as usize]);
+        keys.clear();
+        keys.extend(matches.touched[..matches.many].iter().map(key));
+        let mut piece = 64;
+        while !keys.is_empty() {
+            let sorted = piece.min(keys.len());
+            if sorted < keys.len() {
+                keys.select_nth_unstable(sorted);
+            }
+            keys[..sorted].sort_unstable();
+            for &key in &keys[..sorted] {
+                let document = key as u32;
+                if self.tokens(document) <= *left {
+                    *left -= self.tokens(document);
+                    let matches = matches.counts[document as usize];
+                    picks.push(Pick { document, matches });
+                }
+            }
+            let last = keys[sorted - 1];
+            match self.fitting.few(*left) {
+                // What fits and comes before the last one is taken already.
+                Some(few) => {
+                    let matching = few.iter().filter(|one| matches.counts[**one as usize] > 0);
+                    keys.clear();
+                    keys.extend(matching.map(key).filter(|key| *key > last));
+                }
+                None => {
+                    keys.drain(..sorted);
+                    keys.retain(|key| self.tokens(*key as u32) <= *left);
+                }
+            }
+            piece *= 2;
+        }
+        matches.keys = keys;
+    }
+
+    /// Ascending keys are descending scores, then ascending ids: the bits of a score that is not
+    /// negative are ordered like the score.
+    fn key(&self, document: u32, matches: u64) -> u64 {
+        let score = score(matches, self.words(document));
+        u64::from(!score.to_bits()) << 32 | u64::from(document)
+    }
+}
+
+/// How many documents one entry of the next level stands for.
+const FAN: usize = 64;
+
+/// Looking at this many documents one by one is quicker than at all that match.
+const FEW: usize = 64;
+
+/// Smallest sizes over ranges, to find the next document that fits.
+#[derive(Debug)]
+struct Fitting {
+    levels: Vec<Vec<u32>>,
+}
+
+impl Fitting {
+    fn new(tokens: Vec<u32>) -> Fitting {
+        let mut levels = vec![tokens];
+        while let Some(below) = levels.last().filter(|level| level.len() > FAN) {
+            let least = |part: &[u32]| part.iter().copied().min().unwrap_or(u32::MAX);
+            let level = below.chunks(FAN).map(least).collect();
+            levels.push(level);
+        }
+        Fitting { levels }
+    }
+
+    /// All documents with at most this size, where there are few.
+    fn few(&self, at_most: u64) -> Option<Vec<u32>> {
+        let mut few = Vec::new();
+        let mut from = 0;
+        while let Some(document) = self.next(from, at_most) {
+            if few.len() == FEW {
+                return None;
+            }
+            few.push(document);
+            from = document as usize + 1;
+        }
+        Some(few)
+    }
+
+    /// The first document from `from` on with at most this size.
+    fn next(&self, from: usize, at_most: u64) -> Option<u32> {
+        let at_most = u32::try_from(at_most).unwrap_or(u32::MAX);
+        let (mut level, mut place) = (0, from);
+        loop {
+            let sizes = self.levels.get(level)?;
+            let end = (place / FAN + 1) * FAN;
+            let part = sizes.get(place..end.min(sizes.len())).unwrap_or_default();
+            match part.iter().position(|size| *size <= at_most) {
+                Some(step) if level == 0 => return u32::try_from(place + step).ok(),
+                Some(step) => {
+                    place = (place + step) * FAN;
+                    level -= 1;
+                }
+                None => {
+                    place = end / FAN;
+                    level += 1;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_next_that_fits_is_found(
+            tokens in proptest::collection::vec(0u32..50, 0..10_000),
+            from in 0usize..10_000, at_most in 0u64..50,
+        ) {
+            let plain = tokens.iter().skip(from).position(|size| u64::from(*size) <= at_most);
+            let plain = plain.map(|step| (from + step) as u32);
+            prop_assert_eq!(Fitting::new(tokens).next(from, at_most), plain);
+        }
+    }
+
+    #[test]
+    fn nothing_fits_where_nothing_is() {
+        assert_eq!(Fitting::new(Vec::new()).next(0, u64::MAX), None);
+        let sparse: Vec<u32> = (0..300_000).map(|n| u32::from(n != 299_999)).collect();
+        assert_eq!(Fitting::new(sparse).next(1, 0), Some(299_999));
+    }
+}

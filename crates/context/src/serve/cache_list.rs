@@ -1,0 +1,46 @@
+//! The caches directly below a root.
+
+use crate::failure::Failure;
+use crate::files::dir_handle::kind;
+use crate::files::location::Location;
+use crate::format::manifest::MANIFEST;
+use rustix::fs::FileType;
+use serde::Serialize;
+
+/// What `list_caches` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Caches {
+    caches: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Entry {
+    path: String,
+    has_manifest: bool,
+}
+
+/// Every directory below the root, sorted by bytes; links, hidden ones and names that are not UTF-8,
+/// which no caller could say, are left out.
+pub fn list_caches(location: &Location) -> Result<Caches, Failure> {
+    let Location::Below(root) = location else {
+        return Err(Failure::Bug("caches are listed below a root"));
+    };
+    let failed = || Failure::system("list the root");
+    let folder = root.folder().map_err(failed())?;
+    let mut caches = Vec::new();
+    for (name, of_kind) in folder.list().map_err(failed())? {
+        let Some(path) = name.to_str().filter(|name| !name.starts_with('.')) else {
+            continue;
+        };
+        if of_kind != FileType::Directory {
+            continue;
+        }
+        let manifest = folder.stat(format!("{path}/{MANIFEST}"));
+        let has_manifest = manifest.is_ok_and(|stat| kind(&stat) == FileType::RegularFile);
+        caches.push(Entry {
+            path: path.to_owned(),
+            has_manifest,
+        });
+    }
+    Ok(Caches { caches })
+}

@@ -1,0 +1,6 @@
+//! The MCP server: its tools, and the caches that it keeps open.
+
+pub(crate) mod cache_list;
+pub(crate) mod open_caches;
+pub(crate) mod server;
+pub(crate) mod watch;

@@ -1,0 +1,368 @@
+//! Caches that a server keeps open. Each is proved once; after that its directories are watched, and
+//! what watching does not show is looked for once a second.
+
+use crate::cache::{Cache, Known, Setback};
+use crate::failure::Failure;
+use crate::files::dir_handle::Folder;
+use crate::files::location::Location;
+use crate::parallel::lock;
+use crate::proof::check;
+use crate::proof::inspect::{self, Inspection};
+use crate::query::reader::TRIES;
+use crate::serve::watch::Watch;
+use candor_fault::Timestamp;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::Duration;
+
+/// How many caches are kept open.
+pub const MAX_OPEN: usize = 32;
+
+/// The time between two looks at what watching does not show.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// A cache that nobody has asked for so many sweeps is closed.
+const IDLE: u64 = 60;
+
+/// The real time.
+pub type Clock = dyn Fn() -> Timestamp + Send + Sync;
+
+/// How changes are noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Noticing {
+    /// By watching, and by looking at every file where that cannot be had.
+    #[default]
+    Watching,
+    /// By looking at every file before every answer.
+    Looking,
+}
+
+/// The open caches.
+pub(crate) struct Shelf {
+    location: Location,
+    clock: Arc<Clock>,
+    noticing: Noticing,
+    slots: Mutex<BTreeMap<(u64, u64), Arc<Slot>>>,
+    sweeps: AtomicU64,
+    sweeper: Mutex<bool>,
+}
+
+/// One directory; the handle of the cache in it keeps its identity from being given to another.
+#[derive(Default)]
+struct Slot {
+    kept: Mutex<Option<Kept>>,
+    used: AtomicU64,
+}
+
+struct Kept {
+    cache: Arc<Cache>,
+    watch: Option<Watch>,
+    /// Whether something was heard that nobody has looked into yet.
+    stirred: bool,
+    doubted: bool,
+}
+
+impl Kept {
+    fn new(cache: &Arc<Cache>, watch: Option<Watch>) -> Kept {
+        Kept {
+            cache: Arc::clone(cache),
+            watch,
+            stirred: false,
+            doubted: false,
+        }
+    }
+
+    /// Whether watching says that nothing has happened.
+    fn quiet(&mut self) -> bool {
+        // What was heard is not heard again: it is remembered.
+        self.stirred |= !self.watch.as_ref().is_some_and(Watch::quiet);
+        !self.stirred && !self.doubted
+    }
+}
+
+impl Shelf {
+    pub(crate) fn new(location: Location, clock: Arc<Clock>, noticing: Noticing) -> Arc<Shelf> {
+        Arc::new(Shelf {
+            location,
+            clock,
+            noticing,
+            slots: Mutex::default(),
+            sweeps: AtomicU64::new(0),
+            sweeper: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &*self.clock
+    }
+
+    /// Asks a cache; where it changed meanwhile, opens it again and asks again.
+    pub(crate) fn ask<T>(
+        self: &Arc<Self>,
+        path: &str,
+        ask: impl Fn(&Cache) -> Result<T, Setback>,
+    ) -> Result<T, Failure> {
+        let ask = |folder| self.ask_there(folder, &ask);
+        self.location.with(Path::new(path), |_| true, ask)
+    }
+
+    fn ask_there<T>(
+        self: &Arc<Self>,
+        folder: Folder,
+        ask: impl Fn(&Cache) -> Result<T, Setback>,
+    ) -> Result<T, Failure> {
+        let slot = self.slot(&folder)?;
+        let mut cache = self.current(&slot, folder)?;
+        for _ in 0..TRIES {
+            match ask(&cache) {
+                Ok(answer) => return Ok(answer),
+                Err(Setback::Failed(failure)) => return Err(failure),
+                Err(setback) => cache = self.again(&slot, &cache, &setback)?,
+            }
+        }
+        Err(Failure::Restless)
+    }
+
+    /// What a cache is; an invalid one is an answer too.
+    pub(crate) fn inspect(self: &Arc<Self>, path: &str) -> Result<Inspection, Failure> {
+        let folder = self.location.find(Path::new(path))?;
+        inspect::inspect_folder(&folder, || {
+            self.ask(path, |cache| Ok(inspect::of_cache(cache)))
+        })
+    }
+
+    fn slot(&self, folder: &Folder) -> Result<Arc<Slot>, Failure> {
+        let identity = folder.identity();
+        let identity = identity.map_err(Failure::system("look at the cache"))?;
+        let mut slots = lock(&self.slots);
+        let now = self.sweeps.load(Ordering::Relaxed);
+        if !slots.contains_key(&identity) && slots.len() >= MAX_OPEN {
+            let used = |(_, slot): &(&(u64, u64), &Arc<Slot>)| slot.used.load(Ordering::Relaxed);
+            if let Some(oldest) = slots.iter().min_by_key(used).map(|(key, _)| *key) {
+                slots.remove(&oldest);
+            }
+        }
+        let slot = slots.entry(identity).or_default();
+        slot.used.store(now, Ordering::Relaxed);
+        Ok(Arc::clone(slot))
+    }
+
+    /// The cache in a slot, proved as of now.
+    fn current(self: &Arc<Self>, slot: &Slot, folder: Folder) -> Result<Arc<Cache>, Failure> {
+        let mut kept = lock(&slot.kept);
+        if let Some(kept) = kept.as_mut() {
+            // Without a watch, or after an event, every signature is compared.
+            if kept.quiet() || (!kept.doubted && kept.cache.unchanged(true)) {
+                kept.stirred = false;
+                return Ok(Arc::clone(&kept.cache));
+            }
+        }
+        self.open(&mut kept, folder)
+    }
+
+    /// The cache at a path, where it is open, nothing has happened to it, and nobody has to be
+    /// waited for.
+    pub(crate) fn ready(&self, path: &str) -> Option<Arc<Cache>> {
+        let folder = self.location.find(Path::new(path)).ok()?;
+        let identity = folder.identity().ok()?;
+        let slot = Arc::clone(lock(&self.slots).get(&identity)?);
+        let now = self.sweeps.load(Ordering::Relaxed);
+        slot.used.store(now, Ordering::Relaxed);
+        let mut kept = slot.kept.try_lock().ok()?;
+        let kept = kept.as_mut()?;
+        kept.quiet().then(|| Arc::clone(&kept.cache))
+    }
+
+    fn open(
+        self: &Arc<Self>,
+        kept: &mut Option<Kept>,
+        folder: Folder,
+    ) -> Result<Arc<Cache>, Failure> {
+        let before = kept.take();
+        // The watch begins before the check: what changes during it is heard.
+        let watch = match self.noticing {
+            Noticing::Watching => match check::documents(&folder) {
+                Ok(documents) => Watch::over(&folder, &documents).ok(),
+                Err(_) => None,
+            },
+            Noticing::Looking => None,
+        };
+        let known = match &before {
+            Some(before) => Known::Before(&before.cache),
+            None => Known::Sealed,
+        };
+        let cache = Arc::new(Cache::open(folder, known, &*self.clock)?);
+        if before.is_none() && cache.by_hashing() {
+            tracing::warn!(
+                "a cache is not sealed where it is; `context seal` makes it fast to open"
+            );
+        }
+        *kept = Some(Kept::new(&cache, watch));
+        self.begin_sweeping();
+        Ok(cache)
+    }
+
+    /// Opens a cache again that gave no answer, unless somebody else has meanwhile.
+    fn again(
+        self: &Arc<Self>,
+        slot: &Slot,
+        failed: &Arc<Cache>,
+        setback: &Setback,
+    ) -> Result<Arc<Cache>, Failure> {
+        let mut kept = lock(&slot.kept);
+        if let Some(other) = kept
+            .as_ref()
+            .filter(|kept| !Arc::ptr_eq(&kept.cache, failed))
+        {
+            return Ok(Arc::clone(&other.cache));
+        }
+        let watch = kept.take().and_then(|kept| kept.watch);
+        let cache = Arc::new(failed.again(setback, &*self.clock)?);
+        *kept = Some(Kept::new(&cache, watch));
+        Ok(cache)
+    }
+
+    fn begin_sweeping(self: &Arc<Self>) {
+        let mut begun = lock(&self.sweeper);
+        if *begun {
+            return;
+        }
+        let shelf = Arc::downgrade(self);
+        let thread = thread::Builder::new().name(String::from("context-sweep"));
+        *begun = thread.spawn(move || sweep_on(&shelf)).is_ok();
+    }
+
+    /// Looks once at everything that is open. No lock is held meanwhile: calls do not wait.
+    pub(crate) fn sweep(&self) {
+        let now = self.sweeps.fetch_add(1, Ordering::Relaxed) + 1;
+        let open: Vec<_> = {
+            let mut slots = lock(&self.slots);
+            slots.retain(|_, slot| now - slot.used.load(Ordering::Relaxed) <= IDLE);
+            slots.values().cloned().collect()
+        };
+        for slot in open {
+            let cache = lock(&slot.kept)
+                .as_ref()
+                .map(|kept| Arc::clone(&kept.cache));
+            let Some(cache) = cache else { continue };
+            if cache.unchanged(false) {
+                continue;
+            }
+            if let Some(kept) = lock(&slot.kept).as_mut()
+                && Arc::ptr_eq(&kept.cache, &cache)
+            {
+                kept.doubted = true;
+            }
+        }
+    }
+}
+
+fn sweep_on(shelf: &Weak<Shelf>) {
+    loop {
+        thread::sleep(SWEEP);
+        match shelf.upgrade() {
+            Some(shelf) => shelf.sweep(),
+            None => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Budget, Build, Query, Wanted};
+
+    fn now() -> Timestamp {
+        // Later than anything that is written here: all signatures are settled.
+        Timestamp::MAX
+    }
+
+    fn build(root: &Path, name: &str) {
+        std::fs::create_dir_all(root.join("sources")).unwrap();
+        std::fs::write(root.join("sources/a.md"), "one two").unwrap();
+        let build = Build {
+            location: &Location::Anywhere,
+            sources: &root.join("sources"),
+            cache: &root.join(name),
+            wanted: &Wanted::default(),
+            passages: false,
+            force: false,
+            created_at: Timestamp::UNIX_EPOCH,
+            now: &now,
+            random: 7,
+            progress: &(),
+        };
+        build.run().unwrap();
+    }
+
+    fn shelf(root: &Path) -> Arc<Shelf> {
+        let location = Location::below(root).unwrap();
+        Shelf::new(location, Arc::new(now), Noticing::Watching)
+    }
+
+    fn ask(shelf: &Arc<Shelf>, cache: &str) -> Result<usize, Failure> {
+        let (query, budget) = (Query::new("one").unwrap(), Budget::new(10).unwrap());
+        let answer = shelf.ask(cache, |cache| cache.resolve(&query, budget))?;
+        answer.compact().map(|bytes| bytes.len())
+    }
+
+    #[test]
+    fn a_shelf_keeps_so_many_caches() {
+        let root = tempfile::tempdir().unwrap();
+        let shelf = shelf(root.path());
+        for number in 0..=MAX_OPEN {
+            let name = format!("cache-{number}");
+            build(root.path(), &name);
+            ask(&shelf, &name).unwrap();
+            shelf.sweeps.fetch_add(1, Ordering::Relaxed);
+        }
+        assert_eq!(lock(&shelf.slots).len(), MAX_OPEN);
+        // The first is gone, and is opened again.
+        ask(&shelf, "cache-0").unwrap();
+        assert_eq!(lock(&shelf.slots).len(), MAX_OPEN);
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_closed() {
+        let root = tempfile::tempdir().unwrap();
+        build(root.path(), "cache");
+        let shelf = shelf(root.path());
+        ask(&shelf, "cache").unwrap();
+        (0..IDLE).for_each(|_| shelf.sweep());
+        assert_eq!(lock(&shelf.slots).len(), 1);
+        shelf.sweep();
+        assert_eq!(lock(&shelf.slots).len(), 0);
+        ask(&shelf, "cache").unwrap();
+    }
+
+    #[test]
+    fn a_sweep_finds_what_watching_does_not_show() {
+        let root = tempfile::tempdir().unwrap();
+        build(root.path(), "cache");
+        let documents = root.path().join("cache/documents");
+        let document = std::fs::read_dir(&documents)
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap();
+        let outside = root.path().join("outside");
+        std::fs::hard_link(document.path(), &outside).unwrap();
+        let shelf = shelf(root.path());
+        ask(&shelf, "cache").unwrap();
+        let good = std::fs::read(&outside).unwrap();
+        let mut bad = good.clone();
+        *bad.iter_mut().find(|byte| **byte == b'w').unwrap() = b'W';
+        std::fs::write(&outside, bad).unwrap();
+        shelf.sweep();
+        assert!(matches!(ask(&shelf, "cache"), Err(Failure::Invalid { .. })));
+        std::fs::write(&outside, good).unwrap();
+        ask(&shelf, "cache").unwrap();
+    }
+}
