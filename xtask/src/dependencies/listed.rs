@@ -1,6 +1,7 @@
-//! The page that says why each dependency is here, against the list in `Cargo.toml`.
+//! Compares `docs/dependencies.md`, which gives a reason for each dependency, with the manifests.
 
-use std::collections::BTreeSet;
+use super::Direct;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const PAGE: &str = "docs/dependencies.md";
 const TABLE: &str = "[workspace.dependencies]";
@@ -50,14 +51,61 @@ pub(crate) fn differences(manifest: &BTreeSet<String>, page: &BTreeSet<String>) 
     unexplained.chain(outdated).collect()
 }
 
-/// Direct dependencies that a package declares past the one list.
-pub(crate) fn past_the_list(
-    manifest: &BTreeSet<String>,
-    direct: &[(String, String)],
-) -> Vec<String> {
-    let unlisted = direct.iter().filter(|(_, name)| !manifest.contains(name));
+/// Compares the page's column "used by" with the members that really declare each dependency.
+pub(crate) fn wrong_users(page: &str, direct: &[Direct]) -> Vec<String> {
+    let users = users(direct);
+    let mut wrong = Vec::new();
+    for row in page.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let mut cells = row.split(" | ");
+        let (Some(first), Some(cell)) = (cells.next(), cells.next()) else {
+            continue;
+        };
+        let name = first.trim_end_matches('`');
+        match users.get(name) {
+            Some(real) if real != cell => wrong.push(format!(
+                "{PAGE}: `{name}` is used by \"{real}\", and the page has \"{cell}\""
+            )),
+            None => wrong.push(format!("{PAGE}: no member uses `{name}`: remove it")),
+            Some(_) => {}
+        }
+    }
+    wrong
+}
+
+/// For each dependency the text of its cell: `audit, candor, tests of wire`.
+fn users(direct: &[Direct]) -> BTreeMap<&str, String> {
+    let mut shipped: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut tested: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for one in direct {
+        let member = one.member.strip_prefix("candor-").unwrap_or(&one.member);
+        let by_kind = if one.for_tests {
+            &mut tested
+        } else {
+            &mut shipped
+        };
+        let optional = if one.optional { " (optional)" } else { "" };
+        let of_name = by_kind.entry(&one.name).or_default();
+        of_name.insert(format!("{member}{optional}"));
+        shipped.entry(&one.name).or_default();
+    }
+    let mut cells = BTreeMap::new();
+    for (name, shipped) in shipped {
+        let tested = tested.remove(name).unwrap_or_default();
+        let only_tested: Vec<String> = tested.difference(&shipped).cloned().collect();
+        let mut parts: Vec<String> = shipped.into_iter().collect();
+        if !only_tested.is_empty() {
+            parts.push(format!("tests of {}", only_tested.join(", ")));
+        }
+        cells.insert(name, parts.join(", "));
+    }
+    cells
+}
+
+/// Direct dependencies that a member declares outside `[workspace.dependencies]`.
+pub(crate) fn past_the_list(manifest: &BTreeSet<String>, direct: &[Direct]) -> Vec<String> {
+    let unlisted = direct.iter().filter(|one| !manifest.contains(&one.name));
     unlisted
-        .map(|(member, name)| {
+        .map(|Direct { member, name, .. }| {
             format!("{member} depends on `{name}`, which is not in {TABLE}: put it there")
         })
         .collect()
@@ -95,8 +143,36 @@ mod tests {
 
     #[test]
     fn a_dependency_past_the_list_names_its_package() {
-        let direct = [("candor-wire".to_owned(), "mio".to_owned())];
-        let wrong = past_the_list(&set(&["tokio"]), &direct);
+        let wrong = past_the_list(&set(&["tokio"]), &[direct("candor-wire", "mio", false)]);
         assert!(wrong[0].starts_with("candor-wire depends on `mio`"));
+    }
+
+    #[test]
+    fn users_on_the_page_must_be_the_members_that_declare_it() {
+        let declared = [
+            direct("candor-wire", "bytes", false),
+            direct("candor-audit", "bytes", true),
+            direct("candor-forge", "bytes", false),
+            direct("candor-forge", "bytes", true),
+        ];
+        let page = "| crate | used by | why |\n|---|---|---|\n| `bytes` | forge, wire, tests of audit | a |\n";
+        assert_eq!(wrong_users(page, &declared), Vec::<String>::new());
+        let wrong = wrong_users("| `bytes` | wire | a |\n| `mio` | wire | b |", &declared);
+        assert_eq!(
+            wrong,
+            [
+                "docs/dependencies.md: `bytes` is used by \"forge, wire, tests of audit\", and the page has \"wire\"",
+                "docs/dependencies.md: no member uses `mio`: remove it"
+            ]
+        );
+    }
+
+    fn direct(member: &str, name: &str, for_tests: bool) -> Direct {
+        Direct {
+            member: member.to_owned(),
+            name: name.to_owned(),
+            for_tests,
+            optional: false,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What we take from others: licences, second versions, and a written reason for each.
+//! Checks third-party packages: licences, second versions, and a written reason for each.
 
 mod allowed;
 mod listed;
@@ -23,11 +23,11 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
 
     let mut wrong = allowed::licences(&entries, &packages);
     wrong.extend(allowed::duplicates(&entries, &older));
-    wrong.extend(listed::differences(
-        &manifest,
-        &listed::on_page(&read(repo, listed::PAGE)?),
-    ));
-    wrong.extend(listed::past_the_list(&manifest, &direct(&metadata)));
+    let page = read(repo, listed::PAGE)?;
+    let direct = direct(&metadata);
+    wrong.extend(listed::differences(&manifest, &listed::on_page(&page)));
+    wrong.extend(listed::wrong_users(&page, &direct));
+    wrong.extend(listed::past_the_list(&manifest, &direct));
     if wrong.is_empty() {
         return Ok(Outcome::Noted(format!("{} packages", packages.len())));
     }
@@ -66,14 +66,26 @@ fn from_outside(metadata: &Value) -> Vec<Declared> {
         .collect()
 }
 
-/// (member, dependency) for everything from outside that a member asks for itself.
-fn direct(metadata: &Value) -> Vec<(String, String)> {
+/// A third-party package that a member of the workspace declares.
+pub(crate) struct Direct {
+    member: String,
+    name: String,
+    for_tests: bool,
+    optional: bool,
+}
+
+fn direct(metadata: &Value) -> Vec<Direct> {
     let members = packages(metadata).filter(|package| package["source"].is_null());
     let of = |member: &Value| {
         let dependencies = member["dependencies"].as_array().into_iter().flatten();
         let outside = dependencies.filter(|dependency| !dependency["source"].is_null());
         outside
-            .map(|dependency| (word(&member["name"]), word(&dependency["name"])))
+            .map(|dependency| Direct {
+                member: word(&member["name"]),
+                name: word(&dependency["name"]),
+                for_tests: dependency["kind"] == "dev",
+                optional: dependency["optional"] == true,
+            })
             .collect::<Vec<_>>()
     };
     members.flat_map(of).collect()
