@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo xtask test                     everything that CI runs
-  cargo xtask test --quick             a few minutes: no MCP clients, nothing installed
+  cargo xtask test                     everything but the long drills
+  cargo xtask test --quick             before a commit, at most five minutes: no services, no Node
+  cargo xtask test --long              the long drills too, as CI runs them
   cargo xtask test --only conformance  one step
   cargo xtask test --from docs         this step and all after it
-  cargo xtask test --only tests --soak the tests with their long runs
   cargo xtask codegen                  write what is generated from the registries and constants
   cargo xtask codegen --openapi FILE   the part of GitHub's OpenAPI description too
   cargo xtask bench --quick            speed against the bare baselines, short rounds
@@ -22,7 +22,7 @@ Examples:
   cargo xtask fuzz 600 --target core   ten minutes on one fuzz target
 
 Environment:
-  CI=true             a part that cannot be had (Node, Python, network) is a failure
+  CI=true             as --long, and a part that cannot be had (Node, Python, network) is a failure
   CANDOR_ADVISORY_DB  a checkout of the RustSec advisory database, for the step `advisories`
   NO_COLOR            no colours";
 
@@ -86,12 +86,12 @@ pub(crate) enum Task {
 
 #[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct TestArgs {
-    /// Leave out what installs something, asks MCP clients or needs a release build.
+    /// Leave out services, MCP clients, whatever installs something, and slow tests.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Make the long runs of tests that are otherwise short: 10,000 orders where CI makes 2,000.
-    #[arg(long)]
-    pub(crate) soak: bool,
+    /// Run the long drills with their full counts; CI=true does too.
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) long: bool,
     /// Run this step alone.
     #[arg(long, value_name = "STEP", conflicts_with_all = ["quick", "from"])]
     pub(crate) only: Option<Step>,
@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn any_run_may_be_long() {
+    fn long_is_taken_with_a_step() {
         let wanted = TestArgs {
             only: Some(Step::Tests),
-            soak: true,
+            long: true,
             ..TestArgs::default()
         };
         assert_eq!(
-            parsed("test --soak --only tests"),
+            parsed("test --long --only tests"),
             Parsed::Task(Task::Test(wanted))
         );
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the release binaries, built and handed to the load generator.
+//! `cargo xtask bench`: builds the binaries as they are shipped and runs the load generator on them.
 
 use crate::problem::Problem;
 use crate::program::Program;
@@ -6,6 +6,7 @@ use crate::repo::Repo;
 use std::process::ExitCode;
 
 const PACKAGE: &str = "candor-bench";
+const PROFILE: &str = "dist";
 
 pub(crate) fn run(repo: &Repo, quick: bool, args: &[String]) -> Result<ExitCode, Problem> {
     if repo.member(PACKAGE).is_none() {
@@ -16,14 +17,15 @@ pub(crate) fn run(repo: &Repo, quick: bool, args: &[String]) -> Result<ExitCode,
     }
     let build = [
         "build",
-        "--release",
+        "--profile",
+        PROFILE,
         "--package",
         "candor",
         "--package",
         PACKAGE,
     ];
     repo.cargo(build).run()?;
-    let program = repo.target.join("release").join(PACKAGE);
+    let program = repo.target.join(PROFILE).join(PACKAGE);
     let quick = quick.then_some("--quick");
     Program::new(program, &repo.root)
         .args(quick)

@@ -179,12 +179,10 @@ impl Failure {
             | Failure::RoleClaim { .. }
             | Failure::Plan(PlanFailure::Scope(_))
             | Failure::Read(ReadError::Denied { .. }) => Crime::Strike,
-            Failure::Path(error) | Failure::Read(ReadError::Path(error)) => {
-                match error {
-                    PathError::Traversal | PathError::Outside { typed: true } => Crime::Strike,
-                    _ => Crime::None,
-                }
-            }
+            Failure::Path(error) | Failure::Read(ReadError::Path(error)) => match error {
+                PathError::Traversal | PathError::Outside { typed: true } => Crime::Strike,
+                _ => Crime::None,
+            },
             _ => Crime::None,
         }
     }

@@ -6,7 +6,7 @@ pub(crate) use install::{Installation, Kit};
 
 use crate::problem::Problem;
 use crate::repo::{EXTERNAL, Repo};
-use crate::test::{Outcome, reached, rust};
+use crate::test::{Depth, Outcome, reached, rust};
 
 const PACKAGE: &str = "candor";
 const TEST: &str = "clients";
@@ -33,7 +33,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
     };
     let mut features = repo.features();
     features.push(format!("{PACKAGE}/{EXTERNAL}"));
-    let (program, note) = rust::runner(repo, &features, &["--test", TEST]);
+    let (program, note) = rust::runner(repo, Depth::Plain, &features, &["--test", TEST]);
     program
         .env("CANDOR_CLIENTS", kit.folder())
         .env("CANDOR_NODE", node)

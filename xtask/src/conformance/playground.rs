@@ -1,9 +1,8 @@
-//! The server under test: the playground, built as CI builds it, on a port that it chooses.
-//!
-//! Its command line and the line it prints are known here and nowhere else.
+//! Builds and starts the playground, the server under test, on a free port.
 
 use crate::problem::{Context, Problem};
 use crate::repo::Repo;
+use crate::test::rust::features;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,6 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-const PROFILE: &str = "release";
 const PACKAGE: &str = "candor";
 const COMMAND: [&str; 5] = ["playground", "--http", "--port", "0", "--conformance"];
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -26,16 +24,11 @@ pub(crate) struct Playground {
 
 impl Playground {
     pub(crate) fn build(repo: &Repo) -> Result<PathBuf, Problem> {
-        let arguments = [
-            "build",
-            "--profile",
-            PROFILE,
-            "--package",
-            PACKAGE,
-            "--bins",
-        ];
-        repo.cargo(arguments).run()?;
-        Ok(repo.target.join(PROFILE).join(PACKAGE))
+        // With the profile and the features of the tests: nothing is compiled a second time.
+        let arguments = ["build", "--workspace", "--bin", PACKAGE];
+        let program = repo.cargo(arguments).args(features(&repo.features()));
+        program.run()?;
+        Ok(repo.target.join("debug").join(PACKAGE))
     }
 
     pub(crate) fn start(program: &Path, log: &Path) -> Result<Playground, Problem> {

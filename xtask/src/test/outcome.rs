@@ -13,6 +13,8 @@ pub(crate) enum Outcome {
     Noted(String),
     /// It was not done, which is no failure anywhere; the remark says why.
     NotChecked(String),
+    /// Passed, except for these tests, which could not run.
+    Skipped(Vec<String>),
     /// A part could not be had: loud here, a failure under `CI=true`.
     Missing(String),
 }
@@ -20,7 +22,7 @@ pub(crate) enum Outcome {
 impl Outcome {
     pub(crate) fn print(&self) {
         match self {
-            Outcome::Passed | Outcome::Noted(_) => {}
+            Outcome::Passed | Outcome::Noted(_) | Outcome::Skipped(_) => {}
             Outcome::NotChecked(why) => println!("NOT checked: {why}"),
             Outcome::Missing(what) => println!("{}", table::alarm(&format!("NOT RUN: {what}"))),
         }
@@ -46,6 +48,7 @@ impl Row {
     pub(crate) fn result(&self, in_ci: bool) -> &'static str {
         match &self.ended {
             Ok(Outcome::Passed | Outcome::Noted(_)) => "ok",
+            Ok(Outcome::Skipped(_)) => "ok in part",
             Ok(Outcome::NotChecked(_)) => "NOT CHECKED",
             Ok(Outcome::Missing(_)) if in_ci => "FAILED",
             Ok(Outcome::Missing(_)) => "NOT RUN",
@@ -53,9 +56,18 @@ impl Row {
         }
     }
 
+    /// The tests of this step that could not run, each with its reason.
+    pub(crate) fn skipped(&self) -> &[String] {
+        match &self.ended {
+            Ok(Outcome::Skipped(tests)) => tests,
+            _ => &[],
+        }
+    }
+
     fn remark(&self) -> String {
         let remark = match &self.ended {
             Ok(Outcome::Passed) => "",
+            Ok(Outcome::Skipped(tests)) => return format!("{} tests skipped", tests.len()),
             Ok(Outcome::Noted(text) | Outcome::NotChecked(text) | Outcome::Missing(text)) => text,
             Err(problem) => problem.message(),
         };
@@ -124,6 +136,7 @@ mod tests {
                 Step::Clients,
                 Ok(Outcome::Missing("no npm\ndetails".into())),
             ),
+            row(Step::Tests, Ok(Outcome::Skipped(vec!["a: no b".into()]))),
             row(Step::Docs, Err(Problem::new("broken link"))),
         ];
         let text = summary(&rows, &[Step::Weather], &[Step::Reached], false);
@@ -132,6 +145,7 @@ mod tests {
             "  step     result       seconds\n\
              \x20 fmt      ok               1.2\n\
              \x20 clients  NOT RUN          1.2  no npm\n\
+             \x20 tests    ok in part       1.2  1 tests skipped\n\
              \x20 docs     FAILED           1.2  broken link\n\
              \x20 weather  not started\n\
              \x20 reached  left out              --quick\n"

@@ -1,6 +1,6 @@
 //! The steps that are one call of cargo.
 
-use super::{Outcome, reached};
+use super::{Depth, Outcome, reached, skipped};
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::repo::{self, Repo};
@@ -18,19 +18,25 @@ pub(crate) fn clippy(repo: &Repo) -> Result<Outcome, Problem> {
     program.run().map(|()| Outcome::Passed)
 }
 
-/// The variable that makes the long runs of tests.
-const SOAK: &str = "CANDOR_SOAK";
+/// The variable that gives drills their full counts.
+const LONG: &str = "CANDOR_LONG";
 
-pub(crate) fn tests(repo: &Repo, soak: bool) -> Result<Outcome, Problem> {
+pub(crate) fn tests(repo: &Repo, depth: Depth) -> Result<Outcome, Problem> {
     let targets = ["--lib", "--bins", "--tests", "--examples"];
-    let (program, note) = runner(repo, &repo.features(), &targets);
-    let program = program.env(reached::FOLDER, reached::fresh(repo, "tests")?);
-    let program = match soak {
-        true => program.env(SOAK, "true"),
-        false => program,
+    let (program, note) = runner(repo, depth, &repo.features(), &targets);
+    let folder = skipped::fresh(repo, "tests")?;
+    let program = program
+        .env(reached::FOLDER, reached::fresh(repo, "tests")?)
+        .env(skipped::FOLDER, &folder);
+    let program = match depth {
+        Depth::Long => program.env(LONG, "true"),
+        Depth::Quick | Depth::Plain => program,
     };
     program.run()?;
-    Ok(note)
+    match skipped::read(&folder)? {
+        none if none.is_empty() => Ok(note),
+        tests => Ok(Outcome::Skipped(tests)),
+    }
 }
 
 pub(crate) fn doctests(repo: &Repo) -> Result<Outcome, Problem> {
@@ -55,11 +61,23 @@ pub(crate) fn docs(repo: &Repo) -> Result<Outcome, Problem> {
 ///
 /// Always `--workspace`, even for a target of one package: its features stay those of all other
 /// steps, so nothing is compiled twice.
-pub(crate) fn runner(repo: &Repo, wanted: &[String], targets: &[&str]) -> (Program, Outcome) {
+pub(crate) fn runner(
+    repo: &Repo,
+    depth: Depth,
+    wanted: &[String],
+    targets: &[&str],
+) -> (Program, Outcome) {
     let nextest = repo::has_subcommand(repo, "nextest");
     let program = if nextest {
         let quiet = ["--status-level", "slow", "--final-status-level", "fail"];
-        repo.cargo(["nextest", "run", "--workspace"]).args(quiet)
+        repo.cargo([
+            "nextest",
+            "run",
+            "--workspace",
+            "--profile",
+            depth.profile(),
+        ])
+        .args(quiet)
     } else {
         repo.cargo(["test", "--workspace"])
     };

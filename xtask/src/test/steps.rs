@@ -1,6 +1,6 @@
 //! The steps of a test run, in their order, and which of them a run takes.
 
-use super::Outcome;
+use super::{Depth, Outcome};
 use crate::args::TestArgs;
 use crate::problem::Problem;
 use crate::repo::Repo;
@@ -63,8 +63,7 @@ impl Step {
         matches!(self, Fmt | Clippy | Codegen | Tests | Doctests)
     }
 
-    /// Runs it; `soak` makes the long runs of its tests.
-    pub(crate) fn perform(self, repo: &Repo, soak: bool) -> Result<Outcome, Problem> {
+    pub(crate) fn perform(self, repo: &Repo, depth: Depth) -> Result<Outcome, Problem> {
         match self {
             Step::Fmt => super::rust::fmt(repo),
             Step::CiScript => super::ci_script::check(repo),
@@ -74,7 +73,7 @@ impl Step {
             Step::Clippy => super::rust::clippy(repo),
             Step::Codegen => codegen::run(repo, true),
             Step::Postgres => super::postgres::check(repo),
-            Step::Tests => super::rust::tests(repo, soak),
+            Step::Tests => super::rust::tests(repo, depth),
             Step::Doctests => super::rust::doctests(repo),
             Step::Docs => super::rust::docs(repo),
             Step::Weather => super::weather::check(repo),

@@ -1,6 +1,8 @@
 //! Bounds: however large, deep or hostile a value is, the answer is small and comes soon.
 
-use candor_fault::{ViolationKind, NAME_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, Violations};
+use candor_fault::{
+    NAME_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, ViolationKind, Violations,
+};
 use candor_schema::{Schema, VALUE_DEPTH_MAX};
 use serde_json::{Map, Value, json};
 
