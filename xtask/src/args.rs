@@ -1,4 +1,4 @@
-//! The command line: exactly what was typed, or why it cannot be understood.
+//! Parses the command line.
 
 use crate::test::Step;
 use clap::error::ErrorKind;
@@ -44,41 +44,41 @@ pub(crate) enum Task {
     Test(TestArgs),
     /// Write the files that are generated from the code.
     Codegen {
-        /// Write nothing; fail where a committed file differs.
+        /// Write nothing; fail if a committed file differs.
         #[arg(long)]
         check: bool,
-        /// Make the description of GitHub's API for the tests anew too, from
+        /// Also regenerate the description of GitHub's API for the tests, from
         /// generated/api.github.com.json of an unpacked @octokit/openapi.
         #[arg(long, value_name = "FILE")]
         openapi: Option<PathBuf>,
     },
-    /// Build the release binaries and measure them against the bare baselines.
+    /// Build the binaries as they are shipped and measure them against the bare baselines.
     Bench {
-        /// Short rounds: shows that everything runs, proves no bar.
+        /// Run short rounds, which show that everything works but prove no bar.
         #[arg(long)]
         quick: bool,
-        /// Handed to candor-bench as they are.
+        /// Arguments for candor-bench.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
     /// Measure retrieval on the Cranfield collection and on a tree of Markdown files.
     Eval {
-        /// Where cran.all.1400, cran.qry and cranqrel are.
+        /// The folder with cran.all.1400, cran.qry and cranqrel.
         #[arg(long, value_name = "DIR")]
         cranfield: PathBuf,
         /// A tree of Markdown files.
         #[arg(long, value_name = "DIR")]
         corpus: PathBuf,
-        /// Write the figures to docs/retrieval.md too.
+        /// Also write the figures to docs/retrieval.md.
         #[arg(long)]
         write: bool,
     },
     /// Fuzz with a nightly toolchain and cargo-fuzz, keep the findings, minimise the corpus.
     Fuzz {
-        /// For all targets together, split equally.
+        /// The time for all targets together.
         #[arg(default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
         seconds: u64,
-        /// Only this target of fuzz/fuzz_targets.
+        /// Fuzz only this target of fuzz/fuzz_targets.
         #[arg(long)]
         target: Option<String>,
     },
@@ -95,7 +95,7 @@ pub(crate) struct TestArgs {
     /// Run this step alone.
     #[arg(long, value_name = "STEP", conflicts_with_all = ["quick", "from"])]
     pub(crate) only: Option<Step>,
-    /// Run this step and all after it; the steps are those of --only.
+    /// Run this step and all later ones; --only lists the steps.
     #[arg(long, value_name = "STEP", hide_possible_values = true)]
     pub(crate) from: Option<Step>,
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: the files that are generated from the code, by the crates that know.
+//! `cargo xtask codegen`: writes the files that are generated from the code.
 
 use crate::problem::Problem;
 use crate::repo::Repo;

@@ -1,4 +1,4 @@
-//! `cargo xtask eval`: retrieval measured on collections that are not part of the repository.
+//! `cargo xtask eval`: measures retrieval on collections that are not part of the repository.
 
 use crate::problem::{Context, Problem};
 use crate::repo::Repo;
@@ -28,7 +28,7 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder as seen from anywhere: the program runs at the root of the checkout.
+/// Returns the absolute path, because the program runs at the root of the checkout.
 fn found(folder: &Path) -> Result<PathBuf, Problem> {
     folder
         .canonicalize()

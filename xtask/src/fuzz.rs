@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: every target for its share of the time, then findings and corpus are kept.
+//! `cargo xtask fuzz`: runs every target for its share of the time, then keeps findings and corpus.
 
 use crate::problem::{Context, Problem};
 use crate::program::Program;
@@ -11,12 +11,12 @@ use std::process::ExitCode;
 
 pub(crate) const TARGETS: &str = "fuzz/fuzz_targets";
 pub(crate) const CORPUS: &str = "fuzz/corpus";
-/// How many inputs of a target are committed.
+/// The number of inputs that are committed for each target.
 const CORPUS_KEPT: usize = 400;
 const FINDINGS: &str = "fuzz/findings";
 const ARTIFACTS: &str = "fuzz/artifacts";
 
-/// What libFuzzer calls inputs that broke something; a slow one is no break.
+/// The prefixes of libFuzzer's files for inputs that broke a target. Slow inputs do not count.
 const BREAKS: [&str; 4] = ["crash-", "leak-", "oom-", "timeout-"];
 
 pub(crate) fn run(repo: &Repo, seconds: u64, only: Option<&str>) -> Result<ExitCode, Problem> {
@@ -50,7 +50,7 @@ pub(crate) fn run(repo: &Repo, seconds: u64, only: Option<&str>) -> Result<ExitC
     Ok(ExitCode::FAILURE)
 }
 
-/// The names of all targets, sorted.
+/// Returns the names of all targets, sorted.
 pub(crate) fn targets(repo: &Repo) -> Result<Vec<String>, Problem> {
     let mut names: Vec<String> = files(&repo.root.join(TARGETS))?
         .iter()
@@ -91,12 +91,12 @@ fn require_tools(repo: &Repo) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Through rustup: `cargo xtask` has fixed the toolchain for everything below it.
+/// Goes through rustup, because `cargo xtask` fixes the toolchain of its child processes.
 fn nightly(repo: &Repo) -> Program {
     Program::new("rustup", &repo.root).args(["run", "nightly", "cargo"])
 }
 
-/// New inputs go to the first folder; earlier findings are tried again with every run.
+/// libFuzzer writes new inputs to the first folder, and tries earlier findings again in every run.
 fn fuzz(repo: &Repo, target: &str, seconds: u64) -> Result<(), Problem> {
     for folder in [CORPUS, FINDINGS] {
         let folder = repo.root.join(folder).join(target);
@@ -132,7 +132,7 @@ fn minimise(repo: &Repo, target: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Copies what broke the target to where it is committed; gives what was not there before.
+/// Copies the inputs that broke the target to the committed folder. Returns the new ones.
 fn keep_findings(repo: &Repo, target: &str) -> Result<Vec<String>, Problem> {
     let from = repo.root.join(ARTIFACTS).join(target);
     let to = repo.root.join(FINDINGS).join(target);

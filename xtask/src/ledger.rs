@@ -1,6 +1,6 @@
-//! Lists that are committed with a reason for every entry: sections of `entry  reason` lines.
+//! Reads committed lists that give a reason for every entry: sections of `entry  reason` lines.
 //!
-//! Two blanks or more stand between entry and reason, so that an entry may hold single ones.
+//! Two or more spaces separate entry and reason, so an entry may contain single spaces.
 
 use crate::problem::Problem;
 
@@ -51,7 +51,7 @@ fn same(one: &Entry, other: &Entry) -> bool {
     one.section == other.section && one.subject == other.subject
 }
 
-/// The entries of one section.
+/// Returns the entries of one section.
 pub(crate) fn section<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
     entries
         .iter()

@@ -1,4 +1,4 @@
-//! What developers and CI run: `cargo xtask test`, `codegen`, `bench`, `eval` and `fuzz`.
+//! The commands of developers and CI: `cargo xtask test`, `codegen`, `bench`, `eval` and `fuzz`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,5 +1,5 @@
-//! `cargo xtask codegen --openapi FILE`: of GitHub's own description of its API, the operations that
-//! the backend uses, small enough to be committed. The tests hold every request against them.
+//! `cargo xtask codegen --openapi FILE`: extracts from GitHub's description of its API the operations that
+//! the backend uses. The tests check every request against this extract.
 
 use crate::problem::{Context, Problem};
 use crate::repo::Repo;
@@ -10,13 +10,13 @@ use std::path::Path;
 /// The release of `@octokit/openapi` that the committed file is made from.
 const RELEASE: &str = "23.0.2";
 
-/// Where the file goes, from the root.
+/// The path of the extract, relative to the root.
 const TARGET: &str = "crates/forge/tests/github/openapi.json";
 
-/// How deep references may lead into each other.
+/// The maximum depth of nested references.
 const DEPTH_MAX: usize = 24;
 
-/// What is said to people, or to generators of clients.
+/// Members for people or client generators, which are dropped.
 const NOISE: [&str; 8] = [
     "description",
     "example",
@@ -28,7 +28,7 @@ const NOISE: [&str; 8] = [
     "summary",
 ];
 
-/// Every operation that the backend may ask for.
+/// Every operation that the backend uses.
 const OPERATIONS: [(&str, &str); 26] = [
     ("get", "/search/repositories"),
     ("get", "/repos/{owner}/{repo}"),
@@ -58,7 +58,7 @@ const OPERATIONS: [(&str, &str); 26] = [
     ("post", "/repos/{owner}/{repo}/git/blobs"),
 ];
 
-/// Writes the file anew from `generated/api.github.com.json` of the release, or compares.
+/// Writes the extract of `generated/api.github.com.json` of the release, or compares it.
 pub(crate) fn run(repo: &Repo, from: &Path, check: bool) -> Result<(), Problem> {
     release(from)?;
     let whole = read(from)?;
@@ -75,7 +75,7 @@ pub(crate) fn run(repo: &Repo, from: &Path, check: bool) -> Result<(), Problem> 
     }
 }
 
-/// A file of another release would change what is committed without anybody wanting that.
+/// Refuses a file of another release, which would change the extract by accident.
 fn release(from: &Path) -> Result<(), Problem> {
     let package = from.parent().and_then(Path::parent);
     let package = package.unwrap_or(Path::new(".")).join("package.json");
@@ -150,7 +150,7 @@ fn followed<'a>(whole: &'a Value, value: &'a Value) -> &'a Value {
     target.unwrap_or(value)
 }
 
-/// A schema with its references followed, in the words of JSON Schema, without what only people
+/// Returns a schema with its references resolved, as JSON Schema, without texts for people
 /// read.
 fn plain(whole: &Value, schema: &Value, depth: usize) -> Value {
     let schema = followed(whole, schema);
@@ -187,7 +187,7 @@ fn plain(whole: &Value, schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// The examples of a success, without addresses that nobody looks at.
+/// Returns the examples of successful responses, without unused addresses.
 fn examples(whole: &Value, operation: &Value) -> Option<Value> {
     let responses = operation["responses"].as_object()?;
     let success = responses
@@ -205,7 +205,7 @@ fn examples(whole: &Value, operation: &Value) -> Option<Value> {
     Some(Value::Object(examples.collect()))
 }
 
-/// Addresses of the API itself are in every object, a dozen each, and used by nothing.
+/// Drops the API's own addresses, of which every object has a dozen.
 fn quiet(value: &Value) -> Value {
     let useful = |key: &str| {
         let address = key.ends_with("_url") || key == "url" || key == "_links";

@@ -1,4 +1,4 @@
-//! What went wrong, and what to do about it: a message with hint lines below.
+//! Errors for the person at the terminal: a message with hint lines below it.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Problem {
         self
     }
 
-    /// The message alone, where a summary has room for one line only.
+    /// Returns the message without its hints.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -37,7 +37,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Says what was being done when the system refused.
+/// Adds to a system error what was being done.
 pub(crate) trait Context<T> {
     fn context(self, doing: impl FnOnce() -> String) -> Result<T, Problem>;
 }

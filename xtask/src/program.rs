@@ -1,4 +1,4 @@
-//! Running other programs: shown before they run, their output passed on as it comes.
+//! Runs other programs. Each command line is printed first.
 
 use crate::problem::{Context, Problem};
 use crate::table;
@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// A program with its arguments, and the line that a person would type for it.
+/// A program with its arguments, and the command line that a person would type.
 pub(crate) struct Program {
     command: Command,
     line: String,
@@ -47,7 +47,7 @@ impl Program {
         self
     }
 
-    /// Runs it with its output on our terminal; anything but success is a problem.
+    /// Runs it with its output on our terminal. Fails unless it succeeds.
     pub(crate) fn run(mut self) -> Result<(), Problem> {
         println!("{}", table::dim(&format!("$ {}", self.line)));
         let status = self
@@ -62,7 +62,7 @@ impl Program {
         }
     }
 
-    /// Runs it with its output in a file, and gives whether it succeeded.
+    /// Runs it with its output in a file. Returns true if it succeeded.
     pub(crate) fn logged(mut self, log: &Path) -> Result<bool, Problem> {
         println!("{}", table::dim(&format!("$ {}", self.line)));
         let create = |file: &Path| File::create(file).context(|| format!("cannot write {log:?}"));
@@ -79,7 +79,7 @@ impl Program {
             .context(|| format!("cannot start `{}`", self.line))
     }
 
-    /// Runs it quietly and gives what it prints on stdout; a problem brings what it complained.
+    /// Runs it quietly and returns its stdout. An error contains its stderr.
     pub(crate) fn captured(mut self) -> Result<String, Problem> {
         let output = self
             .command
@@ -98,7 +98,7 @@ impl Program {
         )))
     }
 
-    /// Writes `input`, closes stdin, and gives what it prints until it ends, within a limit.
+    /// Writes `input`, closes stdin, and returns its output, if it ends within a limit.
     pub(crate) fn exchange(mut self, input: &str, limit: Duration) -> Result<String, Problem> {
         let mut child = self
             .command

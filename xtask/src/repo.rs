@@ -1,4 +1,4 @@
-//! Where things are: the workspace as cargo sees it, and cargo itself.
+//! The workspace as cargo describes it, and cargo itself.
 
 use crate::problem::{Context, Problem};
 use crate::program::Program;
@@ -21,7 +21,7 @@ pub(crate) struct Member {
     targets: Vec<(String, String)>,
 }
 
-/// The feature that gates tests which need Node, Python or another process of ours.
+/// The feature that gates tests which need Node or Python.
 pub(crate) const EXTERNAL: &str = "external";
 
 impl Repo {
@@ -45,7 +45,7 @@ impl Repo {
         })
     }
 
-    /// `cargo` with arguments, run at the root of the checkout.
+    /// Returns `cargo` with arguments, to be run at the root of the checkout.
     pub(crate) fn cargo<I>(&self, args: I) -> Program
     where
         I: IntoIterator,
@@ -63,9 +63,9 @@ impl Repo {
         self.members.iter().find(|member| member.folder == folder)
     }
 
-    /// Every feature of every package but `external`, as `package/feature`.
+    /// Returns every feature of every package except `external`, as `package/feature`.
     ///
-    /// All test steps build with the same set: otherwise each would compile the workspace anew.
+    /// All test steps build with the same features. Otherwise each would compile the workspace again.
     pub(crate) fn features(&self) -> Vec<String> {
         let of = |member: &Member| {
             let wanted = member
@@ -79,7 +79,7 @@ impl Repo {
         self.members.iter().flat_map(of).collect()
     }
 
-    /// A path below the root, for messages.
+    /// Returns a path relative to the root, for messages.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.root).unwrap_or(path);
         below.display().to_string()
@@ -109,7 +109,7 @@ impl Member {
         targets.any(|(its_kind, its_name)| its_kind == kind && its_name == name)
     }
 
-    /// The name of its one program.
+    /// Returns the name of its program, if it has one.
     pub(crate) fn program(&self) -> Option<&str> {
         let mut programs = self.targets.iter().filter(|(kind, _)| kind == "bin");
         programs.next().map(|(_, name)| name.as_str())
@@ -124,12 +124,12 @@ fn cargo_path() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Whether `cargo NAME` can be run here.
+/// Returns true if `cargo NAME` is installed.
 pub(crate) fn has_subcommand(repo: &Repo, name: &str) -> bool {
     repo.cargo([name, "--version"]).captured().is_ok()
 }
 
-/// `CI=true`, as CI systems set it.
+/// Returns true if the environment has `CI=true`.
 pub(crate) fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| value == "true")
 }

@@ -1,11 +1,11 @@
-//! Downloads fail for reasons that pass: three tries, with a growing pause between them.
+//! Retries downloads three times, with a growing pause.
 
 use crate::problem::Problem;
 use std::time::Duration;
 
 const PAUSES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(20)];
 
-/// Tries until it works or the pauses are used up; the last problem counts.
+/// Retries until it works or the pauses are used up. Returns the last problem.
 pub(crate) fn retried(
     what: &str,
     attempt: impl FnMut() -> Result<(), Problem>,

@@ -1,8 +1,8 @@
-//! Text on the terminal: aligned columns, and colours where a terminal wants them.
+//! Text for the terminal: aligned columns, and colours if stdout is a terminal.
 
 use std::io::IsTerminal;
 
-/// Rows with their columns padded to equal width; trailing blanks are cut.
+/// Pads the columns of rows to equal width, without trailing spaces.
 pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -1,7 +1,7 @@
-//! Installing Node, its packages and the Python environment below the target folder, once.
+//! Installs Node, its packages and the Python environment below the target folder.
 //!
-//! The folder is named after what decides the installation; a marker, written last, says that a
-//! part is complete. The runner scripts are copied anew each time, since changing one needs no
+//! The folder's name is a hash of the lock files. A marker, written last, shows that a
+//! part is complete. The runner scripts are copied each time, because changing one needs no
 //! new download. A lock file keeps two runs from installing at once.
 
 use crate::problem::{Context, Problem};
@@ -23,20 +23,20 @@ const MANIFESTS: [&str; 4] = [
 const NODE: &str = "node_modules/node/bin/node";
 const PYTHON: &str = "venv/bin/python";
 
-/// Something that was asked for, or why it cannot be had on this machine.
+/// An installed part, or the reason why it is not available on this machine.
 pub(crate) enum Installation<T> {
     Ready(T),
     Unavailable(String),
 }
 
-/// The folder in which the clients are, or will be.
+/// The folder of the clients.
 pub(crate) struct Kit {
     folder: PathBuf,
     _lock: File,
 }
 
 impl Kit {
-    /// Makes the folder with the current scripts; nothing is downloaded yet.
+    /// Creates the folder with the current scripts. Downloads nothing.
     pub(crate) fn prepare(repo: &Repo) -> Result<Installation<Kit>, Problem> {
         let sources = repo.root.join(SOURCES);
         if !sources.is_dir() {
@@ -56,7 +56,7 @@ impl Kit {
         &self.folder
     }
 
-    /// The Node of the lock file, with all packages beside it.
+    /// Installs the Node of the lock file with all packages.
     pub(crate) fn node(&self) -> Result<Installation<PathBuf>, Problem> {
         if self.program("npm").args(["--version"]).captured().is_err() {
             return Ok(Installation::Unavailable(
@@ -66,7 +66,7 @@ impl Kit {
         self.part("node", NODE, || self.install_node())
     }
 
-    /// The Python of an environment of its own, with all packages in it.
+    /// Installs a Python environment with all packages.
     pub(crate) fn python(&self) -> Result<Installation<PathBuf>, Problem> {
         let able = ["-c", "import ensurepip, venv"];
         if self.program("python3").args(able).captured().is_err() {
@@ -77,7 +77,7 @@ impl Kit {
         self.part("python", PYTHON, || self.install_python())
     }
 
-    /// Installs a part unless its marker stands and its program still runs.
+    /// Installs a part unless its marker exists and its program still runs.
     fn part(
         &self,
         name: &str,
@@ -100,7 +100,7 @@ impl Kit {
         Ok(Installation::Ready(program))
     }
 
-    /// No package runs a script of its own but `node`, whose script fetches the binary.
+    /// Runs no install script of a package except that of `node`, which fetches the binary.
     fn install_node(&self) -> Result<(), Problem> {
         let quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
         let packages = self.program("npm").args(["ci", "--ignore-scripts"]);
@@ -122,7 +122,7 @@ impl Kit {
     }
 }
 
-/// Of what decides the installation. It names a cache: a collision or a new hash costs a download.
+/// Hashes the files that determine the installation. The hash names a cache, so a collision costs a download.
 fn fingerprint(sources: &Path) -> Result<String, Problem> {
     let mut hasher = DefaultHasher::new();
     for name in MANIFESTS {

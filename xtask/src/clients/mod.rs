@@ -1,4 +1,4 @@
-//! The official MCP clients: installed once per lock file, then driven by the tests of `candor`.
+//! Installs the official MCP clients once per lock file, and runs the tests that drive them.
 
 mod install;
 

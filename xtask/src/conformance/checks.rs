@@ -1,4 +1,4 @@
-//! What the suite wrote down: one folder per scenario, one `checks.json` in each.
+//! Reads the output of the suite: one folder per scenario, one `checks.json` in each.
 
 use crate::problem::{Context, Problem};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// How a check ended; the worse, the greater.
+/// The status of a check, ordered from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Status {
     Info,
@@ -17,7 +17,7 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// What is unknown to us is taken for the worst.
+    /// Treats an unknown word as the worst status.
     fn named(name: &str) -> Status {
         match name {
             "INFO" => Status::Info,
@@ -33,7 +33,7 @@ impl Status {
     }
 }
 
-/// A check with the worst of its occurrences.
+/// A check with the worst status of its occurrences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Check {
     pub(crate) status: Status,
@@ -65,7 +65,7 @@ pub(crate) fn read(folder: &Path) -> Result<Scenarios, Problem> {
     Ok(scenarios)
 }
 
-/// A scenario that threw leaves no file; the suite itself counts that as a failed check.
+/// A scenario that threw leaves no file. The suite counts it as a failed check.
 fn absent(scenario: &str) -> Checks {
     let check = Check {
         status: Status::Failure,
@@ -94,7 +94,7 @@ fn parse(text: &str) -> Result<Checks, serde_json::Error> {
     Ok(checks)
 }
 
-/// `tools-list` of `server-tools-list-2026-11-15T09-38-29-118Z`.
+/// Returns `tools-list` for `server-tools-list-2026-11-15T09-38-29-118Z`.
 fn scenario_of(folder: &str) -> Option<&str> {
     const TIME: &str = "-0000-00-00T00-00-00-000Z";
     let name = folder.strip_prefix("server-")?;

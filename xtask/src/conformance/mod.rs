@@ -1,4 +1,4 @@
-//! The MCP conformance suite against the playground: both revisions, every check accounted for.
+//! Runs the MCP conformance suite against the playground, for both revisions.
 
 mod checks;
 mod playground;
@@ -59,7 +59,7 @@ impl Suite<'_> {
         REVISIONS.iter().map(run).collect()
     }
 
-    /// The suite's own exit code says only that something failed; its files say what.
+    /// Ignores the suite's exit code: its files show which checks failed.
     fn run(&self, url: &str, revision: &str) -> Result<Scenarios, Problem> {
         let folder = self.output.join(revision);
         let log = self.output.join(format!("{revision}.log"));
@@ -125,7 +125,7 @@ fn judge(runs: &[Scenarios], baseline: &[Entry], output: &str) -> Result<Outcome
     .hint(format!("every check with its details is below {output}")))
 }
 
-/// A row a scenario, a column a revision.
+/// Returns a table with a row per scenario and a column per revision.
 fn overview(runs: &[Scenarios], baseline: &[Entry]) -> Vec<Vec<String>> {
     let mut rows = vec![vec!["scenario".to_owned()]];
     if let Some(header) = rows.first_mut() {
@@ -144,7 +144,7 @@ fn overview(runs: &[Scenarios], baseline: &[Entry]) -> Vec<Vec<String>> {
     rows
 }
 
-/// Such as `3 ok, 1 left out`.
+/// Returns a text such as `3 ok, 1 left out`.
 fn counts(scenario: &str, checks: &Checks, baseline: &[&Entry]) -> String {
     let (mut good, mut listed, mut bad) = (0, 0, 0);
     for (id, check) in checks {

@@ -15,7 +15,7 @@ const PACKAGE: &str = "candor";
 const COMMAND: [&str; 5] = ["playground", "--http", "--port", "0", "--conformance"];
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// A running server; it ends when this is dropped.
+/// A running server, killed on drop.
 #[derive(Debug)]
 pub(crate) struct Playground {
     child: Child,
@@ -77,7 +77,7 @@ fn no_url(why: RecvTimeoutError, log: &Path) -> Problem {
     ))
 }
 
-/// Keeps everything for the log and reports the first URL; reads on, so that no pipe fills up.
+/// Copies all lines to the log and reports the first URL. Reads to the end, so that the pipe never fills up.
 fn drain(stderr: impl BufRead, mut log: impl Write, urls: &mpsc::Sender<String>) {
     let mut reported = false;
     for line in stderr.lines().map_while(Result::ok) {
@@ -89,7 +89,7 @@ fn drain(stderr: impl BufRead, mut log: impl Write, urls: &mpsc::Sender<String>)
     }
 }
 
-/// The URL in a line such as `playground listening on http://127.0.0.1:40123/mcp`.
+/// Returns the URL in a line such as `playground listening on http://127.0.0.1:40123/mcp`.
 fn url_in(line: &str) -> Option<&str> {
     let start = line.find("http://")?;
     line.get(start..)?.split_whitespace().next()

@@ -1,6 +1,6 @@
-//! The scenarios that have to pass, whatever the baseline says.
+//! The scenarios that have to pass, whatever the baseline allows.
 
-/// A scenario, and those of its checks that are about what we do not offer.
+/// A scenario, and those of its checks that concern features we do not offer.
 #[derive(Debug)]
 pub(crate) struct Required {
     pub(crate) scenario: &'static str,
@@ -14,7 +14,7 @@ const fn all_of(scenario: &'static str) -> Required {
     }
 }
 
-/// One of the two revisions that the suite is run for.
+/// One of the two revisions that the suite tests.
 pub(crate) struct Revision {
     pub(crate) name: &'static str,
     own: &'static [Required],

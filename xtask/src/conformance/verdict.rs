@@ -1,13 +1,13 @@
-//! The suite's findings against the baseline and against what is required.
+//! Compares the suite's findings with the baseline and with the required scenarios.
 
 use super::checks::{Check, Scenarios, Status};
 use super::required::Required;
 use crate::ledger::Entry;
 
-/// The committed list of what may fail.
+/// The committed list of checks that may fail.
 pub(crate) const BASELINE: &str = "tests/conformance/baseline.txt";
 
-/// Everything that is wrong with one run, one sentence each.
+/// Returns everything that is wrong with one run, one sentence each.
 pub(crate) fn wrong(
     scenarios: &Scenarios,
     baseline: &[&Entry],
@@ -22,13 +22,13 @@ pub(crate) fn wrong(
     wrong
 }
 
-/// Whether the baseline excuses a check.
+/// Returns true if the baseline allows a check to fail.
 pub(crate) fn is_listed(baseline: &[&Entry], scenario: &str, id: &str) -> bool {
     let mut subjects = baseline.iter().map(|entry| entry.subject.split_once(':'));
     subjects.any(|subject| subject == Some((scenario, id)))
 }
 
-/// What fails without an entry, but for what is required: that is told as such.
+/// Returns the failures without an entry in the baseline, except required ones, which are reported separately.
 fn unlisted(scenarios: &Scenarios, baseline: &[&Entry], required: &[&Required]) -> Vec<String> {
     let is_required = |scenario: &str, id: &str| {
         let mut required = required.iter();

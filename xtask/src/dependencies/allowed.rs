@@ -1,4 +1,4 @@
-//! The list of what dependencies may bring: their licences, and second versions of a package.
+//! Compares the licences and second versions of dependencies with the list of allowed ones.
 
 use super::lock::{self, Older};
 use super::spdx::{self, Expression};
@@ -8,14 +8,14 @@ pub(crate) const FILE: &str = "xtask/allowed.txt";
 const LICENCES: &str = "licences";
 const DUPLICATES: &str = "duplicates";
 
-/// A package from outside and the licence that it declares.
+/// A third-party package and the licence that it declares.
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {
     pub(crate) package: String,
     pub(crate) licence: Option<String>,
 }
 
-/// Everything in which packages and list differ, one sentence each.
+/// Returns every difference between packages and list, one sentence each.
 pub(crate) fn licences(entries: &[Entry], packages: &[Declared]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut read: Vec<(&Declared, Expression)> = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn licences(entries: &[Entry], packages: &[Declared]) -> Vec<String> 
     wrong
 }
 
-/// Entries that can all be taken away together without refusing anything.
+/// Returns the entries that can all be removed together without refusing a package.
 fn unneeded(listed: &[&Entry], still_fine: impl Fn(&[&Entry]) -> bool) -> Vec<String> {
     let mut kept = listed.to_vec();
     let mut wrong = Vec::new();
@@ -73,7 +73,7 @@ fn unneeded(listed: &[&Entry], still_fine: impl Fn(&[&Entry]) -> bool) -> Vec<St
     wrong
 }
 
-/// Every second version without a reason, and every reason without a second version.
+/// Returns every second version without a reason, and every reason without a second version.
 pub(crate) fn duplicates(entries: &[Entry], older: &[Older]) -> Vec<String> {
     let listed = ledger::section(entries, DUPLICATES);
     let covers = |entry: &Entry, found: &Older| {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const PAGE: &str = "docs/dependencies.md";
 const TABLE: &str = "[workspace.dependencies]";
 
-/// The packages from outside that `[workspace.dependencies]` names.
+/// Returns the third-party packages in `[workspace.dependencies]`.
 pub(crate) fn in_manifest(manifest: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut inside = false;
@@ -27,7 +27,7 @@ fn is_ours(specification: &str) -> bool {
     specification.contains("path =") || specification.contains("path=")
 }
 
-/// The packages that the first cells of the page's table name, in backticks.
+/// Returns the packages in backticks in the first column of the page's table.
 pub(crate) fn on_page(page: &str) -> BTreeSet<String> {
     let first_cell = |line: &str| line.strip_prefix('|')?.split('|').next().map(str::to_owned);
     let in_backticks = |cell: String| {
@@ -40,7 +40,7 @@ pub(crate) fn on_page(page: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What one of the two has and the other has not, one sentence each.
+/// Returns the packages that only one of the two has, one sentence each.
 pub(crate) fn differences(manifest: &BTreeSet<String>, page: &BTreeSet<String>) -> Vec<String> {
     let unexplained = manifest.difference(page).map(|name| {
         format!("`{name}` has no line in {PAGE}: say who uses it, and why it and not another")
@@ -72,7 +72,7 @@ pub(crate) fn wrong_users(page: &str, direct: &[Direct]) -> Vec<String> {
     wrong
 }
 
-/// For each dependency the text of its cell: `audit, candor, tests of wire`.
+/// Returns the text of the cell for each dependency: `audit, candor, tests of wire`.
 fn users(direct: &[Direct]) -> BTreeMap<&str, String> {
     let mut shipped: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let mut tested: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -101,7 +101,7 @@ fn users(direct: &[Direct]) -> BTreeMap<&str, String> {
     cells
 }
 
-/// Direct dependencies that a member declares outside `[workspace.dependencies]`.
+/// Returns the direct dependencies that a member declares outside `[workspace.dependencies]`.
 pub(crate) fn past_the_list(manifest: &BTreeSet<String>, direct: &[Direct]) -> Vec<String> {
     let unlisted = direct.iter().filter(|one| !manifest.contains(&one.name));
     unlisted

@@ -1,9 +1,9 @@
-//! `Cargo.lock`: which versions of which packages there are, and which of them twice.
+//! Reads `Cargo.lock` and finds packages that are locked in several versions.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// A package whose newer version is locked as well.
+/// A package that is locked in a newer version too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Older {
     pub(crate) name: String,
@@ -11,7 +11,7 @@ pub(crate) struct Older {
     pub(crate) newest: String,
 }
 
-/// The versions of each package, oldest first.
+/// Returns the versions of each package, oldest first.
 pub(crate) fn versions(lock: &str) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut name = None;
@@ -30,7 +30,7 @@ pub(crate) fn versions(lock: &str) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// Every version that is locked beside a newer one of the same package.
+/// Returns every version that is locked beside a newer one of the same package.
 pub(crate) fn older(lock: &str) -> Vec<Older> {
     let mut found = Vec::new();
     for (name, versions) in versions(lock) {
@@ -46,14 +46,14 @@ pub(crate) fn older(lock: &str) -> Vec<Older> {
     found
 }
 
-/// Whether a version is of a line such as `0.3` or `1`: the same, or below it.
+/// Returns true if a version belongs to a line such as `0.3` or `1`.
 pub(crate) fn is_of_line(version: &str, line: &str) -> bool {
     version
         .strip_prefix(line)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The line within which versions replace each other: `1` of `1.3.2`, `0.3` of `0.3.4`.
+/// Returns the compatible line of a version: `1` for `1.3.2`, `0.3` for `0.3.4`.
 pub(crate) fn line_of(version: &str) -> String {
     let mut parts = version.split('.');
     let major = parts.next().unwrap_or_default();

@@ -13,7 +13,7 @@ use allowed::Declared;
 use serde_json::Value;
 use std::fs;
 
-/// Fails with every difference at once, so that one round of edits is enough.
+/// Reports every difference at once, so that one round of edits is enough.
 pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
     let metadata = metadata(repo)?;
     let manifest = listed::in_manifest(&read(repo, "Cargo.toml")?);

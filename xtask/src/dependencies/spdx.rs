@@ -1,4 +1,4 @@
-//! SPDX licence expressions: read as the specification says, and judged against a list.
+//! Parses SPDX licence expressions and checks them against a list.
 //!
 //! `WITH` binds tightest, then `AND`, then `OR`. Crates older than the rule write `MIT/Apache-2.0`
 //! and mean `OR`.
@@ -7,14 +7,14 @@ use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Expression {
-    /// A licence, with its exception where it has one: `Apache-2.0 WITH LLVM-exception`.
+    /// A licence, with its exception if it has one: `Apache-2.0 WITH LLVM-exception`.
     Licence(String),
     All(Vec<Expression>),
     Any(Vec<Expression>),
 }
 
 impl Expression {
-    /// Whether the terms can be met by the licences that `allowed` says yes to.
+    /// Returns true if licences that `allowed` accepts satisfy the expression.
     pub(crate) fn is_met(&self, allowed: &dyn Fn(&str) -> bool) -> bool {
         match self {
             Expression::Licence(name) => allowed(name),

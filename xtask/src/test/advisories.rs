@@ -1,4 +1,4 @@
-//! Known vulnerabilities of what is locked, where somebody keeps a database at hand.
+//! Checks the locked packages for known vulnerabilities, if a database is configured.
 
 use super::Outcome;
 use crate::problem::Problem;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 const DATABASE: &str = "CANDOR_ADVISORY_DB";
 
-/// Never fetches: the database is the checkout that the variable names, as old as it is.
+/// Reads the checkout that the variable names, and never fetches a newer one.
 pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
     let Some(database) = std::env::var_os(DATABASE).filter(|path| !path.is_empty()) else {
         return Ok(Outcome::NotChecked(format!(

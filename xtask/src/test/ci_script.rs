@@ -1,4 +1,4 @@
-//! `.ci/run`: executable, and nothing but a call of this program.
+//! Checks that `.ci/run` is executable and does nothing but call this program.
 
 use super::Outcome;
 use crate::problem::{Context, Problem};
@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 
 const FILE: &str = ".ci/run";
 
-/// Line by line, comments and empty lines aside: a step that only CI knows would stand out here.
+/// Compares line by line, without comments and empty lines, so that CI cannot have a step of its own.
 const LINES: [&str; 3] = [
     "set -euo pipefail",
     r#"cd "$(dirname "$0")/..""#,

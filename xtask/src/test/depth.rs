@@ -1,8 +1,8 @@
-//! How much a test run does: before a commit, by default, or everything.
+//! The three depths of a test run: before a commit, by default, and everything.
 
 use crate::args::TestArgs;
 
-/// How many tests run, and with which counts.
+/// Selects the tests of a run and the counts of its drills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// No services, no slow tests.

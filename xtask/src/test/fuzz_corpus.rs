@@ -1,4 +1,4 @@
-//! Every fuzz target has inputs committed, which ordinary tests replay on a stable toolchain.
+//! Checks that every fuzz target has committed inputs, which ordinary tests replay.
 
 use super::Outcome;
 use crate::fuzz;

@@ -1,21 +1,21 @@
-//! How a step that did not fail ended, and how a run is summed up.
+//! Outcomes of steps, and the summary of a run.
 
 use super::Step;
 use crate::problem::Problem;
 use crate::table;
 use std::time::Duration;
 
-/// How a step ended that found nothing wrong.
+/// The outcome of a step that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
     /// Passed, with a remark for the summary.
     Noted(String),
-    /// It was not done, which is no failure anywhere; the remark says why.
+    /// It was not done, for the given reason. This is never a failure.
     NotChecked(String),
     /// Passed, except for these tests, which could not run.
     Skipped(Vec<String>),
-    /// A part could not be had: loud here, a failure under `CI=true`.
+    /// Something it needs is missing. This is a failure under `CI=true`.
     Missing(String),
 }
 
@@ -75,7 +75,7 @@ impl Row {
     }
 }
 
-/// The table at the end of a run: what ran, then what did not.
+/// Returns the table at the end of a run: first the steps that ran, then the others.
 pub(crate) fn summary(rows: &[Row], later: &[Step], left_out: &[Step], in_ci: bool) -> String {
     let cells = |cells: [String; 4]| cells.to_vec();
     let mut lines = vec![cells(["step", "result", "seconds", ""].map(String::from))];

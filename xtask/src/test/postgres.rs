@@ -1,4 +1,4 @@
-//! PostgreSQL for the tests that come after: found, or installed where a package manager is at hand.
+//! Finds PostgreSQL for the later steps, or installs it with the package manager.
 
 // The very file that the tests look with, so that what is found here is what they find.
 #[path = "../../../crates/testkit/src/postgres/programs.rs"]
@@ -15,10 +15,10 @@ use std::path::Path;
 
 const PACKAGE: &str = "postgresql";
 
-/// Where Debian's package looks before it makes and starts a server of its own.
+/// The file that Debian's package reads before it creates and starts a server.
 const CLUSTERS: &str = "/etc/postgresql-common/createcluster.conf";
 
-/// Nobody is there to answer questions, and files that are there stay as they are.
+/// Lets the package manager ask no questions and keep existing configuration files.
 const UNATTENDED: [(&str, &str); 2] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("UCF_FORCE_CONFFOLD", "1"),
@@ -45,7 +45,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
     Ok(found(repo)?.unwrap_or_else(missing))
 }
 
-/// Which PostgreSQL the tests will take.
+/// Returns the PostgreSQL that the tests will use.
 fn found(repo: &Repo) -> Result<Option<Outcome>, Problem> {
     let Some(folder) = programs::folder() else {
         return Ok(None);
@@ -82,7 +82,7 @@ fn install(repo: &Repo) -> Result<(), Problem> {
     })
 }
 
-/// Tells the package to make no server, unless somebody has decided about that before.
+/// Keeps the package from creating a server, unless its configuration exists already.
 fn no_cluster(file: &Path) -> Result<(), Problem> {
     if file.exists() {
         return Ok(());

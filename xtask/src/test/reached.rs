@@ -1,8 +1,8 @@
-//! Which codes were seen through the wire: every code of the registries has to be.
+//! Checks that the tests have seen every code of the registries on the wire.
 //!
-//! Tests write a line `dialect code` for each code they see into files of their own in the folder
-//! that `CANDOR_REACHED` names. Each step has a folder, so that running one step again replaces
-//! what that step saw and nothing else.
+//! For each code that it sees, a test writes a line `dialect code` into a file in the folder
+//! that `CANDOR_REACHED` names. Each step has its own folder, so that running a step again replaces
+//! only its own lines.
 
 use super::{Outcome, Step};
 use crate::problem::{Context, Problem};
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 pub(crate) const FOLDER: &str = "CANDOR_REACHED";
 const REGISTRY: &str = "registry.json";
 
-/// Dialects whose every code its own server has to raise too, from a real cause: the playground can
-/// raise them all. Their tests note those as `DIALECT-serve`.
+/// Dialects whose codes their own server has to raise too, from a real cause, because the playground
+/// can raise every code. Their tests write those as `DIALECT-serve`.
 const SERVED: [&str; 2] = ["orders", "workspace"];
 
-/// Forgets earlier runs where this one starts from the beginning.
+/// Deletes the lines of earlier runs if this run has all steps.
 pub(crate) fn prepare(repo: &Repo, steps: &[Step]) -> Result<(), Problem> {
     if steps.contains(&Step::Tests) && steps.contains(&Step::Reached) {
         empty(&root(repo))?;
@@ -29,7 +29,7 @@ pub(crate) fn prepare(repo: &Repo, steps: &[Step]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// An empty folder for one step.
+/// Empties and returns the folder of one step.
 pub(crate) fn fresh(repo: &Repo, step: &str) -> Result<PathBuf, Problem> {
     let folder = root(repo).join(step);
     empty(&folder)?;
@@ -60,7 +60,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
     .hint("after a run of single steps, `cargo xtask test --from tests` counts anew"))
 }
 
-/// `dialect code` of every row of every section.
+/// Returns `dialect code` for every row of every section.
 fn codes(registry: &str) -> Result<BTreeSet<String>, Problem> {
     let value: Value =
         serde_json::from_str(registry).context(|| format!("{REGISTRY} is not JSON"))?;
@@ -77,7 +77,7 @@ fn codes(registry: &str) -> Result<BTreeSet<String>, Problem> {
     Ok(found)
 }
 
-/// The line of a server that has to raise a code by itself.
+/// Returns the line that the code's own server has to write, if it has to.
 fn served(line: &str) -> Option<String> {
     let (dialect, code) = line.split_once(' ')?;
     SERVED
@@ -95,7 +95,7 @@ fn code_of(row: &Value) -> Result<String, Problem> {
     }
 }
 
-/// All lines of all files below a folder.
+/// Returns all lines of all files below a folder.
 fn seen(folder: &Path) -> Result<BTreeSet<String>, Problem> {
     let mut found = BTreeSet::new();
     let files = match fs::read_dir(folder) {

@@ -1,4 +1,4 @@
-//! The steps that are one call of cargo.
+//! Steps that consist of one cargo command.
 
 use super::{Depth, Outcome, reached, skipped};
 use crate::problem::Problem;
@@ -11,7 +11,7 @@ pub(crate) fn fmt(repo: &Repo) -> Result<Outcome, Problem> {
     Ok(Outcome::Passed)
 }
 
-/// With every feature, so that what only CI builds is looked at as well.
+/// Checks with every feature, so that code which only CI builds is included.
 pub(crate) fn clippy(repo: &Repo) -> Result<Outcome, Problem> {
     let arguments = ["clippy", "--workspace", "--all-targets", "--all-features"];
     let program = repo.cargo(arguments).args(["--", "-D", "warnings"]);
@@ -57,9 +57,9 @@ pub(crate) fn docs(repo: &Repo) -> Result<Outcome, Problem> {
         .map(|()| Outcome::Passed)
 }
 
-/// Tests of the whole workspace, narrowed by target: nextest where it is installed.
+/// Returns the command that tests the given targets of the workspace, with nextest if it is installed.
 ///
-/// Always `--workspace`, even for a target of one package: its features stay those of all other
+/// Always passes `--workspace`, even for a target of one package: this keeps the features of all other
 /// steps, so nothing is compiled twice.
 pub(crate) fn runner(
     repo: &Repo,
@@ -89,7 +89,7 @@ pub(crate) fn runner(
     (program.args(targets).args(features(wanted)), note)
 }
 
-/// `--features a,b`, or nothing.
+/// Returns `--features a,b`, or no argument if there are no features.
 pub(crate) fn features(wanted: &[String]) -> Vec<String> {
     match wanted {
         [] => Vec::new(),

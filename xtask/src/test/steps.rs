@@ -1,4 +1,4 @@
-//! The steps of a test run, in their order, and which of them a run takes.
+//! The steps of a test run, in order, and the selection of steps for a run.
 
 use super::{Depth, Outcome};
 use crate::args::TestArgs;
@@ -7,7 +7,7 @@ use crate::repo::Repo;
 use crate::{clients, codegen, conformance, dependencies};
 use clap::ValueEnum;
 
-/// Cheap steps first: what fails should fail early.
+/// The cheap steps come first, so that a run fails early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Step {
     /// Every file is formatted.
@@ -16,15 +16,15 @@ pub(crate) enum Step {
     CiScript,
     /// Licences, second versions of packages, and a written reason for each dependency.
     Dependencies,
-    /// Known vulnerabilities, where CANDOR_ADVISORY_DB names a database.
+    /// Known vulnerabilities, if CANDOR_ADVISORY_DB names a database.
     Advisories,
     /// Every fuzz target has a corpus, which ordinary tests replay.
     FuzzCorpus,
     /// No warning of the compiler or of clippy.
     Clippy,
-    /// What is generated from the code is committed as it would be generated.
+    /// The generated files are up to date.
     Codegen,
-    /// PostgreSQL is there for the tests, or is installed (Debian, as root).
+    /// Find PostgreSQL for the tests, or install it (Debian, as root).
     Postgres,
     /// Unit and integration tests.
     Tests,
@@ -38,12 +38,12 @@ pub(crate) enum Step {
     Clients,
     /// The MCP conformance suite against the playground, both revisions (Node).
     Conformance,
-    /// Every code of the registries was seen through the wire by some test above.
+    /// The tests above have seen every code of the registries on the wire.
     Reached,
 }
 
 impl Step {
-    /// As typed after `--only`.
+    /// Returns the name as typed after `--only`.
     pub(crate) fn name(self) -> String {
         let value = self.to_possible_value();
         value
@@ -57,7 +57,7 @@ impl Step {
         help.unwrap_or_default()
     }
 
-    /// Whether it runs anywhere within minutes: nothing is installed, no MCP client is asked.
+    /// Returns true for steps that install nothing and use no MCP client.
     fn is_quick(self) -> bool {
         use Step::{Clippy, Codegen, Doctests, Fmt, Tests};
         matches!(self, Fmt | Clippy | Codegen | Tests | Doctests)
@@ -84,7 +84,7 @@ impl Step {
     }
 }
 
-/// What a run takes, and what `--quick` leaves out of it.
+/// The steps of a run, and those that `--quick` leaves out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,

@@ -1,4 +1,4 @@
-//! The example server, run as its reader would run it: listed, called, ended, and short.
+//! Runs the example server as a reader would, and checks that it is short.
 
 use super::Outcome;
 use super::rust::features;
@@ -56,7 +56,7 @@ fn lines_of_code(text: &str) -> usize {
     text.lines().map(str::trim).filter(code).count()
 }
 
-/// One request to a server of its own, over stdio; it has to end by itself afterwards.
+/// Sends one request over stdio to a new server process, which has to exit afterwards.
 fn ask(repo: &Repo, program: &str, request: &Value) -> Result<Value, Problem> {
     let path = repo.target.join("debug").join(program);
     let printed = Program::new(path, &repo.root).exchange(&format!("{request}\n"), LIMIT)?;
