@@ -1,6 +1,6 @@
 //! Parses the command line.
 
-use crate::test::Step;
+use crate::test::TestStep;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -33,7 +33,7 @@ Environment:
     about = "What developers and CI of Candor run",
     after_help = EXAMPLES
 )]
-struct Typed {
+struct CommandLine {
     #[command(subcommand)]
     task: Option<Task>,
 }
@@ -94,10 +94,10 @@ pub(crate) struct TestArgs {
     pub(crate) long: bool,
     /// Run this step alone.
     #[arg(long, value_name = "STEP", conflicts_with_all = ["quick", "from"])]
-    pub(crate) only: Option<Step>,
+    pub(crate) only: Option<TestStep>,
     /// Run this step and all later ones; --only lists the steps.
     #[arg(long, value_name = "STEP", hide_possible_values = true)]
-    pub(crate) from: Option<Step>,
+    pub(crate) from: Option<TestStep>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -108,9 +108,11 @@ pub(crate) enum Parsed {
 }
 
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Parsed {
-    match Typed::try_parse_from(args) {
-        Ok(Typed { task: Some(task) }) => Parsed::Task(task),
-        Ok(Typed { task: None }) => Parsed::Help(Typed::command().render_help().to_string()),
+    match CommandLine::try_parse_from(args) {
+        Ok(CommandLine { task: Some(task) }) => Parsed::Task(task),
+        Ok(CommandLine { task: None }) => {
+            Parsed::Help(CommandLine::command().render_help().to_string())
+        }
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             Parsed::Help(error.render().to_string())
         }
@@ -142,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        Typed::command().debug_assert();
+        CommandLine::command().debug_assert();
     }
 
     #[test]
@@ -158,7 +160,7 @@ mod tests {
     #[test]
     fn steps_are_taken_by_name() {
         let wanted = TestArgs {
-            only: Some(Step::Doctests),
+            only: Some(TestStep::Doctests),
             ..TestArgs::default()
         };
         assert_eq!(
@@ -170,7 +172,7 @@ mod tests {
     #[test]
     fn long_is_taken_with_a_step() {
         let wanted = TestArgs {
-            only: Some(Step::Tests),
+            only: Some(TestStep::Tests),
             long: true,
             ..TestArgs::default()
         };

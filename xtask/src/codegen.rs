@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use crate::repo::Repo;
-use crate::test::Outcome;
+use crate::test::StepOutcome;
 
 /// Each has an example `export` that writes below the folder it is given, or checks with `--check`.
 const EXPORTERS: [(&str, &str); 2] = [
@@ -14,7 +14,7 @@ const EXPORTERS: [(&str, &str); 2] = [
 ];
 const EXAMPLE: &str = "export";
 
-pub(crate) fn run(repo: &Repo, check: bool) -> Result<Outcome, Problem> {
+pub(crate) fn run(repo: &Repo, check: bool) -> Result<StepOutcome, Problem> {
     let mut absent = Vec::new();
     for (package, writes) in EXPORTERS {
         let exists = repo
@@ -27,8 +27,8 @@ pub(crate) fn run(repo: &Repo, check: bool) -> Result<Outcome, Problem> {
         }
     }
     match absent.as_slice() {
-        [] => Ok(Outcome::Passed),
-        _ => Ok(Outcome::Missing(absent.join("; "))),
+        [] => Ok(StepOutcome::Passed),
+        _ => Ok(StepOutcome::Missing(absent.join("; "))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `cargo xtask eval`: measures retrieval on collections that are not part of the repository.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::repo::Repo;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: runs every target for its share of the time, then keeps findings and corpus.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::program::Program;
 use crate::repo::Repo;
 use crate::table;

@@ -6,15 +6,15 @@ use crate::problem::Problem;
 
 /// One line of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct LedgerEntry {
     pub(crate) section: String,
     pub(crate) subject: String,
     pub(crate) line: usize,
 }
 
 /// Reads a list; `name` is the file, for messages.
-pub(crate) fn read(name: &str, text: &str) -> Result<Vec<Entry>, Problem> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub(crate) fn read(name: &str, text: &str) -> Result<Vec<LedgerEntry>, Problem> {
+    let mut entries: Vec<LedgerEntry> = Vec::new();
     let mut section = None;
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
@@ -34,7 +34,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Vec<Entry>, Problem> {
             return Err(refuse("no reason")
                 .hint("write `entry  reason`, with two blanks or more between them"));
         };
-        let entry = Entry {
+        let entry = LedgerEntry {
             section,
             subject: subject.to_owned(),
             line: number,
@@ -47,12 +47,12 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Vec<Entry>, Problem> {
     Ok(entries)
 }
 
-fn same(one: &Entry, other: &Entry) -> bool {
+fn same(one: &LedgerEntry, other: &LedgerEntry) -> bool {
     one.section == other.section && one.subject == other.subject
 }
 
 /// Returns the entries of one section.
-pub(crate) fn section<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
+pub(crate) fn section<'a>(entries: &'a [LedgerEntry], name: &str) -> Vec<&'a LedgerEntry> {
     entries
         .iter()
         .filter(|entry| entry.section == name)

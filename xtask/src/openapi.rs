@@ -1,7 +1,7 @@
 //! `cargo xtask codegen --openapi FILE`: extracts from GitHub's description of its API the operations that
 //! the backend uses. The tests check every request against this extract.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::repo::Repo;
 use serde_json::{Map, Value, json};
 use std::fs;

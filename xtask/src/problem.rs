@@ -38,11 +38,11 @@ impl fmt::Display for Problem {
 }
 
 /// Adds to a system error what was being done.
-pub(crate) trait Context<T> {
+pub(crate) trait ProblemContext<T> {
     fn context(self, doing: impl FnOnce() -> String) -> Result<T, Problem>;
 }
 
-impl<T, E: fmt::Display> Context<T> for Result<T, E> {
+impl<T, E: fmt::Display> ProblemContext<T> for Result<T, E> {
     fn context(self, doing: impl FnOnce() -> String) -> Result<T, Problem> {
         self.map_err(|error| Problem::new(format!("{}: {error}", doing())))
     }

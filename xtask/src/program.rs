@@ -1,6 +1,6 @@
 //! Runs other programs. Each command line is printed first.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::table;
 use std::ffi::OsStr;
 use std::fs::File;

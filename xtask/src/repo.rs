@@ -1,6 +1,6 @@
 //! The workspace as cargo describes it, and cargo itself.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::program::Program;
 use serde_json::Value;
 use std::ffi::OsString;

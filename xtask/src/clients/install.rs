@@ -4,7 +4,7 @@
 //! part is complete. The runner scripts are copied each time, because changing one needs no
 //! new download. A lock file keeps two runs from installing at once.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::program::Program;
 use crate::repo::Repo;
 use crate::retry::retried;

@@ -6,29 +6,29 @@ pub(crate) use install::{Installation, Kit};
 
 use crate::problem::Problem;
 use crate::repo::{EXTERNAL, Repo};
-use crate::test::{Depth, Outcome, reached, rust};
+use crate::test::{Depth, StepOutcome, reached, rust};
 
 const PACKAGE: &str = "candor";
 const TEST: &str = "clients";
 
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let seen = reached::fresh(repo, TEST)?;
     let exists = repo
         .member(PACKAGE)
         .is_some_and(|member| member.has("test", TEST));
     if !exists {
-        return Ok(Outcome::Missing(format!(
+        return Ok(StepOutcome::Missing(format!(
             "package {PACKAGE} has no test target `{TEST}`"
         )));
     }
     let kit = match Kit::prepare(repo)? {
         Installation::Ready(kit) => kit,
-        Installation::Unavailable(why) => return Ok(Outcome::Missing(why)),
+        Installation::Unavailable(why) => return Ok(StepOutcome::Missing(why)),
     };
     let (node, python) = match (kit.node()?, kit.python()?) {
         (Installation::Ready(node), Installation::Ready(python)) => (node, python),
         (Installation::Unavailable(why), _) | (_, Installation::Unavailable(why)) => {
-            return Ok(Outcome::Missing(why));
+            return Ok(StepOutcome::Missing(why));
         }
     };
     let mut features = repo.features();

@@ -1,6 +1,6 @@
 //! Reads the output of the suite: one folder per scenario, one `checks.json` in each.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// The status of a check, ordered from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Status {
+pub(crate) enum CheckStatus {
     Info,
     Skipped,
     Success,
@@ -16,35 +16,35 @@ pub(crate) enum Status {
     Failure,
 }
 
-impl Status {
+impl CheckStatus {
     /// Treats an unknown word as the worst status.
-    fn named(name: &str) -> Status {
+    fn named(name: &str) -> CheckStatus {
         match name {
-            "INFO" => Status::Info,
-            "SKIPPED" => Status::Skipped,
-            "SUCCESS" => Status::Success,
-            "WARNING" => Status::Warning,
-            _ => Status::Failure,
+            "INFO" => CheckStatus::Info,
+            "SKIPPED" => CheckStatus::Skipped,
+            "SUCCESS" => CheckStatus::Success,
+            "WARNING" => CheckStatus::Warning,
+            _ => CheckStatus::Failure,
         }
     }
 
     pub(crate) fn is_bad(self) -> bool {
-        self >= Status::Warning
+        self >= CheckStatus::Warning
     }
 }
 
 /// A check with the worst status of its occurrences.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Check {
-    pub(crate) status: Status,
+pub(crate) struct SuiteCheck {
+    pub(crate) status: CheckStatus,
     pub(crate) message: String,
 }
 
 /// The checks of a scenario by id.
-pub(crate) type Checks = BTreeMap<String, Check>;
+pub(crate) type SuiteChecks = BTreeMap<String, SuiteCheck>;
 
 /// The scenarios of a run by name.
-pub(crate) type Scenarios = BTreeMap<String, Checks>;
+pub(crate) type Scenarios = BTreeMap<String, SuiteChecks>;
 
 /// Reads the output folder of one run.
 pub(crate) fn read(folder: &Path) -> Result<Scenarios, Problem> {
@@ -66,21 +66,21 @@ pub(crate) fn read(folder: &Path) -> Result<Scenarios, Problem> {
 }
 
 /// A scenario that threw leaves no file. The suite counts it as a failed check.
-fn absent(scenario: &str) -> Checks {
-    let check = Check {
-        status: Status::Failure,
+fn absent(scenario: &str) -> SuiteChecks {
+    let check = SuiteCheck {
+        status: CheckStatus::Failure,
         message: "the scenario wrote no checks".into(),
     };
-    Checks::from([(scenario.to_owned(), check)])
+    SuiteChecks::from([(scenario.to_owned(), check)])
 }
 
-fn parse(text: &str) -> Result<Checks, serde_json::Error> {
+fn parse(text: &str) -> Result<SuiteChecks, serde_json::Error> {
     let list: Vec<Value> = serde_json::from_str(text)?;
-    let mut checks = Checks::new();
+    let mut checks = SuiteChecks::new();
     for value in &list {
         let id = value["id"].as_str().unwrap_or_default();
-        let check = Check {
-            status: Status::named(value["status"].as_str().unwrap_or_default()),
+        let check = SuiteCheck {
+            status: CheckStatus::named(value["status"].as_str().unwrap_or_default()),
             message: value["errorMessage"]
                 .as_str()
                 .unwrap_or_default()
@@ -128,10 +128,10 @@ mod tests {
         let text = r#"[{"id":"a","status":"SUCCESS"},{"id":"a","status":"WARNING","errorMessage":"hm"},
                        {"id":"a","status":"SKIPPED"},{"id":"b","status":"SKIPPED"},{"id":"c","status":"NEW"}]"#;
         let checks = parse(text).unwrap();
-        assert_eq!(checks["a"].status, Status::Warning);
+        assert_eq!(checks["a"].status, CheckStatus::Warning);
         assert_eq!(checks["a"].message, "hm");
-        assert_eq!(checks["b"].status, Status::Skipped);
-        assert_eq!(checks["c"].status, Status::Failure);
+        assert_eq!(checks["b"].status, CheckStatus::Skipped);
+        assert_eq!(checks["c"].status, CheckStatus::Failure);
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         let scenario = folder.path().join("server-ping-2026-11-15T09-38-29-118Z");
         fs::create_dir(scenario).unwrap();
         let scenarios = read(folder.path()).unwrap();
-        assert_eq!(scenarios["ping"]["ping"].status, Status::Failure);
+        assert_eq!(scenarios["ping"]["ping"].status, CheckStatus::Failure);
         assert!(read(&folder.path().join("absent")).is_err());
     }
 }

@@ -6,15 +6,15 @@ mod required;
 mod verdict;
 
 use crate::clients::{Installation, Kit};
-use crate::ledger::{self, Entry};
-use crate::problem::{Context, Problem};
+use crate::ledger::{self, LedgerEntry};
+use crate::problem::{Problem, ProblemContext};
 use crate::program::Program;
 use crate::repo::Repo;
 use crate::table;
-use crate::test::Outcome;
-use checks::{Checks, Scenarios};
-use playground::Playground;
-use required::{REVISIONS, Required, Revision};
+use crate::test::StepOutcome;
+use checks::{Scenarios, SuiteChecks};
+use playground::PlaygroundProcess;
+use required::{REVISIONS, Required, SuiteRevision};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,14 +22,14 @@ use verdict::BASELINE;
 
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let kit = match Kit::prepare(repo)? {
         Installation::Ready(kit) => kit,
-        Installation::Unavailable(why) => return Ok(Outcome::Missing(why)),
+        Installation::Unavailable(why) => return Ok(StepOutcome::Missing(why)),
     };
     let node = match kit.node()? {
         Installation::Ready(node) => node,
-        Installation::Unavailable(why) => return Ok(Outcome::Missing(why)),
+        Installation::Unavailable(why) => return Ok(StepOutcome::Missing(why)),
     };
     let baseline = fs::read_to_string(repo.root.join(BASELINE))
         .context(|| format!("cannot read {BASELINE}"))?;
@@ -41,7 +41,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
         script: kit.folder().join(SUITE),
         output: &output,
     };
-    let program = Playground::build(repo)?;
+    let program = PlaygroundProcess::build(repo)?;
     let runs = suite.run_all(&program)?;
     judge(&runs, &baseline, &repo.shown(&output))
 }
@@ -54,8 +54,8 @@ struct Suite<'a> {
 
 impl Suite<'_> {
     fn run_all(&self, program: &Path) -> Result<Vec<Scenarios>, Problem> {
-        let playground = Playground::start(program, &self.output.join("playground.log"))?;
-        let run = |revision: &Revision| self.run(&playground.url, revision.name);
+        let playground = PlaygroundProcess::start(program, &self.output.join("playground.log"))?;
+        let run = |revision: &SuiteRevision| self.run(&playground.url, revision.name);
         REVISIONS.iter().map(run).collect()
     }
 
@@ -84,7 +84,7 @@ fn fresh_output(repo: &Repo) -> Result<PathBuf, Problem> {
     Ok(folder)
 }
 
-fn known_sections(baseline: &[Entry]) -> Result<(), Problem> {
+fn known_sections(baseline: &[LedgerEntry]) -> Result<(), Problem> {
     let unknown = baseline
         .iter()
         .find(|entry| REVISIONS.iter().all(|known| known.name != entry.section));
@@ -97,7 +97,11 @@ fn known_sections(baseline: &[Entry]) -> Result<(), Problem> {
     }
 }
 
-fn judge(runs: &[Scenarios], baseline: &[Entry], output: &str) -> Result<Outcome, Problem> {
+fn judge(
+    runs: &[Scenarios],
+    baseline: &[LedgerEntry],
+    output: &str,
+) -> Result<StepOutcome, Problem> {
     print!("{}", table::aligned(&overview(runs, baseline)));
     let mut count = 0;
     for (revision, scenarios) in REVISIONS.iter().zip(runs) {
@@ -112,9 +116,9 @@ fn judge(runs: &[Scenarios], baseline: &[Entry], output: &str) -> Result<Outcome
         let checks: usize = runs
             .iter()
             .flat_map(|run| run.values())
-            .map(Checks::len)
+            .map(SuiteChecks::len)
             .sum();
-        return Ok(Outcome::Noted(format!(
+        return Ok(StepOutcome::Noted(format!(
             "{checks} checks, {} left out by the baseline",
             baseline.len()
         )));
@@ -126,7 +130,7 @@ fn judge(runs: &[Scenarios], baseline: &[Entry], output: &str) -> Result<Outcome
 }
 
 /// Returns a table with a row per scenario and a column per revision.
-fn overview(runs: &[Scenarios], baseline: &[Entry]) -> Vec<Vec<String>> {
+fn overview(runs: &[Scenarios], baseline: &[LedgerEntry]) -> Vec<Vec<String>> {
     let mut rows = vec![vec!["scenario".to_owned()]];
     if let Some(header) = rows.first_mut() {
         header.extend(REVISIONS.iter().map(|revision| revision.name.to_owned()));
@@ -145,12 +149,12 @@ fn overview(runs: &[Scenarios], baseline: &[Entry]) -> Vec<Vec<String>> {
 }
 
 /// Returns a text such as `3 ok, 1 left out`.
-fn counts(scenario: &str, checks: &Checks, baseline: &[&Entry]) -> String {
+fn counts(scenario: &str, checks: &SuiteChecks, baseline: &[&LedgerEntry]) -> String {
     let (mut good, mut listed, mut bad) = (0, 0, 0);
     for (id, check) in checks {
         match check.status {
             status if !status.is_bad() => {
-                good += usize::from(status == checks::Status::Success);
+                good += usize::from(status == checks::CheckStatus::Success);
             }
             _ if verdict::is_listed(baseline, scenario, id) => listed += 1,
             _ => bad += 1,
@@ -171,11 +175,11 @@ fn counts(scenario: &str, checks: &Checks, baseline: &[&Entry]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use checks::{Check, Status};
+    use checks::{CheckStatus, SuiteCheck};
 
     const COMMITTED: &str = include_str!("../../../tests/conformance/baseline.txt");
 
-    fn entries(text: &str) -> Vec<Entry> {
+    fn entries(text: &str) -> Vec<LedgerEntry> {
         ledger::read(BASELINE, text).unwrap()
     }
 
@@ -202,19 +206,19 @@ mod tests {
 
     #[test]
     fn cells_count_what_counts() {
-        let check = |status| Check {
+        let check = |status| SuiteCheck {
             status,
             message: String::new(),
         };
-        let checks = Checks::from([
-            ("a".to_owned(), check(Status::Success)),
-            ("b".to_owned(), check(Status::Failure)),
-            ("c".to_owned(), check(Status::Warning)),
-            ("d".to_owned(), check(Status::Info)),
+        let checks = SuiteChecks::from([
+            ("a".to_owned(), check(CheckStatus::Success)),
+            ("b".to_owned(), check(CheckStatus::Failure)),
+            ("c".to_owned(), check(CheckStatus::Warning)),
+            ("d".to_owned(), check(CheckStatus::Info)),
         ]);
         let baseline = entries("[2026-07-28]\ns:b  why\n");
         let listed = ledger::section(&baseline, "2026-07-28");
         assert_eq!(counts("s", &checks, &listed), "1 ok, 1 left out, 1 BAD");
-        assert_eq!(counts("s", &Checks::new(), &listed), "nothing checked");
+        assert_eq!(counts("s", &SuiteChecks::new(), &listed), "nothing checked");
     }
 }

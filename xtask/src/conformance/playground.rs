@@ -1,6 +1,6 @@
 //! Builds and starts the playground, the server under test, on a free port.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::repo::Repo;
 use crate::test::rust::features;
 use std::fs::File;
@@ -17,12 +17,12 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// A running server, killed on drop.
 #[derive(Debug)]
-pub(crate) struct Playground {
+pub(crate) struct PlaygroundProcess {
     child: Child,
     pub(crate) url: String,
 }
 
-impl Playground {
+impl PlaygroundProcess {
     pub(crate) fn build(repo: &Repo) -> Result<PathBuf, Problem> {
         // With the profile and the features of the tests: nothing is compiled a second time.
         let arguments = ["build", "--workspace", "--bin", PACKAGE];
@@ -31,11 +31,15 @@ impl Playground {
         Ok(repo.target.join("debug").join(PACKAGE))
     }
 
-    pub(crate) fn start(program: &Path, log: &Path) -> Result<Playground, Problem> {
-        Playground::started(Command::new(program).args(COMMAND), log, START_LIMIT)
+    pub(crate) fn start(program: &Path, log: &Path) -> Result<PlaygroundProcess, Problem> {
+        PlaygroundProcess::started(Command::new(program).args(COMMAND), log, START_LIMIT)
     }
 
-    fn started(command: &mut Command, log: &Path, limit: Duration) -> Result<Playground, Problem> {
+    fn started(
+        command: &mut Command,
+        log: &Path,
+        limit: Duration,
+    ) -> Result<PlaygroundProcess, Problem> {
         let log_file = File::create(log).context(|| format!("cannot write {log:?}"))?;
         let mut child = command
             .stdin(Stdio::null())
@@ -45,7 +49,7 @@ impl Playground {
             .context(|| format!("cannot start {:?}", command.get_program()))?;
         let stderr = child.stderr.take();
         // From here on the child ends with this value, whatever happens.
-        let mut playground = Playground {
+        let mut playground = PlaygroundProcess {
             child,
             url: String::new(),
         };
@@ -58,7 +62,7 @@ impl Playground {
     }
 }
 
-impl Drop for Playground {
+impl Drop for PlaygroundProcess {
     fn drop(&mut self) {
         let _already_gone = self.child.kill();
         let _already_waited = self.child.wait();
@@ -99,11 +103,11 @@ fn url_in(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn start(script: &str, limit: Duration) -> Result<Playground, Problem> {
+    fn start(script: &str, limit: Duration) -> Result<PlaygroundProcess, Problem> {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Playground::started(&mut command, &folder.path().join("log"), limit)
+        PlaygroundProcess::started(&mut command, &folder.path().join("log"), limit)
     }
 
     #[test]

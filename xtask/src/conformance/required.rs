@@ -15,19 +15,19 @@ const fn all_of(scenario: &'static str) -> Required {
 }
 
 /// One of the two revisions that the suite tests.
-pub(crate) struct Revision {
+pub(crate) struct SuiteRevision {
     pub(crate) name: &'static str,
     own: &'static [Required],
 }
 
-impl Revision {
+impl SuiteRevision {
     pub(crate) fn required(&self) -> impl Iterator<Item = &'static Required> {
         BOTH.iter().chain(self.own)
     }
 }
 
-pub(crate) const REVISIONS: [Revision; 2] = [
-    Revision {
+pub(crate) const REVISIONS: [SuiteRevision; 2] = [
+    SuiteRevision {
         name: "2025-11-25",
         own: &[
             all_of("server-initialize"),
@@ -39,7 +39,7 @@ pub(crate) const REVISIONS: [Revision; 2] = [
             },
         ],
     },
-    Revision {
+    SuiteRevision {
         name: "2026-07-28",
         own: &[
             all_of("server-sse-multiple-streams"),

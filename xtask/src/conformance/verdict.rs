@@ -1,8 +1,8 @@
 //! Compares the suite's findings with the baseline and with the required scenarios.
 
-use super::checks::{Check, Scenarios, Status};
+use super::checks::{CheckStatus, Scenarios, SuiteCheck};
 use super::required::Required;
-use crate::ledger::Entry;
+use crate::ledger::LedgerEntry;
 
 /// The committed list of checks that may fail.
 pub(crate) const BASELINE: &str = "tests/conformance/baseline.txt";
@@ -10,7 +10,7 @@ pub(crate) const BASELINE: &str = "tests/conformance/baseline.txt";
 /// Returns everything that is wrong with one run, one sentence each.
 pub(crate) fn wrong(
     scenarios: &Scenarios,
-    baseline: &[&Entry],
+    baseline: &[&LedgerEntry],
     required: &[&Required],
 ) -> Vec<String> {
     let mut wrong: Vec<String> = required
@@ -23,13 +23,17 @@ pub(crate) fn wrong(
 }
 
 /// Returns true if the baseline allows a check to fail.
-pub(crate) fn is_listed(baseline: &[&Entry], scenario: &str, id: &str) -> bool {
+pub(crate) fn is_listed(baseline: &[&LedgerEntry], scenario: &str, id: &str) -> bool {
     let mut subjects = baseline.iter().map(|entry| entry.subject.split_once(':'));
     subjects.any(|subject| subject == Some((scenario, id)))
 }
 
 /// Returns the failures without an entry in the baseline, except required ones, which are reported separately.
-fn unlisted(scenarios: &Scenarios, baseline: &[&Entry], required: &[&Required]) -> Vec<String> {
+fn unlisted(
+    scenarios: &Scenarios,
+    baseline: &[&LedgerEntry],
+    required: &[&Required],
+) -> Vec<String> {
     let is_required = |scenario: &str, id: &str| {
         let mut required = required.iter();
         required.any(|required| required.scenario == scenario && !required.except.contains(&id))
@@ -46,19 +50,19 @@ fn unlisted(scenarios: &Scenarios, baseline: &[&Entry], required: &[&Required]) 
         .collect()
 }
 
-fn outdated(scenarios: &Scenarios, baseline: &[&Entry]) -> Vec<String> {
-    let why = |entry: &Entry| {
+fn outdated(scenarios: &Scenarios, baseline: &[&LedgerEntry]) -> Vec<String> {
+    let why = |entry: &LedgerEntry| {
         let Some((scenario, id)) = entry.subject.split_once(':') else {
             return Some("is no `scenario:check-id`");
         };
         match scenarios.get(scenario).and_then(|checks| checks.get(id)) {
             None => Some("never occurs"),
-            Some(check) if check.status == Status::Success => Some("passes"),
+            Some(check) if check.status == CheckStatus::Success => Some("passes"),
             Some(check) if !check.status.is_bad() => Some("is no failure"),
             Some(_) => None,
         }
     };
-    let line = |entry: &&Entry| {
+    let line = |entry: &&LedgerEntry| {
         let why = why(entry)?;
         Some(format!(
             "{BASELINE}:{}: `{}` {why}: remove the line",
@@ -75,12 +79,14 @@ fn unmet(scenarios: &Scenarios, required: &Required) -> Vec<String> {
     };
     let counted = checks
         .iter()
-        .filter(|(id, check)| check.status != Status::Info && !except.contains(&id.as_str()));
+        .filter(|(id, check)| check.status != CheckStatus::Info && !except.contains(&id.as_str()));
     let failed: Vec<String> = counted
-        .filter(|(_, check)| check.status != Status::Success)
+        .filter(|(_, check)| check.status != CheckStatus::Success)
         .map(|(id, check)| format!("{scenario}:{id} is required and {}", told(check)))
         .collect();
-    let any_success = checks.values().any(|check| check.status == Status::Success);
+    let any_success = checks
+        .values()
+        .any(|check| check.status == CheckStatus::Success);
     let any_excepted = checks.keys().any(|id| except.contains(&id.as_str()));
     if failed.is_empty() && !any_success && !any_excepted {
         return vec![format!("{scenario} is required and checked nothing")];
@@ -88,13 +94,13 @@ fn unmet(scenarios: &Scenarios, required: &Required) -> Vec<String> {
     failed
 }
 
-fn told(check: &Check) -> String {
+fn told(check: &SuiteCheck) -> String {
     let word = match check.status {
-        Status::Info => "only informs",
-        Status::Skipped => "was skipped",
-        Status::Success => "passes",
-        Status::Warning => "warns",
-        Status::Failure => "fails",
+        CheckStatus::Info => "only informs",
+        CheckStatus::Skipped => "was skipped",
+        CheckStatus::Success => "passes",
+        CheckStatus::Warning => "warns",
+        CheckStatus::Failure => "fails",
     };
     match check.message.lines().next() {
         Some(message) => format!("{word}: {message}"),
@@ -105,32 +111,32 @@ fn told(check: &Check) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::checks::Checks;
+    use crate::conformance::checks::SuiteChecks;
 
-    fn scenarios(list: &[(&str, &str, Status)]) -> Scenarios {
+    fn scenarios(list: &[(&str, &str, CheckStatus)]) -> Scenarios {
         let mut scenarios = Scenarios::new();
         for (scenario, id, status) in list {
-            let check = Check {
+            let check = SuiteCheck {
                 status: *status,
                 message: String::new(),
             };
-            let checks: &mut Checks = scenarios.entry((*scenario).to_owned()).or_default();
+            let checks: &mut SuiteChecks = scenarios.entry((*scenario).to_owned()).or_default();
             checks.insert((*id).to_owned(), check);
         }
         scenarios
     }
 
     fn judged(
-        list: &[(&str, &str, Status)],
+        list: &[(&str, &str, CheckStatus)],
         baseline: &[&str],
         required: &[Required],
     ) -> Vec<String> {
-        let entry = |(index, subject): (usize, &&str)| Entry {
+        let entry = |(index, subject): (usize, &&str)| LedgerEntry {
             section: "2026-07-28".into(),
             subject: (**subject).to_owned(),
             line: index + 1,
         };
-        let entries: Vec<Entry> = baseline.iter().enumerate().map(entry).collect();
+        let entries: Vec<LedgerEntry> = baseline.iter().enumerate().map(entry).collect();
         wrong(
             &scenarios(list),
             &entries.iter().collect::<Vec<_>>(),
@@ -146,10 +152,10 @@ mod tests {
     #[test]
     fn failures_and_warnings_need_an_entry_of_their_own() {
         let list = [
-            ("a", "x", Status::Failure),
-            ("a", "y", Status::Warning),
-            ("a", "z", Status::Skipped),
-            ("b", "x", Status::Failure),
+            ("a", "x", CheckStatus::Failure),
+            ("a", "y", CheckStatus::Warning),
+            ("a", "z", CheckStatus::Skipped),
+            ("b", "x", CheckStatus::Failure),
         ];
         assert_eq!(judged(&list, &["a:x"], &[]), ["a:y warns", "b:x fails"]);
         assert!(judged(&list, &["a:x", "a:y", "b:x"], &[]).is_empty());
@@ -157,7 +163,10 @@ mod tests {
 
     #[test]
     fn an_entry_that_excuses_nothing_is_wrong() {
-        let list = [("a", "x", Status::Success), ("a", "y", Status::Skipped)];
+        let list = [
+            ("a", "x", CheckStatus::Success),
+            ("a", "y", CheckStatus::Skipped),
+        ];
         let found = judged(&list, &["a:x", "a:y", "a:gone", "a"], &[]);
         let reasons: Vec<&str> = found
             .iter()
@@ -176,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_baseline_cannot_excuse_what_is_required() {
-        let list = [("ping", "ping", Status::Failure)];
+        let list = [("ping", "ping", CheckStatus::Failure)];
         assert_eq!(
             judged(&list, &["ping:ping"], &[PING]),
             ["ping:ping is required and fails"]
@@ -185,7 +194,7 @@ mod tests {
             judged(&list, &[], &[PING]),
             ["ping:ping is required and fails"]
         );
-        let list = [("ping", "ping", Status::Skipped)];
+        let list = [("ping", "ping", CheckStatus::Skipped)];
         assert_eq!(
             judged(&list, &[], &[PING]),
             ["ping:ping is required and was skipped"]
@@ -199,7 +208,7 @@ mod tests {
             ["ping is required and was not run"]
         );
         assert_eq!(
-            judged(&[("ping", "note", Status::Info)], &[], &[PING]),
+            judged(&[("ping", "note", CheckStatus::Info)], &[], &[PING]),
             ["ping is required and checked nothing"]
         );
     }
@@ -207,8 +216,8 @@ mod tests {
     #[test]
     fn excepted_checks_are_left_to_the_baseline() {
         let list = [
-            ("ping", "ping", Status::Success),
-            ("ping", "extra", Status::Warning),
+            ("ping", "ping", CheckStatus::Success),
+            ("ping", "extra", CheckStatus::Warning),
         ];
         assert_eq!(judged(&list, &[], &[PING]), ["ping:extra warns"]);
         assert!(judged(&list, &["ping:extra"], &[PING]).is_empty());

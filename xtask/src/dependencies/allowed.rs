@@ -2,7 +2,7 @@
 
 use super::lock::{self, Older};
 use super::spdx::{self, Expression};
-use crate::ledger::{self, Entry};
+use crate::ledger::{self, LedgerEntry};
 
 pub(crate) const FILE: &str = "xtask/allowed.txt";
 const LICENCES: &str = "licences";
@@ -10,15 +10,15 @@ const DUPLICATES: &str = "duplicates";
 
 /// A third-party package and the licence that it declares.
 #[derive(Debug, Clone)]
-pub(crate) struct Declared {
+pub(crate) struct PackageLicence {
     pub(crate) package: String,
     pub(crate) licence: Option<String>,
 }
 
 /// Returns every difference between packages and list, one sentence each.
-pub(crate) fn licences(entries: &[Entry], packages: &[Declared]) -> Vec<String> {
+pub(crate) fn licences(entries: &[LedgerEntry], packages: &[PackageLicence]) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut read: Vec<(&Declared, Expression)> = Vec::new();
+    let mut read: Vec<(&PackageLicence, Expression)> = Vec::new();
     for package in packages {
         let Some(licence) = &package.licence else {
             wrong.push(format!("{} declares no licence", package.package));
@@ -33,7 +33,7 @@ pub(crate) fn licences(entries: &[Entry], packages: &[Declared]) -> Vec<String> 
         }
     }
     let listed = ledger::section(entries, LICENCES);
-    let met_by = |names: &[&Entry], expression: &Expression| {
+    let met_by = |names: &[&LedgerEntry], expression: &Expression| {
         expression.is_met(&|licence| names.iter().any(|entry| entry.subject == licence))
     };
     for (package, expression) in &read {
@@ -53,11 +53,11 @@ pub(crate) fn licences(entries: &[Entry], packages: &[Declared]) -> Vec<String> 
 }
 
 /// Returns the entries that can all be removed together without refusing a package.
-fn unneeded(listed: &[&Entry], still_fine: impl Fn(&[&Entry]) -> bool) -> Vec<String> {
+fn unneeded(listed: &[&LedgerEntry], still_fine: impl Fn(&[&LedgerEntry]) -> bool) -> Vec<String> {
     let mut kept = listed.to_vec();
     let mut wrong = Vec::new();
     for entry in listed {
-        let fewer: Vec<&Entry> = kept
+        let fewer: Vec<&LedgerEntry> = kept
             .iter()
             .copied()
             .filter(|other| *other != *entry)
@@ -74,9 +74,9 @@ fn unneeded(listed: &[&Entry], still_fine: impl Fn(&[&Entry]) -> bool) -> Vec<St
 }
 
 /// Returns every second version without a reason, and every reason without a second version.
-pub(crate) fn duplicates(entries: &[Entry], older: &[Older]) -> Vec<String> {
+pub(crate) fn duplicates(entries: &[LedgerEntry], older: &[Older]) -> Vec<String> {
     let listed = ledger::section(entries, DUPLICATES);
-    let covers = |entry: &Entry, found: &Older| {
+    let covers = |entry: &LedgerEntry, found: &Older| {
         let parts = entry.subject.split_once(' ');
         parts.is_some_and(|(name, line)| {
             name == found.name && lock::is_of_line(&found.version, line)
@@ -113,12 +113,12 @@ pub(crate) fn duplicates(entries: &[Entry], older: &[Older]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn entries(text: &str) -> Vec<Entry> {
+    fn entries(text: &str) -> Vec<LedgerEntry> {
         ledger::read(FILE, text).unwrap()
     }
 
-    fn declared(pairs: &[(&str, Option<&str>)]) -> Vec<Declared> {
-        let one = |(package, licence): &(&str, Option<&str>)| Declared {
+    fn declared(pairs: &[(&str, Option<&str>)]) -> Vec<PackageLicence> {
+        let one = |(package, licence): &(&str, Option<&str>)| PackageLicence {
             package: (*package).to_owned(),
             licence: licence.map(str::to_owned),
         };

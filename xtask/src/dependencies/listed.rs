@@ -1,6 +1,6 @@
 //! Compares `docs/dependencies.md`, which gives a reason for each dependency, with the manifests.
 
-use super::Direct;
+use super::DirectDependency;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const PAGE: &str = "docs/dependencies.md";
@@ -52,7 +52,7 @@ pub(crate) fn differences(manifest: &BTreeSet<String>, page: &BTreeSet<String>) 
 }
 
 /// Compares the page's column "used by" with the members that really declare each dependency.
-pub(crate) fn wrong_users(page: &str, direct: &[Direct]) -> Vec<String> {
+pub(crate) fn wrong_users(page: &str, direct: &[DirectDependency]) -> Vec<String> {
     let users = users(direct);
     let mut wrong = Vec::new();
     for row in page.lines().filter_map(|line| line.strip_prefix("| `")) {
@@ -73,7 +73,7 @@ pub(crate) fn wrong_users(page: &str, direct: &[Direct]) -> Vec<String> {
 }
 
 /// Returns the text of the cell for each dependency: `audit, candor, tests of wire`.
-fn users(direct: &[Direct]) -> BTreeMap<&str, String> {
+fn users(direct: &[DirectDependency]) -> BTreeMap<&str, String> {
     let mut shipped: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let mut tested: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for one in direct {
@@ -102,10 +102,13 @@ fn users(direct: &[Direct]) -> BTreeMap<&str, String> {
 }
 
 /// Returns the direct dependencies that a member declares outside `[workspace.dependencies]`.
-pub(crate) fn past_the_list(manifest: &BTreeSet<String>, direct: &[Direct]) -> Vec<String> {
+pub(crate) fn past_the_list(
+    manifest: &BTreeSet<String>,
+    direct: &[DirectDependency],
+) -> Vec<String> {
     let unlisted = direct.iter().filter(|one| !manifest.contains(&one.name));
     unlisted
-        .map(|Direct { member, name, .. }| {
+        .map(|DirectDependency { member, name, .. }| {
             format!("{member} depends on `{name}`, which is not in {TABLE}: put it there")
         })
         .collect()
@@ -167,8 +170,8 @@ mod tests {
         );
     }
 
-    fn direct(member: &str, name: &str, for_tests: bool) -> Direct {
-        Direct {
+    fn direct(member: &str, name: &str, for_tests: bool) -> DirectDependency {
+        DirectDependency {
             member: member.to_owned(),
             name: name.to_owned(),
             for_tests,

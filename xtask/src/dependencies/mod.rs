@@ -6,15 +6,15 @@ mod lock;
 mod spdx;
 
 use crate::ledger;
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::repo::Repo;
-use crate::test::Outcome;
-use allowed::Declared;
+use crate::test::StepOutcome;
+use allowed::PackageLicence;
 use serde_json::Value;
 use std::fs;
 
 /// Reports every difference at once, so that one round of edits is enough.
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let metadata = metadata(repo)?;
     let manifest = listed::in_manifest(&read(repo, "Cargo.toml")?);
     let entries = ledger::read(allowed::FILE, &read(repo, allowed::FILE)?)?;
@@ -29,7 +29,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
     wrong.extend(listed::wrong_users(&page, &direct));
     wrong.extend(listed::past_the_list(&manifest, &direct));
     if wrong.is_empty() {
-        return Ok(Outcome::Noted(format!("{} packages", packages.len())));
+        return Ok(StepOutcome::Noted(format!("{} packages", packages.len())));
     }
     for sentence in &wrong {
         println!("  {sentence}");
@@ -56,10 +56,10 @@ fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
     metadata["packages"].as_array().into_iter().flatten()
 }
 
-fn from_outside(metadata: &Value) -> Vec<Declared> {
+fn from_outside(metadata: &Value) -> Vec<PackageLicence> {
     let outside = packages(metadata).filter(|package| !package["source"].is_null());
     outside
-        .map(|package| Declared {
+        .map(|package| PackageLicence {
             package: format!("{} {}", word(&package["name"]), word(&package["version"])),
             licence: package["license"].as_str().map(str::to_owned),
         })
@@ -67,20 +67,20 @@ fn from_outside(metadata: &Value) -> Vec<Declared> {
 }
 
 /// A third-party package that a member of the workspace declares.
-pub(crate) struct Direct {
+pub(crate) struct DirectDependency {
     member: String,
     name: String,
     for_tests: bool,
     optional: bool,
 }
 
-fn direct(metadata: &Value) -> Vec<Direct> {
+fn direct(metadata: &Value) -> Vec<DirectDependency> {
     let members = packages(metadata).filter(|package| package["source"].is_null());
     let of = |member: &Value| {
         let dependencies = member["dependencies"].as_array().into_iter().flatten();
         let outside = dependencies.filter(|dependency| !dependency["source"].is_null());
         outside
-            .map(|dependency| Direct {
+            .map(|dependency| DirectDependency {
                 member: word(&member["name"]),
                 name: word(&dependency["name"]),
                 for_tests: dependency["kind"] == "dev",

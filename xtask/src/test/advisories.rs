@@ -1,6 +1,6 @@
 //! Checks the locked packages for known vulnerabilities, if a database is configured.
 
-use super::Outcome;
+use super::StepOutcome;
 use crate::problem::Problem;
 use crate::repo::{self, Repo};
 use std::path::Path;
@@ -8,9 +8,9 @@ use std::path::Path;
 const DATABASE: &str = "CANDOR_ADVISORY_DB";
 
 /// Reads the checkout that the variable names, and never fetches a newer one.
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let Some(database) = std::env::var_os(DATABASE).filter(|path| !path.is_empty()) else {
-        return Ok(Outcome::NotChecked(format!(
+        return Ok(StepOutcome::NotChecked(format!(
             "{DATABASE} names no checkout of the RustSec database"
         )));
     };
@@ -21,11 +21,11 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
         );
     }
     if !repo::has_subcommand(repo, "audit") {
-        return Ok(Outcome::NotChecked(
+        return Ok(StepOutcome::NotChecked(
             "cargo-audit is missing (`cargo install cargo-audit`)".into(),
         ));
     }
     let arguments = ["audit", "--no-fetch", "--deny", "warnings", "--db"];
     let program = repo.cargo(arguments).args([database]);
-    program.run().map(|()| Outcome::Passed)
+    program.run().map(|()| StepOutcome::Passed)
 }

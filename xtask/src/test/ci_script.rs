@@ -1,7 +1,7 @@
 //! Checks that `.ci/run` is executable and does nothing but call this program.
 
-use super::Outcome;
-use crate::problem::{Context, Problem};
+use super::StepOutcome;
+use crate::problem::{Problem, ProblemContext};
 use crate::repo::Repo;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ const LINES: [&str; 3] = [
     "exec cargo xtask test",
 ];
 
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let path = repo.root.join(FILE);
     let text = fs::read_to_string(&path).context(|| format!("cannot read {FILE}"))?;
     let metadata = fs::metadata(&path).context(|| format!("cannot read {FILE}"))?;
@@ -24,7 +24,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
             .hint(format!("`chmod +x {FILE}` and commit")));
     }
     if is_exactly_the_call(&text) {
-        return Ok(Outcome::Passed);
+        return Ok(StepOutcome::Passed);
     }
     Err(
         Problem::new(format!("{FILE} is not exactly the call of this program"))

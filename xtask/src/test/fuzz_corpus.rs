@@ -1,15 +1,15 @@
 //! Checks that every fuzz target has committed inputs, which ordinary tests replay.
 
-use super::Outcome;
+use super::StepOutcome;
 use crate::fuzz;
 use crate::problem::Problem;
 use crate::repo::Repo;
 use std::fs;
 
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let targets = fuzz::targets(repo)?;
     if targets.is_empty() {
-        return Ok(Outcome::Missing(format!(
+        return Ok(StepOutcome::Missing(format!(
             "no fuzz target in {}",
             fuzz::TARGETS
         )));
@@ -20,7 +20,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
     };
     let without: Vec<&String> = targets.iter().filter(|target| !has_input(target)).collect();
     match without.as_slice() {
-        [] => Ok(Outcome::Noted(format!("{} targets", targets.len()))),
+        [] => Ok(StepOutcome::Noted(format!("{} targets", targets.len()))),
         names => Err(
             Problem::new(format!("fuzz targets without a corpus: {names:?}")).hint(format!(
                 "commit at least one input in {}/TARGET/",

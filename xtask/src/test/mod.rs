@@ -13,25 +13,25 @@ mod steps;
 mod weather;
 
 pub(crate) use depth::Depth;
-pub(crate) use outcome::Outcome;
-pub(crate) use steps::Step;
+pub(crate) use outcome::StepOutcome;
+pub(crate) use steps::TestStep;
 
 use crate::args::TestArgs;
 use crate::problem::Problem;
 use crate::repo::{self, Repo};
 use crate::table;
-use outcome::Row;
+use outcome::SummaryRow;
 use std::process::ExitCode;
 use std::time::Instant;
-use steps::Plan;
+use steps::RunPlan;
 
 pub(crate) fn run(repo: &Repo, wanted: &TestArgs) -> Result<ExitCode, Problem> {
     let started = Instant::now();
     let in_ci = repo::in_ci();
     let depth = Depth::of(wanted, in_ci);
-    let plan = Plan::new(wanted);
+    let plan = RunPlan::new(wanted);
     reached::prepare(repo, &plan.steps)?;
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<SummaryRow> = Vec::new();
     for (index, step) in plan.steps.iter().enumerate() {
         let number = (index + 1, plan.steps.len());
         let row = perform(repo, *step, number, depth, in_ci);
@@ -44,7 +44,7 @@ pub(crate) fn run(repo: &Repo, wanted: &TestArgs) -> Result<ExitCode, Problem> {
     let later = plan.steps.get(rows.len()..).unwrap_or_default();
     println!("\n{}", table::bold("summary"));
     print!("{}", outcome::summary(&rows, later, &plan.left_out, in_ci));
-    for test in rows.iter().flat_map(Row::skipped) {
+    for test in rows.iter().flat_map(SummaryRow::skipped) {
         println!("{} {test}", table::alarm("SKIPPED"));
     }
     let took = started.elapsed().as_secs();
@@ -54,11 +54,11 @@ pub(crate) fn run(repo: &Repo, wanted: &TestArgs) -> Result<ExitCode, Problem> {
 
 fn perform(
     repo: &Repo,
-    step: Step,
+    step: TestStep,
     (number, of): (usize, usize),
     depth: Depth,
     in_ci: bool,
-) -> Row {
+) -> SummaryRow {
     println!(
         "\n{} {}",
         table::bold(&format!("[{number}/{of}] {}", step.name())),
@@ -71,7 +71,7 @@ fn perform(
         Ok(outcome) => outcome.print(),
         Err(problem) => println!("{problem}"),
     }
-    let row = Row { step, ended, took };
+    let row = SummaryRow { step, ended, took };
     let word = match row.result(in_ci) {
         "ok" => table::green("ok"),
         other => table::alarm(other),
@@ -80,11 +80,11 @@ fn perform(
     row
 }
 
-fn conclude(rows: &[Row], in_ci: bool, quick: bool) -> ExitCode {
+fn conclude(rows: &[SummaryRow], in_ci: bool, quick: bool) -> ExitCode {
     let Some(failed) = rows.iter().find(|row| row.is_failure(in_ci)) else {
         if rows
             .iter()
-            .any(|row| matches!(row.ended, Ok(Outcome::Missing(_))))
+            .any(|row| matches!(row.ended, Ok(StepOutcome::Missing(_))))
         {
             println!(
                 "{}",
@@ -95,7 +95,7 @@ fn conclude(rows: &[Row], in_ci: bool, quick: bool) -> ExitCode {
     };
     let name = failed.step.name();
     println!("{}", table::alarm(&format!("FAILED at {name}")));
-    if matches!(failed.ended, Ok(Outcome::Missing(_))) {
+    if matches!(failed.ended, Ok(StepOutcome::Missing(_))) {
         println!("hint: CI=true is set, and every part has to run there");
     }
     println!("hint: `cargo xtask test --only {name}` runs this step alone");

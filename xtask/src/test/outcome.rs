@@ -1,13 +1,13 @@
 //! Outcomes of steps, and the summary of a run.
 
-use super::Step;
+use super::TestStep;
 use crate::problem::Problem;
 use crate::table;
 use std::time::Duration;
 
 /// The outcome of a step that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum StepOutcome {
     Passed,
     /// Passed, with a remark for the summary.
     Noted(String),
@@ -19,27 +19,27 @@ pub(crate) enum Outcome {
     Missing(String),
 }
 
-impl Outcome {
+impl StepOutcome {
     pub(crate) fn print(&self) {
         match self {
-            Outcome::Passed | Outcome::Noted(_) | Outcome::Skipped(_) => {}
-            Outcome::NotChecked(why) => println!("NOT checked: {why}"),
-            Outcome::Missing(what) => println!("{}", table::alarm(&format!("NOT RUN: {what}"))),
+            StepOutcome::Passed | StepOutcome::Noted(_) | StepOutcome::Skipped(_) => {}
+            StepOutcome::NotChecked(why) => println!("NOT checked: {why}"),
+            StepOutcome::Missing(what) => println!("{}", table::alarm(&format!("NOT RUN: {what}"))),
         }
     }
 }
 
 /// One row of the summary.
-pub(crate) struct Row {
-    pub(crate) step: Step,
-    pub(crate) ended: Result<Outcome, Problem>,
+pub(crate) struct SummaryRow {
+    pub(crate) step: TestStep,
+    pub(crate) ended: Result<StepOutcome, Problem>,
     pub(crate) took: Duration,
 }
 
-impl Row {
+impl SummaryRow {
     pub(crate) fn is_failure(&self, in_ci: bool) -> bool {
         match &self.ended {
-            Ok(Outcome::Missing(_)) => in_ci,
+            Ok(StepOutcome::Missing(_)) => in_ci,
             Ok(_) => false,
             Err(_) => true,
         }
@@ -47,11 +47,11 @@ impl Row {
 
     pub(crate) fn result(&self, in_ci: bool) -> &'static str {
         match &self.ended {
-            Ok(Outcome::Passed | Outcome::Noted(_)) => "ok",
-            Ok(Outcome::Skipped(_)) => "ok in part",
-            Ok(Outcome::NotChecked(_)) => "NOT CHECKED",
-            Ok(Outcome::Missing(_)) if in_ci => "FAILED",
-            Ok(Outcome::Missing(_)) => "NOT RUN",
+            Ok(StepOutcome::Passed | StepOutcome::Noted(_)) => "ok",
+            Ok(StepOutcome::Skipped(_)) => "ok in part",
+            Ok(StepOutcome::NotChecked(_)) => "NOT CHECKED",
+            Ok(StepOutcome::Missing(_)) if in_ci => "FAILED",
+            Ok(StepOutcome::Missing(_)) => "NOT RUN",
             Err(_) => "FAILED",
         }
     }
@@ -59,16 +59,20 @@ impl Row {
     /// The tests of this step that could not run, each with its reason.
     pub(crate) fn skipped(&self) -> &[String] {
         match &self.ended {
-            Ok(Outcome::Skipped(tests)) => tests,
+            Ok(StepOutcome::Skipped(tests)) => tests,
             _ => &[],
         }
     }
 
     fn remark(&self) -> String {
         let remark = match &self.ended {
-            Ok(Outcome::Passed) => "",
-            Ok(Outcome::Skipped(tests)) => return format!("{} tests skipped", tests.len()),
-            Ok(Outcome::Noted(text) | Outcome::NotChecked(text) | Outcome::Missing(text)) => text,
+            Ok(StepOutcome::Passed) => "",
+            Ok(StepOutcome::Skipped(tests)) => return format!("{} tests skipped", tests.len()),
+            Ok(
+                StepOutcome::Noted(text)
+                | StepOutcome::NotChecked(text)
+                | StepOutcome::Missing(text),
+            ) => text,
             Err(problem) => problem.message(),
         };
         remark.lines().next().unwrap_or_default().to_owned()
@@ -76,7 +80,12 @@ impl Row {
 }
 
 /// Returns the table at the end of a run: first the steps that ran, then the others.
-pub(crate) fn summary(rows: &[Row], later: &[Step], left_out: &[Step], in_ci: bool) -> String {
+pub(crate) fn summary(
+    rows: &[SummaryRow],
+    later: &[TestStep],
+    left_out: &[TestStep],
+    in_ci: bool,
+) -> String {
     let cells = |cells: [String; 4]| cells.to_vec();
     let mut lines = vec![cells(["step", "result", "seconds", ""].map(String::from))];
     for row in rows {
@@ -110,8 +119,8 @@ pub(crate) fn summary(rows: &[Row], later: &[Step], left_out: &[Step], in_ci: bo
 mod tests {
     use super::*;
 
-    fn row(step: Step, ended: Result<Outcome, Problem>) -> Row {
-        Row {
+    fn row(step: TestStep, ended: Result<StepOutcome, Problem>) -> SummaryRow {
+        SummaryRow {
             step,
             ended,
             took: Duration::from_millis(1234),
@@ -120,26 +129,32 @@ mod tests {
 
     #[test]
     fn what_is_missing_fails_only_in_ci() {
-        let missing = row(Step::Clients, Ok(Outcome::Missing("no npm".into())));
+        let missing = row(TestStep::Clients, Ok(StepOutcome::Missing("no npm".into())));
         assert!(!missing.is_failure(false));
         assert!(missing.is_failure(true));
-        let unchecked = row(Step::Advisories, Ok(Outcome::NotChecked("no list".into())));
+        let unchecked = row(
+            TestStep::Advisories,
+            Ok(StepOutcome::NotChecked("no list".into())),
+        );
         assert!(!unchecked.is_failure(true));
-        assert!(row(Step::Fmt, Err(Problem::new("x"))).is_failure(false));
+        assert!(row(TestStep::Fmt, Err(Problem::new("x"))).is_failure(false));
     }
 
     #[test]
     fn the_summary_names_every_step() {
         let rows = [
-            row(Step::Fmt, Ok(Outcome::Passed)),
+            row(TestStep::Fmt, Ok(StepOutcome::Passed)),
             row(
-                Step::Clients,
-                Ok(Outcome::Missing("no npm\ndetails".into())),
+                TestStep::Clients,
+                Ok(StepOutcome::Missing("no npm\ndetails".into())),
             ),
-            row(Step::Tests, Ok(Outcome::Skipped(vec!["a: no b".into()]))),
-            row(Step::Docs, Err(Problem::new("broken link"))),
+            row(
+                TestStep::Tests,
+                Ok(StepOutcome::Skipped(vec!["a: no b".into()])),
+            ),
+            row(TestStep::Docs, Err(Problem::new("broken link"))),
         ];
-        let text = summary(&rows, &[Step::Weather], &[Step::Reached], false);
+        let text = summary(&rows, &[TestStep::Weather], &[TestStep::Reached], false);
         assert_eq!(
             text,
             "  step     result       seconds\n\

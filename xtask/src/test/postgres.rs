@@ -4,8 +4,8 @@
 #[path = "../../../crates/testkit/src/postgres/programs.rs"]
 mod programs;
 
-use super::Outcome;
-use crate::problem::{Context, Problem};
+use super::StepOutcome;
+use crate::problem::{Problem, ProblemContext};
 use crate::program::Program;
 use crate::repo::Repo;
 use crate::retry::retried;
@@ -24,36 +24,36 @@ const UNATTENDED: [(&str, &str); 2] = [
     ("UCF_FORCE_CONFFOLD", "1"),
 ];
 
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     if let Some(found) = found(repo)? {
         return Ok(found);
     }
     if !may_install() {
-        return Ok(Outcome::Missing(
+        return Ok(StepOutcome::Missing(
             "PostgreSQL was not found: install it (Debian: postgresql), \
              or put `initdb` and `postgres` on the PATH"
                 .into(),
         ));
     }
     if let Err(problem) = no_cluster(Path::new(CLUSTERS)).and_then(|()| install(repo)) {
-        return Ok(Outcome::Missing(format!(
+        return Ok(StepOutcome::Missing(format!(
             "PostgreSQL could not be installed: {}",
             problem.message()
         )));
     }
-    let missing = || Outcome::Missing(format!("the package {PACKAGE} brought no `initdb`"));
+    let missing = || StepOutcome::Missing(format!("the package {PACKAGE} brought no `initdb`"));
     Ok(found(repo)?.unwrap_or_else(missing))
 }
 
 /// Returns the PostgreSQL that the tests will use.
-fn found(repo: &Repo) -> Result<Option<Outcome>, Problem> {
+fn found(repo: &Repo) -> Result<Option<StepOutcome>, Problem> {
     let Some(folder) = programs::folder() else {
         return Ok(None);
     };
     let program = Program::new(folder.join("postgres"), &repo.root);
     let version = program.args(["--version"]).captured()?;
     println!("{} in {}", version.trim(), folder.display());
-    Ok(Some(Outcome::Noted(version.trim().to_owned())))
+    Ok(Some(StepOutcome::Noted(version.trim().to_owned())))
 }
 
 fn may_install() -> bool {

@@ -4,8 +4,8 @@
 //! that `CANDOR_REACHED` names. Each step has its own folder, so that running a step again replaces
 //! only its own lines.
 
-use super::{Outcome, Step};
-use crate::problem::{Context, Problem};
+use super::{StepOutcome, TestStep};
+use crate::problem::{Problem, ProblemContext};
 use crate::repo::Repo;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ const REGISTRY: &str = "registry.json";
 const SERVED: [&str; 2] = ["orders", "workspace"];
 
 /// Deletes the lines of earlier runs if this run has all steps.
-pub(crate) fn prepare(repo: &Repo, steps: &[Step]) -> Result<(), Problem> {
-    if steps.contains(&Step::Tests) && steps.contains(&Step::Reached) {
+pub(crate) fn prepare(repo: &Repo, steps: &[TestStep]) -> Result<(), Problem> {
+    if steps.contains(&TestStep::Tests) && steps.contains(&TestStep::Reached) {
         empty(&root(repo))?;
     }
     Ok(())
@@ -36,15 +36,15 @@ pub(crate) fn fresh(repo: &Repo, step: &str) -> Result<PathBuf, Problem> {
     Ok(folder)
 }
 
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let Ok(text) = fs::read_to_string(repo.root.join(REGISTRY)) else {
-        return Ok(Outcome::Missing(format!("there is no {REGISTRY}")));
+        return Ok(StepOutcome::Missing(format!("there is no {REGISTRY}")));
     };
     let wanted = codes(&text)?;
     let seen = seen(&root(repo))?;
     let unreached: Vec<&String> = wanted.difference(&seen).collect();
     if unreached.is_empty() {
-        return Ok(Outcome::Noted(format!("{} codes", wanted.len())));
+        return Ok(StepOutcome::Noted(format!("{} codes", wanted.len())));
     }
     for code in &unreached {
         println!("  {code}");

@@ -1,27 +1,27 @@
 //! Steps that consist of one cargo command.
 
-use super::{Depth, Outcome, reached, skipped};
+use super::{Depth, StepOutcome, reached, skipped};
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::repo::{self, Repo};
 
-pub(crate) fn fmt(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn fmt(repo: &Repo) -> Result<StepOutcome, Problem> {
     let check = repo.cargo(["fmt", "--all", "--check"]).run();
     check.map_err(|problem| problem.hint("`cargo fmt --all` formats every file"))?;
-    Ok(Outcome::Passed)
+    Ok(StepOutcome::Passed)
 }
 
 /// Checks with every feature, so that code which only CI builds is included.
-pub(crate) fn clippy(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn clippy(repo: &Repo) -> Result<StepOutcome, Problem> {
     let arguments = ["clippy", "--workspace", "--all-targets", "--all-features"];
     let program = repo.cargo(arguments).args(["--", "-D", "warnings"]);
-    program.run().map(|()| Outcome::Passed)
+    program.run().map(|()| StepOutcome::Passed)
 }
 
 /// The variable that gives drills their full counts.
 const LONG: &str = "CANDOR_LONG";
 
-pub(crate) fn tests(repo: &Repo, depth: Depth) -> Result<Outcome, Problem> {
+pub(crate) fn tests(repo: &Repo, depth: Depth) -> Result<StepOutcome, Problem> {
     let targets = ["--lib", "--bins", "--tests", "--examples"];
     let (program, note) = runner(repo, depth, &repo.features(), &targets);
     let folder = skipped::fresh(repo, "tests")?;
@@ -35,26 +35,26 @@ pub(crate) fn tests(repo: &Repo, depth: Depth) -> Result<Outcome, Problem> {
     program.run()?;
     match skipped::read(&folder)? {
         none if none.is_empty() => Ok(note),
-        tests => Ok(Outcome::Skipped(tests)),
+        tests => Ok(StepOutcome::Skipped(tests)),
     }
 }
 
-pub(crate) fn doctests(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn doctests(repo: &Repo) -> Result<StepOutcome, Problem> {
     let program = repo.cargo(["test", "--doc", "--workspace"]);
     program
         .args(features(&repo.features()))
         .env(reached::FOLDER, reached::fresh(repo, "doctests")?)
         .run()
-        .map(|()| Outcome::Passed)
+        .map(|()| StepOutcome::Passed)
 }
 
-pub(crate) fn docs(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn docs(repo: &Repo) -> Result<StepOutcome, Problem> {
     let program = repo.cargo(["doc", "--no-deps", "--workspace"]);
     program
         .args(features(&repo.features()))
         .env("RUSTDOCFLAGS", "-D warnings")
         .run()
-        .map(|()| Outcome::Passed)
+        .map(|()| StepOutcome::Passed)
 }
 
 /// Returns the command that tests the given targets of the workspace, with nextest if it is installed.
@@ -66,7 +66,7 @@ pub(crate) fn runner(
     depth: Depth,
     wanted: &[String],
     targets: &[&str],
-) -> (Program, Outcome) {
+) -> (Program, StepOutcome) {
     let nextest = repo::has_subcommand(repo, "nextest");
     let program = if nextest {
         let quiet = ["--status-level", "slow", "--final-status-level", "fail"];
@@ -82,9 +82,9 @@ pub(crate) fn runner(
         repo.cargo(["test", "--workspace"])
     };
     let note = if nextest {
-        Outcome::Passed
+        StepOutcome::Passed
     } else {
-        Outcome::Noted("with cargo test: cargo-nextest is not installed".into())
+        StepOutcome::Noted("with cargo test: cargo-nextest is not installed".into())
     };
     (program.args(targets).args(features(wanted)), note)
 }

@@ -3,7 +3,7 @@
 //! A test that lacks something it needs (a PostgreSQL server, a kernel feature) writes a line `test<TAB>reason` into
 //! a file of its own in the folder that `CANDOR_SKIPPED` names. The summary of a run lists those lines.
 
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::repo::Repo;
 use std::fs;
 use std::io::ErrorKind;

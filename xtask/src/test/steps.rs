@@ -1,6 +1,6 @@
 //! The steps of a test run, in order, and the selection of steps for a run.
 
-use super::{Depth, Outcome};
+use super::{Depth, StepOutcome};
 use crate::args::TestArgs;
 use crate::problem::Problem;
 use crate::repo::Repo;
@@ -9,7 +9,7 @@ use clap::ValueEnum;
 
 /// The cheap steps come first, so that a run fails early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Step {
+pub(crate) enum TestStep {
     /// Every file is formatted.
     Fmt,
     /// .ci/run is executable and runs exactly this command.
@@ -42,7 +42,7 @@ pub(crate) enum Step {
     Reached,
 }
 
-impl Step {
+impl TestStep {
     /// Returns the name as typed after `--only`.
     pub(crate) fn name(self) -> String {
         let value = self.to_possible_value();
@@ -59,51 +59,51 @@ impl Step {
 
     /// Returns true for steps that install nothing and use no MCP client.
     fn is_quick(self) -> bool {
-        use Step::{Clippy, Codegen, Doctests, Fmt, Tests};
+        use TestStep::{Clippy, Codegen, Doctests, Fmt, Tests};
         matches!(self, Fmt | Clippy | Codegen | Tests | Doctests)
     }
 
-    pub(crate) fn perform(self, repo: &Repo, depth: Depth) -> Result<Outcome, Problem> {
+    pub(crate) fn perform(self, repo: &Repo, depth: Depth) -> Result<StepOutcome, Problem> {
         match self {
-            Step::Fmt => super::rust::fmt(repo),
-            Step::CiScript => super::ci_script::check(repo),
-            Step::Dependencies => dependencies::check(repo),
-            Step::Advisories => super::advisories::check(repo),
-            Step::FuzzCorpus => super::fuzz_corpus::check(repo),
-            Step::Clippy => super::rust::clippy(repo),
-            Step::Codegen => codegen::run(repo, true),
-            Step::Postgres => super::postgres::check(repo),
-            Step::Tests => super::rust::tests(repo, depth),
-            Step::Doctests => super::rust::doctests(repo),
-            Step::Docs => super::rust::docs(repo),
-            Step::Weather => super::weather::check(repo),
-            Step::Clients => clients::check(repo),
-            Step::Conformance => conformance::check(repo),
-            Step::Reached => super::reached::check(repo),
+            TestStep::Fmt => super::rust::fmt(repo),
+            TestStep::CiScript => super::ci_script::check(repo),
+            TestStep::Dependencies => dependencies::check(repo),
+            TestStep::Advisories => super::advisories::check(repo),
+            TestStep::FuzzCorpus => super::fuzz_corpus::check(repo),
+            TestStep::Clippy => super::rust::clippy(repo),
+            TestStep::Codegen => codegen::run(repo, true),
+            TestStep::Postgres => super::postgres::check(repo),
+            TestStep::Tests => super::rust::tests(repo, depth),
+            TestStep::Doctests => super::rust::doctests(repo),
+            TestStep::Docs => super::rust::docs(repo),
+            TestStep::Weather => super::weather::check(repo),
+            TestStep::Clients => clients::check(repo),
+            TestStep::Conformance => conformance::check(repo),
+            TestStep::Reached => super::reached::check(repo),
         }
     }
 }
 
 /// The steps of a run, and those that `--quick` leaves out.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub(crate) steps: Vec<Step>,
-    pub(crate) left_out: Vec<Step>,
+pub(crate) struct RunPlan {
+    pub(crate) steps: Vec<TestStep>,
+    pub(crate) left_out: Vec<TestStep>,
 }
 
-impl Plan {
-    pub(crate) fn new(wanted: &TestArgs) -> Plan {
+impl RunPlan {
+    pub(crate) fn new(wanted: &TestArgs) -> RunPlan {
         if let Some(only) = wanted.only {
-            return Plan {
+            return RunPlan {
                 steps: vec![only],
                 left_out: Vec::new(),
             };
         }
-        let all = Step::value_variants().iter().copied();
+        let all = TestStep::value_variants().iter().copied();
         let (steps, left_out) = all
             .filter(|step| wanted.from.is_none_or(|from| *step >= from))
             .partition(|step| !wanted.quick || step.is_quick());
-        Plan { steps, left_out }
+        RunPlan { steps, left_out }
     }
 }
 
@@ -113,47 +113,50 @@ mod tests {
 
     #[test]
     fn a_full_run_takes_every_step() {
-        let plan = Plan::new(&TestArgs::default());
-        assert_eq!(plan.steps, Step::value_variants());
+        let plan = RunPlan::new(&TestArgs::default());
+        assert_eq!(plan.steps, TestStep::value_variants());
         assert_eq!(plan.left_out, []);
     }
 
     #[test]
     fn only_takes_one() {
         let wanted = TestArgs {
-            only: Some(Step::Docs),
+            only: Some(TestStep::Docs),
             ..TestArgs::default()
         };
-        assert_eq!(Plan::new(&wanted).steps, [Step::Docs]);
+        assert_eq!(RunPlan::new(&wanted).steps, [TestStep::Docs]);
     }
 
     #[test]
     fn from_takes_the_rest() {
         let wanted = TestArgs {
-            from: Some(Step::Conformance),
+            from: Some(TestStep::Conformance),
             ..TestArgs::default()
         };
-        assert_eq!(Plan::new(&wanted).steps, [Step::Conformance, Step::Reached]);
+        assert_eq!(
+            RunPlan::new(&wanted).steps,
+            [TestStep::Conformance, TestStep::Reached]
+        );
     }
 
     #[test]
     fn quick_says_what_it_leaves_out() {
         let wanted = TestArgs {
             quick: true,
-            from: Some(Step::Tests),
+            from: Some(TestStep::Tests),
             ..TestArgs::default()
         };
-        let plan = Plan::new(&wanted);
-        assert_eq!(plan.steps, [Step::Tests, Step::Doctests]);
-        assert!(plan.left_out.contains(&Step::Reached));
-        assert!(!plan.left_out.contains(&Step::Fmt));
+        let plan = RunPlan::new(&wanted);
+        assert_eq!(plan.steps, [TestStep::Tests, TestStep::Doctests]);
+        assert!(plan.left_out.contains(&TestStep::Reached));
+        assert!(!plan.left_out.contains(&TestStep::Fmt));
     }
 
     #[test]
     fn every_step_has_a_name_and_says_what_it_is() {
-        for step in Step::value_variants() {
+        for step in TestStep::value_variants() {
             assert!(!step.name().is_empty() && !step.about().is_empty());
         }
-        assert_eq!(Step::FuzzCorpus.name(), "fuzz-corpus");
+        assert_eq!(TestStep::FuzzCorpus.name(), "fuzz-corpus");
     }
 }

@@ -1,8 +1,8 @@
 //! Runs the example server as a reader would, and checks that it is short.
 
-use super::Outcome;
+use super::StepOutcome;
 use super::rust::features;
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::program::Program;
 use crate::repo::{Member, Repo};
 use serde_json::{Value, json};
@@ -13,9 +13,11 @@ const FOLDER: &str = "examples/weather";
 const MOST_LINES: usize = 25;
 const LIMIT: Duration = Duration::from_secs(30);
 
-pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
+pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let Some((member, program)) = found(repo) else {
-        return Ok(Outcome::Missing(format!("there is no program in {FOLDER}")));
+        return Ok(StepOutcome::Missing(format!(
+            "there is no program in {FOLDER}"
+        )));
     };
     let lines = lines_of(member)?;
     if lines > MOST_LINES {
@@ -37,7 +39,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Outcome, Problem> {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                       "params": {"name": tool, "arguments": {}}});
     ask(repo, program, &call)?;
-    Ok(Outcome::Noted(format!("{lines} lines of code")))
+    Ok(StepOutcome::Noted(format!("{lines} lines of code")))
 }
 
 fn found(repo: &Repo) -> Option<(&Member, &str)> {
