@@ -143,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_is_consistent() {
+    fn command_line_definition_is_valid() {
         CommandLine::command().debug_assert();
     }
 
     #[test]
-    fn nothing_and_help_both_give_the_help() {
+    fn no_command_prints_the_help() {
         let Parsed::Help(text) = parsed("") else {
             panic!("no help")
         };

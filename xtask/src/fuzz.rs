@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_target_lists_the_right_ones() {
+    fn unknown_target_lists_the_known_ones() {
         let all = vec!["read".to_owned(), "write".to_owned()];
         assert_eq!(chosen(all.clone(), Some("read")).unwrap(), ["read"]);
         assert_eq!(chosen(all.clone(), None).unwrap(), all);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn only_new_breaks_are_kept() {
+    fn only_new_findings_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let repo = repo(folder.path());
         let from = folder.path().join(ARTIFACTS).join("read");

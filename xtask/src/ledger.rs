@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_needs_a_section_a_reason_and_no_twin() {
+    fn entry_needs_section_and_reason_and_is_unique() {
         let message = |text| read("list", text).unwrap_err().message().to_owned();
         assert_eq!(
             message("MIT  x"),

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_is_followed_and_stripped() {
+    fn references_are_resolved_and_texts_dropped() {
         let whole = json!({ "components": { "schemas": { "name": {
             "type": "string", "nullable": true, "description": "Words.", "x-internal": 1,
         } } } });

@@ -150,25 +150,25 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_what_a_person_would_type() {
+    fn command_line_can_be_pasted() {
         let program = Program::new("/opt/bin/cargo", Path::new(".")).args(["fmt", "--check"]);
         assert_eq!(program.line, "cargo fmt --check");
     }
 
     #[test]
-    fn a_failing_program_is_a_problem_with_its_line() {
+    fn failing_program_is_reported_with_its_command_line() {
         let problem = shell("exit 3").run().unwrap_err();
         assert!(problem.message().contains("`sh -c exit 3` failed"));
     }
 
     #[test]
-    fn an_exchange_gives_what_was_printed() {
+    fn exchange_returns_the_output() {
         let printed = shell("cat").exchange("one\ntwo\n", Duration::from_secs(20));
         assert_eq!(printed.as_deref(), Ok("one\ntwo\n"));
     }
 
     #[test]
-    fn an_exchange_with_a_program_that_stays_ends_by_killing_it() {
+    fn exchange_kills_a_program_that_does_not_exit() {
         let problem = shell("exec sleep 600")
             .exchange("", Duration::from_millis(50))
             .unwrap_err();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_comes_with_the_problem() {
+    fn stderr_is_part_of_the_problem() {
         assert_eq!(shell("echo yes").captured().as_deref(), Ok("yes\n"));
         let problem = shell("echo because >&2; exit 1").captured().unwrap_err();
         assert!(problem.message().ends_with("\nbecause"));

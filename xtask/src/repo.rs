@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_feature_but_external_is_built() {
+    fn all_features_but_external_are_built() {
         let repo = Repo::from_metadata(METADATA).unwrap();
         assert_eq!(repo.features(), ["candor/otel"]);
     }

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_does_not_run_after_all_leaves_no_marker() {
+    fn part_that_does_not_run_has_no_marker() {
         let folder = tempfile::tempdir().unwrap();
         let kit = kit(folder.path());
         let part = kit.part("shell", "/bin/false", || Ok(())).unwrap();

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scenario_is_what_stands_before_the_time() {
+    fn scenario_name_is_parsed_without_its_time() {
         let of = scenario_of;
         assert_eq!(
             of("server-server-stateless-2026-11-15T09-38-29-118Z"),

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_for_no_revision_is_refused() {
+    fn section_of_unknown_revision_is_refused() {
         assert!(known_sections(&entries("[2024-11-05]\na:b  c\n")).is_err());
     }
 

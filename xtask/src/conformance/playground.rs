@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn the_url_is_the_word_that_is_one() {
+    fn url_is_found_in_the_line() {
         let line = "playground listening on http://127.0.0.1:40123/mcp (Ctrl-C ends it)";
         assert_eq!(url_in(line), Some("http://127.0.0.1:40123/mcp"));
         assert_eq!(url_in("starting"), None);
     }
 
     #[test]
-    fn a_server_is_found_by_its_line_and_ends_with_the_value() {
+    fn server_url_is_read_and_server_is_killed_on_drop() {
         let script = "echo starting >&2; echo on http://127.0.0.1:1/mcp >&2; exec sleep 600";
         let playground = start(script, Duration::from_secs(20)).unwrap();
         assert_eq!(playground.url, "http://127.0.0.1:1/mcp");
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_ends_early_is_a_problem_with_its_words() {
+    fn server_that_exits_early_is_reported_with_its_output() {
         let problem = start("echo port taken >&2; exit 1", Duration::from_secs(20)).unwrap_err();
         assert!(problem.message().ends_with("\nport taken"), "{problem}");
         assert!(problem.message().contains("ended before"), "{problem}");
     }
 
     #[test]
-    fn a_silent_server_is_not_waited_for_forever() {
+    fn silent_server_times_out() {
         let problem = start("exec sleep 600", Duration::from_millis(50)).unwrap_err();
         assert!(problem.message().contains("did not say"), "{problem}");
     }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_excuses_nothing_is_wrong() {
+    fn unused_baseline_entry_is_refused() {
         let list = [
             ("a", "x", CheckStatus::Success),
             ("a", "y", CheckStatus::Skipped),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_baseline_cannot_excuse_what_is_required() {
+    fn baseline_cannot_excuse_required_scenarios() {
         let list = [("ping", "ping", CheckStatus::Failure)];
         assert_eq!(
             judged(&list, &["ping:ping"], &[PING]),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_must_have_been_run_and_must_check_something() {
+    fn required_scenario_without_checks_is_refused() {
         assert_eq!(
             judged(&[], &[], &[PING]),
             ["ping is required and was not run"]

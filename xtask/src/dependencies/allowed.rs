@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_licence_outside_the_list_is_named_with_its_package() {
+    fn unlisted_licence_is_reported_with_its_package() {
         let list = entries("[licences]\nMIT  x\n");
         let packages = declared(&[
             ("a 1", Some("MIT OR Apache-2.0")),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_licence_that_nobody_needs_leaves_the_list() {
+    fn unused_licence_is_reported() {
         let list = entries("[licences]\nMIT  x\nUnlicense  y\nZlib  z\n");
         let packages = declared(&[("a 1", Some("Unlicense OR MIT")), ("b 2", Some("MIT"))]);
         let wrong = licences(&list, &packages);

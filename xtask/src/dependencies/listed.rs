@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manifest_gives_names_from_outside_only() {
+    fn workspace_crates_are_not_third_party() {
         let manifest = "[workspace]\nresolver = \"3\"\n[workspace.dependencies]\nours = { path = \"x\" }\n# why\n\
                         http = \"1\"\nrmcp = { version = \"=3.8.0\" }\n[workspace.dependencies.clap]\nversion = \"4\"\n\
                         [workspace.lints.rust]\nunsafe_code = \"forbid\"\n";
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_may_name_several_packages_in_a_cell() {
+    fn page_cell_may_name_several_packages() {
         let page = "# Dependencies\nUses `x`.\n| crate | why |\n|---|---|\n| `hyper`, `hyper-util` | `y` |\n";
         assert_eq!(on_page(page), set(&["hyper", "hyper-util"]));
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_past_the_list_names_its_package() {
+    fn unlisted_dependency_is_reported_with_its_member() {
         let wrong = past_the_list(&set(&["tokio"]), &[direct("candor-wire", "mio", false)]);
         assert!(wrong[0].starts_with("candor-wire depends on `mio`"));
     }

@@ -108,7 +108,7 @@ version = "1.0.0"
     }
 
     #[test]
-    fn only_what_has_a_newer_sibling_is_old() {
+    fn only_versions_with_a_newer_one_are_old() {
         let wanted = Older {
             name: "syn".into(),
             version: "2.0.119".into(),

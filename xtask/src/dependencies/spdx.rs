@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_belongs_to_its_licence() {
+    fn with_binds_exception_to_licence() {
         let expression = "Apache-2.0 WITH LLVM-exception OR GPL-2.0-only";
         assert!(met(expression, &["Apache-2.0 WITH LLVM-exception"]));
         assert!(!met(expression, &["Apache-2.0"]));
     }
 
     #[test]
-    fn a_slash_is_the_old_or() {
+    fn slash_means_or() {
         assert_eq!(parse("MIT/Apache-2.0"), parse("MIT OR Apache-2.0"));
     }
 

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_fails_only_in_ci() {
+    fn missing_parts_fail_only_in_ci() {
         let missing = row(TestStep::Clients, Ok(StepOutcome::Missing("no npm".into())));
         assert!(!missing.is_failure(false));
         assert!(missing.is_failure(true));

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_decided_about_clusters_stays() {
+    fn existing_cluster_configuration_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("common/createcluster.conf");
         no_cluster(&file).unwrap();

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_without_rows_is_no_success() {
+    fn empty_registry_is_refused() {
         assert!(codes("{}").is_err());
         assert!(codes(r#"{"sections":{"a":[{"code":1}]}}"#).is_err());
     }

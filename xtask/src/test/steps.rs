@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_has_a_name_and_says_what_it_is() {
+    fn every_step_has_name_and_description() {
         for step in TestStep::value_variants() {
             assert!(!step.name().is_empty() && !step.about().is_empty());
         }
