@@ -18,7 +18,6 @@ mod log;
 mod place;
 mod quarantine;
 mod read;
-pub mod secrets;
 mod seek;
 mod stream;
 mod tail;

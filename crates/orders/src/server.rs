@@ -3,10 +3,10 @@
 use crate::faults::{of_query, unnamed};
 use crate::guarded::{GuardConfig, Guarded, Witness};
 use crate::{Adapter, Failure, Key, Operation, Request, Response, Why, tools};
-use candor_audit::secrets;
 use candor_fault::dialects::Orders;
 use candor_fault::{Effect, Fault, Form};
 use candor_guard::{Limiter, Quota};
+use candor_secrets::redact;
 use candor_street::{Call, CallContext, Era, FailureForm, Permit, Server, Tool, Tools};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -146,7 +146,7 @@ impl OrdersServer {
         for secret in self.secrets.iter().filter(|secret| text.contains(*secret)) {
             hidden = Cow::Owned(hidden.replace(secret.as_str(), HIDDEN));
         }
-        let shaped = secrets::redact(&hidden);
+        let shaped = redact(&hidden);
         (*shaped != *text).then(|| shaped.into_owned())
     }
 }

@@ -6,9 +6,9 @@ use crate::person::Deed;
 use crate::role::Role;
 use crate::write::{Settled, hash_of};
 use candor_audit::Torn;
-use candor_audit::secrets::redact;
 use candor_fault::dialects::Workspace;
 use candor_fault::{Cause, Effect, Timestamp, iso_millis};
+use candor_secrets::redact;
 use candor_street::{Call, CallOutcome, CallRecord};
 use serde_json::{Map, Number, Value, json};
 

@@ -230,7 +230,7 @@ impl Server for WorkspaceServer {
             ..WorkspaceFacts::default()
         };
         let fault = fault.with_facts(|facts| facts.fill(known));
-        fault.redacted(&|text| match candor_audit::secrets::redact(text) {
+        fault.redacted(&|text| match candor_secrets::redact(text) {
             std::borrow::Cow::Borrowed(_) => None,
             std::borrow::Cow::Owned(hidden) => Some(hidden),
         })

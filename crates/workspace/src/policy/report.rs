@@ -1,7 +1,7 @@
 //! Findings: which of them are new, and how they are told.
 
 use crate::edit::cut;
-use candor_audit::secrets::redact;
+use candor_secrets::redact;
 use memchr::{memchr, memchr_iter, memrchr};
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;

@@ -13,7 +13,7 @@ use crate::protected::is_write_protected;
 use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::state;
-use candor_audit::secrets::redact;
+use candor_secrets::redact;
 use candor_street::{CallContext, Tool};
 use serde_json::{Value, json};
 use std::borrow::Cow;

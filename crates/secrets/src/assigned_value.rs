@@ -1,11 +1,11 @@
-//! Secrets that are known by the name they are assigned to.
+//! Finds secrets by the name that they are assigned to.
 
-use super::SecretKind;
-use super::shapes::{self, Shaped, run};
+use crate::SecretKind;
+use crate::known_shape::{self, KnownShape, run};
 use memchr::memmem::find;
 use std::ops::Range;
 
-/// How names end that hold a secret, in lower case and without `_` and `-`.
+/// Endings of the names of secrets, in lower case and without `_` and `-`.
 const NAMES: [&str; 9] = [
     "password",
     "passwd",
@@ -18,23 +18,24 @@ const NAMES: [&str; 9] = [
     "privatekey",
 ];
 
-/// How names end that hold the secret of an AWS key.
+/// Endings of the names of an AWS key's secret.
 const AWS_NAMES: [&str; 2] = ["secretaccesskey", "awssecretkey"];
 
-/// How long the secret of an AWS key is.
+/// The length of an AWS key's secret.
 const AWS_LENGTH: usize = 40;
 
-/// How many bytes of a name are looked at.
+/// The number of bytes of a name that are compared.
 const NAME_BYTES: usize = 48;
 
-/// Shorter values are words.
-const LEAST: usize = 6;
+/// Shorter values are ordinary words.
+const MIN_LENGTH: usize = 6;
 
-/// What stands in the place of a secret.
+/// The beginning of a replaced secret.
 const REDACTED: &[u8] = b"[redacted:";
 
-/// The secret behind the `=` or `:` at a place. What comes before `since` is a secret itself.
-pub(super) fn at(text: &[u8], since: usize, at: usize) -> Option<Shaped> {
+/// Returns the secret after the `=` or `:` at offset `at`. The text before `since` belongs to the secret
+/// before and is not read.
+pub(crate) fn secret_at(text: &[u8], since: usize, at: usize) -> Option<KnownShape> {
     if !matches!(text[at], b'=' | b':') {
         return None;
     }
@@ -44,9 +45,9 @@ pub(super) fn at(text: &[u8], since: usize, at: usize) -> Option<Shaped> {
         return None;
     }
     let value = value_after(text, at)?;
-    // A secret that is known by itself keeps its name, and takes what stands around it along.
-    for place in value.clone() {
-        if let Some((range, kind)) = shapes::at(text, since, place) {
+    // A secret of a known shape keeps its kind; the whole value is redacted with it.
+    for offset in value.clone() {
+        if let Some((range, kind)) = known_shape::secret_at(text, since, offset) {
             return Some((value.start..range.end.max(value.end), kind));
         }
     }
@@ -59,53 +60,54 @@ pub(super) fn at(text: &[u8], since: usize, at: usize) -> Option<Shaped> {
     Some((value, kind))
 }
 
-/// Whether the member of a JSON object is a secret by its name.
-pub(super) fn is_secret(name: &str, text: &str) -> bool {
-    let name = plain(name.as_bytes());
-    let named = NAMES.iter().any(|end| name.ends_with(end));
-    let spaced = || text.bytes().any(|byte| byte.is_ascii_whitespace());
-    named && text.len() >= LEAST && !text.as_bytes().starts_with(REDACTED) && !spaced()
+/// Returns true if a member of a JSON object is a secret by its name.
+pub(crate) fn is_secret(name: &str, text: &str) -> bool {
+    let name = normalize(name.as_bytes());
+    let is_named = NAMES.iter().any(|end| name.ends_with(end));
+    let has_space = || text.bytes().any(|byte| byte.is_ascii_whitespace());
+    is_named && text.len() >= MIN_LENGTH && !text.as_bytes().starts_with(REDACTED) && !has_space()
 }
 
-/// The name at the end of a text, where one is; quotes and one space may follow it.
+/// Returns the name at the end of a text. Quotes and one space may follow it.
 fn name_before(text: &[u8]) -> Option<String> {
     let mut before = &text[text.len().saturating_sub(NAME_BYTES)..];
     for skipped in [b" ", b"\"", b"'", b"\\"] {
         before = before.strip_suffix(skipped).unwrap_or(before);
     }
-    let named = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
-    let count = before.iter().rev().take_while(|byte| named(byte)).count();
-    let name = plain(&before[before.len() - count..]);
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let count = before.iter().rev().take_while(|byte| in_name(byte)).count();
+    let name = normalize(&before[before.len() - count..]);
     (!name.is_empty()).then_some(name)
 }
 
-fn plain(name: &[u8]) -> String {
+/// Keeps letters and digits, in lower case.
+fn normalize(name: &[u8]) -> String {
     let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
     letters
         .map(|byte| char::from(byte.to_ascii_lowercase()))
         .collect()
 }
 
-/// What is assigned: a quoted text without spaces, or a word that is no code.
+/// Returns the assigned value: a quoted text without spaces, or a word that is not code.
 fn value_after(text: &[u8], at: usize) -> Option<Range<usize>> {
     let mut begin = at + 1;
     if text.get(begin) == Some(&b'>') && text[at] == b'=' {
         begin += 1;
     }
-    let tight = text.get(begin) != Some(&b' ');
-    begin += usize::from(!tight);
+    let is_adjacent = text.get(begin) != Some(&b' ');
+    begin += usize::from(!is_adjacent);
     let escaped = text.get(begin) == Some(&b'\\');
     let value = match text.get(begin + usize::from(escaped)) {
         Some(&quote @ (b'"' | b'\'')) => {
             quoted(text, begin + usize::from(escaped) + 1, quote, escaped)?
         }
-        _ => bare(text, begin, tight && text[at] == b'=')?,
+        _ => unquoted(text, begin, is_adjacent && text[at] == b'=')?,
     };
     let bytes = &text[value.clone()];
-    let held = [&b"<"[..], b"${", b"{", b"$(", b"*"];
-    let held =
-        held.iter().any(|begins| bytes.starts_with(begins)) || find(bytes, REDACTED).is_some();
-    (value.len() >= LEAST && !held).then_some(value)
+    let placeholders = [&b"<"[..], b"${", b"{", b"$(", b"*"];
+    let is_placeholder = placeholders.iter().any(|begins| bytes.starts_with(begins))
+        || find(bytes, REDACTED).is_some();
+    (value.len() >= MIN_LENGTH && !is_placeholder).then_some(value)
 }
 
 fn quoted(text: &[u8], begin: usize, quote: u8, escaped: bool) -> Option<Range<usize>> {
@@ -120,18 +122,19 @@ fn quoted(text: &[u8], begin: usize, quote: u8, escaped: bool) -> Option<Range<u
     Some(value)
 }
 
-/// A word of its own. Code assigns names without digits too, so without a digit it has to stand close.
-fn bare(text: &[u8], begin: usize, close: bool) -> Option<Range<usize>> {
+/// Returns an unquoted word. Code also assigns names, so a word without a digit counts only if it is
+/// adjacent to the `=`.
+fn unquoted(text: &[u8], begin: usize, is_adjacent: bool) -> Option<Range<usize>> {
     let mut value = run(text, begin, |byte| {
         byte.is_ascii_alphanumeric() || b"_-./+~!@#$%^*".contains(&byte)
     });
     value.end = run(text, value.end, |byte| byte == b'=')
         .end
         .min(value.end + 2);
-    let ended = match text.get(value.end) {
+    let is_whole = match text.get(value.end) {
         None => true,
         Some(byte) => byte.is_ascii_whitespace() || b"\"'&;,\\".contains(byte),
     };
-    let digit = text[value.clone()].iter().any(u8::is_ascii_digit);
-    (ended && (close || digit)).then_some(value)
+    let has_digit = text[value.clone()].iter().any(u8::is_ascii_digit);
+    (is_whole && (is_adjacent || has_digit)).then_some(value)
 }

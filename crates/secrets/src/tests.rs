@@ -1,4 +1,4 @@
-//! What is a secret and what is not. Tokens are put together here, so that no scanner finds one in this
+//! Tests of what counts as a secret. Tokens are assembled at run time so that no scanner reports this
 //! file.
 
 use super::*;
@@ -14,9 +14,9 @@ fn pem(label: &str) -> String {
     format!("-----BEGIN {label}-----\n{line}\n{line}==\n-----END {label}-----")
 }
 
-/// Every shape alone, with its kind.
+/// Returns one secret of every known shape with its kind.
 fn secrets() -> Vec<(String, SecretKind)> {
-    let of = |begins: &str, count: usize| format!("{begins}{}", body(count));
+    let of = |prefix: &str, count: usize| format!("{prefix}{}", body(count));
     let upper = body(16).to_uppercase();
     let jwt = format!("eyJ{}.eyJ{}.{}", body(20), body(40), body(43));
     vec![
@@ -49,7 +49,7 @@ fn secrets() -> Vec<(String, SecretKind)> {
 }
 
 #[test]
-fn every_shape_is_found_whole_wherever_it_stands() {
+fn known_shape_is_found_whole_in_any_surroundings() {
     for (secret, kind) in secrets() {
         for (before, after) in [
             ("", ""),
@@ -59,11 +59,11 @@ fn every_shape_is_found_whole_wherever_it_stands() {
             ("x\\n", "\\n"),
         ] {
             let text = format!("{before}{secret}{after}");
-            let wanted = Found {
+            let expected = Secret {
                 range: before.len()..before.len() + secret.len(),
                 kind,
             };
-            assert_eq!(find(&text), [wanted], "{text:?}");
+            assert_eq!(find(&text), [expected], "{text:?}");
             assert!(kind.is_certain());
             assert_eq!(redact(&text), format!("{before}[redacted:{kind}]{after}"));
         }
@@ -71,17 +71,17 @@ fn every_shape_is_found_whole_wherever_it_stands() {
 }
 
 #[test]
-fn a_secret_under_a_name_keeps_its_own_kind() {
+fn assigned_secret_of_known_shape_keeps_its_kind() {
     for (secret, kind) in secrets() {
         for text in [
             format!("TOKEN={secret}"),
             format!("\"api_key\": \"{secret}\""),
             format!("password: 'x/{secret}'"),
         ] {
-            let found = find(&text);
+            let secrets = find(&text);
             assert!(
-                found.iter().any(|found| found.kind == kind),
-                "{text:?}: {found:?}"
+                secrets.iter().any(|secret| secret.kind == kind),
+                "{text:?}: {secrets:?}"
             );
             assert!(!redact(&text).contains(&secret), "{text:?}");
         }
@@ -89,7 +89,7 @@ fn a_secret_under_a_name_keeps_its_own_kind() {
 }
 
 #[test]
-fn what_is_assigned_or_sent_is_redacted_but_not_certain() {
+fn assigned_value_is_redacted_but_not_certain() {
     let aws = format!("aws_secret_access_key = {}", body(40));
     assert_eq!(redact(&aws), "aws_secret_access_key = [redacted:AWS_KEY]");
     let cases = [
@@ -122,17 +122,17 @@ fn what_is_assigned_or_sent_is_redacted_but_not_certain() {
             "postgres://me:[redacted:URL_PASSWORD]@host/db",
         ),
     ];
-    for (text, wanted) in cases {
-        assert_eq!(redact(text), wanted);
+    for (text, expected) in cases {
+        assert_eq!(redact(text), expected);
         assert!(
-            find(text).iter().all(|found| !found.kind.is_certain()),
+            find(text).iter().all(|secret| !secret.kind.is_certain()),
             "{text}"
         );
     }
 }
 
 #[test]
-fn what_only_looks_a_little_like_one_stays() {
+fn similar_text_is_not_a_secret() {
     let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
     let image = format!(
         "data:image/png;base64,iVBORw0KGgo{}+/{}==",
@@ -166,26 +166,26 @@ fn what_only_looks_a_little_like_one_stays() {
 }
 
 #[test]
-fn json_is_redacted_by_text_and_by_name() {
+fn json_is_redacted_by_value_and_by_member_name() {
     let (token, _) = secrets().remove(0);
     let mut value = json!({
         "password": "abcdefgh", "token": "two words", "secret": 7, "note": format!("use {token}"),
         "list": [{ "apiKey": "abcdefgh" }, "plain"], "nested": { "token": ["kept"] }
     });
     redact_value(&mut value);
-    let wanted = json!({
+    let expected = json!({
         "password": "[redacted:ASSIGNED]", "token": "two words", "secret": 7, "note": "use [redacted:GITHUB_TOKEN]",
         "list": [{ "apiKey": "[redacted:ASSIGNED]" }, "plain"], "nested": { "token": ["kept"] }
     });
-    assert_eq!(value.to_string(), wanted.to_string());
+    assert_eq!(value.to_string(), expected.to_string());
     let once = value.clone();
     redact_value(&mut value);
     assert_eq!(value, once);
 }
 
-/// A megabyte of beginnings without an end; quadratic work would not come back.
+/// Reads a megabyte of beginnings without an end. Quadratic work would not end in time.
 #[test]
-fn beginnings_without_an_end_cost_no_more_than_their_length() {
+fn unterminated_secrets_are_read_in_linear_time() {
     for piece in [
         "-----BEGIN PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\n",
@@ -211,7 +211,7 @@ fn beginnings_without_an_end_cost_no_more_than_their_length() {
     }
 }
 
-/// Pieces that meet in all ways.
+/// Returns texts of secrets and separators in random order.
 fn pieces() -> impl Strategy<Value = String> {
     let shapes: Vec<String> = secrets().into_iter().map(|(secret, _)| secret).collect();
     let glue = [
@@ -252,29 +252,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn what_was_redacted_once_stays_as_it_is(text in pieces()) {
+    fn redaction_is_idempotent(text in pieces()) {
         let once = redact(&text).into_owned();
         prop_assert_eq!(redact(&once), once.as_str());
     }
 
     #[test]
-    fn what_is_found_is_in_order_and_gone_afterwards(text in pieces()) {
-        let found = find(&text);
+    fn secrets_are_in_order_and_absent_after_redaction(text in pieces()) {
+        let secrets = find(&text);
         let mut done = 0;
-        let mut wanted = String::new();
-        for Found { range, kind } in &found {
+        let mut expected = String::new();
+        for Secret { range, kind } in &secrets {
             prop_assert!(range.start >= done && range.end > range.start);
-            wanted += &text[done..range.start];
-            wanted += &format!("[redacted:{}]", kind.name());
+            expected += &text[done..range.start];
+            expected += &format!("[redacted:{}]", kind.name());
             done = range.end;
         }
-        wanted += &text[done..];
-        prop_assert_eq!(redact(&text), wanted);
-        prop_assert_eq!(found.is_empty(), matches!(redact(&text), Cow::Borrowed(_)));
+        expected += &text[done..];
+        prop_assert_eq!(redact(&text), expected);
+        prop_assert_eq!(secrets.is_empty(), matches!(redact(&text), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn hexadecimal_and_base64_are_no_secrets(hex in "[0-9a-f]{1,128}", base64 in "[A-Z]{3}[A-Za-z0-9+/]{1,200}={0,2}") {
+    fn hexadecimal_and_base64_are_not_secrets(hex in "[0-9a-f]{1,128}", base64 in "[A-Z]{3}[A-Za-z0-9+/]{1,200}={0,2}") {
         prop_assert_eq!(find(&hex), []);
         prop_assume!(!base64.contains("AIza") && !base64.contains("KIA") && !base64.contains("SIA"));
         prop_assert_eq!(find(&base64), []);

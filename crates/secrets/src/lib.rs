@@ -1,15 +1,17 @@
-//! Finds secrets by their shape, and puts a word in their place. One pass, no backtracking; a shape
-//! that hashes, UUIDs and ordinary names have too is none of these.
+//! Finds secrets in text and JSON and replaces them by `[redacted:KIND]`.
+//!
+//! The text is read in one pass without backtracking. A shape that hashes, UUIDs or ordinary names
+//! also have does not count as a secret.
 
-mod assigned;
-mod shapes;
+mod assigned_value;
+mod known_shape;
 
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// What a secret is.
+/// The kind of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SecretKind {
     /// A private key between its PEM lines.
@@ -34,16 +36,16 @@ pub enum SecretKind {
     Stripe,
     /// A signed JSON Web Token.
     Jwt,
-    /// What an HTTP header carries behind `Bearer`.
+    /// The credential after `Bearer` in an HTTP header.
     Bearer,
     /// The password in a URL.
     UrlPassword,
-    /// What is assigned to a name like `password` or `token`.
+    /// A value that is assigned to a name like `password` or `token`.
     Assigned,
 }
 
 impl SecretKind {
-    /// The name that stands in a redacted text.
+    /// Returns the name that a redacted text contains.
     pub fn name(self) -> &'static str {
         match self {
             Self::PrivateKey => "PRIVATE_KEY",
@@ -63,8 +65,8 @@ impl SecretKind {
         }
     }
 
-    /// Whether the shape alone is proof enough to refuse a file. The others are common in examples and
-    /// tests, so they are only redacted.
+    /// Returns true if the shape alone is proof enough to refuse a file. The other kinds are common in
+    /// examples and tests, so they are only redacted.
     pub fn is_certain(self) -> bool {
         !matches!(self, Self::Bearer | Self::UrlPassword | Self::Assigned)
     }
@@ -78,43 +80,43 @@ impl fmt::Display for SecretKind {
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Where it is, in bytes.
+pub struct Secret {
+    /// The byte range in the text.
     pub range: Range<usize>,
-    /// What it is.
     pub kind: SecretKind,
 }
 
-/// The secrets of a text in their order; none overlaps another.
-pub fn find(text: &str) -> Vec<Found> {
+/// Returns the secrets of a text in their order. They do not overlap.
+pub fn find(text: &str) -> Vec<Secret> {
     let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    // Behind the last secret: what comes before is as good as redacted.
+    let mut secrets = Vec::new();
+    // The end of the last secret. Nothing before it is read again.
     let mut since = 0;
     let mut at = 0;
     while at < bytes.len() {
-        let here = shapes::at(bytes, since, at).or_else(|| assigned::at(bytes, since, at));
-        match here {
+        let secret = known_shape::secret_at(bytes, since, at)
+            .or_else(|| assigned_value::secret_at(bytes, since, at));
+        match secret {
             Some((range, kind)) => {
                 at = range.end;
                 since = at;
-                found.push(Found { range, kind });
+                secrets.push(Secret { range, kind });
             }
             None => at += 1,
         }
     }
-    found
+    secrets
 }
 
-/// The text with `[redacted:KIND]` in the place of every secret; itself where it has none.
+/// Replaces every secret by `[redacted:KIND]`. Returns the text itself if it contains none.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let found = find(text);
-    if found.is_empty() {
+    let secrets = find(text);
+    if secrets.is_empty() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
-    for Found { range, kind } in found {
+    for Secret { range, kind } in secrets {
         out.push_str(&text[done..range.start]);
         out.push_str("[redacted:");
         out.push_str(kind.name());
@@ -125,24 +127,25 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Redacts every string of a JSON value, and what stands under a name like `password`. Names stay.
+/// Redacts every string of a JSON value, and every string member whose name is like `password`.
+/// Member names are not changed.
 pub fn redact_value(value: &mut Value) {
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
         match value {
             Value::String(text) => {
                 if let Cow::Owned(redacted) = redact(text) {
                     *text = redacted;
                 }
             }
-            Value::Array(items) => left.extend(items),
+            Value::Array(items) => pending.extend(items),
             Value::Object(members) => {
                 for (name, member) in members {
                     match member {
-                        Value::String(text) if assigned::is_secret(name, text) => {
+                        Value::String(text) if assigned_value::is_secret(name, text) => {
                             *text = format!("[redacted:{}]", SecretKind::Assigned);
                         }
-                        _ => left.push(member),
+                        _ => pending.push(member),
                     }
                 }
             }
