@@ -149,14 +149,14 @@ mod tests {
     const METADATA: &str = r#"{"workspace_root":"/w","target_directory":"/t","packages":[
         {"name":"candor","manifest_path":"/w/crates/candor/Cargo.toml",
          "features":{"default":[],"external":[],"otel":[]},
-         "targets":[{"kind":["bin"],"name":"candor"},{"kind":["test"],"name":"clients"}]},
+         "targets":[{"kind":["bin"],"name":"candor"},{"kind":["test"],"name":"e2e"}]},
         {"name":"weather","manifest_path":"/w/examples/weather/Cargo.toml","features":{},
          "targets":[{"kind":["bin"],"name":"weather"}]}]}"#;
 
     #[test]
     fn members_are_found_by_name_and_by_folder() {
         let repo = Repo::from_metadata(METADATA).unwrap();
-        assert!(repo.member("candor").unwrap().has("test", "clients"));
+        assert!(repo.member("candor").unwrap().has("test", "e2e"));
         assert!(!repo.member("candor").unwrap().has("example", "export"));
         let weather = repo.member_in("examples/weather").unwrap();
         assert_eq!(weather.program(), Some("weather"));

@@ -9,10 +9,16 @@ use crate::repo::{EXTERNAL, Repo};
 use crate::test::{Depth, StepOutcome, reached, rust};
 
 const PACKAGE: &str = "candor";
-const TEST: &str = "clients";
+const TEST: &str = "e2e";
+
+/// The prefix of the tests that drive the clients.
+const FILTER: &str = "clients::external";
+
+/// The folder that collects the codes which these tests saw.
+const STEP: &str = "clients";
 
 pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
-    let seen = reached::fresh(repo, TEST)?;
+    let seen = reached::fresh(repo, STEP)?;
     let exists = repo
         .member(PACKAGE)
         .is_some_and(|member| member.has("test", TEST));
@@ -33,7 +39,7 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     };
     let mut features = repo.features();
     features.push(format!("{PACKAGE}/{EXTERNAL}"));
-    let (program, note) = rust::runner(repo, Depth::Plain, &features, &["--test", TEST]);
+    let (program, note) = rust::runner(repo, Depth::Plain, &features, &["--test", TEST, FILTER]);
     program
         .env("CANDOR_CLIENTS", kit.folder())
         .env("CANDOR_NODE", node)

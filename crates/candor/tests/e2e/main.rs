@@ -1,18 +1,21 @@
-//! What crosses processes: the program as clients and people meet it, byte for byte.
+//! End-to-end tests: the programs `candor` and `context` as clients and people use them, over real processes.
 
-// Helpers of tests fail like tests.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+// Helpers fail a test by panicking, and read the environment of the test process.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods
+)]
 
-mod admission;
-mod broken;
-mod cli;
-mod connections;
-mod dialects;
-mod ending;
-mod eras;
-mod in_flight;
-mod limits;
-mod messages;
-mod progress;
-mod secrets;
-mod servers;
+mod audit;
+mod clients;
+mod context;
+mod docs;
+mod github;
+mod orders;
+#[cfg(feature = "otel")]
+mod otlp;
+mod wire;
+mod workspace;
+mod workspace_cli;

@@ -1,0 +1,67 @@
+//! `candor audit quarantine`.
+
+use crate::audit::place::{Place, entries};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+#[test]
+fn a_broken_log_is_moved_aside_and_a_new_one_goes_on() {
+    let place = Place::new();
+    let whole = place.read("log.jsonl.000001");
+    place.write(
+        "log.jsonl.000001",
+        &whole.replace("HASH_MISMATCH", "NOTHING"),
+    );
+    let quarantine = [
+        "quarantine",
+        "log.jsonl",
+        "--checkpoint",
+        "state/checkpoint.json",
+        "--yes",
+        "--why",
+        "An editor was here",
+    ];
+    assert_snapshot!(place.said(&quarantine), @r"
+    log.jsonl was moved aside (2 files), and a new log begins
+      log.jsonl.quarantined.1
+      log.jsonl.quarantined.1.000001
+    ");
+    let aside = [
+        "log.jsonl",
+        "log.jsonl.quarantined.1",
+        "log.jsonl.quarantined.1.000001",
+    ];
+    assert_eq!(place.files(), aside);
+    let first: Value = serde_json::from_str(&place.read("log.jsonl")).unwrap();
+    assert_eq!(first["seq"], 1);
+    assert_eq!(first["kind"], "quarantine");
+    assert_eq!(first["why"], "An editor was here");
+    assert_eq!(first["old"]["flaw"]["kind"], "changed");
+    assert_eq!(first["old"]["flaw"]["seq"], 2);
+    assert_eq!(first["old"]["last"]["seq"], 1);
+    assert_eq!(first["old"]["files"], serde_json::json!(aside[1..]));
+    // A server that keeps the same checkpoint goes on.
+    let receipts = place.append(entries(), None);
+    assert_eq!(receipts[0].seq, 2);
+    let verified = place.said(&[
+        "verify",
+        "log.jsonl",
+        "--checkpoint",
+        "state/checkpoint.json",
+    ]);
+    assert!(verified.contains("agrees as far as line 5"), "{verified}");
+}
+
+#[test]
+fn nothing_is_moved_without_a_yes() {
+    let place = Place::new();
+    assert_snapshot!(place.complaint(1, &["quarantine", "log.jsonl"]), @r"
+    error: there is nobody to ask whether to move the log
+    hint: say --yes if you mean it
+    ");
+    assert_eq!(place.files(), ["log.jsonl", "log.jsonl.000001"]);
+    assert_snapshot!(place.complaint(1, &["quarantine", "none.jsonl", "--yes"]), @r"
+    error: there is no log none.jsonl
+    hint: name its newest file, such as audit-log.jsonl
+    ");
+}

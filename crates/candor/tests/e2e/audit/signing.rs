@@ -1,0 +1,77 @@
+//! Signed checkpoints: the keys of `ssh-keygen`, checked here.
+
+use crate::audit::place::{Place, entries};
+use candor_audit::PrivateKey;
+use insta::assert_snapshot;
+use ssh_key::LineEnding;
+use ssh_key::private::{Ed25519Keypair, KeypairData};
+
+fn key(seed: u8) -> PrivateKey {
+    let pair = Ed25519Keypair::from_seed(&[seed; 32]);
+    PrivateKey::new(KeypairData::Ed25519(pair), "").unwrap()
+}
+
+fn public(seed: u8) -> String {
+    key(seed).public_key().to_openssh().unwrap()
+}
+
+#[test]
+fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
+    let place = Place::empty();
+    place.append(entries(), Some(key(1)));
+    place.write("own.pub", &public(1));
+    place.write("other.pub", &public(2));
+    let run = |key| {
+        let checkpoint = "state/checkpoint.json";
+        place.run(&[
+            "verify",
+            "log.jsonl",
+            "--checkpoint",
+            checkpoint,
+            "--key",
+            key,
+        ])
+    };
+    assert_snapshot!(String::from_utf8(run("own.pub").stdout).unwrap(), @r"
+    log.jsonl is whole: 4 lines in 2 files
+    line 4 is the last, its hash 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
+    state/checkpoint.json agrees as far as line 4, signed by SHA256:fe85JkIjo8VPe+XqXJGH5Mau1EMFdK1OdKvJUFicyA8
+    ");
+    assert_snapshot!(run("other.pub").stderr, @r"
+    error: the checkpoint state/checkpoint.json is not signed by a key that was given
+    hint: it may have been replaced; take it for nothing
+    ");
+    assert_snapshot!(run("log.jsonl").stderr, @r"
+    error: log.jsonl is no public key
+    hint: give a file with one line, as ssh-keygen makes: ssh-ed25519 AAAA…
+    ");
+    let checkpoint = place.read("state/checkpoint.json");
+    place.write(
+        "state/checkpoint.json",
+        &checkpoint.replace("\"seq\":4", "\"seq\":3"),
+    );
+    assert_snapshot!(run("own.pub").stderr, @r"
+    error: the checkpoint state/checkpoint.json is not signed by a key that was given
+    hint: it may have been replaced; take it for nothing
+    ");
+}
+
+/// A log that is moved aside goes on with a signed checkpoint too.
+#[test]
+fn a_new_log_begins_with_a_signed_checkpoint() {
+    let place = Place::empty();
+    place.append(entries(), Some(key(1)));
+    place.write("own", &key(1).to_openssh(LineEnding::LF).unwrap());
+    place.write("own.pub", &public(1));
+    let checkpoint = ["--checkpoint", "state/checkpoint.json"];
+    let moved = ["quarantine", "log.jsonl", "--yes", "--sign-with", "own"];
+    place.said(&[&moved[..], &checkpoint].concat());
+    let verify = ["verify", "log.jsonl", "--key", "own.pub"];
+    let verified = place.said(&[&verify[..], &checkpoint].concat());
+    assert!(
+        verified.contains("agrees as far as line 1, signed by"),
+        "{verified}"
+    );
+    let counter = place.read("state/checkpoint.json");
+    assert!(counter.contains("\"counter\":2"), "{counter}");
+}

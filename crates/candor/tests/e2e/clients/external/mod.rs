@@ -1,0 +1,216 @@
+//! The Node and Python clients, which `cargo xtask test` installs.
+//!
+//! A member that a client drops or changes is declared here as a quirk of that client, with its consequence for
+//! users. `rust_sdk` makes the same calls with the Rust client.
+
+mod runner;
+
+use super::cases::{self, Case, Form};
+use super::report::{Era, Expected, HANDSHAKE, STATELESS};
+use super::server::{Listening, Orders, Target};
+use runner::Language;
+use serde_json::{Value, json};
+
+/// One client.
+struct Client {
+    language: Language,
+    script: &'static str,
+    eras: &'static [Era],
+    quirks: fn(&Case, &mut Value),
+}
+
+const PYTHON: Client = Client {
+    language: Language::Python,
+    script: "python_mcp.py",
+    eras: &[
+        // Left alone it asks with `server/discover`, and stays in the new era.
+        Era::new(None, STATELESS),
+        Era::new(Some("handshake"), HANDSHAKE),
+        Era {
+            // Told the revision it asks nothing, and so never hears the server's name.
+            introduced: false,
+            ..Era::new(Some(STATELESS), STATELESS)
+        },
+    ],
+    quirks: |_, outcome| {
+        // Only members that the specification knows are kept: the orders dialect's top-level `error` is
+        // gone, and is read from `structuredContent`.
+        drop_extra(outcome, "error");
+    },
+};
+
+const TYPESCRIPT_SDK: Client = Client {
+    language: Language::JavaScript,
+    script: "ts_sdk.mjs",
+    eras: &[Era::new(None, HANDSHAKE)],
+    quirks: |_, outcome| {
+        // The number is put before the message, and stands in `code` too.
+        if outcome["outcome"] == "error" {
+            let (code, message) = (&outcome["code"], text(&outcome["message"]));
+            outcome["message"] = json!(format!("MCP error {code}: {message}"));
+        }
+    },
+};
+
+const TYPESCRIPT_CLIENT: Client = Client {
+    language: Language::JavaScript,
+    script: "ts_client.mjs",
+    eras: &[
+        Era::new(None, HANDSHAKE),
+        Era::new(Some("handshake"), HANDSHAKE),
+        Era::new(Some(STATELESS), STATELESS),
+    ],
+    quirks: |_, outcome| {
+        // Read by the client, and not passed on.
+        drop_extra(outcome, "resultType");
+    },
+};
+
+const INSPECTOR: Client = Client {
+    language: Language::JavaScript,
+    script: "inspector.mjs",
+    eras: &[
+        Era::new(Some("handshake"), HANDSHAKE),
+        Era::new(Some(STATELESS), STATELESS),
+    ],
+    quirks: |case, outcome| {
+        drop_extra(outcome, "resultType");
+        if case.name == "ecko" {
+            // It looks the tool up in the list first, and does not call what is not there.
+            let message = "Tool 'ecko' not found on server.";
+            *outcome = json!({
+                "outcome": "refused",
+                "reason": format!("tool_not_found: {message}"),
+                "envelope": { "code": "tool_not_found", "message": message },
+                "exit": 5
+            });
+        }
+        if outcome["outcome"] == "error" {
+            // Of a JSON-RPC error only the message is shown: `--failures result` is for such clients.
+            let message = outcome["message"].clone();
+            outcome["code"] = Value::Null;
+            outcome["data"] = Value::Null;
+            outcome["envelope"] = json!({ "code": "error", "message": message });
+            outcome["exit"] = json!(1);
+        }
+    },
+};
+
+fn drop_extra(outcome: &mut Value, member: &str) {
+    if let Some(Value::Object(extra)) = outcome.get_mut("extra") {
+        extra.shift_remove(member);
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+impl Client {
+    /// Every dialect, in every era of this client.
+    fn sees_every_failure(&self) {
+        let listening = Listening::playground(&[]);
+        for era in self.eras {
+            for target in [Target::playground(&[]), listening.target()] {
+                self.plays(&target, *era, &cases::playground(), era.own_form());
+            }
+        }
+    }
+
+    /// The dialect with two forms, each era in the form that is not its own.
+    fn sees_the_other_form(&self) {
+        let forced = [(Form::Result, "result"), (Form::Error, "jsonrpc")];
+        for (form, name) in forced {
+            let flags = ["--failures", name];
+            let listening = Listening::playground(&flags);
+            let eras = self.eras.iter().filter(|era| era.own_form() != form);
+            for era in eras {
+                for target in [Target::playground(&flags), listening.target()] {
+                    self.plays(&target, *era, &cases::github(), form);
+                }
+            }
+        }
+    }
+
+    fn plays(&self, target: &Target, era: Era, cases: &[Case], form: Form) {
+        let server = ("candor-playground", env!("CARGO_PKG_VERSION"));
+        self.drive(target, era, server, cases::PLAYGROUND, cases, form);
+    }
+
+    /// The order tools, whose answers have to fit the `outputSchema` that each publishes.
+    fn sees_orders(&self) {
+        let store = Orders::new();
+        let listening = store.listening();
+        let server = ("candor-orders", env!("CARGO_PKG_VERSION"));
+        let cases = cases::order_tools();
+        for era in self.eras {
+            for target in [store.target(), listening.target()] {
+                let form = era.own_form();
+                self.drive(&target, *era, server, cases::ORDERS, &cases, form);
+            }
+        }
+    }
+
+    /// The example server, whose failures have to fit the `outputSchema` that it publishes.
+    fn sees_the_weather(&self) {
+        let (target, server) = (Target::weather(), ("weather", "1.0.0"));
+        for era in self.eras {
+            self.drive(
+                &target,
+                *era,
+                server,
+                cases::WEATHER,
+                &cases::weather(),
+                Form::Result,
+            );
+        }
+    }
+
+    fn drive(
+        &self,
+        target: &Target,
+        era: Era,
+        server: (&str, &str),
+        tools: &[&str],
+        cases: &[Case],
+        form: Form,
+    ) {
+        let expected = Expected {
+            session: format!("{}, {era:?}, {target:?}", self.script),
+            server,
+            era,
+            tools,
+            cases,
+            form,
+            quirks: self.quirks,
+        };
+        expected.judge(runner::run(self.language, self.script, target, era, cases));
+    }
+
+    fn sees_everything(&self) {
+        self.sees_every_failure();
+        self.sees_the_other_form();
+        self.sees_orders();
+        self.sees_the_weather();
+    }
+}
+
+#[test]
+fn python_mcp() {
+    PYTHON.sees_everything();
+}
+
+#[test]
+fn typescript_sdk() {
+    TYPESCRIPT_SDK.sees_everything();
+}
+
+#[test]
+fn typescript_client() {
+    TYPESCRIPT_CLIENT.sees_everything();
+}
+
+#[test]
+fn inspector() {
+    INSPECTOR.sees_everything();
+}

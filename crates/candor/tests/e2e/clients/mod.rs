@@ -1,0 +1,9 @@
+//! Real MCP clients against the playground, the order tools and the example server: each must show its caller
+//! every success and every failure of every dialect.
+
+mod cases;
+#[cfg(feature = "external")]
+mod external;
+mod report;
+mod rust_sdk;
+mod server;

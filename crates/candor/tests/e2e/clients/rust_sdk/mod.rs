@@ -1,0 +1,69 @@
+//! The Rust client, `rmcp`: the calls that `external` makes with the Node and Python clients, without another
+//! toolchain.
+
+mod orders;
+mod session;
+mod weather;
+
+use super::cases::{self, Case, Form};
+use super::report::{Era, Expected, HANDSHAKE, STATELESS};
+use super::server::{Listening, Target};
+use serde_json::Value;
+
+const ERAS: &[Era] = &[
+    // Left alone it uses the handshake.
+    Era::new(None, HANDSHAKE),
+    Era::new(Some(session::DISCOVER), STATELESS),
+    Era::new(Some(session::AUTO), STATELESS),
+];
+
+/// Only members that the specification knows are kept: the orders dialect's top-level `error` is gone,
+/// and is read from `structuredContent`.
+fn quirks(_: &Case, outcome: &mut Value) {
+    if let Some(Value::Object(extra)) = outcome.get_mut("extra") {
+        extra.shift_remove("error");
+    }
+}
+
+async fn plays(target: &Target, era: Era, cases: &[Case], form: Form) {
+    let expected = Expected {
+        session: format!("rmcp, {era:?}, {target:?}"),
+        server: ("candor-playground", env!("CARGO_PKG_VERSION")),
+        era,
+        tools: cases::PLAYGROUND,
+        cases,
+        form,
+        quirks,
+    };
+    expected.judge(session::run(target, era, cases).await);
+}
+
+#[tokio::test]
+async fn sees_every_failure_over_stdio() {
+    for era in ERAS {
+        let target = Target::playground(&[]);
+        plays(&target, *era, &cases::playground(), era.own_form()).await;
+    }
+}
+
+#[tokio::test]
+async fn sees_every_failure_over_http() {
+    let listening = Listening::playground(&[]);
+    for era in ERAS {
+        let target = listening.target();
+        plays(&target, *era, &cases::playground(), era.own_form()).await;
+    }
+}
+
+#[tokio::test]
+async fn sees_the_form_that_is_not_its_eras_own() {
+    for (form, name) in [(Form::Result, "result"), (Form::Error, "jsonrpc")] {
+        let flags = ["--failures", name];
+        let listening = Listening::playground(&flags);
+        for era in ERAS.iter().filter(|era| era.own_form() != form) {
+            for target in [Target::playground(&flags), listening.target()] {
+                plays(&target, *era, &cases::github(), form).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The order tools: a store of their own, strict about what they publish.
+
+use super::session::run;
+use super::{ERAS, Expected, cases, quirks};
+use crate::clients::server::Orders;
+
+#[tokio::test]
+async fn succeed_and_fail_as_published() {
+    let store = Orders::new();
+    let listening = store.listening();
+    for era in ERAS {
+        for target in [store.target(), listening.target()] {
+            let expected = Expected {
+                session: format!("rmcp, {era:?}, {target:?}"),
+                server: ("candor-orders", env!("CARGO_PKG_VERSION")),
+                era: *era,
+                tools: cases::ORDERS,
+                cases: &cases::order_tools(),
+                form: era.own_form(),
+                quirks,
+            };
+            expected.judge(run(&target, *era, expected.cases).await);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Many calls at once, on one server and on several: the same bytes each.
+
+use crate::context::place::Place;
+use crate::context::server::{arguments, call, outcome};
+use std::collections::BTreeMap;
+
+const CALLS: usize = 64;
+
+/// Asks everything before anything is read; the answers by their ids.
+fn pipelined(
+    server: &mut crate::context::server::Server,
+    calls: &[String],
+) -> BTreeMap<usize, String> {
+    for (id, asked) in calls.iter().enumerate() {
+        server
+            .stdio()
+            .send_line(call(&id.to_string(), "context.resolve", asked));
+    }
+    let mut answers = BTreeMap::new();
+    for _ in calls {
+        let line = server.stdio().line().expect("an answer");
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let id = value["id"].as_u64().unwrap();
+        let text = outcome(&id.to_string(), &line).text().to_owned();
+        assert_eq!(answers.insert(id as usize, text), None, "{id}");
+    }
+    answers
+}
+
+#[test]
+fn calls_at_once_do_not_disturb_each_other() {
+    let place = Place::with_cache();
+    place.write("docs/wide.md", "the fox ".repeat(20_000));
+    place.built("docs", "more");
+    place.copy_unsealed("more", "copy");
+    let queries = ["fox", "the", "install it,", ""];
+    let caches = ["cache", "more", "copy", "nowhere"];
+    let budgets = ["9", "100000", "-1"];
+    let asked: Vec<_> = (0..CALLS)
+        .map(|id| (caches[id % 4], queries[id / 4 % 4], budgets[id / 16 % 3]))
+        .collect();
+    let calls: Vec<_> = asked
+        .iter()
+        .map(|(cache, query, budget)| arguments(cache, query, budget))
+        .collect();
+    let alone: Vec<String> = asked
+        .iter()
+        .map(|(cache, query, budget)| place.resolve(cache, query, budget).text().to_owned())
+        .collect();
+    let mut servers: Vec<_> = (0..3).map(|_| place.serve(&[])).collect();
+    std::thread::scope(|scope| {
+        for server in &mut servers {
+            scope.spawn(|| {
+                // First all of them find their caches closed, then open.
+                for _ in 0..2 {
+                    let answers = pipelined(server, &calls);
+                    for (id, answer) in answers {
+                        assert_eq!(answer, alone[id], "{}", calls[id]);
+                    }
+                }
+            });
+        }
+    });
+    for server in servers {
+        server.end();
+    }
+}
+
+/// The same question many times, while the cache is replaced: each answer is an old or a new one.
+#[test]
+fn a_cache_replaced_under_calls_answers_whole() {
+    let place = Place::with_cache();
+    let mut server = place.serve(&[]);
+    let asked = arguments("cache", "fox", "1000");
+    let mut known = vec![server.resolve("cache", "fox", "1000").good()];
+    for round in 0..6 {
+        place.write("docs/fox.md", format!("the fox of round {round}\n"));
+        let calls = vec![asked.clone(); CALLS];
+        let answers = std::thread::scope(|scope| {
+            let build = scope.spawn(|| {
+                let build = ["build", "--sources", "docs", "--cache", "cache", "--force"];
+                let update = ["update", "--sources", "docs", "--cache", "cache"];
+                match round % 2 {
+                    0 => place.answer(&build),
+                    _ => place.answer(&update),
+                }
+            });
+            let answers = pipelined(&mut server, &calls);
+            build.join().unwrap();
+            answers
+        });
+        let new = server.resolve("cache", "fox", "1000").good();
+        assert_eq!(new, place.resolve("cache", "fox", "1000").stdout);
+        known.push(new);
+        for answer in answers.values() {
+            assert!(known[round..].contains(answer), "{answer}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Several who build one cache at once: one of theirs is there in the end, whole, and nothing else.
+
+use crate::context::place::{Place, Said, object, said};
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Runs the same command several times at once.
+fn at_once(place: &Place, arguments: &[&str]) -> Vec<Said> {
+    std::thread::scope(|scope| {
+        let run = |_| scope.spawn(|| said(place.command(arguments)));
+        let running: Vec<_> = (0..6).map(run).collect();
+        running.into_iter().map(|one| one.join().unwrap()).collect()
+    })
+}
+
+fn is_whole(place: &Place) {
+    place.answer(&["verify", "--cache", "cache"]);
+    let names = fs::read_dir(place.root()).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    // What an update keeps for the next one is no rest of a build.
+    names.retain(|name| name != ".cache.spare");
+    names.sort();
+    assert_eq!(names, ["cache", "docs"]);
+}
+
+#[test]
+fn one_of_several_first_builds_wins() {
+    let place = Place::with_docs();
+    let build = [
+        "build",
+        "--sources",
+        "docs",
+        "--cache",
+        "cache",
+        "--error-format",
+        "json",
+    ];
+    let ends = at_once(&place, &build);
+    assert_eq!(
+        ends.iter().filter(|said| said.code == 0).count(),
+        1,
+        "{ends:?}"
+    );
+    for lost in ends.iter().filter(|said| said.code != 0) {
+        assert_eq!(
+            (lost.code, lost.stderr.as_str()),
+            (6, object("io_error").as_str())
+        );
+    }
+    is_whole(&place);
+}
+
+#[test]
+fn replacing_builds_do_not_disturb_each_other() {
+    let place = Place::with_cache();
+    let force = ["build", "--sources", "docs", "--cache", "cache", "--force"];
+    let update = [
+        "update",
+        "--sources",
+        "docs",
+        "--cache",
+        "cache",
+        "--error-format",
+        "json",
+    ];
+    for round in 0..4 {
+        place.write("docs/fox.md", format!("the fox of round {round}\n"));
+        for end in at_once(&place, &force) {
+            assert_eq!((end.code, end.stderr.as_str()), (0, ""));
+        }
+        is_whole(&place);
+        place.write(
+            "docs/fox.md",
+            format!("the fox of round {round} and a half\n"),
+        );
+        // They share documents with what is there, and that may be replaced under them.
+        let ends = at_once(&place, &update);
+        assert!(ends.iter().any(|end| end.code == 0), "{ends:?}");
+        for end in ends.iter().filter(|end| end.code != 0) {
+            assert_eq!(
+                (end.code, end.stderr.as_str()),
+                (6, object("io_error").as_str())
+            );
+        }
+        place.answer(&["verify", "--cache", "cache"]);
+        // What one of them could not remove goes with the next.
+        place.answer(&["update", "--sources", "docs", "--cache", "cache"]);
+        is_whole(&place);
+    }
+}
+
+/// Says that the builder has ended, well or not.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The cache that a build has replaced is removed file by file; nobody is told of that.
+#[test]
+fn readers_do_not_see_a_cache_go() {
+    let place = Place::empty();
+    for number in 0..400 {
+        place.write(format!("docs/{number}.md"), format!("fox {number}\n"));
+    }
+    place.built("docs", "cache");
+    let whole = place.resolve("cache", "fox", "9").stdout;
+    let verified = place.answer(&["verify", "--cache", "cache"]);
+    let inspected = place.answer(&["inspect", "--cache", "cache"]);
+    let building = AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _done = Done(&building);
+            for _ in 0..12 {
+                place.answer(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
+            }
+        });
+        scope.spawn(|| {
+            let mut server = place.serve(&["--no-watch"]);
+            while building.load(Ordering::Relaxed) {
+                assert_eq!(server.resolve("cache", "fox", "9").text(), whole);
+            }
+        });
+        while building.load(Ordering::Relaxed) {
+            assert_eq!(place.resolve("cache", "fox", "9").text(), whole);
+            assert_eq!(place.answer(&["verify", "--cache", "cache"]), verified);
+            assert_eq!(place.answer(&["inspect", "--cache", "cache"]), inspected);
+        }
+    });
+}

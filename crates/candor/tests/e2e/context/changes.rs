@@ -1,0 +1,387 @@
+//! A byte that the format protects was changed: the next call says so, in a server that has the cache
+//! open and in a new process, however the change was made.
+
+use crate::context::place::{Place, Somebody, object};
+use crate::context::server::Server;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+const SELECTED: &str = "fox.md";
+const UNSELECTED: &str = "guide/install.md";
+
+/// The budget takes only the documents that match.
+const BUDGET: &str = "14";
+
+fn ask(server: &mut Server) -> String {
+    server.resolve("cache", "fox", BUDGET).text().to_owned()
+}
+
+/// Two servers that have the cache open, one that watches and one that looks.
+struct Open {
+    place: Place,
+    servers: Vec<Server>,
+    whole: String,
+}
+
+impl Open {
+    fn new() -> Open {
+        let place = Place::with_cache();
+        // More than one worker has to do with it.
+        for number in 0..40 {
+            place.write(
+                format!("docs/more/{number}.md"),
+                format!("number {number}, of no use to anybody\n"),
+            );
+        }
+        place.answer(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
+        let servers = vec![place.serve(&[]), place.serve(&["--no-watch"])];
+        let mut open = Open {
+            place,
+            servers,
+            whole: String::new(),
+        };
+        open.whole = open.place.resolve("cache", "fox", BUDGET).stdout;
+        assert!(open.whole.contains(SELECTED) && !open.whole.contains(UNSELECTED));
+        open.holds();
+        open
+    }
+
+    /// Every way of asking gives the first answer.
+    fn holds(&mut self) {
+        let whole = self.whole.clone();
+        self.all(&whole);
+    }
+
+    fn says(&mut self, code: &str) {
+        self.all(&object(code));
+    }
+
+    fn all(&mut self, text: &str) {
+        for (number, server) in self.servers.iter_mut().enumerate() {
+            assert_eq!(ask(server), text, "server {number}");
+        }
+        assert_eq!(self.place.resolve("cache", "fox", BUDGET).text(), text);
+    }
+
+    fn file(&self, id: &str) -> String {
+        self.place.document("cache", id)
+    }
+}
+
+/// Changes one byte in place: same size, same inode, and the time of modification put back.
+fn flip(place: &Place, file: &str, from: &[u8]) {
+    let bytes = place.read(file);
+    let at = bytes
+        .windows(from.len())
+        .position(|part| part == from)
+        .unwrap();
+    let file = OpenOptions::new()
+        .write(true)
+        .open(place.path(file))
+        .unwrap();
+    let before = file.metadata().unwrap().modified().unwrap();
+    file.write_all_at(&[bytes[at] ^ 1], at as u64).unwrap();
+    file.set_modified(before).unwrap();
+    assert_eq!(file.metadata().unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn one_byte_in_place_is_seen_and_its_return_too() {
+    let mut open = Open::new();
+    for (id, from) in [
+        (SELECTED, "brown"),
+        (UNSELECTED, "then"),
+        (SELECTED, "fox.md"),
+        (UNSELECTED, "sha256:2"),
+    ] {
+        let file = open.file(id);
+        let bytes = open.place.read(&file);
+        flip(&open.place, &file, from.as_bytes());
+        open.says("cache_invalid");
+        open.says("cache_invalid");
+        fs::write(open.place.path(&file), bytes).unwrap();
+        open.holds();
+    }
+    for (file, from) in [
+        ("cache/manifest.json", "odd.md"),
+        ("cache/index.json", "odd.md"),
+    ] {
+        let bytes = open.place.read(file);
+        flip(&open.place, file, from.as_bytes());
+        open.says("cache_invalid");
+        fs::write(open.place.path(file), bytes).unwrap();
+        open.holds();
+    }
+}
+
+/// Each change of a file, undone by writing the bytes that were there.
+#[test]
+fn other_changes_of_a_file_are_seen() {
+    type Change = fn(&Place, &str);
+    let changes: &[(&str, Change)] = &[
+        ("truncated", |place, file| {
+            File::create(place.path(file)).unwrap();
+        }),
+        ("cut by a byte", |place, file| {
+            let open = OpenOptions::new()
+                .write(true)
+                .open(place.path(file))
+                .unwrap();
+            let size = open.metadata().unwrap().len();
+            open.set_len(size - 1).unwrap();
+        }),
+        ("appended to", |place, file| {
+            let mut open = OpenOptions::new()
+                .write(true)
+                .open(place.path(file))
+                .unwrap();
+            open.seek(SeekFrom::End(0)).unwrap();
+            open.write_all(b"x").unwrap();
+        }),
+        ("deleted", |place, file| place.remove(file)),
+        ("moved away", |place, file| {
+            fs::rename(place.path(file), place.path("away")).unwrap();
+        }),
+        ("replaced by rename", |place, file| {
+            let bytes = place.read(file);
+            place.write("draft", [&bytes[..bytes.len() - 3], b"x}}"].concat());
+            fs::rename(place.path("draft"), place.path(file)).unwrap();
+        }),
+    ];
+    let mut open = Open::new();
+    let files = [
+        open.file(SELECTED),
+        open.file(UNSELECTED),
+        String::from("cache/manifest.json"),
+        String::from("cache/index.json"),
+    ];
+    for file in &files {
+        let bytes = open.place.read(file);
+        for (name, change) in changes {
+            change(&open.place, file);
+            for server in &mut open.servers {
+                assert_eq!(ask(server), object("cache_invalid"), "{name} {file}");
+            }
+            open.says("cache_invalid");
+            open.place.write(file, &bytes);
+            open.holds();
+        }
+    }
+}
+
+#[test]
+fn names_that_come_and_go_are_seen() {
+    let mut open = Open::new();
+    open.place.write("cache/documents/surplus.json", "{}");
+    open.says("cache_invalid");
+    open.place.remove("cache/documents/surplus.json");
+    open.holds();
+    fs::create_dir(open.place.path("cache/documents/more")).unwrap();
+    open.says("cache_invalid");
+    fs::remove_dir(open.place.path("cache/documents/more")).unwrap();
+    open.holds();
+    fs::rename(open.place.path("cache/documents"), open.place.path("away")).unwrap();
+    open.says("cache_invalid");
+    fs::rename(open.place.path("away"), open.place.path("cache/documents")).unwrap();
+    open.holds();
+    fs::rename(open.place.path("cache"), open.place.path("away")).unwrap();
+    open.says("cache_missing");
+    fs::rename(open.place.path("away"), open.place.path("cache")).unwrap();
+    open.holds();
+    // What is no part of the format does not matter.
+    open.place.write("cache/notes.txt", "mine");
+    open.place.remove("cache/accelerator.idx");
+    for server in &mut open.servers {
+        assert_eq!(ask(server), open.whole);
+    }
+    open.place.write("cache/accelerator.idx", "broken");
+    open.place.write("cache/accelerator.sig", "broken");
+    open.holds();
+}
+
+/// A link in the place of a document is not followed, even to the same bytes.
+#[test]
+fn a_link_in_the_place_of_a_file_is_seen() {
+    let mut open = Open::new();
+    for file in [
+        open.file(SELECTED),
+        open.file(UNSELECTED),
+        String::from("cache/manifest.json"),
+    ] {
+        fs::rename(open.place.path(&file), open.place.path("away")).unwrap();
+        std::os::unix::fs::symlink(open.place.path("away"), open.place.path(&file)).unwrap();
+        open.says("cache_invalid");
+        fs::rename(open.place.path("away"), open.place.path(&file)).unwrap();
+        open.holds();
+    }
+}
+
+#[test]
+fn what_may_not_be_read_any_more_is_an_io_error() {
+    let somebody = Somebody::new();
+    let place = Place::with_cache();
+    let mut servers = [
+        Server::start(somebody.runs(&place.serve_command(&[]))),
+        Server::start(somebody.runs(&place.serve_command(&["--no-watch"]))),
+    ];
+    let whole = place.resolve("cache", "fox", BUDGET).stdout;
+    for server in &mut servers {
+        assert_eq!(ask(server), whole);
+        for file in [
+            place.document("cache", SELECTED),
+            place.document("cache", UNSELECTED),
+        ] {
+            place.mode(&file, 0o000);
+            assert_eq!(ask(server), object("io_error"));
+            place.mode(&file, 0o644);
+            assert_eq!(ask(server), whole);
+        }
+    }
+}
+
+#[test]
+fn a_cache_that_was_built_anew_is_asked_anew() {
+    let mut open = Open::new();
+    let mut before = open.whole.clone();
+    for (round, command) in ["build", "update", "update", "build"]
+        .into_iter()
+        .enumerate()
+    {
+        open.place
+            .write("docs/fox.md", format!("the fox, round {round}\n"));
+        open.holds();
+        let force: &[&str] = if command == "build" {
+            &["--force"]
+        } else {
+            &[]
+        };
+        open.place
+            .answer(&[&[command, "--sources", "docs", "--cache", "cache"], force].concat());
+        open.whole = open.place.resolve("cache", "fox", BUDGET).stdout;
+        assert_ne!(open.whole, before);
+        open.holds();
+        before = open.whole.clone();
+    }
+    // The same bytes once more, in other files.
+    open.place
+        .answer(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
+    open.holds();
+    open.place.answer(&["seal", "--cache", "cache"]);
+    open.holds();
+    fs::remove_dir_all(open.place.path("cache")).unwrap();
+    open.says("cache_missing");
+    open.place.built("docs", "cache");
+    open.holds();
+}
+
+/// No event tells of it: it is found by the look that is taken every second.
+#[test]
+fn a_write_through_a_hard_link_is_seen_soon() {
+    let mut open = Open::new();
+    for id in [SELECTED, UNSELECTED] {
+        let file = open.file(id);
+        let bytes = open.place.read(&file);
+        let link = open.place.path("link.json");
+        fs::hard_link(open.place.path(&file), &link).unwrap();
+        // The new link is a change by itself, of no byte.
+        open.holds();
+        let at = bytes
+            .windows(4)
+            .position(|part| part == b"then" || part == b"brow")
+            .unwrap();
+        let writing = OpenOptions::new().write(true).open(&link).unwrap();
+        writing.write_all_at(b"what", at as u64).unwrap();
+        for server in &mut open.servers {
+            soon(|| ask(server) == object("cache_invalid"));
+        }
+        open.says("cache_invalid");
+        writing.write_all_at(&bytes, 0).unwrap();
+        for server in &mut open.servers {
+            soon(|| ask(server) == open.whole);
+        }
+        open.holds();
+        fs::remove_file(link).unwrap();
+        open.holds();
+    }
+}
+
+/// Waits for what must come within a few of the looks that are taken every second.
+fn soon(mut seen: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !seen() {
+        assert!(start.elapsed() < Duration::from_secs(5), "it was not seen");
+    }
+}
+
+/// Changes and calls in quick succession: no answer is older than the change before it.
+#[test]
+fn quick_changes_are_seen_each() {
+    let mut open = Open::new();
+    let file = open.file(UNSELECTED);
+    let good = open.place.read(&file);
+    let bad = String::from_utf8(good.clone())
+        .unwrap()
+        .replace("then", "than");
+    let path = open.place.path(&file);
+    for _ in 0..60 {
+        for server in &mut open.servers {
+            fs::write(&path, &bad).unwrap();
+            assert_eq!(ask(server), object("cache_invalid"));
+            fs::write(&path, &good).unwrap();
+            assert_eq!(ask(server), open.whole);
+        }
+    }
+    open.holds();
+}
+
+/// What makes a cache fast is read while it is used: wherever it breaks, the answers stay.
+#[test]
+fn an_accelerator_that_breaks_in_use_is_ignored() {
+    let mut open = Open::new();
+    let queries = ["fox", "number", "install it,", "39, of no use", "anybody"];
+    let right: Vec<_> = queries
+        .iter()
+        .map(|query| open.place.resolve("cache", query, "40").stdout)
+        .collect();
+    for file in ["cache/accelerator.idx", "cache/accelerator.sig"] {
+        let bytes = open.place.read(file);
+        let writing = OpenOptions::new()
+            .write(true)
+            .open(open.place.path(file))
+            .unwrap();
+        for at in (0..bytes.len()).step_by(bytes.len() / 23) {
+            writing
+                .write_all_at(&[bytes[at] ^ 0x55], at as u64)
+                .unwrap();
+            for server in &mut open.servers {
+                for (query, right) in queries.iter().zip(&right) {
+                    assert_eq!(
+                        &server.resolve("cache", query, "40").good(),
+                        right,
+                        "{file} {at}"
+                    );
+                }
+            }
+            let said = open.place.resolve("cache", queries[at % 5], "40");
+            assert_eq!(
+                (said.code, &said.stdout),
+                (0, &right[at % 5]),
+                "{file} {at}"
+            );
+            writing.write_all_at(&[bytes[at]], at as u64).unwrap();
+        }
+        writing.set_len(bytes.len() as u64 / 2).unwrap();
+        for server in &mut open.servers {
+            for (query, right) in queries.iter().zip(&right) {
+                assert_eq!(
+                    &server.resolve("cache", query, "40").good(),
+                    right,
+                    "{file}"
+                );
+            }
+        }
+        fs::write(open.place.path(file), bytes).unwrap();
+    }
+}

@@ -1,0 +1,127 @@
+//! Sources that no cache can be made of, and targets that are not replaced.
+
+use crate::context::place::Place;
+use insta::assert_snapshot;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+#[test]
+fn sources_and_targets_fail_by_their_own_rules() {
+    let place = Place::with_cache();
+    place.write("latin/a.md", b"caf\xe9");
+    place.write("twins/A.md", "one");
+    place.write("twins/a.md", "two");
+    place.write("full/cache/mine.txt", "mine");
+    symlink("cache", place.path("link")).unwrap();
+    let build = |sources: &str, cache: &str, more: &[&str]| {
+        let arguments = [&["build", "--sources", sources, "--cache", cache], more].concat();
+        let said = place.run(&arguments);
+        let object = place.run(&[&arguments[..], &["--error-format", "json"]].concat());
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (object.code, object.stdout.as_str())
+        );
+        assert_eq!(said.stdout, "");
+        format!("{} {}{}", said.code, object.stderr, said.stderr)
+    };
+    assert_snapshot!(build("nowhere", "new", &[]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: cannot read the source `nowhere`: No such file or directory (os error 2)
+    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    "#);
+    assert_snapshot!(build("docs/fox.md", "new", &[]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: cannot read the source `docs/fox.md`: Not a directory (os error 20)
+    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    "#);
+    assert_snapshot!(build("latin", "new", &[]), @r#"
+    5 {"error":{"code":"cache_invalid","message":"Cache exists but is invalid"}}
+    error: `a.md` is not UTF-8 from byte 3 on
+    hint: convert it to UTF-8, or leave it out with --exclude
+    "#);
+    assert_snapshot!(build("twins", "new", &[]), @r#"
+    5 {"error":{"code":"cache_invalid","message":"Cache exists but is invalid"}}
+    error: `A.md` and `a.md` would be one document: their names differ in case only
+    hint: rename one of them
+    "#);
+    assert_snapshot!(build("docs", "cache", &[]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: `cache` exists already
+    hint: give --force to replace it, or use `context update`
+    "#);
+    assert_snapshot!(build("docs", "docs", &["--force"]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: `docs` is not replaced: it holds `empty.md`, which is no file of a cache
+    hint: choose another --cache, or remove it yourself
+    "#);
+    assert_snapshot!(build("docs", "full/cache", &["--force"]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: `full/cache` is not replaced: it holds `mine.txt`, which is no file of a cache
+    hint: choose another --cache, or remove it yourself
+    "#);
+    assert_snapshot!(build("docs", "docs/fox.md", &["--force"]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: `docs/fox.md` exists and is no directory
+    hint: choose another --cache
+    "#);
+    assert_snapshot!(build("docs", "link", &["--force"]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: `link` exists and is no directory
+    hint: choose another --cache
+    "#);
+    assert_snapshot!(build("docs", "nowhere/cache", &[]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: cannot write to `nowhere`: No such file or directory (os error 2)
+    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    "#);
+    assert_snapshot!(build("docs", "..", &["--force"]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: `..` names no directory to create
+    hint: choose another --cache
+    "#);
+    assert_snapshot!(place.complaint(4, &["update", "--sources", "docs", "--cache", "new"]), @r"
+    error: there is no cache at `new`: No such file or directory (os error 2)
+    hint: Check the cache path, or build the cache with `context build`.
+    ");
+    assert_snapshot!(place.complaint(4, &["update", "--sources", "docs", "--cache", "nowhere/new"]), @r"
+    error: there is no cache at `nowhere/new`: No such file or directory (os error 2)
+    hint: Check the cache path, or build the cache with `context build`.
+    ");
+    assert_snapshot!(place.complaint(5, &["update", "--sources", "docs", "--cache", "docs"]), @r"
+    error: the cache is invalid: manifest.json: missing (and 2 more problems)
+    hint: Run `context verify` to see what is wrong, then build the cache again.
+    ");
+    assert_snapshot!(place.complaint(4, &["status", "--sources", "docs", "--cache", "new"]), @r"
+    error: there is no cache at `new`: No such file or directory (os error 2)
+    hint: Check the cache path, or build the cache with `context build`.
+    ");
+    assert_snapshot!(place.complaint(6, &["status", "--sources", "nowhere", "--cache", "cache"]), @r"
+    error: cannot read the source `nowhere`: No such file or directory (os error 2)
+    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    ");
+    assert_snapshot!(place.complaint(5, &["seal", "--cache", "docs"]), @r"
+    error: the cache is invalid: manifest.json: missing (and 2 more problems)
+    hint: Run `context verify` to see what is wrong, then build the cache again.
+    ");
+    assert_snapshot!(place.complaint(4, &["inspect", "--cache", "new"]), @r"
+    error: there is no cache at `new`: No such file or directory (os error 2)
+    hint: Check the cache path, or build the cache with `context build`.
+    ");
+    assert_snapshot!(place.complaint(4, &["verify", "--cache", "new"]), @r"
+    error: there is no cache at `new`: No such file or directory (os error 2)
+    hint: Check the cache path, or build the cache with `context build`.
+    ");
+    assert_snapshot!(place.complaint(4, &["serve", "--root", "new"]), @r"
+    error: there is no root at `new`: No such file or directory (os error 2)
+    hint: name a directory that exists with --root
+    ");
+    // Nothing half-built stays behind, and nothing that was there is gone.
+    let mut names: Vec<_> = fs::read_dir(place.root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["cache", "docs", "full", "latin", "link", "twins"]);
+    assert_eq!(place.read("full/cache/mine.txt"), b"mine");
+    assert_eq!(place.resolve("cache", "fox", "9").code, 0);
+}

@@ -1,0 +1,25 @@
+//! Context caches as people and clients meet them: the program `context` and its server on stdio, byte
+//! for byte.
+
+mod arguments;
+mod at_once;
+mod builders;
+mod changes;
+mod commands;
+mod errors;
+mod few_files;
+mod hostile;
+mod killed;
+mod making;
+mod official;
+mod output;
+mod permissions;
+mod place;
+mod repeatable;
+mod reports;
+mod root;
+mod sameness;
+mod server;
+mod tools;
+mod usage;
+mod wrong_arguments;

@@ -1,0 +1,65 @@
+//! The official Rust client, `rmcp`, with the server of caches.
+
+use crate::context::place::{CONTEXT, Place, object};
+use rmcp::model::{CallToolRequestParams, CallToolResult, ProtocolVersion};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ClientLifecycleMode, ClientServiceExt};
+use serde_json::{Value, json};
+use std::process::Stdio;
+use tokio::process::Command;
+
+fn text(result: &CallToolResult) -> Value {
+    assert_eq!((&result.structured_content, &result.meta), (&None, &None));
+    json!(result.content)
+}
+
+#[tokio::test]
+async fn the_rust_client_sees_answers_and_failures_in_both_eras() {
+    let place = Place::with_cache();
+    let eras = [
+        ClientLifecycleMode::Initialize,
+        ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        },
+    ];
+    for era in eras {
+        let mut command = Command::new(CONTEXT);
+        command.args(["serve", "--root"]).arg(place.root());
+        let process = TokioChildProcess::builder(command).stderr(Stdio::null());
+        let (process, _) = process.spawn().unwrap();
+        let mut session = ().serve_with_lifecycle(process, era).await.unwrap();
+        let tools = session.list_all_tools().await.unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+        assert_eq!(
+            names,
+            [
+                "context.inspect_cache",
+                "context.list_caches",
+                "context.resolve"
+            ]
+        );
+        let call = async |cache: &str, budget: i64| {
+            let asked = json!({ "cache": cache, "query": "fox", "budget": budget });
+            let asked = asked.as_object().unwrap().clone();
+            let asked = CallToolRequestParams::new("context.resolve").with_arguments(asked);
+            session.call_tool(asked).await.unwrap()
+        };
+        let good = call("cache", 9).await;
+        assert_ne!(good.is_error, Some(true));
+        let said = place.resolve("cache", "fox", "9").stdout;
+        assert_eq!(text(&good), json!([{ "type": "text", "text": said }]));
+        for (cache, budget, code) in [
+            ("cache", -1, "invalid_budget"),
+            ("nowhere", 9, "cache_missing"),
+            ("docs", 9, "cache_invalid"),
+        ] {
+            let failed = call(cache, budget).await;
+            assert_eq!(failed.is_error, Some(true), "{code}");
+            assert_eq!(
+                text(&failed),
+                json!([{ "type": "text", "text": object(code) }])
+            );
+        }
+        session.close().await.unwrap();
+    }
+}

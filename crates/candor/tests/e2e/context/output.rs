@@ -1,0 +1,46 @@
+//! What reaches stdout is the answer, every byte of it, or nothing was done.
+
+use crate::context::place::{CONTEXT, Place, object, said};
+use insta::assert_snapshot;
+use std::process::Command;
+
+/// Bytes on stdout are the answer's own: nothing is taken for a style of the terminal.
+#[test]
+fn odd_characters_come_through() {
+    let place = Place::with_cache();
+    let answer = place.answer(&[
+        "resolve", "--cache", "cache", "--query", "a\u{7f}b", "--budget", "1000",
+    ]);
+    assert!(
+        answer.contains(r#""query":"a b""#.replace(' ', "\u{7f}").as_str()),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("fox \u{7f} \u{9b}31m \\u001b[0m"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_reader_may_go_away_and_a_full_disk_is_an_io_error() {
+    let place = Place::with_cache();
+    let ask = [
+        "resolve", "--cache", "cache", "--query", "fox", "--budget", "20",
+    ];
+    let into = |target: &str, more: &str| {
+        let mut shell = Command::new("bash");
+        let script = format!("\"$0\" \"$@\" {more} {target}; exit \"${{PIPESTATUS[0]}}\"");
+        shell.args(["-c", &script, CONTEXT]).args(ask);
+        shell.current_dir(place.root());
+        said(shell)
+    };
+    assert_eq!(into("| true", "").code, 0);
+    let full = into("> /dev/full", "");
+    assert_eq!(full.code, 6);
+    assert_snapshot!(full.stderr, @r"
+    error: cannot write the answer: No space left on device (os error 28)
+    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    ");
+    let full = into("> /dev/full", "--error-format json");
+    assert_eq!((full.code, full.stderr), (6, object("io_error")));
+}

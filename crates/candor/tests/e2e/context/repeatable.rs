@@ -1,0 +1,156 @@
+//! The same sources give the same bytes, and no environment variable changes an answer.
+
+use crate::context::place::{Place, said};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Everything in a cache that two builds have in common; signatures of files cannot be.
+fn repeatable(cache: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for folder in [cache.to_owned(), cache.join("documents")] {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path
+                .strip_prefix(cache)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned();
+            if path.is_file() && !["accelerator.sig", "accelerator.src"].contains(&name.as_str()) {
+                files.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+fn build(place: &Place, command: &str, sources: &str, cache: &str) {
+    let mut command = place.command(&[command, "--sources", sources, "--cache", cache]);
+    command.env("SOURCE_DATE_EPOCH", "1700000000");
+    let said = said(command);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn two_builds_are_the_same_bytes() {
+    let place = Place::with_docs();
+    place.write("docs/Copy.md", "the quick brown fox\n");
+    place.write("docs/another/copy.md", "the quick brown fox\n");
+    build(&place, "build", "docs", "one");
+    build(&place, "build", "docs", "two");
+    let one = repeatable(&place.path("one"));
+    assert_eq!(one, repeatable(&place.path("two")));
+    let names: Vec<_> = one.keys().map(String::as_str).collect();
+    for name in ["accelerator.idx", "index.json", "manifest.json"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    // Equal contents have names of their own, the first the plain one.
+    assert_eq!(
+        place.document("one", "another/copy.md"),
+        "one/documents/6e459fed18dd.json"
+    );
+    assert_eq!(
+        place.document("one", "copy.md"),
+        "one/documents/6e459fed18dd-2.json"
+    );
+    assert_eq!(
+        place.document("one", "fox.md"),
+        "one/documents/6e459fed18dd-3.json"
+    );
+    let manifest = String::from_utf8(place.read("one/manifest.json")).unwrap();
+    assert!(
+        manifest.contains(r#""created_at": "2023-11-14T22:13:20Z""#),
+        "{manifest}"
+    );
+}
+
+#[test]
+fn an_update_is_a_build() {
+    let place = Place::with_docs();
+    build(&place, "build", "docs", "updated");
+    place.write("docs/fox.md", "the quick red fox\n");
+    place.write("docs/twin.md", "Install it, then run it.\n");
+    place.write("docs/a/first.md", "Install it, then run it.\n");
+    place.remove("docs/empty.md");
+    build(&place, "update", "docs", "updated");
+    build(&place, "build", "docs", "built");
+    assert_eq!(
+        repeatable(&place.path("updated")),
+        repeatable(&place.path("built"))
+    );
+    // Twice changes nothing more.
+    build(&place, "update", "docs", "updated");
+    assert_eq!(
+        repeatable(&place.path("updated")),
+        repeatable(&place.path("built"))
+    );
+}
+
+#[test]
+fn no_variable_changes_an_answer() {
+    let place = Place::with_cache();
+    let asks: &[&[&str]] = &[
+        &[
+            "resolve", "--cache", "cache", "--query", "fox ÄÖ", "--budget", "20",
+        ],
+        &[
+            "resolve", "--cache", "cache", "--query", "fox", "--budget", "20", "--format", "pretty",
+        ],
+        &[
+            "resolve",
+            "--cache",
+            "cache",
+            "--query",
+            "fox",
+            "--budget",
+            "x",
+            "--error-format",
+            "json",
+        ],
+        &["inspect", "--cache", "cache"],
+        &["verify", "--cache", "cache"],
+    ];
+    let variables = [
+        ("SOURCE_DATE_EPOCH", "garbage"),
+        ("CLICOLOR_FORCE", "1"),
+        ("FORCE_COLOR", "3"),
+        ("NO_COLOR", "1"),
+        ("TERM", "xterm-256color"),
+        ("LANG", "tr_TR.UTF-8"),
+        ("LC_ALL", "tr_TR.UTF-8"),
+        ("TZ", "Pacific/Kiritimati"),
+        ("HOME", "/nonexistent"),
+        ("TMPDIR", "/nonexistent"),
+        ("XDG_CACHE_HOME", "/nonexistent"),
+        ("RUST_LOG", "trace"),
+        ("RUST_BACKTRACE", "1"),
+        ("CACHE", "docs"),
+        ("CONTEXT_CACHE", "docs"),
+        ("CONTEXT_ROOT", "/nonexistent"),
+        ("CANDOR_ROOT", "/nonexistent"),
+    ];
+    for ask in asks {
+        let plain = place.run(ask);
+        let mut changed = place.command(ask);
+        changed.envs(variables);
+        assert_eq!(said(changed), plain, "{ask:?}");
+        let mut bare = place.command(ask);
+        bare.env_clear();
+        assert_eq!(said(bare), plain, "{ask:?}");
+        // How much is logged is not part of an answer.
+        let mut loud = place.command(ask);
+        loud.env("CANDOR_LOG", "trace");
+        assert_eq!(said(loud).stdout, plain.stdout, "{ask:?}");
+    }
+    let mut server = place.serve_command(&[]);
+    server.envs(variables);
+    let mut changed = crate::context::server::Server::start(server);
+    let mut plain = place.serve(&[]);
+    for query in ["fox", "ÄÖ"] {
+        assert_eq!(
+            changed.resolve("cache", query, "20"),
+            plain.resolve("cache", query, "20")
+        );
+    }
+}

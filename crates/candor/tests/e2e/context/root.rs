@@ -1,0 +1,210 @@
+//! `--root` and what it confines, for caches and for sources.
+
+use crate::context::place::{Place, exit_of, object, said};
+use insta::assert_snapshot;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+/// A root with a cache below a directory, and something beside the root.
+fn house() -> Place {
+    let place = Place::with_docs();
+    fs::create_dir_all(place.path("root/deep")).unwrap();
+    fs::rename(place.path("docs"), place.path("root/docs")).unwrap();
+    place.write("outside/docs/a.md", "outside\n");
+    place.answer(&[
+        "build",
+        "--root",
+        "root",
+        "--sources",
+        "docs",
+        "--cache",
+        "deep/cache",
+    ]);
+    place.built("outside/docs", "outside/cache");
+    place
+}
+
+#[test]
+fn relative_paths_are_below_the_root_and_absolute_ones_inside() {
+    let place = house();
+    let inside = place.path("root/deep/cache");
+    symlink("deep/cache", place.path("root/link")).unwrap();
+    symlink("../deep/../deep", place.path("root/docs/link")).unwrap();
+    let whole = place.answer(&[
+        "resolve",
+        "--cache",
+        "root/deep/cache",
+        "--query",
+        "fox",
+        "--budget",
+        "99",
+    ]);
+    for cache in [
+        "deep/cache",
+        "./deep//cache/",
+        "deep/../deep/cache",
+        "link",
+        "docs/link/cache",
+        inside.to_str().unwrap(),
+    ] {
+        let ask = [
+            "resolve", "--root", "root", "--cache", cache, "--query", "fox", "--budget", "99",
+        ];
+        assert_eq!(place.answer(&ask), whole, "{cache}");
+        let mut command = place.command(&["serve", "--root", "root"]);
+        command.current_dir(place.root());
+        let mut server = crate::context::server::Server::start(command);
+        assert_eq!(server.resolve(cache, "fox", "99").good(), whole, "{cache}");
+    }
+    // The root's own name may be a link; what is inside is then reached by both names.
+    symlink("root", place.path("alias")).unwrap();
+    let by_alias = place.path("alias/deep/cache");
+    for cache in [inside.to_str().unwrap(), by_alias.to_str().unwrap()] {
+        let ask = [
+            "resolve", "--root", "alias", "--cache", cache, "--query", "fox", "--budget", "99",
+        ];
+        assert_eq!(place.answer(&ask), whole, "{cache}");
+    }
+}
+
+#[test]
+fn nothing_outside_is_reachable() {
+    let place = house();
+    let outside = place.path("outside/cache");
+    let around = place.path("root/../outside/cache");
+    symlink("../outside/cache", place.path("root/link")).unwrap();
+    symlink(&outside, place.path("root/absolute")).unwrap();
+    symlink("..", place.path("root/deep/up")).unwrap();
+    let mut server =
+        crate::context::server::Server::start(place.command(&["serve", "--root", "root"]));
+    for cache in [
+        "../outside/cache",
+        "deep/../../outside/cache",
+        "link",
+        "absolute",
+        "deep/up/../outside/cache",
+        outside.to_str().unwrap(),
+        around.to_str().unwrap(),
+        "/",
+        "..",
+    ] {
+        let code = "cache_missing";
+        for command in [
+            &["inspect"][..],
+            &["verify"],
+            &["seal"],
+            &["resolve", "--query", "", "--budget", "1"],
+        ] {
+            let more = ["--root", "root", "--cache", cache, "--error-format", "json"];
+            let stderr = place.complaint(exit_of(code), &[command, &more[..]].concat());
+            assert_eq!(stderr, object(code), "{cache} {command:?}");
+        }
+        let more = [
+            "--sources",
+            "docs",
+            "--root",
+            "root",
+            "--cache",
+            cache,
+            "--error-format",
+            "json",
+        ];
+        for command in ["update", "status"] {
+            let stderr = place.complaint(exit_of(code), &[&[command], &more[..]].concat());
+            assert_eq!(stderr, object(code), "{cache} {command}");
+        }
+        assert_eq!(
+            server.resolve(cache, "", "1").text(),
+            object(code),
+            "{cache}"
+        );
+        let arguments = format!(r#"{{"cache":{}}}"#, crate::context::server::quoted(cache));
+        let inspected = server.call("context.inspect_cache", &arguments);
+        assert_eq!(inspected.text(), object(code), "{cache}");
+    }
+    // Without a root the command line confines nothing.
+    place.answer(&[
+        "resolve",
+        "--cache",
+        outside.to_str().unwrap(),
+        "--query",
+        "",
+        "--budget",
+        "1",
+    ]);
+}
+
+#[test]
+fn a_build_stays_inside_too() {
+    let place = house();
+    symlink("../outside", place.path("root/link")).unwrap();
+    let build = |sources: &str, cache: &str| {
+        place.run(&[
+            "build",
+            "--root",
+            "root",
+            "--sources",
+            sources,
+            "--cache",
+            cache,
+        ])
+    };
+    assert_snapshot!(build("../outside/docs", "new").stderr, @r"
+    error: cannot read the source `../outside/docs`: Invalid cross-device link (os error 18)
+    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    ");
+    assert_snapshot!(build("link/docs", "new").stderr, @r"
+    error: cannot read the source `link/docs`: Invalid cross-device link (os error 18)
+    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    ");
+    assert_snapshot!(build("docs", "../new").stderr, @r"
+    error: `..` leads out of the root
+    hint: name a directory inside --root
+    ");
+    assert_snapshot!(build("docs", "link/new").stderr, @r"
+    error: `link` leads out of the root
+    hint: name a directory inside --root
+    ");
+    for (sources, cache, code) in [
+        ("../outside/docs", "new", 6),
+        ("link/docs", "new", 6),
+        ("docs", "../new", 4),
+        ("docs", "link/new", 4),
+        ("docs", "deep/cache", 6),
+    ] {
+        let said = build(sources, cache);
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (code, ""),
+            "{sources} {cache}"
+        );
+    }
+    assert!(!place.path("new").exists() && !place.path("outside/new").exists());
+    let inside = place.path("root/by-name");
+    assert_eq!(build("docs", inside.to_str().unwrap()).code, 0);
+    assert!(inside.join("manifest.json").is_file());
+}
+
+#[test]
+fn a_root_that_is_not_there_is_missing() {
+    let place = house();
+    for root in ["nowhere", "root/docs/fox.md"] {
+        let command = place.command(&[
+            "resolve",
+            "--root",
+            root,
+            "--cache",
+            "deep/cache",
+            "--query",
+            "",
+            "--budget",
+            "1",
+            "--error-format",
+            "json",
+        ]);
+        let said = said(command);
+        assert_eq!((said.code, said.stdout.as_str()), (4, ""));
+        assert_eq!(said.stderr, object("cache_missing"));
+        assert_eq!(place.run(&["serve", "--root", root]).code, 4);
+    }
+}

@@ -1,0 +1,95 @@
+//! Whatever succeeds is the same bytes in the command line and over MCP, accelerated or not.
+
+use crate::context::place::Place;
+use std::fs;
+
+const QUERIES: [&str; 12] = [
+    "",
+    " \t\n\u{3000}",
+    "fox",
+    "FOX fox Fox",
+    "the quick brown",
+    "install it, then",
+    "äö",
+    "\u{7f}",
+    "\"quoted\" \\ back",
+    "it, it, it,",
+    "no such word",
+    "\u{1f98a}\u{0} is a fox",
+];
+
+const BUDGETS: [&str; 8] = ["0", "1", "5", "9", "12", "17", "1000", "9007199254740991"];
+
+#[test]
+fn every_answer_is_the_servers() {
+    let place = Place::with_cache();
+    place.write("docs/ties/a.md", "fox fox");
+    place.write("docs/ties/b.md", "fox fox");
+    place.write("docs/Größe.md", "ÄÖ ẞ ǅ İ\n");
+    place.write("docs/wide.md", "the fox ".repeat(500));
+    place.built("docs", "more");
+    fs::create_dir(place.path("nothing")).unwrap();
+    place.run(&["build", "--sources", "nothing", "--cache", "hollow"]);
+    place.copy_unsealed("more", "copy");
+    place.built("docs", "broken");
+    for file in ["accelerator.idx", "accelerator.sig", "accelerator.src"] {
+        let bytes = place.read(format!("broken/{file}"));
+        place.write(format!("broken/{file}"), &bytes[..bytes.len() / 2]);
+    }
+    place.built("docs", "foreign");
+    place.write(
+        "foreign/accelerator.idx",
+        place.read("cache/accelerator.idx"),
+    );
+    let mut server = place.serve(&[]);
+    let mut looking = place.serve(&["--no-watch"]);
+    for cache in ["cache", "more", "hollow", "copy", "broken", "foreign"] {
+        for (number, query) in QUERIES.iter().enumerate() {
+            // NUL cannot be typed; the server refuses it.
+            if query.contains('\0') {
+                continue;
+            }
+            let budgets = BUDGETS.iter().skip(number % 4).step_by(4);
+            for budget in budgets {
+                let said = place.resolve(cache, query, budget);
+                assert_eq!(
+                    (said.code, said.stderr.as_str()),
+                    (0, ""),
+                    "{cache} {query} {budget}"
+                );
+                assert!(said.stdout.ends_with("}}\n"), "{}", said.stdout);
+                let answer = server.resolve(cache, query, budget);
+                assert_eq!(answer.good(), said.stdout, "{cache} {query} {budget}");
+                assert_eq!(looking.resolve(cache, query, budget).good(), said.stdout);
+            }
+        }
+    }
+    for query in QUERIES.iter().filter(|query| !query.contains('\0')) {
+        let fast = server.resolve("more", query, "40").good();
+        for slow in ["copy", "broken", "foreign"] {
+            assert_eq!(
+                server.resolve(slow, query, "40").good(),
+                fast,
+                "{slow} {query}"
+            );
+        }
+    }
+}
+
+/// What `inspect` prints for people is what the tool answers, but for white space.
+#[test]
+fn an_inspection_is_the_same() {
+    let place = Place::with_cache();
+    place.built("docs", "other");
+    place.edit(place.document("other", "fox.md"), "brown", "green");
+    let mut server = place.serve(&[]);
+    for cache in ["cache", "other", "docs"] {
+        let pretty = place.answer(&["inspect", "--cache", cache]);
+        let value: serde_json::Value = serde_json::from_str(&pretty).unwrap();
+        let answer = server.call(
+            "context.inspect_cache",
+            &format!(r#"{{"cache":"{cache}"}}"#),
+        );
+        assert_eq!(answer.good(), format!("{value}\n"), "{cache}");
+    }
+}

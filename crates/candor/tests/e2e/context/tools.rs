@@ -1,0 +1,236 @@
+//! The tools of the server: what is listed, in both eras, and what they answer.
+
+use crate::context::place::{Place, object};
+use crate::context::server::{META, Outcome, Server, arguments, call, quoted, stateless_call};
+use insta::assert_snapshot;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+
+const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+
+/// The sentence of the specification.
+const SENTENCE: &str = "Resolve a natural-language query against a pre-built context cache and return a deterministic, explainable set of documents within a token budget.";
+
+#[test]
+fn there_are_exactly_three() {
+    let place = Place::empty();
+    let mut server = place.serve(&[]);
+    let list = server.ask(LIST);
+    assert!(list.len() <= 3 * 1024, "{}", list.len());
+    let value: serde_json::Value = serde_json::from_str(&list).unwrap();
+    let tools = value["result"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "context.inspect_cache",
+            "context.list_caches",
+            "context.resolve"
+        ]
+    );
+    assert_eq!(tools[2]["description"], SENTENCE);
+    assert_snapshot!(list, @r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"context.inspect_cache","description":"Say what a cache is (version, documents, bytes) and whether it is valid. Not for its contents: use context.resolve.","inputSchema":{"type":"object","properties":{"cache":{"type":"string","description":"Path or identifier of a built context cache"}},"required":["cache"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},{"name":"context.list_caches","description":"List the caches directly below the root. Not for looking into one: use context.inspect_cache.","inputSchema":{"type":"object","properties":{},"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},{"name":"context.resolve","description":"Resolve a natural-language query against a pre-built context cache and return a deterministic, explainable set of documents within a token budget.","inputSchema":{"type":"object","properties":{"cache":{"type":"string","description":"Path or identifier of a built context cache"},"query":{"type":"string","description":"Natural-language query"},"budget":{"type":"integer","minimum":0,"maximum":9007199254740991,"description":"Maximum token budget"}},"required":["cache","query","budget"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}]}}"#);
+}
+
+#[test]
+fn both_eras_list_the_same() {
+    let place = Place::empty();
+    let mut server = place.serve(&[]);
+    let list = server.ask(LIST);
+    let stateless = server.ask(format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{META}}}}}"#
+    ));
+    let tools = |list: &str| {
+        serde_json::from_str::<serde_json::Value>(list).unwrap()["result"]["tools"].clone()
+    };
+    assert_eq!(tools(&stateless), tools(&list));
+}
+
+#[test]
+fn it_introduces_itself_in_both_eras() {
+    let place = Place::empty();
+    let mut server = place.serve(&[]);
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        server.ask(initialize),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"candor-context","version":"{version}"}}}}}}"#
+        )
+    );
+    let discover = format!(
+        r#"{{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{{"_meta":{META}}}}}"#
+    );
+    assert_eq!(
+        server.ask(discover),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":2,"result":{{"resultType":"complete","supportedVersions":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"capabilities":{{"tools":{{}}}},"ttlMs":60000,"cacheScope":"public","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"candor-context","version":"{version}"}}}}}}}}"#
+        )
+    );
+}
+
+/// The new era adds what it demands, `resultType`, and nothing else.
+#[test]
+fn a_result_is_a_text_and_nothing_else() {
+    let place = Place::with_cache();
+    let mut server = place.serve(&[]);
+    for (tool, asked) in [
+        ("context.resolve", arguments("cache", "fox", "9")),
+        ("context.resolve", arguments("nowhere", "fox", "9")),
+        ("context.resolve", arguments("docs", "fox", "9")),
+        ("context.list_caches", String::from("{}")),
+        (
+            "context.inspect_cache",
+            String::from(r#"{"cache":"cache"}"#),
+        ),
+        (
+            "context.inspect_cache",
+            String::from(r#"{"cache":"nowhere"}"#),
+        ),
+    ] {
+        // That the older one is exactly so, the driver checks.
+        let outcome = server.call(tool, &asked);
+        let (text, is_error) = match &outcome {
+            Outcome::Text(text) => (text, ""),
+            Outcome::Failed(text) => (text, r#","isError":true"#),
+        };
+        assert_eq!(
+            server.ask(stateless_call("7", tool, &asked)),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":7,"result":{{"resultType":"complete","content":[{{"type":"text","text":{}}}]{is_error}}}}}"#,
+                quoted(text)
+            )
+        );
+    }
+}
+
+#[test]
+fn names_with_an_underscore_work() {
+    let place = Place::with_cache();
+    let mut server = place.serve(&[]);
+    for (tool, asked) in [
+        ("resolve", arguments("cache", "fox", "9")),
+        ("resolve", arguments("nowhere", "fox", "9")),
+        ("list_caches", String::from("{}")),
+        ("inspect_cache", String::from(r#"{"cache":"cache"}"#)),
+    ] {
+        let dotted = server.call(&format!("context.{tool}"), &asked);
+        assert_eq!(
+            server.call(&format!("context_{tool}"), &asked),
+            dotted,
+            "{tool}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_tool_is_an_error_of_the_protocol() {
+    let place = Place::with_cache();
+    let mut server = place.serve(&[]);
+    for tool in [
+        "context.build",
+        "resolve",
+        "context.passages",
+        "Context.Resolve",
+        "",
+    ] {
+        assert_eq!(
+            server.ask(call("1", tool, "{}")),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-32602,"message":"Unknown tool: {tool}"}}}}"#
+            )
+        );
+    }
+}
+
+fn listed(server: &mut Server) -> String {
+    server.call("context.list_caches", "{}").good()
+}
+
+#[test]
+fn caches_are_listed_in_the_order_of_bytes() {
+    let place = Place::empty();
+    let mut server = place.serve(&[]);
+    assert_eq!(listed(&mut server), "{\"caches\":[]}\n");
+    for name in [
+        "b",
+        "a",
+        "Z",
+        "é",
+        "with space",
+        "a.b",
+        ".hidden",
+        "deep/cache",
+    ] {
+        place.write(format!("{name}/manifest.json"), "whatever it says");
+    }
+    fs::create_dir(place.path("no-manifest")).unwrap();
+    fs::create_dir_all(place.path("odd/manifest.json")).unwrap();
+    fs::create_dir_all(place.path("linked")).unwrap();
+    symlink("../a/manifest.json", place.path("linked/manifest.json")).unwrap();
+    symlink("a", place.path("link")).unwrap();
+    symlink("/", place.path("out")).unwrap();
+    place.write("file", "");
+    fs::create_dir(
+        place
+            .root()
+            .join(std::ffi::OsStr::from_bytes(b"no\xffname")),
+    )
+    .unwrap();
+    assert_eq!(
+        listed(&mut server),
+        concat!(
+            r#"{"caches":[{"path":"Z","has_manifest":true},{"path":"a","has_manifest":true},"#,
+            r#"{"path":"a.b","has_manifest":true},{"path":"b","has_manifest":true},"#,
+            r#"{"path":"deep","has_manifest":false},{"path":"linked","has_manifest":false},"#,
+            r#"{"path":"no-manifest","has_manifest":false},{"path":"odd","has_manifest":false},"#,
+            r#"{"path":"with space","has_manifest":true},{"path":"é","has_manifest":true}]}"#,
+            "\n"
+        )
+    );
+    // Without arguments at all it is the same call.
+    let bare =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context.list_caches"}}"#;
+    let asked = server.ask(call("1", "context.list_caches", "{}"));
+    assert_eq!(server.ask(bare), asked);
+}
+
+/// The names that are listed are names that can be asked for.
+#[test]
+fn what_is_listed_can_be_inspected() {
+    let place = Place::with_cache();
+    place.built("docs", "with space");
+    let mut server = place.serve(&[]);
+    let listed: serde_json::Value = serde_json::from_str(&listed(&mut server)).unwrap();
+    let mut told = Vec::new();
+    for cache in listed["caches"].as_array().unwrap() {
+        let asked = format!(r#"{{"cache":{}}}"#, cache["path"]);
+        told.push(server.call("context.inspect_cache", &asked).good());
+    }
+    assert_snapshot!(told.concat(), @r#"
+    {"cache_version":"sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8","document_count":4,"total_bytes":689,"valid":true}
+    {"cache_version":"","document_count":0,"total_bytes":0,"valid":false}
+    {"cache_version":"sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8","document_count":4,"total_bytes":689,"valid":true}
+    "#);
+}
+
+#[test]
+fn a_root_that_goes_away_is_missing_or_cannot_be_read() {
+    let place = Place::with_cache();
+    fs::create_dir(place.path("root")).unwrap();
+    fs::rename(place.path("cache"), place.path("root/cache")).unwrap();
+    let mut server = Server::start(place.command(&["serve", "--root", "root"]));
+    server.resolve("cache", "fox", "9").good();
+    // The server holds the directory, not its name.
+    fs::rename(place.path("root"), place.path("moved")).unwrap();
+    server.resolve("cache", "fox", "9").good();
+    fs::remove_dir_all(place.path("moved")).unwrap();
+    assert_eq!(
+        server.resolve("cache", "fox", "9").text(),
+        object("cache_missing")
+    );
+}

@@ -1,0 +1,154 @@
+//! A wrong command line: exit 1, a text for people whatever was asked for, nothing on stdout.
+
+use crate::context::place::{Place, said};
+use insta::assert_snapshot;
+
+#[test]
+fn mistakes_are_told_with_tips() {
+    let place = Place::empty();
+    let complaint = |arguments: &[&str]| {
+        let text = place.complaint(1, arguments);
+        // Usage errors stay text.
+        let json = [arguments, &["--error-format", "json"]].concat();
+        if !arguments.is_empty() && arguments[0] != "serve" {
+            let also = place.run(&json);
+            assert_eq!((also.code, also.stdout.as_str()), (1, ""));
+            assert_eq!(also.stderr.lines().next(), text.lines().next());
+        }
+        text
+    };
+    assert_snapshot!(complaint(&["resolv"]), @r"
+    error: unrecognized subcommand 'resolv'
+
+      tip: some similar subcommands exist: 'serve', 'resolve'
+
+    Usage: context [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["resolve", "--cache", "c", "--query", "q"]), @r"
+    error: the following required arguments were not provided:
+      --budget <TOKENS>
+
+    Usage: context resolve --cache <DIR> --query <TEXT> --budget <TOKENS>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["resolve", "--cache", "c", "--budget", "1"]), @r"
+    error: the following required arguments were not provided:
+      --query <TEXT>
+
+    Usage: context resolve --cache <DIR> --query <TEXT> --budget <TOKENS>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["resolve", "--query", "q", "--budget", "1"]), @r"
+    error: the following required arguments were not provided:
+      --cache <DIR>
+
+    Usage: context resolve --cache <DIR> --query <TEXT> --budget <TOKENS>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["resolve", "--cache", "c", "--query", "q", "--budget", "1", "--quick"]), @r"
+    error: unexpected argument '--quick' found
+
+    Usage: context resolve --cache <DIR> --query <TEXT> --budget <TOKENS>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["resolve", "--cache", "c", "--query", "q", "--budget", "1", "--format", "yaml"]), @r"
+    error: invalid value 'yaml' for '--format <FORMAT>'
+      [possible values: json, pretty]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["build", "--source", "d", "--cache", "c"]), @r"
+    error: unexpected argument '--source' found
+
+      tip: a similar argument exists: '--sources'
+
+    Usage: context build --sources <DIR> --cache <DIR>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["build", "--sources", "d"]), @r"
+    error: the following required arguments were not provided:
+      --cache <DIR>
+
+    Usage: context build --sources <DIR> --cache <DIR>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["inspect"]), @r"
+    error: the following required arguments were not provided:
+      --cache <DIR>
+
+    Usage: context inspect --cache <DIR>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["inspect", "--cache", "c", "surplus"]), @r"
+    error: unexpected argument 'surplus' found
+
+    Usage: context inspect [OPTIONS] --cache <DIR>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["serve"]), @r"
+    error: the following required arguments were not provided:
+      --root <DIR>
+
+    Usage: context serve --root <DIR>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["build", "--sources", "d", "--cache", "c", "--include", "["]), @"error: the glob `[` cannot be used: unclosed character class; missing ']'");
+}
+
+#[test]
+fn an_unknown_error_format_is_a_mistake() {
+    let place = Place::empty();
+    assert_snapshot!(place.complaint(1, &["inspect", "--cache", "c", "--error-format", "xml"]), @r"
+    error: invalid value 'xml' for '--error-format <FORM>'
+      [possible values: text, json]
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn a_source_date_that_is_none_is_a_mistake() {
+    let place = Place::with_docs();
+    let build = [
+        "build",
+        "--sources",
+        "docs",
+        "--cache",
+        "cache",
+        "--error-format",
+        "json",
+    ];
+    for garbage in [
+        "",
+        "yesterday",
+        "1.5",
+        "99999999999999999999",
+        "9999999999999999",
+        " 1",
+        "1\u{1b}[31m",
+    ] {
+        let mut command = place.command(&build);
+        command.env("SOURCE_DATE_EPOCH", garbage);
+        let said = said(command);
+        assert_eq!((said.code, said.stdout.as_str()), (1, ""), "{garbage}");
+        assert_eq!(
+            said.stderr,
+            format!(
+                "error: SOURCE_DATE_EPOCH is `{}`\nhint: it must be a number of seconds since 1970, or not be set\n",
+                garbage.escape_debug()
+            )
+        );
+    }
+    assert!(!place.path("cache").exists());
+}

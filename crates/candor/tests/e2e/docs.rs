@@ -1,0 +1,177 @@
+//! The examples of the documentation are true: each one is run, and its answers are compared.
+//!
+//! A fenced block `stdio` is one run of the playground: `> ` is sent, `< ` is the whole answer, and
+//! `~ ` is a part of it. A block `console` is a session in a new directory: `$ ` is typed, and what
+//! follows is everything that is printed.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn pages() -> Vec<PathBuf> {
+    let docs = fs::read_dir(root().join("docs")).unwrap();
+    let mut pages: Vec<_> = docs.map(|entry| entry.unwrap().path()).collect();
+    pages.retain(|page| page.extension().is_some_and(|kind| kind == "md"));
+    pages.push(root().join("README.md"));
+    pages.sort();
+    pages
+}
+
+/// The blocks of this kind, each with the number of its first line.
+fn blocks(text: &str, kind: &str) -> Vec<(usize, Vec<String>)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(usize, Vec<String>)> = None;
+    for (number, line) in text.lines().enumerate() {
+        match &mut open {
+            Some((_, lines)) if line != "```" => lines.push(line.to_owned()),
+            Some(_) => blocks.extend(open.take()),
+            None if line == format!("```{kind}") => open = Some((number + 2, Vec::new())),
+            None => {}
+        }
+    }
+    blocks
+}
+
+fn answers(asked: &[&str]) -> Vec<String> {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_candor"))
+        .arg("playground")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    input
+        .write_all((asked.join("\n") + "\n").as_bytes())
+        .unwrap();
+    drop(input);
+    let output = server.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn every_example_is_true() {
+    let mut examples = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for (line, block) in blocks(&text, "stdio") {
+            let place = format!("{}:{line}", page.display());
+            let said = |mark: &str| -> Vec<&str> {
+                block
+                    .iter()
+                    .filter_map(|line| line.strip_prefix(mark))
+                    .collect()
+            };
+            let got = answers(&said("> "));
+            let wanted: Vec<_> = block
+                .iter()
+                .filter(|line| !line.starts_with("> "))
+                .collect();
+            assert_eq!(got.len(), wanted.len(), "{place}: {got:#?}");
+            for (got, wanted) in got.iter().zip(wanted) {
+                match wanted.strip_prefix("~ ") {
+                    Some(part) => assert!(got.contains(part), "{place}: {part} is not in {got}"),
+                    None => assert_eq!(Some(got.as_str()), wanted.strip_prefix("< "), "{place}"),
+                }
+            }
+            examples += 1;
+        }
+    }
+    assert!(examples >= 2, "the examples were not found");
+}
+
+/// Runs a line in a directory; what it prints on both ways out, in order.
+fn typed(line: &str, directory: &Path) -> String {
+    let programs = Path::new(env!("CARGO_BIN_EXE_context")).parent().unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let run = Command::new("sh")
+        .args(["-c", &format!("exec 2>&1; {line}")])
+        .current_dir(directory)
+        .env("PATH", path)
+        .env_remove("SOURCE_DATE_EPOCH")
+        .output()
+        .unwrap();
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn every_session_is_true() {
+    let mut sessions = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for (line, block) in blocks(&text, "console") {
+            let directory = tempfile::tempdir().unwrap();
+            let mut got = String::new();
+            for typed_line in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                got += &format!("$ {typed_line}\n{}", typed(typed_line, directory.path()));
+            }
+            let wanted = block.join("\n") + "\n";
+            assert_eq!(got, wanted, "{}:{line}", page.display());
+            sessions += 1;
+        }
+    }
+    assert!(sessions >= 1, "the sessions were not found");
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let path = target.split('#').next().unwrap_or_default();
+            if path.is_empty() || path.contains("://") {
+                continue;
+            }
+            let file = page.parent().unwrap().join(path);
+            assert!(file.exists(), "{}: {target}", page.display());
+        }
+    }
+}
+
+/// Every name of a test function in the repository.
+fn tests_below(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            tests_below(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let names = text
+                .split("fn ")
+                .skip(1)
+                .filter_map(|rest| rest.split('(').next());
+            found.extend(names.map(String::from));
+        }
+    }
+}
+
+#[test]
+fn every_limit_has_its_test() {
+    let page = fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let mut tests = Vec::new();
+    tests_below(&root().join("crates"), &mut tests);
+    let named: Vec<_> = page
+        .lines()
+        .filter_map(|line| line.strip_suffix("` |")?.rsplit('`').next())
+        .collect();
+    assert!(named.len() > 15, "the table was not found");
+    for name in named {
+        assert!(
+            tests.iter().any(|test| test == name),
+            "there is no test {name}"
+        );
+    }
+}

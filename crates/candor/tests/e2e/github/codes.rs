@@ -1,0 +1,559 @@
+//! Every code from a real cause, on both wires.
+
+use crate::github::asking::{Asked, call, parsed};
+use crate::github::place::{LIMIT, Place};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// More than a file may have to be answered.
+const LARGE: usize = 6_000_000;
+
+/// Enough writes for a test that makes many.
+const FREE: [&str; 3] = ["--allow-writes", "--writes-per-minute", "10000"];
+
+/// A failure in one line: its code, what happened, and its message.
+fn line(error: &Value) -> String {
+    let effect = &error["data"]["fault"]["effect"];
+    let effect = effect.as_str().unwrap_or("-");
+    format!(
+        "{} {effect}: {}",
+        error["code"],
+        error["message"].as_str().unwrap()
+    )
+}
+
+/// Makes the same failures happen on a server over HTTP and on one on stdio, each on a forge of its
+/// own; what they answered must be the same.
+fn both(
+    flags: &[&str],
+    prepare: impl Fn(&Place),
+    cause: impl Fn(&Place, &mut dyn Asked, &mut Vec<String>),
+) -> String {
+    let mut seen = Vec::new();
+    for over_http in [true, false] {
+        let place = Place::new();
+        prepare(&place);
+        let mut lines = Vec::new();
+        match over_http {
+            true => cause(&place, &mut place.http(flags), &mut lines),
+            false => cause(&place, &mut place.stdio(flags), &mut lines),
+        }
+        seen.push(lines.join("\n"));
+    }
+    assert_eq!(seen[0], seen[1]);
+    seen.remove(0)
+}
+
+/// A commit of one file.
+fn commit(branch: &str, path: &str) -> Value {
+    json!({
+        "repo": "sample/hello", "branch": branch, "message": "Change a file",
+        "files": [{ "path": path, "content": "new\n" }],
+    })
+}
+
+fn pull(number: u64) -> Value {
+    json!({ "repo": "sample/hello", "prNumber": number })
+}
+
+#[test]
+fn permission_is_denied() {
+    let read_only = both(
+        &[],
+        |_| {},
+        |_, server, lines| {
+            for tool in [
+                "commit_files",
+                "create_pull_request",
+                "update_pull_request",
+                "merge_pull_request",
+            ] {
+                // Before the arguments are looked at.
+                lines.push(line(&server.failed(tool, json!({}))));
+            }
+        },
+    );
+    assert_snapshot!(read_only, @r"
+    -32001 none: Permission denied: this server does not change anything
+    -32001 none: Permission denied: this server does not change anything
+    -32001 none: Permission denied: this server does not change anything
+    -32001 none: Permission denied: this server does not change anything
+    ");
+    let listed = both(
+        &["--allow-writes", "--repos", "other/*"],
+        |_| {},
+        |_, server, lines| {
+            lines.push(line(
+                &server.failed("fetch", json!({ "repo": "sample/hello" })),
+            ));
+            lines.push(line(&server.failed("commit_files", commit("main", "a"))));
+            lines.push(line(
+                &server.failed("fetch", json!({ "repo": "Other/none" })),
+            ));
+            let found = server.done("search", json!({ "query": "hello" }));
+            assert_eq!(
+                (&found["results"], &found["filtered"]),
+                (&json!([]), &json!(1))
+            );
+        },
+    );
+    assert_snapshot!(listed, @r"
+    -32001 none: Permission denied: sample/hello is not on this server's list of repositories
+    -32001 none: Permission denied: sample/hello is not on this server's list of repositories
+    -32002 none: Not found: the repository does not exist, or the token cannot see it
+    ");
+}
+
+/// Who shows the token for writing may read too; who shows the one for reading may not write.
+#[test]
+fn writing_takes_a_token_of_its_own() {
+    let place = Place::new();
+    let (read, write) = (
+        place.file("read", "r-token\n"),
+        place.file("write", "w-token\n"),
+    );
+    let server = place.http(&[
+        "--bearer-file",
+        &read,
+        "--allow-writes",
+        "--write-bearer-file",
+        &write,
+    ]);
+    let send = |token: Option<&str>, tool: &str, arguments: &Value| {
+        let shown = token.map(|token| format!("Bearer {token}"));
+        let headers: Vec<_> = shown
+            .iter()
+            .map(|text| ("Authorization", text.as_str()))
+            .collect();
+        let response = server.post(call(1, tool, arguments), &headers);
+        (response.status, parsed(&response.text()))
+    };
+    let reading = json!({ "repo": "sample/hello" });
+    assert_eq!(send(None, "fetch", &reading).0, 401);
+    assert_eq!(send(Some("other"), "fetch", &reading).0, 401);
+    assert_eq!(send(Some("r-token"), "fetch", &reading).0, 200);
+    assert_eq!(send(Some("w-token"), "fetch", &reading).0, 200);
+    let (status, refused) = send(Some("r-token"), "commit_files", &commit("main", "a"));
+    assert_eq!(status, 200);
+    assert_snapshot!(line(&refused["error"]), @"-32001 none: Permission denied: this tool asks for the token for writing");
+    assert_snapshot!(refused["error"]["data"]["fault"]["remedy"], @r#""Show the token of --write-bearer-file as `Authorization: Bearer …`.""#);
+    let (_, made) = send(Some("w-token"), "commit_files", &commit("main", "a"));
+    assert!(
+        made["result"]["structuredContent"]["sha"].is_string(),
+        "{made}"
+    );
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let found = both(
+        &FREE,
+        |_| {},
+        |_, server, lines| {
+            let hello = "sample/hello";
+            for (tool, arguments) in [
+                ("fetch", json!({ "repo": "sample/none" })),
+                ("fetch", json!({ "repo": "none/hello" })),
+                ("get_tree", json!({ "repo": "sample/none" })),
+                ("read_file", json!({ "repo": hello, "path": "none" })),
+                ("read_file", json!({ "repo": hello, "path": "README.md/x" })),
+                ("list_directory", json!({ "repo": hello, "path": "none" })),
+                ("get_tree", json!({ "repo": hello, "branch": "none" })),
+                ("get_tree", json!({ "repo": hello, "ref": "v9" })),
+                ("get_commits", json!({ "repo": hello, "sha": "0000000" })),
+                ("get_commits", json!({ "repo": hello, "branch": "none" })),
+                (
+                    "get_checks_for_sha",
+                    json!({ "repo": hello, "sha": "0000000" }),
+                ),
+                ("get_pr_mergeability", pull(99)),
+                ("merge_pull_request", pull(99)),
+                (
+                    "update_pull_request",
+                    json!({ "repo": hello, "prNumber": 99, "title": "x" }),
+                ),
+                ("commit_files", commit("none", "a")),
+                (
+                    "create_pull_request",
+                    json!({ "repo": hello, "title": "x", "head": "none", "base": "main" }),
+                ),
+                (
+                    "create_pull_request",
+                    json!({ "repo": hello, "title": "x", "head": "none:main", "base": "main" }),
+                ),
+                (
+                    "create_pull_request",
+                    json!({ "repo": hello, "title": "x", "head": "main", "base": "none" }),
+                ),
+            ] {
+                lines.push(format!("{tool} {}", line(&server.failed(tool, arguments))));
+            }
+        },
+    );
+    assert_snapshot!(found, @r"
+    fetch -32002 none: Not found: the repository does not exist, or the token cannot see it
+    fetch -32002 none: Not found: the repository does not exist, or the token cannot see it
+    get_tree -32002 none: Not found: the repository does not exist, or the token cannot see it
+    read_file -32002 none: Not found: the path none does not exist, or the token cannot see it
+    read_file -32002 none: Not found: the path README.md/x does not exist, or the token cannot see it
+    list_directory -32002 none: Not found: the path none does not exist, or the token cannot see it
+    get_tree -32002 none: Not found: the branch none does not exist, or the token cannot see it
+    get_tree -32002 none: Not found: the branch, tag or commit v9 does not exist, or the token cannot see it
+    get_commits -32002 none: Not found: the branch, tag or commit 0000000 does not exist, or the token cannot see it
+    get_commits -32002 none: Not found: the branch none does not exist, or the token cannot see it
+    get_checks_for_sha -32002 none: Not found: the branch, tag or commit 0000000 does not exist, or the token cannot see it
+    get_pr_mergeability -32002 none: Not found: the pull request #99 does not exist, or the token cannot see it
+    merge_pull_request -32002 none: Not found: the pull request #99 does not exist, or the token cannot see it
+    update_pull_request -32002 none: Not found: the pull request #99 does not exist, or the token cannot see it
+    commit_files -32002 none: Not found: the branch none does not exist, or the token cannot see it
+    create_pull_request -32002 none: Not found: the branch none does not exist, or the token cannot see it
+    create_pull_request -32002 none: Not found: the branch main does not exist, or the token cannot see it
+    create_pull_request -32002 none: Not found: the branch none does not exist, or the token cannot see it
+    ");
+}
+
+/// A repository with a large file and one that has nothing in common with its main branch.
+fn with_more(place: &Place) {
+    let clone = place.clone_with("clone", &[("a", "a\n")]);
+    fs::write(place.path("clone/large"), vec![b'x'; LARGE]).unwrap();
+    place.git("clone", &["add", "--all"]);
+    place.git("clone", &["commit", "-q", "-m", "Add a large file"]);
+    place.git("clone", &["branch", "same"]);
+    place.git("clone", &["checkout", "-q", "--orphan", "other"]);
+    place.git("clone", &["commit", "-q", "-m", "Begin anew"]);
+    place.git("clone", &["checkout", "-q", "main"]);
+    place.said(&["import", &clone, "me/more"]);
+    place.said(&["protect", "me/more", "same"]);
+}
+
+#[test]
+fn what_does_not_fit_the_repository_is_refused() {
+    let refused = both(&FREE, with_more, |place, server, lines| {
+        let (hello, more) = ("sample/hello", "me/more");
+        let open = |head: &str, base: &str, repo: &str| json!({ "repo": repo, "title": "x", "head": head, "base": base });
+        let mut try_all = |server: &mut dyn Asked, calls: Vec<(&str, Value)>| {
+            for (tool, arguments) in calls {
+                let error = server.failed(tool, arguments);
+                let number = error["data"].get("number");
+                let number = number.map(|number| format!(" (data.number {number})"));
+                lines.push(format!(
+                    "{tool} {}{}",
+                    line(&error),
+                    number.unwrap_or_default()
+                ));
+            }
+        };
+        try_all(
+            server,
+            vec![
+                ("read_file", json!({ "repo": hello, "path": "docs" })),
+                (
+                    "list_directory",
+                    json!({ "repo": hello, "path": "README.md" }),
+                ),
+                ("read_file", json!({ "repo": more, "path": "large" })),
+                (
+                    "create_pull_request",
+                    open("feature/greeting", "main", hello),
+                ),
+                (
+                    "create_pull_request",
+                    open("SAMPLE:feature/greeting", "main", hello),
+                ),
+                ("create_pull_request", open("same", "main", more)),
+                ("create_pull_request", open("other", "main", more)),
+                ("create_pull_request", open("main", "main", more)),
+                (
+                    "commit_files",
+                    json!({ "repo": more, "branch": "same", "message": "x", "files": [{ "path": "b", "content": "" }] }),
+                ),
+                (
+                    "commit_files",
+                    json!({ "repo": more, "branch": "main", "message": "x", "files": [{ "path": "a", "content": "a\n" }] }),
+                ),
+                (
+                    "commit_files",
+                    json!({ "repo": more, "branch": "main", "message": "x", "files": [{ "path": "a/b", "content": "" }] }),
+                ),
+                (
+                    "commit_files",
+                    json!({ "repo": more, "branch": "main", "message": "x", "files": [{ "path": "x", "content": "" }, { "path": "x/y", "content": "" }] }),
+                ),
+                (
+                    "commit_files",
+                    json!({ "repo": hello, "branch": "main", "message": "x", "files": [{ "path": "docs", "content": "" }] }),
+                ),
+            ],
+        );
+        server.done("merge_pull_request", pull(1));
+        try_all(
+            server,
+            vec![
+                (
+                    "update_pull_request",
+                    json!({ "repo": hello, "prNumber": 1, "state": "open" }),
+                ),
+                (
+                    "create_pull_request",
+                    open("feature/greeting", "main", hello),
+                ),
+            ],
+        );
+        let log = place.git(place.bare(more), &["log", "--format=%s", "main"]);
+        assert_eq!(log, "Add a large file\nAdd a\n", "nothing was committed");
+    });
+    assert_snapshot!(refused, @r"
+    read_file -32003 none: Validation error: docs is a directory; use list_directory
+    list_directory -32003 none: Validation error: README.md is not a directory; use read_file
+    read_file -32003 none: Validation error: large is too large: 6000000 bytes, at most 5242880 are answered
+    create_pull_request -32003 none: Validation error: a pull request for these branches is open already: #1 (data.number 1)
+    create_pull_request -32003 none: Validation error: a pull request for these branches is open already: #1 (data.number 1)
+    create_pull_request -32003 none: Validation error: there are no commits between main and same
+    create_pull_request -32003 none: Validation error: the two branches have no history in common
+    create_pull_request -32003 none: Validation error: there are no commits between main and main
+    commit_files -32003 none: Validation error: the branch same is protected and takes changes through pull requests only
+    commit_files -32003 none: Validation error: the branch has exactly these files already
+    commit_files -32003 none: Validation error: a would be a file and a directory at once
+    commit_files -32003 none: Validation error: x/y would be a file and a directory at once
+    commit_files -32003 none: Validation error: docs would be a file and a directory at once
+    update_pull_request -32003 none: Validation error: the pull request #1 was merged already
+    create_pull_request -32003 none: Validation error: there are no commits between main and feature/greeting
+    ");
+}
+
+/// How many objects a repository has that are not packed.
+fn objects(bare: &Path) -> usize {
+    let folders = fs::read_dir(bare.join("objects")).unwrap();
+    let files = |folder: PathBuf| fs::read_dir(folder).map_or(0, Iterator::count);
+    folders.map(|folder| files(folder.unwrap().path())).sum()
+}
+
+/// A git that moves the branch while a commit is made: it has locked the ref when the commit comes to
+/// it, and gives it its new value then.
+#[test]
+fn a_branch_that_moves_meanwhile_is_never_overwritten() {
+    let place = Place::new();
+    let bare = place.bare("sample/hello");
+    let theirs = place.git(&bare, &["rev-parse", "feature/greeting"]);
+    let (main, lock) = (
+        bare.join("refs/heads/main"),
+        bare.join("refs/heads/main.lock"),
+    );
+    let before = objects(&bare);
+    fs::write(&lock, &theirs).unwrap();
+    let mut server = place.stdio(&FREE);
+    server.send_line(call(1, "commit_files", &commit("main", "a")));
+    // Its file, its directory and itself are there: it stands on what main was.
+    let start = Instant::now();
+    while objects(&bare) < before + 3 {
+        assert!(start.elapsed() < LIMIT);
+    }
+    fs::rename(&lock, &main).unwrap();
+    let answer = parsed(&server.line().unwrap());
+    assert_snapshot!(line(&answer["error"]), @"-32003 none: Validation error: the branch main was moved by somebody else meanwhile; nothing was committed");
+    assert_eq!(place.git(&bare, &["rev-parse", "main"]), theirs);
+    server.done("commit_files", commit("main", "a"));
+    // One that never unlocks it is told apart.
+    fs::write(&lock, "").unwrap();
+    assert_snapshot!(line(&server.failed("commit_files", commit("main", "b"))), @"-32603 none: Internal error: another program keeps the branch locked");
+}
+
+/// Every write counts once it is let through; what was refused before does not.
+#[test]
+fn writes_are_limited() {
+    let flags = ["--allow-writes", "--writes-per-minute", "2"];
+    let limited = both(&flags, with_more, |_, server, lines| {
+        for _ in 0..5 {
+            server.failed("commit_files", json!({ "repo": "sample/hello" }));
+        }
+        server.done("commit_files", commit("main", "a"));
+        let merge = server.failed("merge_pull_request", pull(2));
+        assert_eq!(merge["code"], -32005);
+        for _ in 0..2 {
+            let error = server.failed("commit_files", commit("main", "b"));
+            let wait = error["data"]["fault"]["retry_after_ms"].as_u64().unwrap();
+            assert!((1..=60_000).contains(&wait), "{error}");
+            assert_eq!(error["data"]["fault"]["retry"], "after_delay");
+            lines.push(line(&error));
+        }
+        // Another spelling is the same repository, another repository is not.
+        let mut same = commit("main", "b");
+        same["repo"] = json!("Sample/HELLO");
+        lines.push(line(&server.failed("commit_files", same)));
+        let mut other = commit("main", "b");
+        other["repo"] = json!("me/more");
+        server.done("commit_files", other);
+        server.done("fetch", json!({ "repo": "sample/hello" }));
+    });
+    assert_snapshot!(limited, @r"
+    -32004 none: Rate limit exceeded: this server's limit on writes to one repository
+    -32004 none: Rate limit exceeded: this server's limit on writes to one repository
+    -32004 none: Rate limit exceeded: this server's limit on writes to one repository
+    ");
+}
+
+#[test]
+fn what_cannot_be_merged_says_why() {
+    let unmergeable = both(
+        &FREE,
+        |_| {},
+        |place, server, lines| {
+            let mut merge = |server: &mut dyn Asked, number: u64| {
+                let error = server.failed("merge_pull_request", pull(number));
+                let data = &error["data"];
+                lines.push(format!(
+                    "{} [{} {}]",
+                    line(&error),
+                    data["mergeable_state"],
+                    data["failing_checks"]
+                ));
+                let shown = server.done("get_pr_mergeability", pull(number));
+                lines.push(format!(
+                    "  {} {}",
+                    shown["mergeable"], shown["mergeable_state"]
+                ));
+            };
+            merge(server, 2);
+            merge(server, 3);
+            let protect = |more: &[&str]| {
+                let arguments: Vec<_> = ["protect", "sample/hello", "main"]
+                    .iter()
+                    .chain(more)
+                    .copied()
+                    .collect();
+                place.said(&arguments);
+            };
+            let set = |state: &str| {
+                place.said(&[
+                    "status",
+                    "sample/hello",
+                    "--set",
+                    state,
+                    "--at",
+                    "feature/greeting",
+                ]);
+            };
+            protect(&["--locked"]);
+            merge(server, 1);
+            protect(&["--require-check", "ci/build", "--require-check", "ci/test"]);
+            merge(server, 1);
+            set("ci/build=pending");
+            merge(server, 1);
+            set("ci/build=failure");
+            merge(server, 1);
+            set("ci/build=success");
+            let close =
+                |state: &str| json!({ "repo": "sample/hello", "prNumber": 1, "state": state });
+            server.done("update_pull_request", close("closed"));
+            merge(server, 1);
+            server.done("update_pull_request", close("open"));
+            let merged = server.done("merge_pull_request", pull(1));
+            assert_eq!(merged["merged"], true);
+            merge(server, 1);
+        },
+    );
+    assert_snapshot!(unmergeable, @r#"
+    -32005 none: Pull request #2 is not mergeable: it conflicts with its base branch ["dirty" null]
+      false "dirty"
+    -32005 none: Pull request #3 is not mergeable: it is a draft ["draft" null]
+      true "draft"
+    -32005 none: Pull request #1 is not mergeable: rules of the base branch block it ["blocked" null]
+      true "blocked"
+    -32005 none: Pull request #1 is not mergeable: rules of the base branch block it ["blocked" ["ci/build"]]
+      true "blocked"
+    -32005 none: Pull request #1 is not mergeable: rules of the base branch block it ["blocked" ["ci/build"]]
+      true "blocked"
+    -32005 none: Pull request #1 is not mergeable: rules of the base branch block it ["blocked" ["ci/build"]]
+      true "blocked"
+    -32005 none: Pull request #1 is not mergeable: it is closed ["unknown" null]
+      null "unknown"
+    -32005 none: Pull request #1 is not mergeable: it was merged already ["unknown" null]
+      null "unknown"
+    "#);
+}
+
+#[test]
+fn a_head_that_was_not_seen_is_not_merged() {
+    let stale = both(
+        &FREE,
+        |_| {},
+        |place, server, lines| {
+            let before = place.git(place.bare("sample/hello"), &["rev-parse", "main"]);
+            let seen = server.done("get_pr_mergeability", pull(1))["head_sha"].take();
+            let seen = seen.as_str().unwrap().to_owned();
+            let with = |number: u64, sha: &str| json!({ "repo": "sample/hello", "prNumber": number, "sha": sha });
+            let mut mismatch = |server: &mut dyn Asked, number: u64, sha: &str| {
+                let error = server.failed("merge_pull_request", with(number, sha));
+                assert_eq!(error["data"]["expected"], sha);
+                lines.push(line(&error));
+                error["data"]["actual"].as_str().unwrap().to_owned()
+            };
+            assert_eq!(mismatch(server, 1, "0123456"), seen);
+            // It is told before what else stands against a merge.
+            mismatch(server, 2, "0123456");
+            mismatch(server, 3, &seen);
+            // The head moves on between looking and merging.
+            let moved = server.done("commit_files", commit("feature/greeting", "more"));
+            let now = mismatch(server, 1, &seen);
+            assert_eq!(moved["sha"], now.as_str());
+            let main = place.git(place.bare("sample/hello"), &["rev-parse", "main"]);
+            assert_eq!(main, before, "nothing was merged");
+            // The first digits are enough.
+            let merged = server.done("merge_pull_request", with(1, &now[..7]));
+            assert_eq!(merged["head_sha"], now.as_str());
+        },
+    );
+    assert_snapshot!(stale, @r"
+    -32006 none: Head SHA does not match: the pull request has another head than expected
+    -32006 none: Head SHA does not match: the pull request has another head than expected
+    -32006 none: Head SHA does not match: the pull request has another head than expected
+    -32006 none: Head SHA does not match: the pull request has another head than expected
+    ");
+}
+
+#[test]
+fn an_empty_repository_is_said_to_be_empty() {
+    let empty = both(
+        &FREE,
+        |place| {
+            let clone = place.clone_with("clone", &[]);
+            place.said(&["import", &clone, "me/empty"]);
+        },
+        |_, server, lines| {
+            let repo = "me/empty";
+            for (tool, arguments) in [
+                ("read_file", json!({ "repo": repo, "path": "a" })),
+                ("list_directory", json!({ "repo": repo, "path": "" })),
+                ("get_tree", json!({ "repo": repo })),
+                ("get_commits", json!({ "repo": repo })),
+                (
+                    "commit_files",
+                    json!({ "repo": repo, "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] }),
+                ),
+                (
+                    "create_pull_request",
+                    json!({ "repo": repo, "title": "x", "head": "a", "base": "main" }),
+                ),
+            ] {
+                lines.push(format!("{tool} {}", line(&server.failed(tool, arguments))));
+            }
+            server.done("fetch", json!({ "repo": repo }));
+            let branches = server.done("get_branches", json!({ "repo": repo }));
+            assert_eq!(
+                (&branches["branches"], &branches["default"]),
+                (&json!([]), &json!("main"))
+            );
+        },
+    );
+    assert_snapshot!(empty, @r"
+    read_file -32603 none: Internal error: the repository is empty
+    list_directory -32603 none: Internal error: the repository is empty
+    get_tree -32603 none: Internal error: the repository is empty
+    get_commits -32603 none: Internal error: the repository is empty
+    commit_files -32603 none: Internal error: the repository is empty
+    create_pull_request -32603 none: Internal error: the repository is empty
+    ");
+}

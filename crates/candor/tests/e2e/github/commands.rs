@@ -1,0 +1,411 @@
+//! The owner's side: init, import, status and protect, with the mistakes that people make.
+
+use crate::github::asking::{Asked, parsed};
+use crate::github::place::Place;
+use insta::assert_snapshot;
+use serde_json::json;
+use std::fs;
+
+#[test]
+fn a_forge_is_made_once_and_stays_as_it_is() {
+    let place = Place::empty();
+    assert_snapshot!(place.said(&["init"]), @"a forge in FOLDER/data/forge with the repository sample/hello");
+    assert_snapshot!(place.said(&["status"]), @r"
+    sample/hello
+      branch  e8795e7cf1  conflict
+      branch  6ae6afc4af  draft/guide
+      branch  4d6303b4a2  feature/greeting
+      branch  486c21e385  main  default
+      pull    #3  draft/guide → main  draft  A longer guide
+      pull    #2  conflict → main  dirty  Say who is greeted
+      pull    #1  feature/greeting → main  clean  Greet by name
+    ");
+    place.once(
+        &["--allow-writes"],
+        "merge_pull_request",
+        json!({ "repo": "sample/hello", "prNumber": 1 }),
+    );
+    assert_snapshot!(place.said(&["init"]), @"the forge in FOLDER/data/forge was there already, and stays as it is");
+    assert!(!place.said(&["status"]).contains("#1"));
+}
+
+#[test]
+fn other_things_are_left_alone() {
+    let place = Place::empty();
+    fs::create_dir_all(place.path("data/forge")).unwrap();
+    fs::write(place.path("data/forge/precious"), "x").unwrap();
+    assert_snapshot!(place.complaint(&["init"]), @r"
+    error: FOLDER/data/forge is not empty, and no forge
+    hint: name another directory with --data-dir
+    ");
+    assert_snapshot!(place.complaint(&["status"]), @r"
+    error: there is no forge in FOLDER/data/forge
+    hint: make one with `candor github init`
+    ");
+    assert_snapshot!(place.complaint(&["serve"]), @r"
+    error: FOLDER/data/forge is not empty, and no forge
+    hint: name another directory with --data-dir
+    ");
+    assert_eq!(fs::read_dir(place.path("data/forge")).unwrap().count(), 1);
+    let place = Place::empty();
+    fs::write(place.path("data"), "x").unwrap();
+    assert_snapshot!(place.complaint(&["init"]), @r"
+    error: cannot make the directory FOLDER/data: File exists (os error 17)
+    hint: name another one with --data-dir
+    ");
+}
+
+#[test]
+fn what_needs_a_forge_says_how_to_make_one() {
+    let place = Place::empty();
+    let clone = place.clone_with("clone", &[("a", "a\n")]);
+    assert_snapshot!(place.complaint(&["status"]), @r"
+    error: there is no forge in FOLDER/data/forge
+    hint: make one with `candor github init`
+    ");
+    assert_snapshot!(place.complaint(&["import", &clone, "me/project"]), @r"
+    error: there is no forge in FOLDER/data/forge
+    hint: make one with `candor github init`
+    ");
+    assert_snapshot!(place.complaint(&["protect", "me/project", "main"]), @r"
+    error: there is no forge in FOLDER/data/forge
+    hint: make one with `candor github init`
+    ");
+    assert!(!place.path("data/forge").exists());
+}
+
+#[test]
+fn a_clone_is_imported_once() {
+    let place = Place::new();
+    let clone = place.clone_with("clone", &[("a", "a\n"), ("b/c", "c\n")]);
+    place.git("clone", &["tag", "v1"]);
+    place.git("clone", &["branch", "topic"]);
+    assert_snapshot!(place.said(&["import", &clone, "Me/project"]), @"Me/project is there");
+    assert_snapshot!(place.complaint(&["import", &clone, "me/Project"]), @r"
+    error: the repository Me/project is there already
+    hint: choose another owner/name
+    ");
+    let shown = place.said(&["status", "me/project"]);
+    let head = place.git("clone", &["rev-parse", "main"]);
+    assert_snapshot!(shown.replace(&head[..10], "<head>"), @r"
+    Me/project
+      branch  <head>  main  default
+      branch  <head>  topic
+    ");
+    let tree = place.once(
+        &[],
+        "get_tree",
+        json!({ "repo": "me/project", "ref": "v1" }),
+    );
+    assert_eq!(tree["total"], 3);
+    // A bare one will do, and a path from here.
+    place.git("", &["clone", "-q", "--bare", "clone", "bare.git"]);
+    place.said(&["import", "bare.git", "me/bare"]);
+    // The clone is left alone, and not linked to.
+    fs::remove_dir_all(place.path("clone")).unwrap();
+    place.once(
+        &[],
+        "read_file",
+        json!({ "repo": "me/project", "path": "b/c" }),
+    );
+}
+
+#[test]
+fn what_is_no_clone_is_not_imported() {
+    let place = Place::new();
+    fs::create_dir(place.path("plain")).unwrap();
+    place.file("file", "x");
+    assert_snapshot!(place.complaint(&["import", "plain", "me/project"]), @r"
+    error: there is no git repository at plain
+    hint: give the directory of a clone
+    ");
+    assert_snapshot!(place.complaint(&["import", "none", "me/project"]), @r"
+    error: there is no git repository at none
+    hint: give the directory of a clone
+    ");
+    assert_snapshot!(place.complaint(&["import", "file", "me/project"]), @r"
+    error: there is no git repository at file
+    hint: give the directory of a clone
+    ");
+    place.clone_with("clone", &[("a", "a\n"), ("b", "b\n")]);
+    let url = format!("file://{}", place.text("clone"));
+    place.git("", &["clone", "-q", "--depth", "1", &url, "shallow"]);
+    assert_snapshot!(place.complaint(&["import", "shallow", "me/project"]), @"error: the clone could not be read: it is shallow: fetch its whole history first");
+    // A directory within a clone is not the clone.
+    fs::create_dir(place.path("clone/below")).unwrap();
+    assert_snapshot!(place.complaint(&["import", "clone/below", "me/project"]), @r"
+    error: there is no git repository at clone/below
+    hint: give the directory of a clone
+    ");
+    for name in ["project", "me/", "me/../x", "me/a b", "-x/y"] {
+        let said = place.run(&["import", "clone", name]);
+        assert_eq!(said.exit, candor_testkit::Exit::Code(1), "{name}");
+    }
+    assert_snapshot!(place.complaint(&["import", "clone", "project"]), @r"
+    error: invalid value 'project' for '<OWNER/NAME>': write it as owner/name
+
+    For more information, try '--help'.
+    ");
+    assert!(!place.said(&["status"]).contains("me/"));
+    assert!(!place.bare("me/project").exists());
+}
+
+#[test]
+fn a_typo_gets_a_hint() {
+    let place = Place::new();
+    assert_snapshot!(place.complaint(&["inti"]), @r"
+    error: unrecognized subcommand 'inti'
+
+      tip: a similar subcommand exists: 'init'
+
+    Usage: candor github [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["status", "sample/helo"]), @r"
+    error: Not found: the repository does not exist, or the token cannot see it
+    hint: `candor github status` shows all repositories
+    ");
+    assert_snapshot!(place.complaint(&["status", "--set", "ci=success"]), @r"
+    error: the following required arguments were not provided:
+      <OWNER/NAME>
+
+    Usage: candor github status --set <NAME=STATE> --data-dir <DIR> <OWNER/NAME>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["status", "sample/hello", "--set", "ci=green"]), @r"
+    error: invalid value 'ci=green' for '--set <NAME=STATE>': write NAME=success, NAME=failure or NAME=pending
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["status", "sample/hello", "--set", "ci=success", "--at", "none"]), @"error: Not found: the branch, tag or commit none does not exist, or the token cannot see it");
+    assert_snapshot!(place.complaint(&["protect", "sample/hello", "a..b"]), @r#"
+    error: "a..b" is neither a branch nor a pattern of branches
+    hint: write a branch; * stands for any text but /
+    "#);
+    assert_snapshot!(place.complaint(&["protect", "sample/helo", "main"]), @r"
+    error: Not found: the repository does not exist, or the token cannot see it
+    hint: `candor github status` shows all repositories
+    ");
+    assert_snapshot!(place.complaint(&["protect", "sample/hello", "main", "--remove"]), @r"
+    error: main of sample/hello has no rules of its own
+    hint: `candor github status sample/hello` shows all rules
+    ");
+    assert_snapshot!(place.complaint(&["protect", "sample/hello", "main", "--locked", "--allow-commits"]), @r"
+    error: the argument '--locked' cannot be used with '--allow-commits'
+
+    Usage: candor github protect --locked --data-dir <DIR> <OWNER/NAME> <BRANCH>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["protect", "sample/hello", "main", "--allow-commits"]), @r"
+    error: the following required arguments were not provided:
+      --require-check <NAME>
+
+    Usage: candor github protect --require-check <NAME> --allow-commits --data-dir <DIR> <OWNER/NAME> <BRANCH>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["status", "sample/hello", "--set", "ci=success", "--json"]), @r"
+    error: the argument '--set <NAME=STATE>' cannot be used with '--json'
+
+    Usage: candor github status --set <NAME=STATE> --data-dir <DIR> <OWNER/NAME>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["serve", "--repos", "sample"]), @r"
+    error: `sample` is no pattern of repositories
+    hint: write owner/name, where * stands for any text: --repos 'octo-org/*'
+    ");
+    assert_snapshot!(place.complaint(&["serve", "--max-entries", "0"]), @r"
+    error: invalid value '0' for '--max-entries <N>': give a number from 1 to 100000
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["serve", "--writes-per-minute", "0"]), @r"
+    error: invalid value '0' for '--writes-per-minute <N>': give a number from 1 to 4294967295; without --allow-writes nothing is written
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["serve", "--write-bearer-file", "x"]), @r"
+    error: the following required arguments were not provided:
+      --allow-writes
+
+    Usage: candor github serve --allow-writes --write-bearer-file <FILE> --data-dir <DIR>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["serve", "--backend", "gitlab"]), @r"
+    error: invalid value 'gitlab' for '--backend <BACKEND>'
+      [possible values: local, github]
+
+      tip: a similar value exists: 'github'
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(place.complaint(&["serve", "--backend", "github", "--api-url", "ftp://x"]), @r"
+    error: the API's address must look like https://HOST or https://HOST/api/v3
+    hint: see --api-url in `candor github serve --help`
+    ");
+    assert_snapshot!(place.complaint(&["serve", "--backend", "github", "--github-token-file", "none"]), @"error: cannot read the token in none: No such file or directory (os error 2)");
+}
+
+#[test]
+fn checks_and_rules_are_set_and_shown() {
+    let place = Place::new();
+    assert_snapshot!(place.said(&["protect", "sample/hello", "main", "--require-check", "ci/test"]), @"main of sample/hello is protected");
+    assert_snapshot!(place.said(&["protect", "sample/hello", "release/*", "--locked"]), @"release/* of sample/hello is protected");
+    assert_snapshot!(place.said(&["protect", "Sample/Hello", "docs", "--allow-commits", "--require-check", "a=b"]), @"docs of Sample/Hello is protected");
+    assert_snapshot!(place.said(&["status", "sample/hello", "--set", "ci/test=failure", "--at", "feature/greeting"]), @"ci/test of 4d6303b4a2679d249c1fe07dc6d8b505c3250ebb is failure");
+    assert_snapshot!(place.said(&["status", "SAMPLE/hello"]), @r"
+    sample/hello
+      branch  e8795e7cf1  conflict
+      branch  6ae6afc4af  draft/guide
+      branch  4d6303b4a2  feature/greeting
+      branch  486c21e385  main  default  protected
+      pull    #3  draft/guide → main  draft  A longer guide
+      pull    #2  conflict → main  dirty  Say who is greeted
+      pull    #1  feature/greeting → main  blocked  Greet by name
+      rules   docs  needs a=b
+      rules   main  pull requests only; needs ci/test
+      rules   release/*  locked; pull requests only
+    ");
+    assert_snapshot!(place.said(&["protect", "sample/hello", "release/*", "--remove"]), @"release/* of sample/hello has no rules any more");
+    // A check may have a name with `=` in it.
+    place.said(&["status", "sample/hello", "--set", "a=b=success"]);
+    let shown = place.said(&["status", "--json"]);
+    assert_snapshot!(shown, @r#"
+    [
+      {
+        "repo": "sample/hello",
+        "default_branch": "main",
+        "branches": [
+          {
+            "name": "conflict",
+            "protected": false,
+            "sha": "e8795e7cf1fa2fe4bbbf76a2ba746d179920bf91"
+          },
+          {
+            "name": "draft/guide",
+            "protected": false,
+            "sha": "6ae6afc4af13896becc6b9fd180fc17bc6b16104"
+          },
+          {
+            "name": "feature/greeting",
+            "protected": false,
+            "sha": "4d6303b4a2679d249c1fe07dc6d8b505c3250ebb"
+          },
+          {
+            "name": "main",
+            "protected": true,
+            "sha": "486c21e38571393fe30fc82bb0bc33ccbce9f5d4"
+          }
+        ],
+        "more_branches": false,
+        "open_pull_requests": [
+          {
+            "number": 3,
+            "title": "A longer guide",
+            "head": "draft/guide",
+            "base": "main",
+            "mergeable_state": "draft"
+          },
+          {
+            "number": 2,
+            "title": "Say who is greeted",
+            "head": "conflict",
+            "base": "main",
+            "mergeable_state": "dirty"
+          },
+          {
+            "number": 1,
+            "title": "Greet by name",
+            "head": "feature/greeting",
+            "base": "main",
+            "mergeable_state": "blocked"
+          }
+        ],
+        "protections": [
+          {
+            "branch": "docs",
+            "require_pull_request": false,
+            "locked": false,
+            "required_checks": [
+              "a=b"
+            ]
+          },
+          {
+            "branch": "main",
+            "require_pull_request": true,
+            "locked": false,
+            "required_checks": [
+              "ci/test"
+            ]
+          }
+        ]
+      }
+    ]
+    "#);
+    assert_eq!(
+        parsed(&shown),
+        parsed(&place.said(&["status", "--json", "sample/hello"]))
+    );
+}
+
+/// What git shows of a repository is what the tools show.
+#[test]
+fn a_clone_shows_the_same_commits() {
+    let place = Place::new();
+    place.once(
+        &["--allow-writes"],
+        "commit_files",
+        json!({ "repo": "sample/hello", "branch": "main", "message": "Über alles\n\nIn two parts.", "files": [{ "path": "a/ü b", "content": "x" }] }),
+    );
+    place.git(
+        "",
+        &[
+            "clone",
+            "-q",
+            &place.bare("sample/hello").to_string_lossy(),
+            "clone",
+        ],
+    );
+    let log = place.git("clone", &["log", "--format=%H %an %s"]);
+    let shown = place.once(&[], "get_commits", json!({ "repo": "sample/hello" }));
+    let own: Vec<_> = shown["commits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|commit| {
+            let text = |name: &str| commit[name].as_str().unwrap();
+            let subject = text("message").lines().next().unwrap();
+            format!(
+                "{} {} {subject}\n",
+                text("sha"),
+                commit["author"]["name"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(own.concat(), log);
+    assert_eq!(fs::read_to_string(place.path("clone/a/ü b")).unwrap(), "x");
+}
+
+/// A server that runs sees what is imported and set beside it.
+#[test]
+fn a_running_server_sees_what_is_changed_beside_it() {
+    let place = Place::new();
+    let mut server = place.stdio(&["--allow-writes"]);
+    let clone = place.clone_with("clone", &[("a", "a\n")]);
+    server.failed("fetch", json!({ "repo": "me/project" }));
+    place.said(&["import", &clone, "me/project"]);
+    server.done("fetch", json!({ "repo": "me/project" }));
+    place.said(&["protect", "me/project", "main"]);
+    let commit = json!({ "repo": "me/project", "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] });
+    assert_eq!(
+        server.failed("commit_files", commit.clone())["code"],
+        -32003
+    );
+    place.said(&["protect", "me/project", "main", "--remove"]);
+    server.done("commit_files", commit);
+}

@@ -1,0 +1,183 @@
+//! A secret reaches no answer, no log, no metric and no record, wherever it came from.
+
+use crate::github::asking::call;
+use crate::github::place::{CANDOR, LIMIT, Place};
+use candor_testkit::{Exit, Http};
+use serde_json::{Value, json};
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+
+const FROM_ENVIRONMENT: &str = "ghp_canaryEnvironment000000000000000001";
+const FROM_FILE: &str = "ghp_canaryFile00000000000000000000000002";
+const TO_READ: &str = "canary-read-3";
+const TO_WRITE: &str = "canary-write-4";
+
+/// Everything in all files below a directory.
+fn contents(directory: &Path) -> String {
+    let mut all = String::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        all += &path.to_string_lossy();
+        all += &match path.is_dir() {
+            true => contents(&path),
+            false => String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned(),
+        };
+    }
+    all
+}
+
+/// An address that nobody listens at, nor can while this lives: it is the near end of a connection.
+struct Closed {
+    _far: TcpListener,
+    near: TcpStream,
+}
+
+impl Closed {
+    fn new() -> Closed {
+        let far = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(far.local_addr().unwrap()).unwrap();
+        Closed { _far: far, near }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.near.local_addr().unwrap())
+    }
+}
+
+fn calls() -> Vec<(&'static str, Value)> {
+    vec![
+        ("fetch", json!({ "repo": "sample/hello" })),
+        ("search", json!({})),
+        (
+            "commit_files",
+            json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] }),
+        ),
+        (
+            "merge_pull_request",
+            json!({ "repo": "sample/hello", "prNumber": 1 }),
+        ),
+    ]
+}
+
+/// Everything that a server says while it is called in every way.
+fn everything(server: &mut Http) -> String {
+    let mut seen = String::new();
+    for (tool, arguments) in calls() {
+        for token in [TO_READ, TO_WRITE, "canary-other"] {
+            let shown = format!("Bearer {token}");
+            let response = server.post(call(1, tool, &arguments), &[("Authorization", &shown)]);
+            seen += &format!("{:?} {}\n", response.headers, response.text());
+        }
+    }
+    let right = format!("Bearer {TO_READ}");
+    seen += &server.get("/metrics", &[("Authorization", &right)]).text();
+    seen += &server.get("/health", &[]).text();
+    seen += &server.get(&format!("/{TO_READ}"), &[]).text();
+    server.signal("TERM");
+    assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
+    seen + &server.process().whole_stderr(LIMIT)
+}
+
+fn flags<'a>(place: &'a Place, own: &[&'a str], files: &'a [String; 2]) -> Vec<String> {
+    let data = place.text("data");
+    let fixed = [
+        "github",
+        "serve",
+        "--http",
+        "--port",
+        "0",
+        "--allow-writes",
+        "--log",
+        "trace",
+        "--bearer-file",
+        &files[0],
+        "--write-bearer-file",
+        &files[1],
+        "--data-dir",
+        &data,
+    ];
+    fixed
+        .iter()
+        .chain(own)
+        .map(|text| String::from(*text))
+        .collect()
+}
+
+fn start(place: &Place, own: &[&str]) -> Http {
+    let files = [place.file("read", TO_READ), place.file("write", TO_WRITE)];
+    let environment = format!("GITHUB_TOKEN={FROM_ENVIRONMENT}");
+    let flags = flags(place, own, &files);
+    let mut arguments = vec![environment.as_str(), CANDOR];
+    arguments.extend(flags.iter().map(String::as_str));
+    Http::spawn("env", &arguments)
+}
+
+#[test]
+fn no_token_is_ever_repeated() {
+    let local = Place::new();
+    let mut seen = everything(&mut start(&local, &[]));
+    assert!(seen.contains("candor_calls_total"), "{seen}");
+    seen += &contents(&local.path("data"));
+    let closed = Closed::new();
+    let url = closed.url();
+    for with_file in [false, true] {
+        let place = Place::empty();
+        let file = place.file("token", FROM_FILE);
+        let mut own = vec!["--backend", "github", "--api-url", &url];
+        if with_file {
+            own.extend(["--github-token-file", &file]);
+        }
+        seen += &everything(&mut start(&place, &own));
+        seen += &contents(&place.path("data"));
+    }
+    for secret in [
+        FROM_ENVIRONMENT,
+        FROM_FILE,
+        TO_READ,
+        TO_WRITE,
+        "canary-other",
+    ] {
+        assert!(!seen.contains(secret), "{secret} in {seen}");
+    }
+}
+
+/// GitHub cannot be reached: that is said, and nothing happened.
+#[test]
+fn an_api_that_nobody_answers_is_an_internal_error() {
+    let place = Place::empty();
+    let closed = Closed::new();
+    let url = closed.url();
+    let own = ["--backend", "github", "--api-url", &url, "--allow-writes"];
+    let mut server = place.stdio(&own);
+    for (tool, arguments) in calls() {
+        if tool == "search" {
+            continue;
+        }
+        let answer = server.ask(call(1, tool, &arguments));
+        let answer = crate::github::asking::parsed(&answer);
+        assert_eq!(answer["error"]["code"], -32603, "{answer}");
+        assert_eq!(
+            answer["error"]["message"],
+            "Internal error: GitHub could not be reached"
+        );
+        assert_eq!(answer["error"]["data"]["fault"]["effect"], "none");
+        assert!(!answer.to_string().contains("127.0.0.1"), "{answer}");
+    }
+    assert!(
+        !place.path("data/forge").exists(),
+        "the local forge is not used"
+    );
+}
+
+/// A token that no request can carry stops the start, and is not shown.
+#[test]
+fn a_token_that_is_none_stops_the_start() {
+    let place = Place::empty();
+    for text in ["", "\n", "canary\u{7}x", "canary x", "canäry"] {
+        let file = place.file("token", text);
+        let said = place.complaint(&["serve", "--backend", "github", "--github-token-file", &file]);
+        assert!(!said.contains("canar") && !said.contains("canä"), "{said}");
+        assert!(said.contains("hint: "), "{said}");
+    }
+}

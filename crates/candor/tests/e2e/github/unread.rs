@@ -1,0 +1,107 @@
+//! A client that never reads stderr, or reads it late: it is served all the same.
+
+use crate::github::asking::call;
+use crate::github::place::{LIMIT, Place};
+use serde_json::json;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
+
+/// Failures whose lines are far more than a pipe and the queue before it hold.
+const FAILURES: u32 = 8_000;
+
+fn start(mut command: Command) -> Child {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Fails so many calls, and checks that each one is answered.
+fn fail(child: &mut Child, calls: u32) {
+    let mut input = child.stdin.take().unwrap();
+    let path = "x".repeat(400);
+    let writing = thread::spawn(move || {
+        for id in 1..=calls {
+            let message = call(
+                id,
+                "read_file",
+                &json!({ "repo": "sample/hello", "path": path }),
+            );
+            input.write_all((message + "\n").as_bytes()).unwrap();
+        }
+        input
+    });
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let (sender, answers) = channel();
+    thread::spawn(move || output.lines().try_for_each(|line| sender.send(line)));
+    for _ in 0..calls {
+        let Ok(answer) = answers.recv_timeout(LIMIT) else {
+            // It would never end by itself.
+            child.kill().unwrap();
+            panic!("an answer waits for stderr to be read");
+        };
+        let answer = answer.unwrap();
+        assert!(answer.contains("-32002"), "{answer}");
+    }
+    child.stdin = Some(writing.join().unwrap());
+}
+
+/// Waits for the end of a process that ends by itself.
+fn ends(mut child: Child) {
+    let (sender, ended) = sync_channel(1);
+    let id = child.id();
+    thread::spawn(move || sender.send(child.wait()));
+    let ended = ended.recv_timeout(LIMIT);
+    let status = ended
+        .unwrap_or_else(|_| panic!("{id} does not end"))
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_client_that_never_reads_stderr_is_served() {
+    let place = Place::new();
+    // With a log beside the lines: it goes the same way.
+    let mut child = start(place.command(&["serve", "--log", "debug"]));
+    let unread = child.stderr.take().unwrap();
+    fail(&mut child, FAILURES);
+    drop(child.stdin.take());
+    ends(child);
+    drop(unread);
+}
+
+/// Whoever reads late is told how many lines there were besides.
+#[test]
+fn lost_lines_are_counted() {
+    let place = Place::new();
+    let mut child = start(place.command(&["serve"]));
+    let unread = child.stderr.take().unwrap();
+    fail(&mut child, FAILURES);
+    let mut said = BufReader::new(unread);
+    let (mut lines, mut lost) = (0, 0);
+    let mut line = String::new();
+    while lost == 0 {
+        line.clear();
+        assert!(
+            said.read_line(&mut line).unwrap() > 0,
+            "{lines} lines, none was lost"
+        );
+        match line.strip_prefix("candor: ") {
+            Some(rest) => lost = rest.split(' ').next().unwrap().parse::<u32>().unwrap(),
+            None => lines += 1,
+        }
+    }
+    drop(child.stdin.take());
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    lines += u32::try_from(rest.lines().count()).unwrap();
+    assert!(
+        rest.lines().all(|line| line.starts_with("jsonrpc_error ")),
+        "{rest}"
+    );
+    assert_eq!(lines + lost, FAILURES);
+    ends(child);
+}

@@ -1,0 +1,169 @@
+//! The log of writes: what was tried and what came of it, there for good before anybody is answered.
+
+use crate::github::asking::{Asked, parsed, timeless};
+use crate::github::place::{CANDOR, LIMIT, Place};
+use candor_testkit::{Exit, Process};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use std::fs;
+
+fn log(place: &Place) -> String {
+    fs::read_to_string(place.path("data/github-writes.jsonl")).unwrap()
+}
+
+fn commit(path: &str, content: &str) -> Value {
+    json!({
+        "repo": "sample/hello", "branch": "main", "message": "Change a file",
+        "files": [{ "path": path, "content": content }],
+    })
+}
+
+/// The commits that a test makes have the time in them, and so their names are never the same; nor are
+/// the hashes of lines.
+fn nameless(log: &str) -> String {
+    let mut nameless = timeless(log).replace(&"0".repeat(64), "<zeros>");
+    for (number, line) in log.lines().enumerate() {
+        if let Some(hash) = parsed(line)["hash"].as_str() {
+            nameless = nameless.replace(hash, &format!("<hash {}>", number + 1));
+        }
+        if let Some(at) = parsed(line)["answer"]["updated_at"].as_str() {
+            nameless = nameless.replace(at, "<when>");
+        }
+        for name in ["sha", "parent"] {
+            if let Some(sha) = parsed(line)["answer"][name].as_str() {
+                nameless = nameless.replace(sha, &format!("<{name}>"));
+            }
+        }
+    }
+    nameless
+}
+
+#[test]
+fn attempts_and_outcomes_are_on_record() {
+    let place = Place::new();
+    let mut server = place.stdio(&["--allow-writes"]);
+    server.answer(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"0"}}}"#);
+    server.done("commit_files", commit("notes.txt", "CONTENT-CANARY"));
+    server.failed(
+        "merge_pull_request",
+        json!({ "repo": "sample/hello", "prNumber": 2 }),
+    );
+    let long = "BODY-CANARY ".repeat(100);
+    server.done(
+        "update_pull_request",
+        json!({ "repo": "sample/hello", "prNumber": 1, "body": long }),
+    );
+    // What never passed the policy, and what only reads, is not on record.
+    server.failed("commit_files", json!({ "repo": "sample/hello" }));
+    server.done("fetch", json!({ "repo": "sample/hello" }));
+    let log = log(&place);
+    assert_snapshot!(nameless(&log), @r#"
+    {"arguments":{"branch":"main","files":[{"bytes":14,"path":"notes.txt"}],"message":"Change a file","repo":"sample/hello"},"at":"<when>","client":"tester","credential":null,"hash":"<hash 1>","kind":"attempt","prev_hash":"<zeros>","seq":1,"tool":"commit_files","v":2}
+    {"answer":{"branch":"main","files":["notes.txt"],"parent":"<parent>","sha":"<sha>","url":"candor:///sample/hello/commit/<sha>"},"at":"<when>","code":null,"effect":"done","hash":"<hash 2>","kind":"outcome","message":null,"of":1,"prev_hash":"<hash 1>","seq":2,"tool":"commit_files","v":2}
+    {"arguments":{"prNumber":2,"repo":"sample/hello"},"at":"<when>","client":"tester","credential":null,"hash":"<hash 3>","kind":"attempt","prev_hash":"<hash 2>","seq":3,"tool":"merge_pull_request","v":2}
+    {"answer":null,"at":"<when>","code":-32005,"effect":"none","hash":"<hash 4>","kind":"outcome","message":"Pull request #2 is not mergeable: it conflicts with its base branch","of":3,"prev_hash":"<hash 3>","seq":4,"tool":"merge_pull_request","v":2}
+    {"arguments":{"body":{"bytes":1200,"omitted":"string"},"prNumber":1,"repo":"sample/hello"},"at":"<when>","client":"tester","credential":null,"hash":"<hash 5>","kind":"attempt","prev_hash":"<hash 4>","seq":5,"tool":"update_pull_request","v":2}
+    {"answer":{"author":"Sample","base":"main","created_at":"2025-01-01T05:00:00Z","draft":false,"head":"feature/greeting","head_repo":"sample/hello","head_sha":"4d6303b4a2679d249c1fe07dc6d8b505c3250ebb","merged":false,"number":1,"state":"open","title":"Greet by name","updated_at":"<when>","url":"candor:///sample/hello/pull/1"},"at":"<when>","code":null,"effect":"done","hash":"<hash 6>","kind":"outcome","message":null,"of":5,"prev_hash":"<hash 5>","seq":6,"tool":"update_pull_request","v":2}
+    "#);
+    assert!(!log.contains("CANARY"), "{log}");
+}
+
+#[test]
+fn what_was_answered_is_on_record_whatever_happens_next() {
+    let place = Place::new();
+    for round in 1..=5 {
+        let mut server = place.http(&["--allow-writes"]);
+        let made = server.done("commit_files", commit("notes.txt", &format!("{round}\n")));
+        server.signal("KILL");
+        assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Signal(9)));
+        let log = log(&place);
+        let last = parsed(log.lines().next_back().unwrap());
+        assert_eq!(last["answer"], made, "{log}");
+        assert_eq!(
+            (&last["seq"], &last["of"]),
+            (&json!(2 * round), &json!(2 * round - 1))
+        );
+    }
+}
+
+/// What was cut in the middle was not answered: it is kept in a file of its own, and the log says so.
+#[test]
+fn a_line_that_was_cut_is_put_aside() {
+    let place = Place::new();
+    let path = place.path("data/github-writes.jsonl");
+    place.once(&["--allow-writes"], "commit_files", commit("a", "1"));
+    let whole = log(&place);
+    fs::write(&path, format!("{whole}{{\"v\":2,\"ki")).unwrap();
+    place.once(&["--allow-writes"], "commit_files", commit("a", "2"));
+    let log = log(&place);
+    let more = log.strip_prefix(&whole).unwrap();
+    let kinds = more.lines().map(|line| {
+        let line = parsed(line);
+        format!("{} {}", line["seq"], line["kind"])
+    });
+    let kinds: Vec<_> = kinds.collect();
+    assert_eq!(kinds, ["3 \"torn\"", "4 \"attempt\"", "5 \"outcome\""]);
+    let torn = fs::read_to_string(place.path("data/github-writes.jsonl.torn.1")).unwrap();
+    assert_eq!(torn, "{\"v\":2,\"ki");
+}
+
+#[test]
+fn several_servers_write_one_log() {
+    let place = Place::new();
+    let mut first = place.http(&["--allow-writes"]);
+    let mut second = place.stdio(&["--allow-writes"]);
+    for round in 0..5 {
+        first.done("commit_files", commit("a", &format!("{round} first\n")));
+        second.done("commit_files", commit("a", &format!("{round} second\n")));
+    }
+    let log = log(&place);
+    for (seq, line) in (1..).zip(log.lines()) {
+        let line = parsed(line);
+        assert_eq!(line["seq"], seq);
+        if line["kind"] == "outcome" {
+            assert_eq!(line["of"], seq - 1);
+        }
+    }
+    assert_eq!(log.lines().count(), 20);
+    let data = place.text("data/github-writes.jsonl");
+    let verified = Process::run(Process::command(CANDOR, &["audit", "verify", &data]), LIMIT);
+    assert_eq!(verified.exit, Exit::Code(0));
+}
+
+/// The log of an older version is kept as it is, under another name.
+#[test]
+fn an_older_log_is_kept() {
+    let place = Place::new();
+    let old = "{\"v\":1,\"n\":0,\"kind\":\"log\",\"of\":\"github-writes\"}\n{\"v\":1,\"n\":1,\"at\":\"2025-01-01T00:00:00.000Z\",\"kind\":\"attempt\"}\n";
+    fs::write(place.path("data/github-writes.jsonl"), old).unwrap();
+    place.once(&["--allow-writes"], "commit_files", commit("a", "1"));
+    let kept = fs::read_to_string(place.path("data/github-writes.v1.jsonl")).unwrap();
+    assert_eq!(kept, old);
+    assert_eq!(parsed(log(&place).lines().next().unwrap())["seq"], 1);
+}
+
+/// A log that somebody changed is not written any further.
+#[test]
+fn a_broken_log_stops_the_start() {
+    let place = Place::new();
+    place.once(&["--allow-writes"], "commit_files", commit("a", "1"));
+    let log = log(&place);
+    let second = log.split_inclusive('\n').nth(1).unwrap();
+    fs::write(place.path("data/github-writes.jsonl"), second).unwrap();
+    assert_snapshot!(place.complaint(&["serve", "--allow-writes"]), @r"
+    error: cannot keep the log of writes in FOLDER/data/github-writes.jsonl: the log is broken behind its line 0
+    hint: see `candor audit verify FOLDER/data/github-writes.jsonl`; `candor audit quarantine FOLDER/data/github-writes.jsonl` moves it aside
+    ");
+}
+
+#[test]
+fn a_file_that_is_something_else_stops_the_start() {
+    let place = Place::new();
+    fs::write(place.path("data/github-writes.jsonl"), "precious\n").unwrap();
+    assert_snapshot!(place.complaint(&["serve", "--allow-writes"]), @r"
+    error: cannot keep the log of writes in FOLDER/data/github-writes.jsonl: the file is no log of writes
+    hint: name another directory with --data-dir, or leave out --allow-writes
+    ");
+    assert_eq!(log(&place), "precious\n");
+    place.once(&[], "fetch", json!({ "repo": "sample/hello" }));
+}

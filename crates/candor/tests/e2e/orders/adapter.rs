@@ -1,0 +1,233 @@
+//! The tools in front of another order system: what it lacks, what it says, and what stays with us.
+
+use crate::orders::asking::{Asked, call, check, order, parsed};
+use crate::orders::place::{CANDOR, LIMIT, Place, SERVED, complaint, quiet};
+use crate::orders::system::{Heard, Said, System};
+use candor_testkit::{Exit, Http};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+const TOKEN: &str = "CANARY_BACKEND_41C";
+
+const OFFERED: &[&str] = &[
+    "create-sales-order",
+    "update-order",
+    "get-orders",
+    "get-products",
+];
+
+fn serve(place: &Place, system: &System, flags: &[&str]) -> Http {
+    let token = place.write("token", TOKEN);
+    let url = system.url();
+    let fixed = [
+        "orders",
+        "serve",
+        "--http",
+        "--port",
+        "0",
+        "--adapter",
+        "http",
+        "--backend",
+        &url,
+        "--backend-bearer-file",
+        &token,
+        "--attempts",
+        "1",
+        "--breaker-failures",
+        "0",
+    ];
+    let arguments: Vec<_> = fixed.iter().chain(flags).copied().collect();
+    let server = Http::spawn(CANDOR, &arguments);
+    server.reaching(SERVED);
+    server
+}
+
+fn no(status: u16, more: &'static str, code: &str) -> Said {
+    let error = json!({ "error": { "code": code, "message": "words of the order system" } });
+    (status, more, error.to_string())
+}
+
+/// Whatever the order system does not offer is 5001: it is not asked where it said so before, and its
+/// answer 501 means the same. The tool stays listed.
+#[test]
+fn an_operation_that_a_system_lacks_is_5001() {
+    let place = Place::empty();
+    let system = System::start(OFFERED, |_| no(501, "", "LATER"));
+    let server = serve(&place, &system, &[]);
+    let mut asked = &server;
+    let lacking = asked.fails(
+        "cancel-order",
+        &json!({ "orderId": "1", "idempotencyKey": "k" }),
+    );
+    assert_eq!(system.heard().len(), 0, "it is not asked");
+    let said = asked.fails("create-sales-order", &order("k", "TEA", 1));
+    assert_eq!(said, lacking);
+    assert_snapshot!(lacking, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":5001,\"message\":\"Not implemented by this adapter\",\"retryable\":false,\"details\":{\"suggestion\":\"Use another tool; this adapter cannot do it.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}}}"#);
+    let heard = system.heard();
+    assert_eq!(heard.len(), 2, "once for each era");
+    let shown = |name| heard[0].header(name);
+    assert_eq!(shown("idempotency-key"), Some("k"));
+    assert_eq!(shown("authorization"), Some(&*format!("Bearer {TOKEN}")));
+    assert_eq!(heard[0].path, "/v1/create-sales-order");
+    assert_eq!(
+        parsed(&heard[0].body),
+        json!({ "order": { "lineItems": [{ "sku": "TEA", "quantity": 1 }] } })
+    );
+    let tools = parsed(&asked.answer(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 12);
+}
+
+/// A failure in one line.
+fn line(error: &Value) -> String {
+    let details = &error["details"];
+    let context = &details["context"];
+    format!(
+        "{} {} {} {} {}: {}",
+        error["code"],
+        error["retryable"],
+        details.get("originalError").unwrap_or(&Value::Null),
+        context["effect"],
+        context["retryAfterMs"],
+        error["message"].as_str().unwrap()
+    )
+}
+
+/// The status that a call asks for by its SKU, with the code beside it.
+fn by_sku(heard: &Heard) -> Said {
+    let body = parsed(&heard.body);
+    let sku = body["order"]["lineItems"][0]["sku"].as_str().unwrap();
+    let (status, code) = sku.split_once(' ').unwrap();
+    let more = match status {
+        "429" | "503" => "Retry-After: 2\r\n",
+        _ => "",
+    };
+    no(status.parse().unwrap(), more, code)
+}
+
+#[test]
+fn each_status_is_its_code() {
+    let place = Place::empty();
+    let system = System::start(OFFERED, by_sku);
+    let server = serve(&place, &system, &[]);
+    let asked = [
+        "400 CREDIT_HOLD",
+        "409 EXTERNAL_ID_CONFLICT",
+        "422 SKU_NOT_FOUND",
+        "404 WAREHOUSE_CLOSED",
+        "404 no identifier",
+        "401 X",
+        "403 X",
+        "408 X",
+        "504 X",
+        "429 X",
+        "501 X",
+        "500 X",
+        "503 X",
+        "302 X",
+        "400 CANARY_BACKEND_41C",
+    ];
+    let lines = asked.map(|sku| {
+        let failed = (&server).failed("create-sales-order", &order(sku, sku, 1));
+        format!("{sku} -> {}", line(&failed))
+    });
+    assert_snapshot!(lines.join("\n"), @r#"
+    400 CREDIT_HOLD -> 4001 false "CREDIT_HOLD" "none" null: Adapter error: the order system refused the call
+    409 EXTERNAL_ID_CONFLICT -> 4001 false "EXTERNAL_ID_CONFLICT" "none" null: Adapter error: another order has this externalId
+    422 SKU_NOT_FOUND -> 4001 false "SKU_NOT_FOUND" "none" null: Adapter error: there is no such SKU here
+    404 WAREHOUSE_CLOSED -> 4001 false "WAREHOUSE_CLOSED" "none" null: Adapter error: the order system refused the call
+    404 no identifier -> 4001 false "NOT_FOUND" "none" null: Adapter error: something that the call names does not exist
+    401 X -> 4001 false "ADAPTER_UNAUTHORIZED" "none" null: Adapter error: the order system refuses this server's credentials
+    403 X -> 4001 false "ADAPTER_UNAUTHORIZED" "none" null: Adapter error: the order system refuses this server's credentials
+    408 X -> 3002 true null "unknown" null: Operation timed out
+    504 X -> 3002 true null "unknown" null: Operation timed out
+    429 X -> 3001 true null "none" 2000: Rate limit exceeded
+    501 X -> 5001 false null "none" null: Not implemented by this adapter
+    500 X -> 4002 true null "unknown" 1000: Backend is unavailable
+    503 X -> 4002 true null "unknown" 2000: Backend is unavailable
+    302 X -> 4001 false "INVALID_ADAPTER_RESPONSE" "unknown" null: Adapter error: the order system answered something that cannot be used
+    400 CANARY_BACKEND_41C -> 4001 false "BACKEND_REFUSED" "none" null: Adapter error: the order system refused the call
+    "#);
+}
+
+/// Nothing of what an order system says reaches a client but its identifiers; its token reaches
+/// nobody, not even where it is said back to us.
+#[test]
+fn words_and_tokens_stay_here() {
+    let place = Place::empty();
+    let system = System::start(OFFERED, |heard| {
+        let shown = heard.header("authorization").unwrap_or_default();
+        let said =
+            json!({ "error": { "code": TOKEN, "message": shown, "context": { "field": shown } } });
+        match heard.path.as_str() {
+            "/v1/get-orders" => (200, "", format!("<html>{shown}</html>")),
+            "/v1/get-products" => (500, "", said.to_string()),
+            _ => (409, "", said.to_string()),
+        }
+    });
+    let mut server = serve(&place, &system, &["--log", "trace"]);
+    let mut seen = String::new();
+    for (tool, arguments) in [
+        ("create-sales-order", order("k", "TEA", 1)),
+        ("get-orders", json!({})),
+        ("get-products", json!({})),
+        (
+            "update-order",
+            json!({ "orderId": "1", "updates": { "name": "x" }, "idempotencyKey": "k" }),
+        ),
+    ] {
+        let answer = (&server).answer(&call(tool, &arguments));
+        check(&answer);
+        assert!(
+            !answer.contains("html") && !answer.contains("Bearer"),
+            "{answer}"
+        );
+        seen += &answer;
+    }
+    seen += &server.get("/metrics", &[]).text();
+    let cmdline = format!("/proc/{}/cmdline", server.process().pid());
+    seen += &String::from_utf8_lossy(&std::fs::read(cmdline).unwrap());
+    server.signal("TERM");
+    assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
+    seen += &server.process().whole_stderr(LIMIT);
+    let line = seen.lines().find(|line| line.contains(TOKEN));
+    assert_eq!(line, None);
+    assert!(seen.contains("[hidden]"), "{seen}");
+}
+
+#[test]
+fn a_wrong_adapter_or_half_of_one_refuses_to_start() {
+    let place = Place::empty();
+    let said = |arguments: &[&str]| {
+        let mut command = quiet(&["orders", "serve"]);
+        command.args(arguments).current_dir(place.folder());
+        format!(
+            "$ candor orders serve {}\n{}",
+            arguments.join(" "),
+            complaint(command)
+        )
+    };
+    let seen = [
+        said(&["--adapter", "htp"]),
+        said(&["--adapter", "faulty"]),
+        said(&["--adapter", "http"]),
+        said(&["--backend", "http://127.0.0.1:1"]),
+        said(&["--adapter", "http", "--backend", "ftp://127.0.0.1"]),
+        said(&["--adapter", "http", "--backend", "http://198.51.100.7"]),
+        said(&[
+            "--adapter",
+            "http",
+            "--backend",
+            "http://user:canary@127.0.0.1",
+        ]),
+        said(&[
+            "--adapter",
+            "http",
+            "--backend",
+            "http://127.0.0.1",
+            "--backend-bearer-file",
+            "none",
+        ]),
+    ];
+    assert_snapshot!(seen.join("\n"));
+    assert!(!seen.concat().replace("user:canary@", "").contains("canary"));
+}

@@ -1,0 +1,88 @@
+//! `candor orders check-adapter` against the sample adapter, as somebody at a terminal runs it.
+
+use candor_testkit::{Ended, Exit, Process};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::ChildStdin;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A running sample adapter, and its address.
+fn sample(arguments: &[&str]) -> (Process, ChildStdin, String) {
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/orders-adapter/adapter.py"
+    );
+    let mut all = vec![script, "--port", "0"];
+    all.extend(arguments);
+    let (process, stdin, stdout) = Process::start(Process::command("python3", &all));
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    (process, stdin, line.trim().to_owned())
+}
+
+fn check(arguments: &[&str]) -> (Ended, String) {
+    let mut all = vec!["orders", "check-adapter"];
+    all.extend(arguments);
+    let command = Process::command(env!("CARGO_BIN_EXE_candor"), &all);
+    let ended = Process::run(command, LIMIT);
+    let stdout = String::from_utf8(ended.stdout.clone()).unwrap();
+    (ended, stdout)
+}
+
+#[test]
+fn a_right_adapter_exits_with_0_and_says_what_was_made() {
+    let (_process, _stdin, url) = sample(&["--without", "create-return"]);
+    let (ended, stdout) = check(&[&url, "--sku", "POT-1"]);
+    assert_eq!(ended.exit, Exit::Code(0), "{stdout}");
+    let note = "note: this makes orders in the order system; their external ids or tags begin with candor-check-\n";
+    assert_eq!(ended.stderr, note);
+    let mut lines = stdout.lines();
+    assert_eq!(
+        lines.next(),
+        Some("ok      capabilities            11 of 12 operations, keys are kept")
+    );
+    assert_eq!(
+        lines.next(),
+        Some("skipped credentials             no token was given")
+    );
+    assert_eq!(lines.next_back(), Some("32 ok, 0 failed, 3 skipped"));
+}
+
+#[test]
+fn a_refused_token_exits_with_1_and_says_what_was_expected() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"sesame").unwrap();
+    let token = file.path().to_str().unwrap();
+    let (_process, _stdin, url) = sample(&["--token-file", token]);
+    let (ended, stdout) = check(&[&url]);
+    assert_eq!(ended.exit, Exit::Code(1));
+    let first: Vec<_> = stdout.lines().take(2).collect();
+    let expected = [
+        "failed  capabilities            capabilities: 401 UNAUTHORIZED",
+        "                                expected: GET /v1/capabilities tells protocol 1, the operations and keepsKeys",
+    ];
+    assert_eq!(first, expected);
+    assert!(ended.stderr.contains("error: 1 of 35 checks failed\n"));
+    let (ended, stdout) = check(&[&url, "--bearer-file", token, "--json"]);
+    assert_eq!(ended.exit, Exit::Code(0));
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    assert!(
+        checks.iter().all(|check| check["outcome"] == "ok"),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn what_cannot_be_asked_exits_with_1() {
+    let (ended, stdout) = check(&["http://192.0.2.1"]);
+    assert_eq!((ended.exit, stdout.as_str()), (Exit::Code(1), ""));
+    let said = "error: the order system's address must begin with https:// unless it is on this machine\nhint: --allow-insecure-backend sends everything in the open, the token among it\n";
+    assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
+    let (ended, _) = check(&["http://127.0.0.1:1", "--bearer-file", "/dev/null"]);
+    assert_eq!(ended.exit, Exit::Code(1));
+    let said = "error: /dev/null is empty, or has characters that no token has\nhint: put nothing but the token into it, in visible ASCII\n";
+    assert_eq!(ended.stderr, said);
+}

@@ -1,0 +1,87 @@
+//! What is no call of a tool, what the published schema refuses, and what is a bug: errors of JSON-RPC.
+
+use crate::orders::asking::{Asked, check, order};
+use crate::orders::masking::same;
+use crate::orders::place::Place;
+use candor_testkit::Exit;
+use insta::assert_snapshot;
+use serde_json::json;
+
+#[test]
+fn what_is_no_call_is_an_error_of_json_rpc() {
+    let place = Place::file();
+    let mut server = place.stdio(&[]);
+    let answers = [
+        "nonsense",
+        r#"{"jsonrpc":"2.0","id":1}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/none"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create-sales-odrer"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#,
+    ]
+    .map(|message| {
+        let answer = server.ask(message);
+        check(&answer);
+        answer
+    });
+    assert_snapshot!(answers.join("\n"));
+}
+
+/// One violation of each kind, and many at once: the first stands in front.
+#[test]
+fn what_the_schema_refuses_is_32602() {
+    let place = Place::file();
+    let server = place.http(&[]);
+    let line = |line| json!({ "order": { "lineItems": [line] }, "idempotencyKey": "k" });
+    let answers = [
+        ("create-sales-order", json!({})),
+        ("create-sales-order", line(json!({ "sku": "TEA" }))),
+        (
+            "create-sales-order",
+            line(json!({ "sku": "TEA", "quantity": 0 })),
+        ),
+        (
+            "create-sales-order",
+            line(json!({ "sku": "TEA", "quantity": 1.5 })),
+        ),
+        (
+            "create-sales-order",
+            line(json!({ "sku": "TEA", "quantity": 1, "unitPrice": "-1" })),
+        ),
+        (
+            "create-sales-order",
+            line(json!({ "sku": "TEA", "quantity": 1, "__proto__": 1 })),
+        ),
+        (
+            "create-sales-order",
+            json!({ "order": { "lineItems": [] } }),
+        ),
+        (
+            "get-orders",
+            json!({ "pageSize": 101, "statuses": ["lost"] }),
+        ),
+    ]
+    .map(|(tool, arguments)| {
+        let answer = (&server).answer(&crate::orders::asking::call(tool, &arguments));
+        assert_eq!(check(&answer)["code"], -32602);
+        answer
+    });
+    assert_snapshot!(answers.join("\n"));
+    assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), "0");
+}
+
+/// A store whose tables were changed behind our back: ours is broken, and nothing is told of it.
+#[test]
+fn a_broken_store_is_32603() {
+    let answers = Place::each().map(|place| {
+        place.shelf().run("DROP TABLE records");
+        let mut server = place.stdio(&[]);
+        let answer = server.fails("create-sales-order", &order("k", "TEA", 1));
+        for table in ["orders", "keys"] {
+            let count = format!("SELECT COUNT(*) FROM {table}");
+            assert_eq!(place.shelf().lines(&count), "0");
+        }
+        assert_eq!(server.end().1, Exit::Code(0));
+        answer
+    });
+    assert_snapshot!(same(answers), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"fault":{"class":"server","retry":"never","retry_after_ms":null,"effect":"none","remedy":"Report it to the owner of the server with the time of the call."}}}}"#);
+}

@@ -1,0 +1,80 @@
+//! 3002: an order system that hangs, and a database that somebody else keeps waiting.
+
+use crate::orders::asking::{Asked, call, check, order, parsed};
+use crate::orders::masking::same;
+use crate::orders::place::Place;
+use candor_testkit::Http;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// A deadline that passes soon, though not before a connection is made on a busy machine.
+const SOON: [&str; 4] = ["--deadline-ms", "1000", "--breaker-failures", "0"];
+
+#[test]
+fn a_hang_is_3002() {
+    let place = Place::file();
+    let script = r#"{"rules":[
+        {"operations":["create-sales-order"],"every":1,"fault":{"kind":"hang"}},
+        {"operations":["cancel-order"],"every":1,"fault":{"kind":"lost-hang"}},
+        {"operations":["get-orders"],"every":1,"fault":{"kind":"timeout"}}]}"#;
+    let clean = place.http(&[]);
+    let id = (&clean).ordered(&order("a", "TEA", 1));
+    drop(clean);
+    let server = place.faulty(script, &SOON);
+    let mut server = &server;
+    let cancel = json!({ "orderId": id, "idempotencyKey": "n" });
+    // Once only: the second call would find the change made, and have no effect of its own.
+    let lost = server.answer(&call("cancel-order", &cancel));
+    check(&lost);
+    let seen = [
+        server.fails("create-sales-order", &order("k", "TEA", 1)),
+        lost,
+        server.fails("get-orders", &json!({})),
+    ];
+    assert_snapshot!(seen.join("\n"));
+    // The hang was before the store, the lost answer behind it.
+    assert_eq!(
+        place.shelf().lines("SELECT status FROM orders"),
+        "cancelled"
+    );
+}
+
+/// Somebody else holds what the call needs: it ends at its deadline with nothing done, nothing of it
+/// goes on afterwards, and the same key makes the change once the way is free.
+#[test]
+fn a_blocked_database_is_3002_and_leaves_nothing() {
+    let answers = Place::each().map(|place| {
+        let server = place.http(&SOON);
+        let shelf = place.shelf();
+        let arguments = order("k", "TEA", 1);
+        let begun = Instant::now();
+        let answer = shelf.holding_tea(|| (&server).fails("create-sales-order", &arguments));
+        let waited = begun.elapsed();
+        assert!(waited >= Duration::from_secs(2), "two calls in {waited:?}");
+        assert_eq!(shelf.lines("SELECT COUNT(*) FROM orders"), "0");
+        assert_eq!(shelf.lines("SELECT COUNT(*) FROM keys"), "0");
+        // What was waiting may be told of its end a moment later; the contract says: the same key again.
+        let id = until_done(&server, &arguments);
+        let rows = shelf.lines("SELECT id, status FROM orders");
+        assert_eq!(rows, format!("{id} pending"));
+        let reserved = "SELECT reserved FROM variants WHERE sku = 'TEA'";
+        assert_eq!(shelf.lines(reserved), "1");
+        answer
+    });
+    assert_snapshot!(same(answers), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":3002,\"message\":\"Operation timed out\",\"retryable\":true,\"details\":{\"suggestion\":\"Send the same call with the same idempotencyKey; it finds what the first attempt did.\",\"context\":{\"class\":\"limit\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"none","retryAfterMs":null}}}}}"#);
+}
+
+/// The id of the order that comes of a call made again as often as the contract says.
+fn until_done(mut server: &Http, arguments: &Value) -> String {
+    for _ in 0..20 {
+        let answer = server.answer(&call("create-sales-order", arguments));
+        let answer = parsed(&answer);
+        let made = &answer["result"]["structuredContent"]["order"]["id"];
+        match made.as_str() {
+            Some(id) => return id.to_owned(),
+            None => assert_eq!(answer["result"]["error"]["retryable"], true, "{answer}"),
+        }
+    }
+    panic!("the way is free, and the call does not pass");
+}

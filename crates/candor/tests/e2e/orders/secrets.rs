@@ -1,0 +1,178 @@
+//! Secrets, and the words of databases: neither reaches a client; secrets reach no log either.
+
+use crate::orders::asking::{Asked, call, check, order};
+use crate::orders::masking::same;
+use crate::orders::place::{LIMIT, Place, complaint, quiet};
+use candor_testkit::postgres::{MAINTENANCE, PASSWORD};
+use candor_testkit::{Exit, Http, Process};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use std::fs;
+
+const TO_READ: &str = "canary-read-3b1f";
+const TO_WRITE: &str = "canary-write-77aa";
+
+/// One call of each kind: good, wrong, refused.
+fn calls() -> [(&'static str, Value); 5] {
+    [
+        ("get-orders", json!({})),
+        ("create-sales-order", order("k1", "TEA", 1)),
+        ("create-sales-order", order("k2", "NONE", 1)),
+        ("create-sales-order", json!({ "order": TO_WRITE })),
+        ("get-orders", json!({ "cursor": TO_READ })),
+    ]
+}
+
+/// Everything that a server shows while it is called in every way.
+fn everything(server: &Http) -> String {
+    let mut seen = String::new();
+    for (tool, arguments) in calls() {
+        for token in [TO_READ, TO_WRITE, "canary-other-1"] {
+            let shown = format!("Bearer {token}");
+            let response = server.post(call(tool, &arguments), &[("Authorization", &shown)]);
+            seen += &format!("{:?} {}\n", response.headers, response.text());
+        }
+    }
+    let shown = format!("Bearer {TO_READ}");
+    seen += &server.get("/metrics", &[("Authorization", &shown)]).text();
+    seen + &server.get("/health", &[]).text()
+}
+
+#[test]
+fn no_secret_is_ever_repeated() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let (read, write) = (place.write("read", TO_READ), place.write("write", TO_WRITE));
+    let flags = [
+        "--log",
+        "trace",
+        "--bearer-file",
+        &read,
+        "--write-bearer-file",
+        &write,
+    ];
+    let mut server = place.http(&flags);
+    let mut seen = everything(&server);
+    // While the database is gone its client has much to say.
+    place.server().kill();
+    seen += &everything(&server);
+    place.server().restart().unwrap();
+    seen += &everything(&server);
+    let process = format!("/proc/{}/", server.process().pid());
+    for list in ["cmdline", "environ"] {
+        seen += &String::from_utf8_lossy(&fs::read(format!("{process}{list}")).unwrap());
+    }
+    server.signal("TERM");
+    assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
+    let log = server.process().whole_stderr(LIMIT);
+    assert!(log.contains("create-sales-order"), "{log}");
+    assert!(seen.contains("candor_calls_total"), "{seen}");
+    seen += &log;
+    for secret in [PASSWORD, TO_READ, TO_WRITE, "canary-other-1"] {
+        let line = seen.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret}");
+    }
+}
+
+#[test]
+fn a_wrong_password_stops_the_start_and_is_not_shown() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let url = place.server().url(MAINTENANCE);
+    let wrong = url.replace(PASSWORD, "canary-wrong-9");
+    assert_ne!(url, wrong);
+    let file = place.write("wrong", &wrong);
+    let refused = ["serve", "migrate"].map(|word| {
+        let mut command = quiet(&["orders", word, "--log", "trace"]);
+        command.args(["--database-from", &file]);
+        let said = complaint(command);
+        assert!(
+            !said.contains("canary-wrong") && !said.contains(PASSWORD),
+            "{said}"
+        );
+        last_lines(&said)
+    });
+    assert_snapshot!(same(refused), @r#"
+    error: the database cannot be used: password authentication failed for user "candor"
+    hint: check --database, and that the database is running
+    "#);
+}
+
+/// What a person sees at the end, below any log.
+fn last_lines(said: &str) -> String {
+    let start = said.find("error: ").unwrap_or_else(|| panic!("{said}"));
+    said[start..].to_owned()
+}
+
+#[test]
+fn an_address_in_the_environment_is_not_in_the_help() {
+    for words in [["serve", "--help"], ["migrate", "--help"]] {
+        let mut command = quiet(&["orders"]);
+        command.args(words).env(
+            "CANDOR_ORDERS_DATABASE",
+            format!("postgres://u:{PASSWORD}@h/d"),
+        );
+        let ended = Process::run(command, LIMIT);
+        let said = String::from_utf8(ended.stdout).unwrap() + &ended.stderr;
+        assert!(said.contains("CANDOR_ORDERS_DATABASE"), "{said}");
+        assert!(!said.contains(PASSWORD), "{said}");
+    }
+}
+
+/// A wrong address is not repeated, since a password may be in it.
+#[test]
+fn an_address_that_is_none_is_not_shown() {
+    for address in [
+        format!("mysql://u:{PASSWORD}@h/d"),
+        format!("postgres://u:{PASSWORD}@h:port/d"),
+        format!("postgres://u:{PASSWORD}@h/d?sslmode={PASSWORD}"),
+        format!("postgres://u:{PASSWORD}@[::1/d"),
+        format!("postgres://u@h/d?password={PASSWORD}&sslmode={PASSWORD}"),
+        format!("postgres://{PASSWORD}"),
+        format!("://{PASSWORD}"),
+    ] {
+        for word in ["serve", "migrate"] {
+            let said = complaint(quiet(&["orders", word, "--database", &address]));
+            assert!(!said.contains(PASSWORD), "{address}: {said}");
+            assert!(said.contains("hint: "), "{said}");
+        }
+    }
+}
+
+/// The database speaks of the password itself: the client hears nothing, the log has it hidden.
+#[test]
+fn words_of_the_database_reach_no_client_and_secrets_no_log() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let shelf = place.shelf();
+    shelf.run(&format!(
+        "CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'trigger shouts {PASSWORD} loudly'; END $$"
+    ));
+    shelf.run("CREATE TRIGGER shouting BEFORE INSERT ON orders EXECUTE FUNCTION shout()");
+    let mut server = place.http(&["--log", "trace"]);
+    let answer = (&server).fails("create-sales-order", &order("k", "TEA", 1));
+    check(&answer);
+    assert_snapshot!(answer, @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"fault":{"class":"server","retry":"never","retry_after_ms":null,"effect":"none","remedy":"Report it to the owner of the server with the time of the call."}}}}"#);
+    server.signal("TERM");
+    assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
+    let log = server.process().whole_stderr(LIMIT);
+    assert!(log.contains("trigger shouts [hidden] loudly"), "{log}");
+    assert!(!log.contains(PASSWORD), "{log}");
+}
+
+/// The same of SQLite's words.
+#[test]
+fn words_of_a_file_reach_no_client() {
+    let place = Place::file();
+    place.shelf().run("CREATE TRIGGER shouting BEFORE INSERT ON orders BEGIN SELECT RAISE(ABORT, 'trigger shouts'); END");
+    let mut server = place.stdio(&["--log", "info"]);
+    let answer = server.fails("create-sales-order", &order("k", "TEA", 1));
+    assert!(!answer.contains("shouts"), "{answer}");
+    assert_eq!(server.end().1, Exit::Code(0));
+    let log = server.process().whole_stderr(LIMIT);
+    assert!(log.contains("trigger shouts"), "{log}");
+}

@@ -1,0 +1,127 @@
+//! Exactly once: clients that retry by the contract, while answers are lost, calls hang, servers are
+//! killed and the database is restarted, make each order once and no other.
+
+mod client;
+mod count;
+mod servers;
+
+use crate::orders::place::{LIMIT, Place};
+use client::{Client, Met};
+use servers::Servers;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+
+/// How many clients there are at once.
+const CLIENTS: usize = 16;
+
+/// Where chance begins: in the scripts of faults, and in the waits of the clients.
+const SEED: u64 = 20_261_115;
+
+/// The variable that makes the long run: `cargo xtask test --soak` sets it.
+const SOAK: &str = "CANDOR_SOAK";
+
+/// How many orders a run makes.
+fn orders() -> usize {
+    // A test is a program, and owns its environment.
+    #[allow(clippy::disallowed_methods)]
+    let long = std::env::var_os(SOAK).is_some();
+    if long { 10_000 } else { 2_000 }
+}
+
+/// What happens to the world in the middle of a run.
+#[derive(Debug, Clone, Copy)]
+enum Strike {
+    /// SIGKILL for a server, which is started again elsewhere.
+    Kill(usize),
+    /// The database ends in order, and is started again.
+    Restart,
+    /// The database ends without a word, and is started again.
+    Crash,
+}
+
+/// Kills that take turns among so many servers.
+fn kills(count: usize, servers: usize) -> Vec<Strike> {
+    (0..count)
+        .map(|number| Strike::Kill(number % servers))
+        .collect()
+}
+
+/// Makes so many orders; the strikes come evenly on the way.
+fn run(place: &Place, orders: usize, servers: usize, strikes: &[Strike]) {
+    let mut servers = Servers::start(place, SEED, servers);
+    let (done, progress) = channel();
+    let clients = (0..CLIENTS).map(|number| {
+        let numbers = (number..orders).step_by(CLIENTS).collect();
+        Client::new(SEED, number, numbers, servers.addresses(), done.clone())
+    });
+    let clients: Vec<_> = clients.collect();
+    drop(done);
+    let at_work = thread::spawn(move || client::all(clients));
+    let struck = strike_through(&progress, orders, strikes, |strike| match strike {
+        Strike::Kill(number) => servers.kill(number),
+        Strike::Restart => place.server().restart().unwrap(),
+        Strike::Crash => {
+            place.server().kill();
+            place.server().restart().unwrap();
+        }
+    });
+    let (made, met) = at_work
+        .join()
+        .unwrap_or_else(|_| panic!("a client failed; seed {SEED}"));
+    struck.unwrap_or_else(|error| panic!("no progress: {error}; seed {SEED}"));
+    // Seen by whoever asks for the output of tests: how much trouble there was.
+    #[allow(clippy::print_stderr)]
+    {
+        eprintln!("{orders} orders, seed {SEED}: {met:?}");
+    }
+    met.check();
+    drop(servers);
+    count::check(place, orders, &made);
+}
+
+/// Strikes whenever another share of the orders is made.
+fn strike_through(
+    progress: &Receiver<()>,
+    orders: usize,
+    strikes: &[Strike],
+    mut strike: impl FnMut(Strike),
+) -> Result<(), RecvTimeoutError> {
+    let share = orders / (strikes.len() + 1);
+    for made in 1..=orders {
+        progress.recv_timeout(LIMIT)?;
+        if made % share == 0
+            && let Some(next) = strikes.get(made / share - 1)
+        {
+            strike(*next);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_order_is_made_once_on_a_file() {
+    run(&Place::file(), orders(), 1, &kills(8, 1));
+}
+
+#[test]
+fn every_order_is_made_once_on_two_servers_of_one_database() {
+    if let Some(place) = Place::postgres() {
+        run(&place, orders(), 2, &kills(8, 2));
+    }
+}
+
+#[test]
+fn every_order_is_made_once_while_the_database_restarts() {
+    if let Some(place) = Place::postgres() {
+        let strikes = [Strike::Restart, Strike::Kill(0), Strike::Crash];
+        run(&place, 500, 2, &strikes);
+    }
+}
+
+impl Met {
+    /// Without trouble nothing was shown.
+    fn check(&self) {
+        let all = [self.broken, self.timed_out, self.unavailable];
+        assert!(all.iter().all(|count| *count > 0), "{self:?}; seed {SEED}");
+    }
+}

@@ -1,0 +1,77 @@
+//! The servers of a run: killed, started again at another address, and found there by the clients.
+
+use crate::orders::place::{FREE, LIMIT, Place};
+use candor_testkit::{Exit, Http};
+use serde_json::json;
+use std::net::SocketAddr;
+use tokio::sync::watch;
+
+/// Short, so that a hang does not take long; long enough to make a connection on a busy machine.
+const GUARD: [&str; 6] = [
+    "--deadline-ms",
+    "1500",
+    "--attempts",
+    "2",
+    "--breaker-pause-ms",
+    "100",
+];
+
+/// Where the servers are.
+pub(super) type Addresses = watch::Receiver<Vec<SocketAddr>>;
+
+pub(super) struct Servers<'a> {
+    place: &'a Place,
+    seed: u64,
+    all: Vec<Http>,
+    addresses: watch::Sender<Vec<SocketAddr>>,
+}
+
+impl<'a> Servers<'a> {
+    pub(super) fn start(place: &'a Place, seed: u64, count: usize) -> Servers<'a> {
+        let all: Vec<_> = (1..)
+            .take(count)
+            .map(|more| server(place, seed + more))
+            .collect();
+        let (addresses, _) = watch::channel(all.iter().map(Http::address).collect());
+        Servers {
+            place,
+            seed: seed + 100,
+            all,
+            addresses,
+        }
+    }
+
+    pub(super) fn addresses(&self) -> Addresses {
+        self.addresses.subscribe()
+    }
+
+    /// Kills one as nothing else does, and starts another in its place.
+    pub(super) fn kill(&mut self, number: usize) {
+        let old = &mut self.all[number];
+        old.signal("KILL");
+        assert_eq!(old.process().exit_within(LIMIT), Some(Exit::Signal(9)));
+        self.seed += 1;
+        *old = server(self.place, self.seed);
+        let address = old.address();
+        self.addresses.send_modify(|all| all[number] = address);
+    }
+}
+
+/// A server whose calls fail in every way that a client has to bear.
+fn server(place: &Place, seed: u64) -> Http {
+    let rule = |percent: u64, fault| json!({ "percent": percent, "fault": fault });
+    let script = json!({
+        "seed": seed,
+        "rules": [
+            rule(20, json!({ "kind": "latency", "ms": 3 })),
+            rule(6, json!({ "kind": "lost-answer" })),
+            rule(1, json!({ "kind": "lost-hang" })),
+            rule(1, json!({ "kind": "hang" })),
+            rule(8, json!({ "kind": "unavailable", "retryAfterMs": 10 })),
+            rule(3, json!({ "kind": "timeout" })),
+            rule(3, json!({ "kind": "limited", "retryAfterMs": 10 })),
+        ],
+    });
+    let flags: Vec<_> = FREE.iter().chain(&GUARD).copied().collect();
+    place.faulty(&script.to_string(), &flags)
+}

@@ -1,0 +1,153 @@
+//! Two servers on one PostgreSQL, and clients that come to either: which one answers makes no
+//! difference.
+
+use crate::orders::asking::{Asked, address, call, order, parsed};
+use crate::orders::place::{FREE, Place};
+use candor_testkit::Http;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+fn two(place: &Place) -> [Http; 2] {
+    [place.http(&FREE), place.http(&FREE)]
+}
+
+/// The same key brings the same bytes from either server, success or failure.
+#[test]
+fn a_key_has_its_outcome_on_every_server() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let servers = two(&place);
+    let mut first = order("a", "TEA", 2);
+    first["order"]["shippingAddress"] = address();
+    let id = (&servers[0]).ordered(&first);
+    let about = |key: &str| json!({ "orderId": id, "idempotencyKey": key });
+    let mut back = about("r");
+    back["lineItems"] = json!([{ "sku": "TEA", "quantity": 1 }]);
+    back["outcome"] = json!("refund");
+    let mut update = about("u");
+    update["updates"] = json!({ "status": "confirmed" });
+    let story: [(&str, Value); 7] = [
+        ("create-sales-order", first),
+        ("create-sales-order", order("b", "NONE", 1)),
+        ("update-order", update),
+        ("fulfill-order", about("f")),
+        ("cancel-order", about("c")),
+        ("create-return", back),
+        ("create-sales-order", order("c", "CUP", 6)),
+    ];
+    for (number, (tool, arguments)) in story.iter().enumerate() {
+        let message = call(tool, arguments);
+        let [here, there] = [number % 2, 1 - number % 2].map(|at| &servers[at]);
+        let (mut here, mut there) = (here, there);
+        let outcome = here.answer(&message);
+        assert_eq!(there.answer(&message), outcome, "{tool}");
+        assert_eq!(here.answer(&message), outcome, "{tool}");
+    }
+    let done = "SELECT COUNT(*) FROM records WHERE outcome = 'done'";
+    assert_eq!(place.shelf().lines(done), "4");
+    let stock = "SELECT on_hand, reserved FROM variants WHERE sku = 'TEA'";
+    // Two left the house; what comes back is looked at before it is sold again.
+    assert_eq!(place.shelf().lines(stock), "999998 0");
+}
+
+/// A page that begins on one server goes on at the other.
+#[test]
+fn a_cursor_is_good_on_every_server() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let servers = two(&place);
+    for number in 0..25 {
+        let mut server = &servers[number % 2];
+        server.ordered(&order(&format!("k{number}"), "TEA", 1));
+    }
+    let mut seen = Vec::new();
+    let mut cursor = Value::Null;
+    for number in 0.. {
+        let mut arguments = json!({ "pageSize": 4, "skus": ["TEA"] });
+        if cursor.is_string() {
+            arguments["cursor"] = cursor;
+        }
+        let message = call("get-orders", &arguments);
+        let (mut here, mut there) = (&servers[number % 2], &servers[1 - number % 2]);
+        let page = here.answer(&message);
+        assert_eq!(there.answer(&message), page);
+        let page = &parsed(&page)["result"]["structuredContent"];
+        let orders = page["orders"].as_array().unwrap();
+        seen.extend(
+            orders
+                .iter()
+                .map(|order| order["id"].as_str().unwrap().to_owned()),
+        );
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    let each: BTreeSet<_> = seen.iter().collect();
+    assert_eq!((seen.len(), each.len()), (25, 25));
+    let sorted = place
+        .shelf()
+        .rows("SELECT id FROM orders ORDER BY created_at, id");
+    assert_eq!(sorted.concat(), seen);
+}
+
+/// The same key on both servers at once: one order, and both have its bytes.
+#[test]
+fn one_key_at_once_is_one_order() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    let servers = two(&place);
+    let addresses = servers.each_ref().map(Http::address);
+    for round in 0..20 {
+        let message = call("create-sales-order", &order(&format!("k{round}"), "TEA", 1));
+        let body = |number: usize| servers[number].request("POST", message.as_bytes(), &[]);
+        let bodies = [body(0), body(1)];
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let sends: Vec<_> = addresses
+                .iter()
+                .zip(&bodies)
+                .map(|(address, body)| scope.spawn(move || raw(*address, body)))
+                .collect();
+            sends.into_iter().map(|send| send.join().unwrap()).collect()
+        });
+        assert_eq!(answers[0], answers[1]);
+        assert!(
+            answers[0].contains(r#""status":"pending""#),
+            "{}",
+            answers[0]
+        );
+    }
+    assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), "20");
+    assert_eq!(
+        place
+            .shelf()
+            .lines("SELECT reserved FROM variants WHERE sku = 'TEA'"),
+        "20"
+    );
+}
+
+/// The body of the response to one request.
+fn raw(address: std::net::SocketAddr, request: &[u8]) -> String {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(request).unwrap();
+    let mut stream = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).unwrap();
+        let line = line.trim_end().to_ascii_lowercase();
+        if let Some(said) = line.strip_prefix("content-length: ") {
+            length = said.parse().unwrap();
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    String::from_utf8(body).unwrap()
+}

@@ -1,0 +1,68 @@
+//! Spans reach an OpenTelemetry collector: a listener on loopback takes what the program sends.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// Takes one POST and answers it; gives its head and its body.
+fn take(mut stream: TcpStream) -> (String, Vec<u8>) {
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let read = stream.read(&mut chunk).unwrap();
+        bytes.extend_from_slice(&chunk[..read]);
+        let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+            assert_ne!(read, 0, "the request ended early");
+            continue;
+        };
+        let head = String::from_utf8(bytes[..end].to_vec())
+            .unwrap()
+            .to_lowercase();
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))
+            .unwrap();
+        if bytes.len() - end - 4 >= length.parse::<usize>().unwrap() {
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                .unwrap();
+            return (head, bytes.split_off(end + 4));
+        }
+    }
+}
+
+fn contains(haystack: &[u8], needle: &str) -> bool {
+    haystack
+        .windows(needle.len())
+        .any(|part| part == needle.as_bytes())
+}
+
+#[test]
+fn a_call_becomes_a_span_with_its_tool_and_its_id() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+    let collector = thread::spawn(move || take(listener.accept().unwrap().0));
+    let mut server = Command::new(env!("CARGO_BIN_EXE_candor"))
+        .args(["--otlp", &url, "playground"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":"an-id","method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}"#;
+    writeln!(server.stdin.take().unwrap(), "{call}").unwrap();
+    assert!(server.wait_with_output().unwrap().status.success());
+    let (head, body) = collector.join().unwrap();
+    assert!(head.starts_with("post /v1/traces "), "{head}");
+    assert!(
+        head.contains("content-type: application/x-protobuf"),
+        "{head}"
+    );
+    for wanted in ["candor", "call", "tool", "echo", "an-id", "request"] {
+        assert!(contains(&body, wanted), "{wanted} is not in the span");
+    }
+}

@@ -1,0 +1,401 @@
+//! The program as a person meets it: answers on stdout, talk on stderr, exit codes, hints.
+
+use crate::wire::messages::{call, normal, parsed};
+use crate::wire::servers::{CANDOR, http};
+use candor_testkit::{Exit, Http, Stdio};
+use insta::assert_snapshot;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn candor(arguments: &[&str]) -> Output {
+    let mut command = Command::new(CANDOR);
+    command
+        .args(arguments)
+        .env_remove("CANDOR_LOG")
+        .env_remove("CLICOLOR_FORCE")
+        .env("NO_COLOR", "1");
+    command.output().unwrap()
+}
+
+/// What a command answers; it says nothing beside.
+fn answer(arguments: &[&str]) -> String {
+    let output = candor(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a command complains about; it answers nothing.
+fn complaint(arguments: &[&str]) -> String {
+    let output = candor(arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn help_is_an_answer_and_no_arguments_are_a_mistake() {
+    assert_snapshot!("help", help(&["--help"]));
+    assert_snapshot!("help_short", help(&["-h"]));
+    assert_eq!(complaint(&[]), answer(&["-h"]));
+    assert_snapshot!("help_playground", help(&["playground", "--help"]));
+    assert_snapshot!("help_serve", help(&["serve", "--help"]));
+    assert_snapshot!("help_explain", help(&["explain", "--help"]));
+}
+
+/// The help without the flag that a feature adds: the same with that feature and without.
+fn help(arguments: &[&str]) -> String {
+    let mut added = false;
+    let is_own = |line: &&str| {
+        let line = line.trim_start();
+        if line.starts_with('-') {
+            added = line.starts_with("--otlp");
+        }
+        !added
+    };
+    let own: Vec<_> = answer(arguments)
+        .lines()
+        .filter(is_own)
+        .map(String::from)
+        .collect();
+    own.join("\n")
+}
+
+#[test]
+fn the_version_names_its_commit() {
+    for flag in ["--version", "-V"] {
+        let version = answer(&[flag]);
+        let head = format!("candor {} (", env!("CARGO_PKG_VERSION"));
+        let commit = version
+            .strip_prefix(&head)
+            .and_then(|rest| rest.strip_suffix(")\n"));
+        let commit = commit.unwrap_or_else(|| panic!("{version}"));
+        let is_hash = commit.len() == 12 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        assert!(
+            is_hash || ["debug build", "unknown commit"].contains(&commit),
+            "{version}"
+        );
+    }
+}
+
+#[test]
+fn a_typo_gets_a_hint() {
+    assert_snapshot!(complaint(&["explian"]), @r"
+    error: unrecognized subcommand 'explian'
+
+      tip: a similar subcommand exists: 'explain'
+
+    Usage: candor [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["serve", "--prot", "0"]), @r"
+    error: unexpected argument '--prot' found
+
+      tip: a similar argument exists: '--port'
+
+    Usage: candor serve --port <PORT>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["playground", "--failures", "jsonrcp"]), @r"
+    error: invalid value 'jsonrcp' for '--failures <FAILURES>'
+      [possible values: auto, jsonrpc, result]
+
+      tip: a similar value exists: 'jsonrpc'
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["serve", "--port", "65536"]), @r"
+    error: invalid value '65536' for '--port <PORT>': 65536 is not in 0..=65535
+
+    For more information, try '--help'.
+    ");
+    assert!(complaint(&["--log", "loud", "explain"]).contains("loud"));
+}
+
+#[test]
+fn a_code_is_explained() {
+    assert_snapshot!(answer(&["explain", "orders/3001"]), @r"
+    orders/3001  RATE_LIMIT_EXCEEDED
+
+    Too many requests.
+
+      class     limit
+      retry     after_delay: the same call may be sent again after a wait
+      effect    none: nothing was changed
+      message   Rate limit exceeded
+      remedy    Wait `retryAfterMs`, then send the same call.
+      category  System
+      stability frozen: this row never changes
+    ");
+    assert_snapshot!(answer(&["explain", "cache_missing"]), @r"
+    context/cache_missing
+
+    The cache path does not exist, is not a directory, or lies outside the root.
+
+      class     caller
+      retry     after_change: something has to change first
+      effect    none: nothing was changed
+      message   Cache does not exist
+      remedy    Check the cache path, or build the cache with `context build`.
+      exit code 4
+      stability frozen: this row never changes
+    ");
+    for spelled in ["ORDERS/3001", "rate_limit_exceeded", "3001"] {
+        assert!(
+            answer(&["explain", spelled]).contains("orders/3001"),
+            "{spelled}"
+        );
+    }
+    // One code of several dialects is shown for each.
+    let several = answer(&["explain", "-32602"]);
+    for key in ["github/-32602", "wire/-32602"] {
+        assert_eq!(several.matches(key).count(), 1, "{several}");
+    }
+    let one = answer(&["explain", "github/-32602"]);
+    assert!(several.starts_with(&one) && !one.contains("wire"), "{one}");
+}
+
+#[test]
+fn an_unknown_code_gets_a_near_one() {
+    assert_snapshot!(complaint(&["explain", "cache_mising"]), @r"
+    error: there is no code `cache_mising`
+    hint: did you mean `cache_missing`? `candor explain` lists every code
+    ");
+    assert_snapshot!(complaint(&["explain", "zzzzzzzzzzzz"]), @r"
+    error: there is no code `zzzzzzzzzzzz`
+    hint: `candor explain` lists every code
+    ");
+    assert_snapshot!(complaint(&["explain", "a\nb\u{1b}[31m"]), @r"
+    error: there is no code `a\nb\u{1b}[31m`
+    hint: `candor explain` lists every code
+    ");
+    assert!(complaint(&["explain", "--jsno"]).contains("hint: "));
+}
+
+/// The table, the JSON and the committed registry are one.
+#[test]
+fn every_code_is_in_the_table() {
+    let table = answer(&["explain"]);
+    let rows: Vec<Value> = serde_json::from_str(&answer(&["explain", "--json"])).unwrap();
+    for row in &rows {
+        let code = match &row["code"] {
+            Value::String(word) => word.clone(),
+            number => number.to_string(),
+        };
+        let message = row["message"].as_str().unwrap();
+        let shows = |line: &str| {
+            line.split_whitespace().next() == Some(code.as_str()) && line.ends_with(message)
+        };
+        assert!(table.lines().any(shows), "{code}\n{table}");
+        let key = format!("{}/{code}", row["dialect"].as_str().unwrap());
+        let alone: Vec<Value> =
+            serde_json::from_str(&answer(&["explain", "--json", &key])).unwrap();
+        assert_eq!(alone, std::slice::from_ref(row), "{key}");
+    }
+    let registry = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../registry.json");
+    let registry = parsed(&std::fs::read_to_string(registry).unwrap());
+    let committed: Vec<Value> = registry["sections"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|rows| rows.as_array().unwrap().clone())
+        .collect();
+    assert_eq!(rows, committed);
+}
+
+/// A reader that goes away early is no failure: `candor explain | head`.
+#[test]
+fn an_answer_may_be_read_in_part() {
+    let script = format!("\"{CANDOR}\" explain --json | head -c 1; exit \"${{PIPESTATUS[0]:-0}}\"");
+    let shown = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!(shown.status.code(), Some(0));
+    assert_eq!(
+        (shown.stdout.as_slice(), shown.stderr.as_slice()),
+        (&b"["[..], &b""[..])
+    );
+}
+
+#[test]
+fn completions_are_printed() {
+    let script = answer(&["completions", "bash"]);
+    assert!(script.starts_with("_candor() {"));
+    for word in ["playground", "explain", "--failures", "--bearer-file"] {
+        assert!(script.contains(word), "{word}");
+    }
+    assert!(complaint(&["completions", "bahs"]).contains("a similar value exists: 'bash'"));
+}
+
+/// The command that `serve` prints, as a person would copy it.
+fn printed_command(server: &mut Http) -> String {
+    let process = server.process();
+    process
+        .stderr_line("\"candor-github\"", SOON)
+        .expect("a banner");
+    let banner = process.stderr();
+    let start = banner.find("curl -s").expect("a command to try");
+    let command = &banner[start..];
+    let end = command.find("\n\n").expect("an empty line after it");
+    command[..end].to_owned()
+}
+
+/// `candor serve` on any free port, with what it keeps in a folder of the test's own.
+fn serve(folder: &Path, flags: &[&str]) -> Http {
+    let data = folder.join("data");
+    let fixed = ["serve", "--port", "0", "--data-dir", data.to_str().unwrap()];
+    let arguments: Vec<_> = fixed.iter().chain(flags).copied().collect();
+    Http::spawn(CANDOR, &arguments)
+}
+
+/// What the command that `serve` prints shows of the sample repository.
+const SHOWN: &str = "# hello\n\nSays hello, loudly.\n";
+
+#[test]
+fn what_serve_prints_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = serve(folder.path(), &[]);
+    let command = printed_command(&mut server);
+    let tried = Command::new("sh").args(["-c", &command]).output().unwrap();
+    let said = String::from_utf8(tried.stdout).unwrap();
+    assert_eq!(
+        parsed(&said)["result"]["structuredContent"]["content"],
+        SHOWN,
+        "{command}\n{said}"
+    );
+    let banner = server
+        .process()
+        .stderr()
+        .replace(&server.address().to_string(), "ADDRESS");
+    assert_snapshot!("banner", banner);
+    // The configuration that it prints names the same place.
+    let config = banner
+        .lines()
+        .find(|line| line.contains("\"candor-github\""))
+        .unwrap();
+    let url = &parsed(config)["mcpServers"]["candor-github"]["url"];
+    assert_eq!(url, "http://ADDRESS/mcp");
+    let other = server.at("/playground/mcp");
+    let echoed = other.post(
+        call("1", "fail", r#"{"dialect":"wire","code":-32700}"#),
+        &[],
+    );
+    assert_eq!(
+        normal(&echoed.text()),
+        crate::wire::messages::error("1", -32700, "Parse error")
+    );
+    let mut server = other;
+    server.signal("INT");
+    assert_eq!(server.process().exit_within(SOON), Some(Exit::Code(0)));
+}
+
+#[test]
+fn what_serve_prints_works_with_a_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "s3cret\n").unwrap();
+    let mut server = serve(folder.path(), &["--bearer-file", file.to_str().unwrap()]);
+    let command = printed_command(&mut server);
+    let run = |token: &str| {
+        let tried = Command::new("sh")
+            .args(["-c", &command])
+            .env("TOKEN", token)
+            .output()
+            .unwrap();
+        parsed(&String::from_utf8(tried.stdout).unwrap())
+    };
+    let shown = run("s3cret");
+    assert_eq!(
+        shown["result"]["structuredContent"]["content"], SHOWN,
+        "{command}"
+    );
+    assert_eq!(run("wrong")["error"]["code"], -32600, "{command}");
+    assert!(!server.process().stderr().contains("s3cret"));
+}
+
+#[test]
+fn a_port_in_use_is_said_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let server = http(&[]);
+    let port = server.address().port().to_string();
+    for command in [
+        &["serve", "--data-dir", data][..],
+        &["playground", "--http"],
+    ] {
+        let arguments: Vec<_> = command.iter().copied().chain(["--port", &port]).collect();
+        let said = complaint(&arguments).replace(&port, "PORT");
+        assert_eq!(
+            said,
+            "error: cannot listen on 127.0.0.1:PORT: Address already in use (os error 98)\n\
+             hint: take another port with --port, or any free one with --port 0\n"
+        );
+    }
+}
+
+#[test]
+fn a_public_address_without_a_token_is_refused() {
+    for command in [&["serve"][..], &["playground", "--http"]] {
+        for address in ["0.0.0.0", "::", "192.0.2.1"] {
+            let flags = ["--port", "0", "--bind", address];
+            let arguments: Vec<_> = command.iter().copied().chain(flags).collect();
+            assert_eq!(
+                complaint(&arguments),
+                format!(
+                    "error: {address} can be reached by others, and no token is asked of them\n\
+                     hint: add --bearer-file FILE, or leave out --bind\n"
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn a_token_must_be_there_and_not_be_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let said = |file: &str| {
+        let said = complaint(&["serve", "--port", "0", "--bearer-file", file]);
+        said.replace(folder.path().to_str().unwrap(), "FOLDER")
+    };
+    std::fs::write(path("empty"), "").unwrap();
+    std::fs::write(path("blank"), " \n\t\n").unwrap();
+    std::fs::write(path("binary"), b"\xff\xfe").unwrap();
+    assert_snapshot!(said(&path("empty")), @r"
+    error: the token in FOLDER/empty is empty
+    hint: write one line into it, for example from `openssl rand -hex 32`
+    ");
+    assert_snapshot!(said(&path("blank")), @r"
+    error: the token in FOLDER/blank is empty
+    hint: write one line into it, for example from `openssl rand -hex 32`
+    ");
+    assert_snapshot!(said(&path("missing")), @"error: cannot read the token in FOLDER/missing: No such file or directory (os error 2)");
+    assert_snapshot!(said(&path("binary")), @"error: cannot read the token in FOLDER/binary: stream did not contain valid UTF-8");
+}
+
+/// However much is logged, stdout is for messages; a log of JSON is JSON, line by line.
+#[test]
+fn the_log_goes_to_stderr() {
+    let mut server = Stdio::spawn(
+        CANDOR,
+        &["playground", "--log", "trace", "--log-form", "json"],
+    );
+    let answer = server.ask(call("\"1\"", "panic", "{}"));
+    assert_eq!(
+        parsed(&answer)["result"]["structuredContent"]["error"]["code"],
+        "internal"
+    );
+    let _ = server.ask(call("\"2\"", "echo", r#"{"text":"hi"}"#));
+    assert_eq!(server.end(), (vec![], Exit::Code(0)));
+    let log = server.process().whole_stderr(SOON);
+    assert!(log.lines().count() >= 2, "{log}");
+    for line in log.lines() {
+        assert!(parsed(line).is_object(), "{line}");
+    }
+    assert!(log.contains("a panic to order"), "the cause is for the log");
+    assert!(!answer.contains("to order"), "and not for the client");
+}

@@ -1,0 +1,243 @@
+//! Calls of tools, and their answers taken apart. Whatever fails here is held to the whole contract.
+
+use crate::workspace::place::Place;
+use candor_fault::codes;
+use candor_testkit::{Exit, Stdio};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+
+/// The members of the envelope, in their order.
+pub(crate) const KEYS: [&str; 11] = [
+    "error_code",
+    "human_message",
+    "role",
+    "session_id",
+    "workspace_root",
+    "tool_name",
+    "invariant_id",
+    "phase_id",
+    "plan_hash",
+    "cause",
+    "timestamp",
+];
+
+/// The line of a call.
+pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> String {
+    let params = json!({ "name": tool, "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
+}
+
+/// One server and its only client.
+pub(crate) struct Client {
+    pub(crate) server: Stdio,
+    root: String,
+    logs: [PathBuf; 2],
+    /// The session, once it has begun.
+    pub(crate) session: Option<String>,
+    last_id: u64,
+}
+
+/// A call that failed.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    /// The text as it was sent.
+    pub(crate) text: String,
+    pub(crate) envelope: Value,
+    pub(crate) meta: Value,
+    /// Its line of the log, where it has one.
+    pub(crate) line: Option<Value>,
+}
+
+impl Failed {
+    pub(crate) fn code(&self) -> &str {
+        self.envelope["error_code"].as_str().unwrap()
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        self.envelope["human_message"].as_str().unwrap()
+    }
+
+    pub(crate) fn cause(&self) -> &Value {
+        &self.envelope["cause"]
+    }
+
+    /// Whether something was changed.
+    pub(crate) fn effect(&self) -> &str {
+        self.meta["dev.candor/fault"]["effect"].as_str().unwrap()
+    }
+}
+
+impl Client {
+    pub(crate) fn new(server: Stdio, place: &Place) -> Client {
+        Client {
+            server,
+            root: place.root_text(),
+            logs: [
+                place.at("audit-log.jsonl"),
+                place.beside("state/refusals.jsonl"),
+            ],
+            session: None,
+            last_id: 0,
+        }
+    }
+
+    /// Begins the session.
+    pub(crate) fn begin(&mut self) -> Value {
+        let begun = self.done("begin_session", json!({ "workspace_root": self.root }));
+        self.session = Some(begun["session_id"].as_str().unwrap().to_owned());
+        begun
+    }
+
+    /// The whole answer to a call.
+    pub(crate) fn ask(&mut self, tool: &str, arguments: &Value) -> Value {
+        self.last_id += 1;
+        let answer = self.server.ask(call(self.last_id, tool, arguments));
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["id"], self.last_id, "{answer}");
+        answer
+    }
+
+    /// What a call that succeeds answers.
+    pub(crate) fn done(&mut self, tool: &str, arguments: Value) -> Value {
+        let mut answer = self.ask(tool, &arguments);
+        let failed = answer["result"]["isError"] == true || answer.get("error").is_some();
+        assert!(!failed, "{tool} {arguments}: {answer}");
+        let receipt = &answer["result"]["_meta"]["dev.candor/receipt"];
+        assert!(receipt["seq"].is_u64(), "{answer}");
+        answer["result"]["structuredContent"].take()
+    }
+
+    /// What a call that fails answers, held to the contract.
+    pub(crate) fn failed(&mut self, tool: &str, arguments: Value) -> Failed {
+        let answer = self.ask(tool, &arguments);
+        let failed = self.taken(&answer);
+        assert_eq!(failed.envelope["tool_name"], tool);
+        failed
+    }
+
+    /// The code of a call: `ok` where it succeeds.
+    pub(crate) fn code(&mut self, tool: &str, arguments: Value) -> String {
+        let answer = self.ask(tool, &arguments);
+        match answer["result"]["isError"] == true {
+            true => self.taken(&answer).code().to_owned(),
+            false => {
+                assert!(answer.get("error").is_none(), "{answer}");
+                String::from("ok")
+            }
+        }
+    }
+
+    /// A failing answer in its parts.
+    pub(crate) fn taken(&self, answer: &Value) -> Failed {
+        let result = &answer["result"];
+        let members: Vec<_> = result.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["content", "isError", "_meta"], "{answer}");
+        assert_eq!(result["isError"], true);
+        assert_eq!(result["content"].as_array().unwrap().len(), 1, "{answer}");
+        assert_eq!(result["content"][0]["type"], "text");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        let envelope: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(envelope.to_string(), text, "compact JSON");
+        self.check(&envelope);
+        let meta = result["_meta"].clone();
+        Failed {
+            line: self.line(&meta["dev.candor/receipt"], &envelope),
+            text: text.to_owned(),
+            envelope,
+            meta,
+        }
+    }
+
+    /// What holds for every envelope.
+    fn check(&self, envelope: &Value) {
+        let mut keys: Vec<_> = envelope.as_object().unwrap().keys().collect();
+        keys.retain(|key| *key != "stack_trace");
+        assert_eq!(keys, KEYS, "{envelope}");
+        let rows = codes::all();
+        let (_, rows) = rows.iter().find(|(name, _)| *name == "workspace").unwrap();
+        let code = envelope["error_code"].as_str().unwrap();
+        assert!(
+            rows.iter().any(|row| row.code.text() == code),
+            "{code} is not registered"
+        );
+        assert!(!envelope["cause"].is_null(), "{envelope}");
+        assert!(envelope["cause"].to_string().len() <= 16 * 1024);
+        Client::check_cause(code, &envelope["cause"]);
+        let time = envelope["timestamp"].as_str().unwrap();
+        assert!(
+            time.len() == "2026-01-02T03:04:05.678Z".len() && time.ends_with('Z'),
+            "{time}"
+        );
+        assert_eq!(
+            envelope["invariant_id"].is_null(),
+            code != "INVARIANT_VIOLATION"
+        );
+        assert!(envelope["role"].is_string());
+        assert_eq!(envelope["session_id"], json!(self.session));
+        let root = self.session.as_ref().map(|_| &self.root);
+        assert_eq!(envelope["workspace_root"], json!(root));
+    }
+
+    /// The form that a cause has with its code.
+    fn check_cause(code: &str, cause: &Value) {
+        let keys: Vec<_> = cause.as_object().unwrap().keys().collect();
+        let begins = |names: &[&str]| keys.iter().zip(names).all(|(key, name)| *key == name);
+        let is = |names: &[&str]| keys.len() == names.len() && begins(names);
+        let error = ["message", "code", "name"];
+        let right = match code {
+            "HASH_MISMATCH" => is(&["expected", "actual"]),
+            "SESSION_LOCKED" => is(&["error_code", "human_message", "seq"]),
+            "PREFLIGHT_FAILED" => {
+                begins(&["argv", "exit_code", "signal", "timed_out", "output_tail"])
+            }
+            "POLICY_VIOLATION" | "RUST_POLICY_VIOLATION" => is(&["findings", "omitted"]),
+            "AUDIT_LOG_FAILED" | "AUDIT_LOCK_FAILED" => begins(&error) || keys[0] == "recording",
+            "INVALID_INPUT_TYPE" => begins(&["violations"]),
+            "INVALID_INPUT_FORMAT" | "INVALID_INPUT_VALUE" | "MISSING_REQUIRED_FIELD" => {
+                begins(&["violations"]) || begins(&error)
+            }
+            _ => begins(&error) && keys.len() >= error.len(),
+        };
+        assert!(right, "{code}: {cause}");
+    }
+
+    /// The line that a receipt names: it has what was sent, but for the stack.
+    fn line(&self, receipt: &Value, envelope: &Value) -> Option<Value> {
+        if receipt.is_null() {
+            let code = envelope["error_code"].as_str().unwrap();
+            assert!(code.starts_with("AUDIT_"), "{envelope}");
+            return None;
+        }
+        let log = &self.logs[usize::from(self.session.is_none())];
+        let text = fs::read_to_string(log).unwrap();
+        let hash = format!("\"hash\":{},", receipt["hash"]);
+        let line = text.lines().rev().find(|line| line.contains(&hash));
+        let line = line.unwrap_or_else(|| panic!("{receipt} is not in {}", log.display()));
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["seq"], receipt["seq"]);
+        let mut sent = envelope.clone();
+        sent.as_object_mut().unwrap().shift_remove("stack_trace");
+        assert_eq!(line["envelope"], sent);
+        assert_eq!(line["result"], "error");
+        for name in [
+            "tool_name",
+            "error_code",
+            "invariant_id",
+            "plan_hash",
+            "phase_id",
+            "timestamp",
+            "cause",
+            "role",
+            "session_id",
+        ] {
+            assert_eq!(line[name], envelope[name], "{name}");
+        }
+        Some(line)
+    }
+
+    /// Ends the session as a client does.
+    pub(crate) fn end(&mut self) {
+        assert_eq!(self.server.end(), (vec![], Exit::Code(0)));
+    }
+}

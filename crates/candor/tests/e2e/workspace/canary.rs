@@ -1,0 +1,162 @@
+//! Secrets in what an agent sends: they are in no record and on no stderr, whatever is asked for.
+
+use crate::workspace::place::{EXECUTOR, PLANNER, Place, plan};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// A token of the right shape; put together here, so that nobody finds one in this file.
+fn token() -> String {
+    format!("gh{}_{}", 'p', "a1B2c3D4e5F6a1B2c3D4e5F6a1B2c3D4e5F6")
+}
+
+/// No file below has the token, but for the journal: it has to name the files that it would restore.
+fn is_clean(dir: &Path, token: &str) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            is_clean(&path, token);
+        } else if !name.starts_with("journal.") {
+            let bytes = fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
+            let line = text.lines().find(|line| line.contains(token));
+            assert_eq!(line, None, "{}", path.display());
+        }
+    }
+}
+
+fn calls(token: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "begin_session",
+            json!({ "workspace_root": format!("/{token}") }),
+        ),
+        ("read_file", json!({ "path": token })),
+        ("read_file", json!({ "path": "src/secret.txt" })),
+        ("read_file", json!({ "path": format!("src/none/{token}") })),
+        ("read_file", json!({ "path": "src/a.txt", token: 1 })),
+        ("read_file", json!({ "path": [token] })),
+        ("read_file", json!({ "path": "src/a.txt", "role": token })),
+        ("list_files", json!({ "path": token })),
+        ("list_files", json!({ "glob": format!("[{token}") })),
+        ("search_files", json!({ "pattern": token })),
+        ("search_files", json!({ "pattern": format!("({token}") })),
+        (
+            "write_file",
+            json!({ "path": "src/b.txt", "content": token }),
+        ),
+        (
+            "write_file",
+            json!({ "path": format!("src/{token}"), "content": "x" }),
+        ),
+        (
+            "write_file",
+            json!({ "path": format!("src/{token}/b"), "content": "x" }),
+        ),
+        (
+            "write_file",
+            json!({ "path": "src/a.txt", "edits": [{ "old": token, "new": "x" }] }),
+        ),
+        (
+            "write_file",
+            json!({ "path": "src/secret.txt", "edits": [{ "old": "none", "new": "x" }] }),
+        ),
+        ("write_file", json!({ "path": "src/a.txt", "patch": token })),
+        (
+            "write_file",
+            json!({ "path": "src/b", "content": "", "plan_hash": token }),
+        ),
+        (
+            "write_file",
+            json!({ "path": "src/b", "content": "", "phase_id": token }),
+        ),
+        (
+            "delete_file",
+            json!({ "path": format!("src/{token}"), "previous_hash": "0".repeat(64) }),
+        ),
+        ("lint_plan", json!({ "content": token })),
+        (
+            "save_plan",
+            json!({ "content": format!("title = {token}") }),
+        ),
+        ("save_plan", json!({ "plan": { token: 1 } })),
+        (
+            "save_plan",
+            json!({ "plan": plan(json!({ "allow": [token], "verify": [[token]] })) }),
+        ),
+        ("run_preflight", json!({})),
+        (
+            "write_failure_report",
+            json!({ "title": token, "body": token }),
+        ),
+    ]
+}
+
+#[test]
+fn a_secret_is_in_no_record() {
+    let token = token();
+    for role in [EXECUTOR, PLANNER] {
+        let place = Place::new();
+        place.put("src/secret.txt", &token);
+        place.allow_phase(json!({
+            "allow": ["src/**"],
+            "verify": [["sh", "-c", "cat src/secret.txt; exit 1"]],
+        }));
+        let mut command = place.command(role, &["--lock-after", "1000"]);
+        command.env("CANDOR_LOG", "trace");
+        let mut client = place.client(command);
+        for (tool, arguments) in calls(&token) {
+            client.ask(tool, &arguments);
+        }
+        client.begin();
+        for (tool, arguments) in calls(&token) {
+            let answer = client.ask(tool, &arguments);
+            if answer["result"]["isError"] == true {
+                let failed = client.taken(&answer);
+                assert!(!failed.text.contains(&token), "{}", failed.text);
+            }
+        }
+        for message in [
+            json!({ "jsonrpc": "2.0", "id": 1, "method": token }),
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": token } }),
+        ] {
+            client.server.ask(message.to_string());
+        }
+        client.server.ask(token.clone());
+        client.end();
+        let stderr = client
+            .server
+            .process()
+            .whole_stderr(crate::workspace::place::LIMIT);
+        let line = stderr.lines().find(|line| line.contains(&token));
+        assert_eq!(line, None);
+        is_clean(&place.beside("state"), &token);
+        let log = place.got("audit-log.jsonl");
+        let line = log.lines().find(|line| line.contains(&token));
+        assert_eq!(line, None, "{role}");
+    }
+}
+
+/// What a client calls itself and its requests is its own choice too.
+#[test]
+fn names_of_clients_and_requests_are_looked_at_too() {
+    let token = token();
+    let place = Place::new();
+    let mut client = place.executor(&[]);
+    for message in [
+        json!({ "jsonrpc": "2.0", "id": token, "method": "tools/call", "params": { "name": "list_plans" } }),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": token, "version": token },
+        } }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "list_plans" } }),
+    ] {
+        let answer = client.server.ask(message.to_string());
+        assert!(answer.contains("\"result\""), "{answer}");
+    }
+    client.end();
+    let log = place.got("audit-log.jsonl");
+    let line = log.lines().find(|line| line.contains(&token));
+    assert_eq!(line, None);
+}

@@ -1,0 +1,145 @@
+//! The envelope on the wire: its members, the stack that only debugging adds, the shapes of causes, and
+//! what is no call of a tool.
+
+use crate::workspace::asking::KEYS;
+use crate::workspace::place::{EXECUTOR, Place};
+use serde_json::{Value, json};
+
+#[test]
+fn only_the_exact_word_adds_a_stack() {
+    let place = Place::new();
+    for (value, adds) in [
+        ("true", true),
+        ("1", false),
+        ("TRUE", false),
+        ("True", false),
+        ("true ", false),
+        ("yes", false),
+        ("", false),
+    ] {
+        let mut command = place.command(EXECUTOR, &[]);
+        command.env("DEBUG_STACK", value);
+        let mut client = place.client(command);
+        let early = client.failed("session_status", json!({}));
+        client.begin();
+        let later = client.failed("read_file", json!({ "path": "src/none" }));
+        for failed in [early, later] {
+            let keys: Vec<_> = failed.envelope.as_object().unwrap().keys().collect();
+            let wanted = KEYS.iter().copied();
+            let wanted: Vec<_> = wanted.chain(adds.then_some("stack_trace")).collect();
+            assert_eq!(keys, wanted, "DEBUG_STACK={value}");
+            assert_eq!(failed.envelope["stack_trace"].is_string(), adds);
+            let line = failed.line.unwrap();
+            assert!(!line.to_string().contains("stack_trace"), "{line}");
+        }
+        client.end();
+    }
+}
+
+/// What is no call of a tool stays an error of JSON-RPC, and is on record all the same.
+#[test]
+fn what_is_no_call_is_on_record() {
+    let place = Place::new();
+    for in_session in [false, true] {
+        let mut client = place.serve(EXECUTOR, &[]);
+        if in_session {
+            client.begin();
+        }
+        for (message, code) in [
+            ("nonsense", -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tools/none"}"#, -32601),
+            (
+                r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"no_tool"}}"#,
+                -32602,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":5}}"#,
+                -32602,
+            ),
+        ] {
+            let answer: Value = serde_json::from_str(&client.server.ask(message)).unwrap();
+            assert_eq!(answer["error"]["code"], code, "{answer}");
+            let lines = match in_session {
+                true => place.lines(),
+                false => place.refusals(),
+            };
+            let line = lines.last().unwrap();
+            for name in ["tool_name", "error_code", "envelope", "invariant_id"] {
+                assert_eq!(line[name], Value::Null, "{name}: {line}");
+            }
+            assert_eq!(line["result"], "error");
+            assert_eq!(line["cause"]["code"], code, "{line}");
+        }
+        client.end();
+    }
+    place.verify();
+}
+
+/// The members that every line has, sorted as canonical JSON has them.
+#[test]
+fn a_line_has_all_its_members() {
+    let place = Place::allowed();
+    let mut client = place.executor(&[]);
+    let before = place.hash("src/a.txt");
+    client.done(
+        "write_file",
+        json!({ "path": "src/a.txt", "content": "new" }),
+    );
+    client.failed("read_file", json!({ "path": "none" }));
+    let lines = place.lines();
+    for line in &lines {
+        let keys: Vec<_> = line.as_object().unwrap().keys().collect();
+        assert_eq!(
+            keys,
+            [
+                "actor",
+                "approval",
+                "args_hash",
+                "cause",
+                "duration_us",
+                "effect",
+                "envelope",
+                "error_code",
+                "hash",
+                "invariant_id",
+                "phase_id",
+                "plan_hash",
+                "prev_hash",
+                "request_id",
+                "result",
+                "role",
+                "seq",
+                "session_id",
+                "subject",
+                "timestamp",
+                "tool_name",
+                "v",
+            ]
+        );
+        let actor: Vec<_> = line["actor"].as_object().unwrap().keys().collect();
+        assert_eq!(actor, ["candor", "client", "client_version", "os_user"]);
+    }
+    let wrote = &lines[1];
+    assert_eq!(
+        wrote["subject"],
+        json!({ "path": "src/a.txt", "before": before, "after": place.hash("src/a.txt"), "bytes": 3 })
+    );
+    assert_eq!(wrote["approval"]["approver"], "anna");
+    assert_eq!(wrote["envelope"], Value::Null);
+    assert_eq!(wrote["result"], "ok");
+    assert_eq!(lines[0]["prev_hash"], "0".repeat(64));
+}
+
+/// A cause is cut where it is long, and says so; the record has the same.
+#[test]
+fn a_long_cause_is_cut() {
+    let place = Place::new();
+    let plan = place.allow_phase(json!({
+        "allow": ["src/**"],
+        "verify": [["sh", "-c", "yes 0123456789abcdef | head -c 200000; exit 1"]],
+    }));
+    let mut client = place.executor(&[]);
+    let failed = client.failed("run_preflight", json!({ "plan_hash": plan }));
+    assert_eq!(failed.code(), "PREFLIGHT_FAILED");
+    assert!(failed.cause().to_string().len() <= 16 * 1024);
+}

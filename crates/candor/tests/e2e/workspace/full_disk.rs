@@ -1,0 +1,113 @@
+//! A disk that is full: a small file system of a server's own, where this machine can make one.
+
+use crate::workspace::asking::{Client, call};
+use crate::workspace::place::{EXECUTOR, Place};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// How many bytes the workspace may have.
+const SIZE: usize = 6 * 1024 * 1024;
+
+/// The command that starts another one with a small file system over a directory, holding what the
+/// directory holds.
+fn within_small(command: &Command, place: &Place) -> Command {
+    let script = "
+        cp -a \"$0\" \"$0.kept\" && mount -t tmpfs -o size=$1 none \"$0\" &&
+        cp -a \"$0.kept/.\" \"$0\" && shift && exec \"$@\"";
+    let mut small = Command::new("unshare");
+    small
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(place.root())
+        .arg(SIZE.to_string())
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(command.get_current_dir().unwrap());
+    small
+}
+
+fn can_mount() -> bool {
+    let mut probe = Command::new("unshare");
+    probe
+        .args(["--user", "--map-root-user", "--mount"])
+        .args(["mount", "-t", "tmpfs", "none", "/mnt"])
+        .stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
+}
+
+/// The code of a call; the files are where this process does not see them by their names.
+fn code(client: &mut Client, tool: &str, arguments: Value) -> String {
+    let answer = client.ask(tool, &arguments);
+    if answer["result"]["isError"] != true {
+        return String::from("ok");
+    }
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let envelope: Value = serde_json::from_str(text).unwrap();
+    assert!(text.contains("ENOSPC"), "{text}");
+    assert_eq!(
+        answer["result"]["_meta"]["dev.candor/fault"]["effect"],
+        "none"
+    );
+    envelope["error_code"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_full_disk_is_told_and_nothing_is_lost() {
+    if !can_mount() {
+        eprintln!("SKIPPED: this machine lets nobody mount a file system of their own");
+        return;
+    }
+    let place = Place::allowed();
+    let mut client = place.client(within_small(&place.command(EXECUTOR, &[]), &place));
+    client.begin();
+    let write = |path: &str, bytes: usize| json!({ "path": path, "content": "x".repeat(bytes) });
+    for path in ["src/a.txt", "src/new"] {
+        let failed = code(&mut client, "write_file", write(path, SIZE));
+        assert_eq!(failed, "FILE_WRITE_FAILED");
+    }
+    let read = client.done("read_file", json!({ "path": "src/a.txt" }));
+    assert_eq!(read["content"], "one\ntwo\nthree\n");
+    let names = client
+        .done("list_files", json!({ "path": "src" }))
+        .to_string();
+    assert!(
+        !names.contains("new") && !names.contains(".candor"),
+        "{names}"
+    );
+    // Somebody else takes all the room that there is.
+    let pid = client.server.process().pid();
+    let filler = format!("/proc/{pid}/root{}/filler", place.root_text());
+    let full = fs::write(&filler, vec![0; SIZE]);
+    assert!(full.is_err());
+    assert_eq!(
+        code(&mut client, "write_file", write("src/new", 5)),
+        "FILE_WRITE_FAILED"
+    );
+    // What was kept ahead for the log is used up in the end, and not before.
+    let mut lines = 0;
+    let refused = loop {
+        for id in 0..64 {
+            client
+                .server
+                .send_line(call(id, "session_status", &json!({})));
+        }
+        let answers: Vec<_> = (0..64).map(|_| client.server.line().unwrap()).collect();
+        lines += answers
+            .iter()
+            .filter(|text| !text.contains("isError"))
+            .count();
+        if let Some(refused) = answers
+            .into_iter()
+            .find(|text| text.contains("AUDIT_LOG_FAILED"))
+        {
+            break refused;
+        }
+        assert!(lines < 10_000, "the disk is not full");
+    };
+    assert!(refused.contains("ENOSPC"), "{refused}");
+    assert!(lines > 256 * 1024 / 2048, "{lines}");
+    fs::remove_file(&filler).unwrap();
+    client.done("write_file", write("src/new", 5));
+    assert_eq!(client.done("verify_audit_log", json!({}))["verified"], true);
+    client.end();
+}

@@ -1,0 +1,76 @@
+//! What each role is shown.
+
+use crate::workspace::place::{EXECUTOR, PLANNER, Place};
+use serde_json::{Value, json};
+
+const BOTH: [&str; 11] = [
+    "begin_session",
+    "list_files",
+    "list_plans",
+    "read_audit_log",
+    "read_file",
+    "read_plan",
+    "search_files",
+    "session_status",
+    "verify_audit_log",
+    "wait_for_approval",
+    "write_failure_report",
+];
+
+/// The tools that a server lists, as they came.
+pub(crate) fn listed(place: &Place, role: &str) -> (String, Vec<Value>) {
+    let mut client = place.serve(role, &[]);
+    let text = client
+        .server
+        .ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert!(answer["result"]["nextCursor"].is_null(), "{answer}");
+    let tools = answer["result"]["tools"].as_array().unwrap().clone();
+    (text, tools)
+}
+
+#[test]
+fn each_role_is_shown_its_own_tools_sorted_and_short() {
+    let place = Place::new();
+    let own: [(&str, &[&str]); 2] = [
+        (PLANNER, &["lint_plan", "save_plan"]),
+        (
+            EXECUTOR,
+            &[
+                "apply_changes",
+                "delete_file",
+                "run_preflight",
+                "write_file",
+            ],
+        ),
+    ];
+    for (role, own) in own {
+        let (text, tools) = listed(&place, role);
+        assert!(text.len() < 20 * 1024, "{role}: {} bytes", text.len());
+        let names: Vec<_> = tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        let mut wanted: Vec<_> = BOTH.iter().chain(own).copied().collect();
+        wanted.sort_unstable();
+        assert_eq!(names, wanted, "{role}");
+    }
+}
+
+#[test]
+fn a_tool_of_the_other_role_is_refused_not_unknown() {
+    let place = Place::new();
+    let mut planner = place.planner(&["--lock-after", "1000"]);
+    let mut executor = place.executor(&["--lock-after", "1000"]);
+    for tool in [
+        "apply_changes",
+        "delete_file",
+        "run_preflight",
+        "write_file",
+    ] {
+        assert_eq!(planner.code(tool, json!({})), "UNAUTHORIZED_ACTION");
+    }
+    for tool in ["lint_plan", "save_plan"] {
+        assert_eq!(executor.code(tool, json!({})), "UNAUTHORIZED_ACTION");
+    }
+}

@@ -1,0 +1,263 @@
+//! What locks a session, what does not, what works while it is locked, and who unlocks it.
+
+use crate::workspace::asking::{Client, Failed};
+use crate::workspace::place::{EXECUTOR, PLANNER, Place, plan};
+use serde_json::{Value, json};
+use std::os::unix::fs::symlink;
+
+fn write(path: &str) -> Value {
+    json!({ "path": path, "content": "x" })
+}
+
+fn report(client: &mut Client) -> Value {
+    client.done(
+        "write_failure_report",
+        json!({ "title": "It failed", "body": "So it was." }),
+    )
+}
+
+/// The workspace is locked by this failure and no other.
+fn is_locked_by(client: &mut Client, first: &Failed) {
+    for (tool, arguments) in [
+        ("write_file", write("src/b.txt")),
+        ("write_file", write(".git/x")),
+        ("write_file", json!({ "nonsense": 1 })),
+        ("run_preflight", json!({})),
+        ("save_plan", json!({})),
+    ] {
+        let failed = client.failed(tool, arguments);
+        assert_eq!(failed.code(), "SESSION_LOCKED", "{tool}");
+        let seq = &first.line.as_ref().unwrap()["seq"];
+        assert_eq!(
+            *failed.cause(),
+            json!({ "error_code": first.code(), "human_message": first.message(), "seq": seq })
+        );
+    }
+}
+
+fn is_free(client: &mut Client) {
+    client.done("write_file", write("src/free.txt"));
+}
+
+fn place() -> Place {
+    let place = Place::allowed();
+    place.put(".git/HEAD", "");
+    place.put(".env", "");
+    place
+}
+
+#[test]
+fn a_protected_write_locks_at_once() {
+    for (tool, arguments) in [
+        ("write_file", write(".git/hooks")),
+        (
+            "delete_file",
+            json!({ "path": "audit-log.jsonl", "previous_hash": "0".repeat(64) }),
+        ),
+        (
+            "apply_changes",
+            json!({ "changes": [write("src/b.txt"), write(".GIT/HEAD")] }),
+        ),
+    ] {
+        let place = place();
+        place.put(".GIT/HEAD", "");
+        let mut client = place.executor(&[]);
+        let first = client.failed(tool, arguments);
+        assert_eq!(first.code(), "UNAUTHORIZED_ACTION", "{tool}");
+        is_locked_by(&mut client, &first);
+        assert!(!place.at("src/b.txt").exists());
+    }
+}
+
+#[test]
+fn the_third_strike_locks() {
+    let strikes = [
+        (
+            "read_file",
+            json!({ "path": "../x" }),
+            "PATH_TRAVERSAL_BLOCKED",
+        ),
+        (
+            "read_file",
+            json!({ "path": "/etc/passwd" }),
+            "OUTSIDE_WORKSPACE",
+        ),
+        ("save_plan", json!({}), "UNAUTHORIZED_ACTION"),
+        (
+            "read_file",
+            json!({ "path": ".env" }),
+            "UNAUTHORIZED_ACTION",
+        ),
+        ("write_file", write("out-of-scope"), "PLAN_SCOPE_VIOLATION"),
+        (
+            "session_status",
+            json!({ "role": PLANNER }),
+            "ROLE_MISMATCH",
+        ),
+    ];
+    for (tool, arguments, code) in &strikes {
+        let place = place();
+        let mut client = place.executor(&[]);
+        for _ in 0..2 {
+            assert_eq!(client.code(tool, arguments.clone()), *code);
+            is_free(&mut client);
+        }
+        let third = client.failed(tool, arguments.clone());
+        assert_eq!(third.code(), *code);
+        is_locked_by(&mut client, &third);
+    }
+    // They count together, and as many as the owner says.
+    let place = place();
+    let mut client = place.executor(&["--lock-after", "5"]);
+    for (tool, arguments, _) in &strikes[..4] {
+        client.failed(tool, arguments.clone());
+        is_free(&mut client);
+    }
+    let fifth = client.failed(strikes[4].0, strikes[4].1.clone());
+    is_locked_by(&mut client, &fifth);
+}
+
+#[test]
+fn nothing_else_is_a_strike() {
+    let place = place();
+    let draft = place.draft(plan(json!({ "id": "OTHER", "allow": ["lib/**"] })));
+    symlink("/etc/passwd", place.at("src/link")).unwrap();
+    let mut client = place.executor(&["--lock-after", "1"]);
+    let conflict = "<<<<<<< a\n=======\n>>>>>>> b\n";
+    for (tool, arguments, code) in [
+        ("read_file", json!({ "path": "none" }), "FILE_NOT_FOUND"),
+        ("read_file", json!({ "path": "none/x" }), "PATH_NOT_FOUND"),
+        ("read_file", json!({ "path": "src" }), "FILE_READ_FAILED"),
+        ("read_file", json!({ "path": "a\0" }), "INVALID_PATH"),
+        (
+            "read_file",
+            json!({ "path": "src/link" }),
+            "OUTSIDE_WORKSPACE",
+        ),
+        ("write_file", write("src/link"), "OUTSIDE_WORKSPACE"),
+        ("read_file", json!({}), "MISSING_REQUIRED_FIELD"),
+        ("read_file", json!({ "path": 1 }), "INVALID_INPUT_TYPE"),
+        (
+            "write_file",
+            json!({ "path": "src/c", "content": conflict }),
+            "POLICY_VIOLATION",
+        ),
+        (
+            "write_file",
+            json!({ "path": "src/c", "content": "", "plan_hash": draft }),
+            "PLAN_NOT_APPROVED",
+        ),
+        (
+            "write_file",
+            json!({ "path": "src/c", "content": "", "plan_hash": "00000000" }),
+            "PLAN_NOT_FOUND",
+        ),
+        (
+            "write_file",
+            json!({ "path": "src/a.txt", "content": "", "create_only": true }),
+            "FILE_ALREADY_EXISTS",
+        ),
+        (
+            "begin_session",
+            json!({ "workspace_root": "/" }),
+            "SESSION_INITIALIZATION_FAILED",
+        ),
+    ] {
+        for _ in 0..2 {
+            assert_eq!(client.code(tool, arguments.clone()), code);
+        }
+        is_free(&mut client);
+    }
+    assert_eq!(client.done("session_status", json!({}))["strikes"], 0);
+}
+
+#[test]
+fn reading_works_while_it_is_locked_and_a_report_unlocks_it() {
+    let place = place();
+    let mut client = place.executor(&[]);
+    let first = client.failed("write_file", write(".git/HEAD"));
+    let plan = client.done("list_plans", json!({}))["plans"][0]["plan_hash"].clone();
+    for (tool, arguments) in [
+        ("session_status", json!({})),
+        ("read_file", json!({ "path": "src/a.txt" })),
+        ("list_files", json!({})),
+        ("search_files", json!({ "pattern": "two" })),
+        ("list_plans", json!({})),
+        ("read_plan", json!({ "plan_hash": plan })),
+        (
+            "wait_for_approval",
+            json!({ "plan_hash": plan, "timeout_s": 0 }),
+        ),
+        ("read_audit_log", json!({})),
+        ("verify_audit_log", json!({})),
+    ] {
+        client.done(tool, arguments);
+    }
+    // What fails meanwhile is told as what it is, and does not become the cause.
+    for _ in 0..4 {
+        let failed = client.failed("read_file", json!({ "path": "../x" }));
+        assert_eq!(failed.code(), "PATH_TRAVERSAL_BLOCKED");
+    }
+    is_locked_by(&mut client, &first);
+    let begun = client.begin();
+    assert_eq!(begun["locked"], true);
+    assert_eq!(begun["lock"]["error_code"], "UNAUTHORIZED_ACTION");
+    let said = report(&mut client);
+    assert_eq!(said["unlocked"], true);
+    let text = place.got(said["path"].as_str().unwrap());
+    assert!(
+        text.contains("So it was.") && text.contains("UNAUTHORIZED_ACTION"),
+        "{text}"
+    );
+    is_free(&mut client);
+    let status = client.done("session_status", json!({}));
+    assert_eq!(
+        (&status["locked"], &status["strikes"]),
+        (&json!(false), &json!(0))
+    );
+}
+
+#[test]
+fn only_a_person_unlocks_where_a_person_said_so() {
+    let place = place();
+    let mut client = place.executor(&["--unlock", "person"]);
+    let first = client.failed("write_file", write(".git/HEAD"));
+    assert_eq!(report(&mut client)["unlocked"], false);
+    is_locked_by(&mut client, &first);
+    client.end();
+    // Nor by another server that is started otherwise.
+    let mut client = place.executor(&[]);
+    assert_eq!(report(&mut client)["unlocked"], false);
+    is_locked_by(&mut client, &first);
+}
+
+#[test]
+fn a_lock_outlives_the_process_and_belongs_to_workspace_and_role() {
+    let place = place();
+    let other = place.beside("other");
+    std::fs::create_dir(&other).unwrap();
+    let flags = ["--root", other.to_str().unwrap()];
+    let mut client = place.executor(&flags);
+    let first = client.failed("write_file", write(".git/HEAD"));
+    client.server.process().signal("KILL");
+    client.server.exit();
+    let mut client = place.serve(EXECUTOR, &flags);
+    let begun = client.begin();
+    assert_eq!(begun["locked"], true);
+    assert_eq!(begun["lock"]["seq"], first.line.as_ref().unwrap()["seq"]);
+    is_locked_by(&mut client, &first);
+    // The planner of the same workspace, and the executor of another one, are free.
+    let mut planner = place.planner(&[]);
+    assert_eq!(planner.done("session_status", json!({}))["locked"], false);
+    planner.done(
+        "lint_plan",
+        json!({ "plan": plan(json!({ "allow": ["src/**"] })) }),
+    );
+    let mut elsewhere = place.serve(EXECUTOR, &flags);
+    let begun = elsewhere.done("begin_session", json!({ "workspace_root": other }));
+    assert_eq!(begun["locked"], false);
+    // Another server of the role unlocks it for all.
+    let mut second = place.executor(&[]);
+    assert_eq!(report(&mut second)["unlocked"], true);
+    is_free(&mut client);
+}

@@ -1,0 +1,22 @@
+//! The workspace server as an agent meets it: the program on stdin and stdout, its log, and what other
+//! processes find afterwards.
+
+mod arguments;
+mod asking;
+mod canary;
+mod codes;
+mod envelope;
+mod escapes;
+mod full_disk;
+mod gates;
+mod kernel;
+mod killed;
+mod listing;
+mod locking;
+mod obligations;
+mod place;
+mod race;
+
+mod recovery;
+mod shared;
+mod waiting;

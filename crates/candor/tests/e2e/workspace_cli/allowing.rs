@@ -1,0 +1,164 @@
+//! `allow`: a plan in one step, and the mistakes that people make with it.
+
+use crate::workspace_cli::place::Place;
+use candor_testkit::Exit;
+use insta::assert_snapshot;
+
+#[test]
+fn a_plan_is_written_shown_and_signed_in_one_step() {
+    let place = Place::new();
+    place.write("ws/src/b/c.rs", "");
+    place.write("ws/src/b/d.txt", "");
+    let said = place.signed(&[
+        "allow",
+        "src/**/*.rs",
+        "Cargo.toml",
+        "--for",
+        "30m",
+        "--operations",
+        "modify,create",
+        "--title",
+        "Sort it",
+        "--rust-strict",
+        "--verify",
+        "make 'a test'",
+        "--writable",
+        "out",
+        "--env",
+        "CI=true",
+        "--network",
+        "--each-write",
+    ]);
+    assert_snapshot!(said, @r"
+    plan 66a37dc7e69b
+      title      Sort it
+      objective  Let an agent change src/**/*.rs, Cargo.toml.
+      phase      WORK
+      may        create, modify
+      in         src/**/*.rs
+                 Cargo.toml
+                 (2 files now)
+                   src/a.rs
+                   src/b/c.rs
+      runs       make 'a test'
+      when       after each write, which is undone where one fails
+      writing    out
+      network    yes
+      with       CI=true
+      policy     rust-strict
+      warning    phase[0].network the commands may use the network: what they read
+                 can leave this machine
+    approved 66a37dc7e69b by anna until INSTANT
+    ");
+    let plan = std::fs::read_dir(place.at("ws/docs/plans")).unwrap();
+    assert_eq!(plan.count(), 2);
+    let line = place.last_line();
+    assert_eq!(line["tool_name"], "approve");
+    assert_eq!(line["approval"]["approver"], "anna");
+    assert_eq!(
+        (&line["role"], &line["session_id"]),
+        (&None::<u8>.into(), &None::<u8>.into())
+    );
+    assert!(said.contains(&line["plan_hash"].as_str().unwrap()[..12]));
+}
+
+#[test]
+fn a_second_plan_is_worth_a_note() {
+    let place = Place::new();
+    place.signed(&["allow", "src/**"]);
+    let again = place.run(&["allow", "src/**", "--passphrase-file", "../pass"]);
+    assert_eq!(again.stderr, "");
+    let other = place.run(&["allow", "tests/**", "--passphrase-file", "../pass"]);
+    assert_eq!(other.exit, Exit::Code(0));
+    assert_snapshot!(other.stderr, @"note: other plans are approved too (74ada96309d4): an agent has to say which one it works by; `candor workspace revoke` ends one");
+}
+
+#[test]
+fn what_is_not_meant_is_not_signed() {
+    let place = Place::new();
+    place.write("ws/src/b.rs", "");
+    let with = |more: &[&'static str]| {
+        let allow = ["allow", "--passphrase-file", "../pass"];
+        place.complaint(&allow.iter().chain(more).copied().collect::<Vec<_>>())
+    };
+    assert_snapshot!(with(&["src"]), @r#"
+    error: "src" is a directory
+    hint: to allow every file in it write 'src/**'
+    "#);
+    assert_snapshot!(with(&["."]), @r#"
+    error: "." is a directory
+    hint: to allow every file in it write '**'
+    "#);
+    assert_snapshot!(with(&["../**"]), @"error: such a plan cannot be enforced: phase[0].allow[0] the glob has `..`; globs cannot lead out of the root");
+    assert_snapshot!(with(&[".git/**"]), @"error: such a plan cannot be enforced: phase[0].allow[0] names protected files only, which nobody may write");
+    assert_snapshot!(with(&["src/**", "--verify", "cargo test | tee log"]), @r"
+    error: invalid value 'cargo test | tee log' for '--verify <COMMAND>': no shell runs it, so | means nothing: give each command with a --verify of its own, or quote it to pass it on
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(with(&["src/**", "--verify", "CI=1 cargo test"]), @r"
+    error: invalid value 'CI=1 cargo test' for '--verify <COMMAND>': it begins with a variable; give it with --env CI=1
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(with(&["src/**", "--for", "soon"]), @r"
+    error: invalid value 'soon' for '--for <SPAN>': write a number and a unit: 30m, 4h or 7d
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(with(&["src/**", "--operations", "create,change"]), @r"
+    error: invalid value 'change' for '--operations <LIST>': give create, modify and delete, apart by commas
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(with(&["src/**", "--each-write"]), @r"
+    error: the following required arguments were not provided:
+      --verify <COMMAND>
+
+    Usage: candor workspace allow --verify <COMMAND> --passphrase-file <FILE> --each-write --config-dir <DIR> --state-dir <DIR> <GLOB>...
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(with(&["src/**", "--verfy", "x"]), @r"
+    error: unexpected argument '--verfy' found
+
+      tip: a similar argument exists: '--verify'
+
+    Usage: candor workspace allow --passphrase-file <FILE> --verify <COMMAND> <GLOB>...
+
+    For more information, try '--help'.
+    ");
+    assert!(!place.at("ws/docs").exists() && !place.at("ws/audit-log.jsonl").exists());
+}
+
+#[test]
+fn nobody_signs_without_key_passphrase_or_consent() {
+    let place = Place::empty();
+    assert_snapshot!(place.complaint(&["allow", "src/**", "--yes"]), @r"
+    error: there is no key BASE/config/approver.key
+    hint: make one with `candor workspace init`, or name yours with --ssh-key FILE
+    ");
+    let place = Place::new();
+    assert_snapshot!(place.complaint(&["allow", "src/**"]), @r"
+    error: there is no terminal to ask on
+    hint: run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase
+    ");
+    place.write("wrong", "open sesamE\n");
+    let wrong = place.run(&["allow", "src/**", "--passphrase-file", "../wrong"]);
+    assert_eq!(wrong.exit, Exit::Code(1));
+    assert_snapshot!(place.normal(&wrong.stderr), @"error: the key BASE/config/approver.key cannot be used: the passphrase is wrong");
+    let none = place.run(&["allow", "src/**", "--yes"]);
+    assert_eq!(none.exit, Exit::Code(1));
+    assert_snapshot!(place.normal(&none.stderr), @r"
+    error: the key BASE/config/approver.key cannot be used: the key needs its passphrase
+    hint: run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE
+    ");
+    let gone = place.run(&["allow", "src/**", "--passphrase-file", "../gone"]);
+    assert_snapshot!(place.normal(&gone.stderr), @"error: the passphrase in ../gone cannot be read: No such file or directory (os error 2)");
+    std::fs::write(place.at("config/approvers"), "").unwrap();
+    assert_snapshot!(place.complaint(&["allow", "src/**", "--passphrase-file", "../pass"]), @r"
+    error: the key KEY is no approver's: it is not in BASE/config/approvers
+    hint: `candor workspace init` adds its own; for another one append a line with a name and its public key to that file
+    ");
+    assert!(!place.at("ws/docs").exists() && !place.at("ws/audit-log.jsonl").exists());
+}

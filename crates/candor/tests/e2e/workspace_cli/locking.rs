@@ -1,0 +1,157 @@
+//! `unlock` and `status`: what went wrong, and that a person has seen it.
+
+use crate::workspace_cli::agent::Agent;
+use crate::workspace_cli::place::Place;
+use candor_testkit::Exit;
+use insta::assert_snapshot;
+use serde_json::json;
+use std::fs;
+
+#[tokio::test]
+async fn a_person_sees_why_it_is_locked_and_unlocks_it() {
+    let place = Place::new();
+    place.signed(&["allow", "src/**"]);
+    assert_eq!(place.said(&["unlock"]), "nothing is locked\n");
+    let agent = Agent::executor(&place).await;
+    let hook = json!({ "path": ".git/hooks/pre-commit", "content": "x" });
+    let refused = agent.failed("write_file", hook).await;
+    assert_eq!(refused["error_code"], "UNAUTHORIZED_ACTION");
+    let edit = json!({ "path": "src/a.rs", "content": "pub fn b() {}\n" });
+    let locked = agent.failed("write_file", edit.clone()).await;
+    assert_eq!(locked["error_code"], "SESSION_LOCKED");
+    agent.end().await;
+    assert_snapshot!(place.said(&["status"]), @r"
+    workspace BASE/ws
+      approver  anna  KEY
+      session   WINDSURF  SESSION  CLIENT, last call INSTANT
+      lock      WINDSURF is locked: UNAUTHORIZED_ACTION at line 3
+                .git/hooks/pre-commit is protected: no agent may change it
+                a failure report or `candor workspace unlock` unlocks it
+
+    plans
+      74ada96309d4  Work on src/**
+                    approved by anna until INSTANT
+
+    log  lines: 4, the chain verifies
+      checkpoint at line 4
+           1  INSTANT  a person     approve               ok  74ada96309d4
+           2  INSTANT  WINDSURF     begin_session         ok
+           3  INSTANT  WINDSURF     write_file            UNAUTHORIZED_ACTION  .git/hooks/pre-commit
+           4  INSTANT  WINDSURF     write_file            SESSION_LOCKED
+    ");
+
+    let agent = Agent::executor(&place).await;
+    let unasked = place.run(&["unlock"]);
+    assert_eq!(unasked.exit, Exit::Code(1));
+    assert_snapshot!(unasked.stderr, @r"
+    error: there is no terminal to ask on
+    hint: run it in a terminal; a machine gives --yes
+    ");
+    assert_eq!(
+        place.said(&["unlock", "--role", "planner", "--yes"]),
+        "nothing is locked\n"
+    );
+    agent.failed("write_file", edit.clone()).await;
+    assert_snapshot!(place.said(&["unlock", "--yes"]), @r"
+    WINDSURF is locked since INSTANT: UNAUTHORIZED_ACTION at line 3
+      .git/hooks/pre-commit is protected: no agent may change it
+    WINDSURF is unlocked
+    ");
+    let line = place.last_line();
+    assert_eq!(line["tool_name"], "unlock");
+    assert_eq!(
+        line["cause"]["message"],
+        "WINDSURF was unlocked; UNAUTHORIZED_ACTION at line 3 had locked it"
+    );
+    agent.done("write_file", edit).await;
+    agent.end().await;
+    assert!(place.said(&["status"]).contains("lock      none"));
+    assert_snapshot!(place.complaint(&["unlock", "--role", "boss"]), @r"
+    error: invalid value 'boss' for '--role <ROLE>': give executor or WINDSURF, or planner or ANTIGRAVITY
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn an_empty_workspace_says_what_to_do() {
+    let place = Place::empty();
+    assert_snapshot!(place.said(&["status"]), @r"
+    workspace BASE/ws
+      approver  nobody; `candor workspace init` makes a key
+      session   none yet
+      lock      none
+
+    plans
+      none; `candor workspace allow 'src/**'` makes one
+
+    log  lines: 0, the chain verifies
+    ");
+    assert!(!place.at("state").exists() && !place.at("config").exists());
+}
+
+#[test]
+fn a_log_that_was_changed_is_told_with_its_line() {
+    let place = Place::new();
+    for glob in ["a/**", "b/**", "c/**"] {
+        place.signed(&["allow", glob]);
+    }
+    let log = place.read("ws/audit-log.jsonl");
+    fs::write(
+        place.at("ws/audit-log.jsonl"),
+        log.replacen("\"anna\"", "\"hans\"", 2),
+    )
+    .unwrap();
+    assert!(
+        place
+            .said(&["status"])
+            .contains("log  lines: 0 right, then line 1 is wrong: it was changed\n")
+    );
+    let cut: String = log.split_inclusive('\n').take(2).collect();
+    fs::write(place.at("ws/audit-log.jsonl"), cut).unwrap();
+    let said = place.said(&["status"]);
+    assert!(said.contains("log  lines: 2 right, then line 3 is wrong: it is missing at the end, where the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{said}");
+    // What a person does now is done all the same, and they are told that no line says so.
+    let revoked = place.run(&["allow", "d/**", "--passphrase-file", "../pass"]);
+    assert_eq!(revoked.exit, Exit::Code(0));
+    assert!(
+        revoked
+            .stderr
+            .contains("note: this is not in the audit log: the log is broken behind its line 2"),
+        "{}",
+        revoked.stderr
+    );
+}
+
+#[test]
+fn a_damaged_state_is_shown_and_ends_nothing() {
+    let place = Place::new();
+    place.signed(&["allow", "src/**"]);
+    let states = fs::read_dir(place.at("state")).unwrap();
+    let state = states
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.is_dir())
+        .unwrap();
+    fs::write(state.join("checkpoint.json"), "{}").unwrap();
+    fs::write(state.join("lock.WINDSURF.json"), "{}").unwrap();
+    fs::create_dir(state.join("revocations")).unwrap();
+    fs::write(state.join("revocations/x"), "{}").unwrap();
+    assert_snapshot!(place.said(&["status"]), @r"
+    workspace BASE/ws
+      approver  anna  KEY
+      session   none yet
+      lock      WINDSURF is locked: the lock is damaged
+                `candor workspace unlock` unlocks it
+
+    plans
+      74ada96309d4  Work on src/**
+                    not approved: the revocation x is unsound: the members are wrong: there is no key_id
+
+    log  lines: 1 right, but the checkpoint outside the workspace cannot be read: the file is no checkpoint
+           1  INSTANT  a person     approve               ok  74ada96309d4
+    ");
+    assert_snapshot!(place.said(&["unlock", "--yes"]), @r"
+    WINDSURF is locked, and why cannot be read: the file is damaged
+    WINDSURF is unlocked
+    ");
+}

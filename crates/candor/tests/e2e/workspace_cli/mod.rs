@@ -1,0 +1,12 @@
+//! The workspace as its people meet it: the commands of the person who decides, and what an agent can
+//! do afterwards through a real client.
+
+mod agent;
+mod allowing;
+mod approving;
+mod locking;
+mod making;
+mod path;
+mod place;
+mod terminal;
+mod verified;

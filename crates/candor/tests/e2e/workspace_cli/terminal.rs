@@ -1,0 +1,140 @@
+//! The same at a terminal: what is asked, what is not shown, and that no means no.
+
+use crate::workspace_cli::agent::Agent;
+use crate::workspace_cli::place::{CANDOR, LIMIT, Place};
+use candor_testkit::{Exit, Process};
+use serde_json::json;
+use std::io::{Read, Write};
+
+/// Runs a command at a terminal; each answer is typed when its question is there. All that was to be
+/// seen, and whether it went well.
+fn typed(place: &Place, command: &str, answers: &[(&str, &str)]) -> (String, bool) {
+    at_terminal(place, &format!("{CANDOR} workspace {command}"), answers)
+}
+
+fn at_terminal(place: &Place, command: &str, answers: &[(&str, &str)]) -> (String, bool) {
+    let script = place.command(
+        "script",
+        &["--quiet", "--return", "--command", command, "/dev/null"],
+    );
+    let (mut process, mut keyboard, mut screen) = Process::start(script);
+    let mut seen = String::new();
+    for (question, answer) in answers {
+        let start = seen.len();
+        while !seen[start..].contains(question) {
+            let mut bytes = [0; 1];
+            let read = screen.read(&mut bytes).unwrap();
+            assert_ne!(read, 0, "no {question:?} in {seen:?}");
+            seen.push(char::from(bytes[0]));
+        }
+        keyboard.write_all(answer.as_bytes()).unwrap();
+        keyboard.write_all(b"\n").unwrap();
+        keyboard.flush().unwrap();
+    }
+    let mut rest = Vec::new();
+    screen.read_to_end(&mut rest).unwrap();
+    seen.push_str(&String::from_utf8_lossy(&rest));
+    let exit = process.exit_within(LIMIT).unwrap();
+    (place.normal(&seen.replace('\r', "")), exit == Exit::Code(0))
+}
+
+#[test]
+fn a_passphrase_is_asked_twice_and_never_shown() {
+    let place = Place::empty();
+    let (said, well) = typed(
+        &place,
+        "init --name anna",
+        &[
+            ("for your new key: ", "open sesame"),
+            ("The same again: ", "open sesamE"),
+        ],
+    );
+    assert!(
+        !well && said.contains("the two passphrases differ; no key was made"),
+        "{said}"
+    );
+    let (said, well) = typed(&place, "init --name anna", &[("for your new key: ", "")]);
+    assert!(!well && said.contains("the passphrase is empty"), "{said}");
+    assert!(!place.at("config/approver.key").exists());
+    let (said, well) = typed(
+        &place,
+        "init --name anna",
+        &[
+            ("for your new key: ", "open sesame"),
+            ("The same again: ", "open sesame"),
+        ],
+    );
+    assert!(well && !said.contains("sesame"), "{said}");
+
+    let (said, well) = typed(&place, "allow 'src/**'", &[("Sign it? [y/N] ", "")]);
+    assert!(well && said.ends_with("nothing was written\n"), "{said}");
+    assert!(!place.at("ws/docs").exists());
+    let (said, well) = typed(
+        &place,
+        "allow 'src/**'",
+        &[
+            ("Sign it? [y/N] ", "y"),
+            ("approver.key: ", "wrong"),
+            ("approver.key: ", "open sesame"),
+        ],
+    );
+    assert!(well && said.contains("by anna until INSTANT"), "{said}");
+}
+
+#[tokio::test]
+async fn each_plan_and_each_lock_is_asked_about() {
+    let place = Place::empty();
+    place.run(&["init", "--name", "anna", "--no-passphrase"]);
+    let planner = Agent::planner(&place).await;
+    for title in ["One", "Two"] {
+        let phase = json!({ "id": "A", "allow": ["src/**"], "operations": ["modify"] });
+        let plan = json!({ "title": title, "objective": "o", "phase": [phase] });
+        planner.done("save_plan", json!({ "plan": plan })).await;
+    }
+    planner.end().await;
+    let question = "Approve it? [y/N] ";
+    let (said, well) = typed(&place, "review", &[(question, "no"), (question, "Y")]);
+    assert!(
+        well && said.matches("by anna until INSTANT").count() == 1,
+        "{said}"
+    );
+    let (said, well) = typed(&place, "approve", &[(question, "x")]);
+    assert!(well && said.ends_with("nothing was approved\n"), "{said}");
+
+    let agent = Agent::executor(&place).await;
+    let hook = json!({ "path": ".git/hooks/pre-commit", "content": "x" });
+    agent.failed("write_file", hook).await;
+    let (said, well) = typed(&place, "unlock", &[("Unlock it? [y/N] ", "")]);
+    assert!(well && said.ends_with("WINDSURF stays locked\n"), "{said}");
+    let edit = json!({ "path": "src/a.rs", "content": "pub fn b() {}\n" });
+    let locked = agent.failed("write_file", edit.clone()).await;
+    assert_eq!(locked["error_code"], "SESSION_LOCKED");
+    let (said, well) = typed(&place, "unlock", &[("Unlock it? [y/N] ", "yes")]);
+    assert!(well && said.ends_with("WINDSURF is unlocked\n"), "{said}");
+    agent.done("write_file", edit).await;
+    agent.end().await;
+
+    let status = place.run(&["status", "--json"]).stdout;
+    let status: serde_json::Value = serde_json::from_slice(&status).unwrap();
+    let key = status["approvers"][0]["key_id"].as_str().unwrap();
+    let (said, well) = typed(
+        &place,
+        &format!("revoke --key {key}"),
+        &[("approved here? [y/N] ", "n")],
+    );
+    assert!(well && said.ends_with("nothing was revoked\n"), "{said}");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let place = Place::new();
+    let coloured = typed(&place, "status", &[]).0;
+    assert!(coloured.contains("workspace BASE/ws"), "{coloured}");
+    let command = format!("env --unset=NO_COLOR TERM=xterm {CANDOR} workspace status");
+    let (coloured, well) = at_terminal(&place, &command, &[]);
+    assert!(
+        well && coloured.contains("\u{1b}[1mworkspace\u{1b}[0m BASE/ws"),
+        "{coloured:?}"
+    );
+    assert!(!place.said(&["status"]).contains('\u{1b}'));
+}
