@@ -1,4 +1,4 @@
 //! Fuzzes the property `cache_document`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| candor_testkit::properties::cache_document(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| candor_fuzz_properties::cache_document(bytes));

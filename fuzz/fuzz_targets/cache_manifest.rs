@@ -1,4 +1,4 @@
 //! Fuzzes the property `cache_manifest`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| candor_testkit::properties::cache_manifest(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| candor_fuzz_properties::cache_manifest(bytes));

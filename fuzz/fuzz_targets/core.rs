@@ -1,4 +1,4 @@
 //! Fuzzes the property `core`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| candor_testkit::properties::core(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| candor_fuzz_properties::core(bytes));

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
     use crate::verify::{Flaw, verify};
     use candor_disk::Open;
-    use candor_testkit::sim_disk::{Fault, SimDisk, Trials};
+    use candor_sim_disk::{Fault, SimDisk, Trials};
     use serde_json::json;
 
     fn writer(disk: &SimDisk, rotate_at: u64) -> Writer<SimDisk> {

@@ -188,7 +188,7 @@ mod tests {
     use crate::files::Files;
     use crate::hash::Hash;
     use crate::verify::verify_against;
-    use candor_testkit::sim_disk::{SimDisk, Trials};
+    use candor_sim_disk::{SimDisk, Trials};
     use serde_json::{Map, Value, json};
 
     fn mark(seq: u64) -> Mark {

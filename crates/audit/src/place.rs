@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::append::Receipt;
     use crate::hash::Hash;
-    use candor_testkit::sim_disk::{SimDisk, Trials};
+    use candor_sim_disk::{SimDisk, Trials};
 
     fn said(seq: u64) -> Said<'static> {
         let hash = Hash::of(&[&seq.to_le_bytes()]);

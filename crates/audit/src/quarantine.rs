@@ -292,7 +292,7 @@ mod tests {
     use crate::append::{AppendError, Torn, Writer};
     use crate::place::Place;
     use crate::verify::verify;
-    use candor_testkit::sim_disk::{SimDisk, Trials};
+    use candor_sim_disk::{SimDisk, Trials};
     use serde_json::json;
 
     fn members(value: Value) -> Map<String, Value> {

@@ -296,7 +296,7 @@ fn short_file(file: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candor_testkit::sim_disk::{SimDisk, Trials};
+    use candor_sim_disk::{SimDisk, Trials};
 
     fn opened(disk: &SimDisk) -> Result<Log, Unopened> {
         open_writes(

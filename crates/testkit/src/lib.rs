@@ -5,9 +5,7 @@ mod http_message;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod process;
-pub mod properties;
 mod reached;
-pub mod sim_disk;
 mod stdio;
 
 pub use http::{Connection, Http};

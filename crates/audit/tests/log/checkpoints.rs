@@ -4,7 +4,7 @@ use crate::ground::{Ground, checkpoint, members};
 use candor_audit::{
     AppendError, CHECKPOINT_LINES, Log, Options, PrivateKey, Signer, verify_against, verify_from,
 };
-use candor_testkit::sim_disk::{Event, Operation};
+use candor_sim_disk::{Event, Operation};
 use serde_json::json;
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 

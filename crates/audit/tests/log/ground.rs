@@ -2,7 +2,7 @@
 
 use candor_audit::{Checkpoint, Checkpoints, Log, Options, Place, Receipt};
 use candor_disk::{Disk, DiskFile, Open};
-use candor_testkit::sim_disk::SimDisk;
+use candor_sim_disk::SimDisk;
 use serde_json::{Map, Value, json};
 
 pub(crate) fn members(value: Value) -> Map<String, Value> {

@@ -2,7 +2,7 @@
 
 use crate::ground::{Ground, set};
 use candor_audit::{Options, Raw, lines, page, tail};
-use candor_testkit::sim_disk::{Event, Operation};
+use candor_sim_disk::{Event, Operation};
 
 fn numbers(lines: &[Raw]) -> Vec<u64> {
     lines.iter().map(|line| line.seq.unwrap()).collect()

@@ -4,7 +4,7 @@
 use super::{About, Change, SettleError, Settled, What, Writing, hash_of};
 use candor_audit::{AppendError, Log, Options, verify};
 use candor_disk::{Disk, DiskFile, Open};
-use candor_testkit::sim_disk::{SimDisk, SimFile, Trials};
+use candor_sim_disk::{SimDisk, SimFile, Trials};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -278,7 +278,7 @@ fn log_and_files_agree_when_the_power_fails_after_a_fault() {
 /// What is done about a crash can crash itself.
 #[test]
 fn settling_can_be_interrupted_anywhere() {
-    use candor_testkit::sim_disk::{Fault, Survival};
+    use candor_sim_disk::{Fault, Survival};
     let whole = prepared().after(Survival::Everything);
     workload(&whole);
     for number in 0..whole.operations() {

@@ -4,7 +4,7 @@ use super::*;
 use crate::plan::Plan;
 use crate::plan::store::{PLANS_DIR, save};
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
-use candor_testkit::sim_disk::{SimDisk, Trials};
+use candor_sim_disk::{SimDisk, Trials};
 use proptest::prelude::*;
 use serde_json::json;
 use std::fs;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::approval::revocation::Revocations;
-use candor_testkit::sim_disk::SimDisk;
+use candor_sim_disk::SimDisk;
 
 fn ask(now: Timestamp, approvals: &[Found]) -> Result<Approved, NotApproved> {
     ask_with(now, approvals, &Revocations::default())

@@ -2,7 +2,7 @@
 
 use super::*;
 use candor_disk::RealDisk;
-use candor_testkit::sim_disk::{SimDisk, Survival, Trials};
+use candor_sim_disk::{SimDisk, Survival, Trials};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,7 +1,7 @@
 //! The rules of the model, one by one.
 
 use candor_disk::{Disk, DiskFile, Open};
-use candor_testkit::sim_disk::{Fault, SimDisk, Survival};
+use candor_sim_disk::{Fault, SimDisk, Survival};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::io;

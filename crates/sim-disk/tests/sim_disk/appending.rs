@@ -1,8 +1,8 @@
 //! Appending to a log: lines with checksums and a sync never fail, and each shortcut is noticed.
 
 use candor_disk::{Disk, DiskFile, Open};
-use candor_testkit::sim_disk::{Event, Failure, Fault, Operation, SimDisk, Summary, Survival};
-use candor_testkit::sim_disk::{SimFile, Trials};
+use candor_sim_disk::{Event, Failure, Fault, Operation, SimDisk, Summary, Survival};
+use candor_sim_disk::{SimFile, Trials};
 use std::io;
 
 const LINES: usize = 4;

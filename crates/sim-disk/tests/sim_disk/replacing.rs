@@ -1,7 +1,7 @@
 //! Replacing a file: the one right protocol never fails, and each step left out is noticed.
 
 use candor_disk::{Disk, DiskFile, Open};
-use candor_testkit::sim_disk::{Failure, Fault, SimDisk, Summary, Trials};
+use candor_sim_disk::{Failure, Fault, SimDisk, Summary, Trials};
 use std::io;
 
 /// How many images by chance of every crash are enough to notice a wrong protocol.

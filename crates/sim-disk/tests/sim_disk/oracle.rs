@@ -1,7 +1,7 @@
 //! Without faults a disk is a map from paths to bytes: the simulated one and the real one alike.
 
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
-use candor_testkit::sim_disk::{SimDisk, Survival};
+use candor_sim_disk::{SimDisk, Survival};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-use candor_testkit::properties;
+use candor_fuzz_properties as properties;
 use std::fs;
 use std::path::Path;
 
