@@ -1,4 +1,5 @@
-//! Tools that tests and benchmarks share; no part of what is released.
+//! What tests and benchmarks share: drivers for processes, stdio and HTTP, PostgreSQL servers, users
+//! without rights, small disks, and skipped tests. Depends on no crate of ours.
 
 mod http;
 mod http_message;
@@ -6,10 +7,15 @@ mod http_message;
 pub mod postgres;
 mod process;
 mod reached;
+mod skip;
+mod small_disk;
 mod stdio;
+pub mod user;
 
 pub use http::{Connection, Http};
 pub use http_message::Response;
 pub use process::{Ended, Exit, Process};
 pub use reached::{Reached, failing_codes};
+pub use skip::{skip, skip_for_kernel};
+pub use small_disk::on_small_disk;
 pub use stdio::Stdio;

@@ -1,8 +1,10 @@
-//! What a test does that needs PostgreSQL where there is none: it says so, and fails in CI.
+//! Servers for tests that cannot run without PostgreSQL.
 
 use super::{Error, Postgres};
+use crate::skip;
 
-/// Starts a server on a socket; nothing where PostgreSQL is missing, which fails under `CI=true`.
+/// Starts a server on a socket. Returns `None` if PostgreSQL is not installed; the test is then
+/// recorded as skipped, and fails under `CI=true`.
 pub fn required() -> Option<Postgres> {
     checked(Postgres::start())
 }
@@ -13,17 +15,10 @@ pub fn required_tcp() -> Option<Postgres> {
 }
 
 fn checked(started: Result<Postgres, Error>) -> Option<Postgres> {
-    // The environment is what tells CI from a machine that lacks a part.
-    #[allow(clippy::disallowed_methods)]
-    let in_ci = std::env::var_os("CI").is_some_and(|value| value == "true");
     match started {
         Ok(server) => Some(server),
-        Err(missing @ Error::Missing) if !in_ci => {
-            // Somebody has to see it: the test passes without having tested.
-            #[allow(clippy::print_stderr)]
-            {
-                eprintln!("NOT RUN: {missing}");
-            }
+        Err(missing @ Error::Missing) => {
+            skip(missing);
             None
         }
         Err(error) => panic!("{error}"),
@@ -36,7 +31,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the server did not start; its log ends: FATAL")]
-    fn what_is_there_and_fails_is_a_failure_anywhere() {
+    fn installed_server_that_does_not_start_is_a_failure() {
         checked(Err(Error::NotStarted("FATAL".into())));
     }
 }
