@@ -1,7 +1,7 @@
 //! What stands between the tools and an order system: one method, whatever the system is.
 
 use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
-use crate::{Failure, Query};
+use crate::{EntityQuery, Failure};
 use candor_guard::Deadline;
 use candor_street::EffectMark;
 use futures_util::future::BoxFuture;
@@ -11,7 +11,7 @@ use std::fmt;
 
 /// The twelve things an order system may be asked for; each has the name of its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operation {
+pub enum OrderOperation {
     /// `create-sales-order`.
     CreateOrder,
     /// `update-order`.
@@ -38,59 +38,63 @@ pub enum Operation {
     GetReturns,
 }
 
-impl Operation {
+impl OrderOperation {
     /// Every operation.
-    pub const ALL: [Operation; 12] = [
-        Operation::CreateOrder,
-        Operation::UpdateOrder,
-        Operation::CancelOrder,
-        Operation::FulfillOrder,
-        Operation::CreateReturn,
-        Operation::GetOrders,
-        Operation::GetCustomers,
-        Operation::GetProducts,
-        Operation::GetVariants,
-        Operation::GetInventory,
-        Operation::GetFulfillments,
-        Operation::GetReturns,
+    pub const ALL: [OrderOperation; 12] = [
+        OrderOperation::CreateOrder,
+        OrderOperation::UpdateOrder,
+        OrderOperation::CancelOrder,
+        OrderOperation::FulfillOrder,
+        OrderOperation::CreateReturn,
+        OrderOperation::GetOrders,
+        OrderOperation::GetCustomers,
+        OrderOperation::GetProducts,
+        OrderOperation::GetVariants,
+        OrderOperation::GetInventory,
+        OrderOperation::GetFulfillments,
+        OrderOperation::GetReturns,
     ];
 
     /// The name of its tool.
     pub const fn name(self) -> &'static str {
         match self {
-            Operation::CreateOrder => "create-sales-order",
-            Operation::UpdateOrder => "update-order",
-            Operation::CancelOrder => "cancel-order",
-            Operation::FulfillOrder => "fulfill-order",
-            Operation::CreateReturn => "create-return",
-            Operation::GetOrders => "get-orders",
-            Operation::GetCustomers => "get-customers",
-            Operation::GetProducts => "get-products",
-            Operation::GetVariants => "get-product-variants",
-            Operation::GetInventory => "get-inventory",
-            Operation::GetFulfillments => "get-fulfillments",
-            Operation::GetReturns => "get-returns",
+            OrderOperation::CreateOrder => "create-sales-order",
+            OrderOperation::UpdateOrder => "update-order",
+            OrderOperation::CancelOrder => "cancel-order",
+            OrderOperation::FulfillOrder => "fulfill-order",
+            OrderOperation::CreateReturn => "create-return",
+            OrderOperation::GetOrders => "get-orders",
+            OrderOperation::GetCustomers => "get-customers",
+            OrderOperation::GetProducts => "get-products",
+            OrderOperation::GetVariants => "get-product-variants",
+            OrderOperation::GetInventory => "get-inventory",
+            OrderOperation::GetFulfillments => "get-fulfillments",
+            OrderOperation::GetReturns => "get-returns",
         }
     }
 
     /// The operation of this name.
-    pub fn read(name: &str) -> Option<Operation> {
-        Operation::ALL.into_iter().find(|one| one.name() == name)
+    pub fn read(name: &str) -> Option<OrderOperation> {
+        OrderOperation::ALL
+            .into_iter()
+            .find(|one| one.name() == name)
     }
 
     /// The member of its answer that holds what was asked for.
     pub const fn member(self) -> &'static str {
         match self {
-            Operation::CreateOrder | Operation::UpdateOrder | Operation::CancelOrder => "order",
-            Operation::FulfillOrder => "fulfillment",
-            Operation::CreateReturn => "return",
-            Operation::GetOrders => "orders",
-            Operation::GetCustomers => "customers",
-            Operation::GetProducts => "products",
-            Operation::GetVariants => "productVariants",
-            Operation::GetInventory => "inventory",
-            Operation::GetFulfillments => "fulfillments",
-            Operation::GetReturns => "returns",
+            OrderOperation::CreateOrder
+            | OrderOperation::UpdateOrder
+            | OrderOperation::CancelOrder => "order",
+            OrderOperation::FulfillOrder => "fulfillment",
+            OrderOperation::CreateReturn => "return",
+            OrderOperation::GetOrders => "orders",
+            OrderOperation::GetCustomers => "customers",
+            OrderOperation::GetProducts => "products",
+            OrderOperation::GetVariants => "productVariants",
+            OrderOperation::GetInventory => "inventory",
+            OrderOperation::GetFulfillments => "fulfillments",
+            OrderOperation::GetReturns => "returns",
         }
     }
 
@@ -98,11 +102,11 @@ impl Operation {
     pub const fn changes(self) -> bool {
         matches!(
             self,
-            Operation::CreateOrder
-                | Operation::UpdateOrder
-                | Operation::CancelOrder
-                | Operation::FulfillOrder
-                | Operation::CreateReturn
+            OrderOperation::CreateOrder
+                | OrderOperation::UpdateOrder
+                | OrderOperation::CancelOrder
+                | OrderOperation::FulfillOrder
+                | OrderOperation::CreateReturn
         )
     }
 }
@@ -122,18 +126,18 @@ pub enum Request {
     /// To take goods back.
     Return(CreateReturn),
     /// For a page of entities.
-    Query(Box<Query>),
+    Query(Box<EntityQuery>),
 }
 
 impl Request {
     /// Which operation it is.
-    pub fn operation(&self) -> Operation {
+    pub fn operation(&self) -> OrderOperation {
         match self {
-            Request::Create(_) => Operation::CreateOrder,
-            Request::Update(_) => Operation::UpdateOrder,
-            Request::Cancel(_) => Operation::CancelOrder,
-            Request::Fulfill(_) => Operation::FulfillOrder,
-            Request::Return(_) => Operation::CreateReturn,
+            Request::Create(_) => OrderOperation::CreateOrder,
+            Request::Update(_) => OrderOperation::UpdateOrder,
+            Request::Cancel(_) => OrderOperation::CancelOrder,
+            Request::Fulfill(_) => OrderOperation::FulfillOrder,
+            Request::Return(_) => OrderOperation::CreateReturn,
             Request::Query(query) => query.operation,
         }
     }
@@ -155,14 +159,14 @@ pub enum Response {
 
 /// The key of a change: it belongs to a client and a tool.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct IdempotencyKey {
     /// Whose it is.
     pub client: String,
     /// The key itself.
     pub key: String,
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for IdempotencyKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A key lets its holder read an outcome: it stays out of logs.
         write!(out, "Key({})", self.client)
@@ -171,23 +175,23 @@ impl fmt::Debug for Key {
 
 /// What an adapter has of a call beside the request.
 #[derive(Debug, Clone)]
-pub struct Turn {
+pub struct RequestContext {
     /// When the call's time is over; the adapter's future is dropped then.
     pub deadline: Deadline,
     /// Set right before the step that cannot be taken back: a commit, or a request that was sent.
     pub mark: EffectMark,
     /// The key, for changes.
-    pub key: Option<Key>,
+    pub key: Option<IdempotencyKey>,
 }
 
 /// An answer that is awaited.
-pub type Answering<'a> = BoxFuture<'a, Result<Response, Failure>>;
+pub type AdapterFuture<'a> = BoxFuture<'a, Result<Response, Failure>>;
 
 /// One order system.
 pub trait Adapter: Send + Sync + 'static {
     /// Asks it. The future may be dropped at any time: nothing goes on then but a commit, or a
     /// request, that was sent already.
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a Turn) -> Answering<'a>;
+    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a>;
 
     /// Whether the same key never makes the same change twice. Where it does not, a change is never
     /// tried again.

@@ -1,6 +1,6 @@
 //! Cursors as clients see them: a place in the words of an adapter, bound to the query it belongs to.
 
-use crate::{Filters, Operation};
+use crate::{Filters, OrderOperation};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
@@ -13,17 +13,17 @@ const CHECK: usize = 8;
 pub const CURSOR_MAX: usize = 1024;
 
 /// The longest place of an adapter's own, in bytes: its cursor can be read again.
-pub const PLACE_MAX: usize = CURSOR_MAX / 4 * 3 - CHECK;
+pub const POSITION_MAX: usize = CURSOR_MAX / 4 * 3 - CHECK;
 
 /// The cursor for a place in this query.
-pub(crate) fn write(operation: Operation, filters: &Filters, place: &str) -> String {
+pub(crate) fn write(operation: OrderOperation, filters: &Filters, place: &str) -> String {
     let mut bytes = check(operation, filters, place).to_vec();
     bytes.extend_from_slice(place.as_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// The place of a cursor, where it is one of this query.
-pub(crate) fn read(operation: Operation, filters: &Filters, cursor: &str) -> Option<String> {
+pub(crate) fn read(operation: OrderOperation, filters: &Filters, cursor: &str) -> Option<String> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
     let (found, place) = bytes.split_at_checked(CHECK)?;
     let place = std::str::from_utf8(place).ok()?;
@@ -31,7 +31,7 @@ pub(crate) fn read(operation: Operation, filters: &Filters, cursor: &str) -> Opt
     (found == expected).then(|| place.to_owned())
 }
 
-fn check(operation: Operation, filters: &Filters, place: &str) -> [u8; CHECK] {
+fn check(operation: OrderOperation, filters: &Filters, place: &str) -> [u8; CHECK] {
     let mut hash = Sha256::new();
     for part in [
         "candor-orders-cursor-1",
@@ -50,34 +50,34 @@ fn check(operation: Operation, filters: &Filters, place: &str) -> [u8; CHECK] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Status;
+    use crate::model::OrderStatus;
 
     #[test]
     fn a_cursor_belongs_to_one_query() {
         let pending = Filters {
-            statuses: Some(vec![Status::Pending]),
+            statuses: Some(vec![OrderStatus::Pending]),
             ..Filters::default()
         };
-        let cursor = write(Operation::GetOrders, &pending, "17.ord_1");
+        let cursor = write(OrderOperation::GetOrders, &pending, "17.ord_1");
         assert_eq!(cursor, "MsVj3iq1rlwxNy5vcmRfMQ");
         let read = |operation, filters| read(operation, filters, &cursor);
         let place = Some(String::from("17.ord_1"));
-        assert_eq!(read(Operation::GetOrders, &pending), place);
-        assert_eq!(read(Operation::GetReturns, &pending), None);
-        assert_eq!(read(Operation::GetOrders, &Filters::default()), None);
+        assert_eq!(read(OrderOperation::GetOrders, &pending), place);
+        assert_eq!(read(OrderOperation::GetReturns, &pending), None);
+        assert_eq!(read(OrderOperation::GetOrders, &Filters::default()), None);
     }
 
     #[test]
     fn the_longest_place_makes_the_longest_cursor() {
         let written = |length| {
             write(
-                Operation::GetOrders,
+                OrderOperation::GetOrders,
                 &Filters::default(),
                 &"x".repeat(length),
             )
         };
-        assert_eq!(written(PLACE_MAX).len(), CURSOR_MAX);
-        assert!(written(PLACE_MAX + 1).len() > CURSOR_MAX);
+        assert_eq!(written(POSITION_MAX).len(), CURSOR_MAX);
+        assert!(written(POSITION_MAX + 1).len() > CURSOR_MAX);
     }
 
     #[test]
@@ -89,7 +89,10 @@ mod tests {
             "MsVj3iq1rlwxNy5vcmRfMg",
             "__proto__",
         ] {
-            assert_eq!(read(Operation::GetOrders, &Filters::default(), text), None);
+            assert_eq!(
+                read(OrderOperation::GetOrders, &Filters::default(), text),
+                None
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What can go wrong, as typed facts. What code each becomes is decided in `faults.rs` alone.
 
-use crate::model::Status;
+use crate::model::OrderStatus;
 use candor_fault::Cause;
 use candor_guard::retry::{Again, Retryable};
 use candor_street::CallStopped;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A rule about arguments that no schema can state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rule {
+pub enum OrderRule {
     /// The amount is digits with a point.
     Amount,
     /// The amount has no more places than its currency.
@@ -38,24 +38,24 @@ pub enum Rule {
 
 /// An argument that breaks a rule that no schema can state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wrong {
+pub struct RuleViolation {
     /// The path of the argument, dotted.
     pub field: String,
     /// The rule.
-    pub rule: Rule,
+    pub rule: OrderRule,
 }
 
-impl Wrong {
+impl RuleViolation {
     /// The argument at `field` breaks `rule`.
-    pub fn new(field: impl Into<String>, rule: Rule) -> Wrong {
+    pub fn new(field: impl Into<String>, rule: OrderRule) -> RuleViolation {
         let field = field.into();
-        Wrong { field, rule }
+        RuleViolation { field, rule }
     }
 }
 
 /// Why an order system says no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Why {
+pub enum RefusalReason {
     /// No order has this id.
     OrderNotFound,
     /// The catalogue, or the order, has no such SKU.
@@ -89,45 +89,47 @@ pub enum Why {
     /// The server takes changes only from those who show its write token.
     WriteTokenRequired,
     /// An identifier of the order system's own: capitals, digits and underscores.
-    Own(String),
+    #[serde(rename = "Own")]
+    Custom(String),
 }
 
 /// The longest identifier that an order system may bring.
-pub const OWN_MAX: usize = 64;
+pub const REASON_MAX: usize = 64;
 
-impl Why {
+impl RefusalReason {
     /// The identifier of an order system, where it has the form of one.
-    pub fn own(name: &str) -> Option<Why> {
+    pub fn custom(name: &str) -> Option<RefusalReason> {
         let first = name
             .bytes()
             .next()
             .is_some_and(|byte| byte.is_ascii_uppercase());
         let rest = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-        let fits = name.len() <= OWN_MAX && name.bytes().all(rest);
-        (first && fits).then(|| Why::Own(name.to_owned()))
+        let fits = name.len() <= REASON_MAX && name.bytes().all(rest);
+        (first && fits).then(|| RefusalReason::Custom(name.to_owned()))
     }
 }
 
 /// A no of the order system, with what a client may know of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
+pub struct OrderRefusal {
     /// Why.
-    pub why: Why,
+    #[serde(rename = "why")]
+    pub reason: RefusalReason,
     /// The argument that it is about, dotted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// The order's status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<OrderStatus>,
     /// How many there would be of what was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<i64>,
 }
 
-impl From<Why> for Refused {
-    fn from(why: Why) -> Self {
-        Refused {
-            why,
+impl From<RefusalReason> for OrderRefusal {
+    fn from(reason: RefusalReason) -> Self {
+        OrderRefusal {
+            reason,
             field: None,
             status: None,
             available: None,
@@ -135,21 +137,21 @@ impl From<Why> for Refused {
     }
 }
 
-impl Refused {
+impl OrderRefusal {
     /// About the argument at this path.
-    pub fn at(mut self, field: impl Into<String>) -> Refused {
+    pub fn at(mut self, field: impl Into<String>) -> OrderRefusal {
         self.field = Some(field.into());
         self
     }
 
     /// With the order's status.
-    pub fn in_status(mut self, status: Status) -> Refused {
+    pub fn in_status(mut self, status: OrderStatus) -> OrderRefusal {
         self.status = Some(status);
         self
     }
 
     /// With how many there would be.
-    pub fn having(mut self, available: i64) -> Refused {
+    pub fn having(mut self, available: i64) -> OrderRefusal {
         self.available = Some(available);
         self
     }
@@ -157,17 +159,19 @@ impl Refused {
 
 /// A failure that stands: the same call with the same key comes to it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Final {
+pub enum FinalFailure {
     /// An argument breaks a rule.
-    Wrong(Wrong),
+    #[serde(rename = "Wrong")]
+    Violation(RuleViolation),
     /// The order system says no.
-    Refused(Refused),
+    #[serde(rename = "Refused")]
+    Refusal(OrderRefusal),
 }
 
-impl Final {
+impl FinalFailure {
     /// Whether the order system did not look at the call, because it refuses this server.
     pub(crate) fn refuses_us(&self) -> bool {
-        matches!(self, Final::Refused(refused) if refused.why == Why::AdapterUnauthorized)
+        matches!(self, FinalFailure::Refusal(refused) if refused.reason == RefusalReason::AdapterUnauthorized)
     }
 }
 
@@ -175,9 +179,9 @@ impl Final {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
     /// It stands: asked again, it comes again.
-    Final(Box<Final>, Option<Box<Cause>>),
+    Final(Box<FinalFailure>, Option<Box<Cause>>),
     /// The order system says no for now.
-    Busy(Box<Refused>, Option<Duration>, Option<Box<Cause>>),
+    Busy(Box<OrderRefusal>, Option<Duration>, Option<Box<Cause>>),
     /// Too many calls: by this server's count, or by the order system's.
     Limited(Duration, Option<Box<Cause>>),
     /// It took too long.
@@ -185,13 +189,13 @@ pub enum Failure {
     /// The order system cannot be reached.
     Unavailable(Option<Duration>, Option<Box<Cause>>),
     /// The order system is being left alone for a while.
-    LeftAlone(Duration),
+    BreakerOpen(Duration),
     /// The order system does not offer the operation.
     Unsupported,
     /// The call was stopped before its change began.
     CallStopped(CallStopped),
     /// Something of ours is broken.
-    Broken(&'static str, Box<Cause>),
+    Internal(&'static str, Box<Cause>),
 }
 
 impl Failure {
@@ -200,11 +204,11 @@ impl Failure {
         match self {
             Failure::TimedOut(_) | Failure::Unavailable(..) => true,
             Failure::Final(stands, _) => match &**stands {
-                Final::Refused(refused) => matches!(
-                    refused.why,
-                    Why::InvalidAdapterResponse | Why::OutcomeUnknown
+                FinalFailure::Refusal(refused) => matches!(
+                    refused.reason,
+                    RefusalReason::InvalidAdapterResponse | RefusalReason::OutcomeUnknown
                 ),
-                Final::Wrong(_) => false,
+                FinalFailure::Violation(_) => false,
             },
             _ => false,
         }
@@ -222,29 +226,29 @@ impl Retryable for Failure {
             Failure::Limited(after, _) => Again::NotBefore(*after),
             Failure::TimedOut(_) => Again::Soon,
             Failure::Final(..)
-            | Failure::LeftAlone(_)
+            | Failure::BreakerOpen(_)
             | Failure::Unsupported
             | Failure::CallStopped(_)
-            | Failure::Broken(..) => Again::Never,
+            | Failure::Internal(..) => Again::Never,
         }
     }
 }
 
-impl From<Wrong> for Failure {
-    fn from(wrong: Wrong) -> Self {
-        Failure::Final(Box::new(Final::Wrong(wrong)), None)
+impl From<RuleViolation> for Failure {
+    fn from(wrong: RuleViolation) -> Self {
+        Failure::Final(Box::new(FinalFailure::Violation(wrong)), None)
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Failure::Final(Box::new(Final::Refused(refused)), None)
+impl From<OrderRefusal> for Failure {
+    fn from(refused: OrderRefusal) -> Self {
+        Failure::Final(Box::new(FinalFailure::Refusal(refused)), None)
     }
 }
 
-impl From<Why> for Failure {
-    fn from(why: Why) -> Self {
-        Refused::from(why).into()
+impl From<RefusalReason> for Failure {
+    fn from(reason: RefusalReason) -> Self {
+        OrderRefusal::from(reason).into()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Which code each failure becomes: the only file of this crate that names codes.
 
-use crate::failure::{Failure, Final, Refused, Rule, Why, Wrong};
+use crate::failure::{
+    Failure, FinalFailure, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
+};
 use candor_fault::Dialect as _;
 use candor_fault::codes::orders as codes;
 use candor_fault::dialects::Orders;
@@ -16,10 +18,12 @@ impl Failure {
     pub(crate) fn fault(self, effect: Effect) -> Fault<Orders> {
         match self {
             Failure::Final(stands, cause) => match *stands {
-                Final::Wrong(wrong) => argument(wrong),
-                Final::Refused(refused) => {
-                    let retry = match refused.why {
-                        Why::IdempotencyKeyReused | Why::OutcomeUnknown => Retry::Never,
+                FinalFailure::Violation(wrong) => argument(wrong),
+                FinalFailure::Refusal(refused) => {
+                    let retry = match refused.reason {
+                        RefusalReason::IdempotencyKeyReused | RefusalReason::OutcomeUnknown => {
+                            Retry::Never
+                        }
                         _ => Retry::AfterChange,
                     };
                     with(no(refused, retry, effect), cause)
@@ -40,7 +44,7 @@ impl Failure {
                 let after = after.unwrap_or(USUAL_WAIT);
                 with(codes::BackendUnavailable.fault(effect).after(after), cause)
             }
-            Failure::LeftAlone(after) => codes::BackendUnavailable
+            Failure::BreakerOpen(after) => codes::BackendUnavailable
                 .fault(effect)
                 .with_message(
                     "Backend is unavailable: it failed repeatedly and is left alone for a while",
@@ -48,7 +52,7 @@ impl Failure {
                 .after(after),
             Failure::Unsupported => codes::NotImplemented.fault(),
             Failure::CallStopped(stopped) => stopped.into(),
-            Failure::Broken(what, cause) => Orders::adopt(Refusal::Panicked {
+            Failure::Internal(what, cause) => Orders::adopt(Refusal::Panicked {
                 cause: Cause::Data(json!({ "what": what, "cause": cause })),
                 effect,
             }),
@@ -59,15 +63,15 @@ impl Failure {
     pub(crate) fn code(&self) -> i32 {
         let row = match self {
             Failure::Final(stands, _) => match &**stands {
-                Final::Wrong(wrong) => raise(wrong.rule).row(),
-                Final::Refused(_) => codes::AdapterError.row(),
+                FinalFailure::Violation(wrong) => raise(wrong.rule).row(),
+                FinalFailure::Refusal(_) => codes::AdapterError.row(),
             },
             Failure::Busy(..) => codes::AdapterError.row(),
             Failure::Limited(..) => codes::RateLimited.row(),
             Failure::TimedOut(_) | Failure::CallStopped(_) => codes::Timeout.row(),
-            Failure::Unavailable(..) | Failure::LeftAlone(_) => codes::BackendUnavailable.row(),
+            Failure::Unavailable(..) | Failure::BreakerOpen(_) => codes::BackendUnavailable.row(),
             Failure::Unsupported => codes::NotImplemented.row(),
-            Failure::Broken(..) => candor_fault::codes::wire::InternalError.row(),
+            Failure::Internal(..) => candor_fault::codes::wire::InternalError.row(),
         };
         row.code.number()
     }
@@ -92,79 +96,81 @@ fn with(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault<Orders> {
 }
 
 /// The code of an argument that breaks a rule.
-fn raise(rule: Rule) -> Raise<Orders, Fixed, Fixed> {
+fn raise(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
     match rule {
-        Rule::Amount | Rule::Places | Rule::Instant | Rule::Cursor => codes::InvalidFormat,
-        Rule::ShippingAddress => codes::MissingField,
-        Rule::Digits
-        | Rule::Discount
-        | Rule::Total
-        | Rule::Currency
-        | Rule::CatalogueCurrency
-        | Rule::Country
-        | Rule::Range => codes::Validation,
+        OrderRule::Amount | OrderRule::Places | OrderRule::Instant | OrderRule::Cursor => {
+            codes::InvalidFormat
+        }
+        OrderRule::ShippingAddress => codes::MissingField,
+        OrderRule::Digits
+        | OrderRule::Discount
+        | OrderRule::Total
+        | OrderRule::Currency
+        | OrderRule::CatalogueCurrency
+        | OrderRule::Country
+        | OrderRule::Range => codes::Validation,
     }
 }
 
 /// The word for a rule, what is wrong about the field, and what to do.
-fn broken(rule: Rule) -> (&'static str, &'static str, &'static str) {
+fn broken(rule: OrderRule) -> (&'static str, &'static str, &'static str) {
     match rule {
-        Rule::Amount => (
+        OrderRule::Amount => (
             "amount",
             " must be an amount in digits, `12.50` for example",
             "Send the amount as digits with a point, without sign, spaces or separators.",
         ),
-        Rule::Places => (
+        OrderRule::Places => (
             "places",
             " has more decimal places than its currency",
             "Round the amount to the places of the currency: two for most, none for JPY, three for KWD.",
         ),
-        Rule::Digits => (
+        OrderRule::Digits => (
             "digits",
             " comes to more than 15 digits",
             "Split the order, or correct the amounts and quantities.",
         ),
-        Rule::Discount => (
+        OrderRule::Discount => (
             "discount",
             " is larger than the price",
             "Take off no more than the line's unitPrice.",
         ),
-        Rule::Total => (
+        OrderRule::Total => (
             "total",
             " is not what the lines come to",
             "Leave the totals out, or compute them: quantity times price, less quantity times discount.",
         ),
-        Rule::Currency => (
+        OrderRule::Currency => (
             "currency",
             " is no currency of ISO 4217",
             "Send a code like USD or EUR, or leave the currency out.",
         ),
-        Rule::CatalogueCurrency => (
+        OrderRule::CatalogueCurrency => (
             "catalogueCurrency",
             " is not the currency of the catalogue, so the prices have to be given",
             "Give a unitPrice in every line, or leave the currency out.",
         ),
-        Rule::Country => (
+        OrderRule::Country => (
             "country",
             " is no country of ISO 3166",
             "Send the two capital letters of the country, `DE` for example.",
         ),
-        Rule::Instant => (
+        OrderRule::Instant => (
             "instant",
             " must be an instant of RFC 3339",
             "Send a date and time like 2025-10-12T15:49:21Z.",
         ),
-        Rule::Range => (
+        OrderRule::Range => (
             "range",
             " is before the beginning of its range",
             "Give a maximum that is not before the minimum.",
         ),
-        Rule::Cursor => (
+        OrderRule::Cursor => (
             "cursor",
             " is no cursor of this query",
             "Send the nextCursor of the last page with the same filters, or leave the cursor out.",
         ),
-        Rule::ShippingAddress => (
+        OrderRule::ShippingAddress => (
             "required",
             " is required: the order has no address to ship to",
             "Set updates.shippingAddress with update-order, then fulfil the order with a new idempotencyKey.",
@@ -173,7 +179,7 @@ fn broken(rule: Rule) -> (&'static str, &'static str, &'static str) {
 }
 
 /// An argument that no schema could find wrong.
-fn argument(wrong: Wrong) -> Fault<Orders> {
+fn argument(wrong: RuleViolation) -> Fault<Orders> {
     let raise = raise(wrong.rule);
     let (reason, what, remedy) = broken(wrong.rule);
     let said = ClientText::from(raise.row().message).then(": ");
@@ -186,123 +192,123 @@ fn argument(wrong: Wrong) -> Fault<Orders> {
 }
 
 /// Every no that has words of ours.
-const EVERY: [Why; 16] = [
-    Why::OrderNotFound,
-    Why::SkuNotFound,
-    Why::CustomerNotFound,
-    Why::LocationNotFound,
-    Why::NotFound,
-    Why::InvalidOrderState,
-    Why::QuantityExceedsOpen,
-    Why::InsufficientInventory,
-    Why::ReturnExceedsFulfilled,
-    Why::IdempotencyKeyReused,
-    Why::ExternalIdConflict,
-    Why::AdapterUnauthorized,
-    Why::InvalidAdapterResponse,
-    Why::OutcomeUnknown,
-    Why::BackendRefused,
-    Why::WriteTokenRequired,
+const EVERY: [RefusalReason; 16] = [
+    RefusalReason::OrderNotFound,
+    RefusalReason::SkuNotFound,
+    RefusalReason::CustomerNotFound,
+    RefusalReason::LocationNotFound,
+    RefusalReason::NotFound,
+    RefusalReason::InvalidOrderState,
+    RefusalReason::QuantityExceedsOpen,
+    RefusalReason::InsufficientInventory,
+    RefusalReason::ReturnExceedsFulfilled,
+    RefusalReason::IdempotencyKeyReused,
+    RefusalReason::ExternalIdConflict,
+    RefusalReason::AdapterUnauthorized,
+    RefusalReason::InvalidAdapterResponse,
+    RefusalReason::OutcomeUnknown,
+    RefusalReason::BackendRefused,
+    RefusalReason::WriteTokenRequired,
 ];
 
-impl Why {
+impl RefusalReason {
     /// The no of this identifier: one of ours, or one of an order system's own where it has the form of
     /// one.
-    pub fn read(name: &str) -> Option<Why> {
-        let ours = EVERY.iter().find(|why| said(why).0 == name);
-        ours.cloned().or_else(|| Why::own(name))
+    pub fn read(name: &str) -> Option<RefusalReason> {
+        let ours = EVERY.iter().find(|reason| said(reason).0 == name);
+        ours.cloned().or_else(|| RefusalReason::custom(name))
     }
 }
 
 /// What stands for an identifier that must not be passed on.
 pub(crate) fn unnamed() -> String {
-    said(&Why::BackendRefused).0.to_owned()
+    said(&RefusalReason::BackendRefused).0.to_owned()
 }
 
 /// The identifier of a no, what it says, and what to do about it.
-fn said(why: &Why) -> (&str, &'static str, &'static str) {
-    match why {
-        Why::OrderNotFound => (
+fn said(reason: &RefusalReason) -> (&str, &'static str, &'static str) {
+    match reason {
+        RefusalReason::OrderNotFound => (
             "ORDER_NOT_FOUND",
             "no order has this id",
             "Look the order up with get-orders, then call again with a new idempotencyKey.",
         ),
-        Why::SkuNotFound => (
+        RefusalReason::SkuNotFound => (
             "SKU_NOT_FOUND",
             "there is no such SKU here",
             "Look the SKU up with get-product-variants, or in the order's lines, then call again with a new idempotencyKey.",
         ),
-        Why::CustomerNotFound => (
+        RefusalReason::CustomerNotFound => (
             "CUSTOMER_NOT_FOUND",
             "no customer has this id or address",
             "Look the customer up with get-customers, or give an email without an id, then call again with a new idempotencyKey.",
         ),
-        Why::LocationNotFound => (
+        RefusalReason::LocationNotFound => (
             "LOCATION_NOT_FOUND",
             "no location has this id",
             "Look the locations up with get-inventory, then call again with a new idempotencyKey.",
         ),
-        Why::NotFound => (
+        RefusalReason::NotFound => (
             "NOT_FOUND",
             "something that the call names does not exist",
             "Look up what the call names, then call again with a new idempotencyKey.",
         ),
-        Why::InvalidOrderState => (
+        RefusalReason::InvalidOrderState => (
             "INVALID_ORDER_STATE",
             "the order's status does not allow this step",
             "Look at `details.context.status`; read the order with get-orders before the next step.",
         ),
-        Why::QuantityExceedsOpen => (
+        RefusalReason::QuantityExceedsOpen => (
             "QUANTITY_EXCEEDS_OPEN",
             "the order has fewer open units of this SKU",
             "Ask for no more than `details.context.available`, with a new idempotencyKey.",
         ),
-        Why::InsufficientInventory => (
+        RefusalReason::InsufficientInventory => (
             "INSUFFICIENT_INVENTORY",
             "there is less stock than the call needs",
             "Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.",
         ),
-        Why::ReturnExceedsFulfilled => (
+        RefusalReason::ReturnExceedsFulfilled => (
             "RETURN_EXCEEDS_FULFILLED",
             "more would come back than was sent out",
             "Return no more than `details.context.available`, with a new idempotencyKey.",
         ),
-        Why::IdempotencyKeyReused => (
+        RefusalReason::IdempotencyKeyReused => (
             "IDEMPOTENCY_KEY_REUSED",
             "this idempotencyKey belongs to a call with other arguments",
             "Use a new UUID as idempotencyKey for each new wish; the old key only for the very same call.",
         ),
-        Why::ExternalIdConflict => (
+        RefusalReason::ExternalIdConflict => (
             "EXTERNAL_ID_CONFLICT",
             "another order has this externalId",
             "Look it up with get-orders and externalIds; it may be the order you want. Else choose another externalId and a new idempotencyKey.",
         ),
-        Why::AdapterUnauthorized => (
+        RefusalReason::AdapterUnauthorized => (
             "ADAPTER_UNAUTHORIZED",
             "the order system refuses this server's credentials",
             "Tell the owner of the server: its credentials for the order system are refused.",
         ),
-        Why::InvalidAdapterResponse => (
+        RefusalReason::InvalidAdapterResponse => (
             "INVALID_ADAPTER_RESPONSE",
             "the order system answered something that cannot be used",
             "Tell the owner of the server. If the call was to change something, look with a query whether it did.",
         ),
-        Why::OutcomeUnknown => (
+        RefusalReason::OutcomeUnknown => (
             "OUTCOME_UNKNOWN",
             "the order system may have made the change, and does not keep idempotency keys",
             "Look with a query whether the change was made; only if it was not, call again with a new idempotencyKey.",
         ),
-        Why::BackendRefused => (
+        RefusalReason::BackendRefused => (
             "BACKEND_REFUSED",
             "the order system refused the call",
             "Change the arguments, or ask the owner of the server, whose log has the order system's own words.",
         ),
-        Why::WriteTokenRequired => (
+        RefusalReason::WriteTokenRequired => (
             "WRITE_TOKEN_REQUIRED",
             "this server takes changes only with its write token",
             "Ask the owner of the server for the write token; reading works without it.",
         ),
-        Why::Own(name) => (
+        RefusalReason::Custom(name) => (
             name,
             "the order system refused the call",
             "Act on `details.originalError`, an identifier of the order system's own.",
@@ -311,10 +317,10 @@ fn said(why: &Why) -> (&str, &'static str, &'static str) {
 }
 
 /// A no of the order system.
-fn no(refused: Refused, retry: Retry, effect: Effect) -> Fault<Orders> {
-    let (name, what, remedy) = said(&refused.why);
-    let effect = match refused.why {
-        Why::InvalidAdapterResponse | Why::OutcomeUnknown => effect,
+fn no(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders> {
+    let (name, what, remedy) = said(&refused.reason);
+    let effect = match refused.reason {
+        RefusalReason::InvalidAdapterResponse | RefusalReason::OutcomeUnknown => effect,
         // Whoever says no has done nothing.
         _ => Effect::None,
     };
@@ -346,18 +352,18 @@ mod tests {
 
     #[test]
     fn every_identifier_of_ours_stands_in_the_registry() {
-        let ours: Vec<_> = EVERY.iter().map(|why| said(why).0).collect();
+        let ours: Vec<_> = EVERY.iter().map(|reason| said(reason).0).collect();
         let known: Vec<_> = ORIGINAL_ERRORS.iter().map(|reason| reason.name).collect();
         assert_eq!(ours, known);
     }
 
     #[test]
     fn an_identifier_of_ours_is_known_by_its_name() {
-        for why in EVERY {
-            assert_eq!(Why::read(said(&why).0), Some(why));
+        for reason in EVERY {
+            assert_eq!(RefusalReason::read(said(&reason).0), Some(reason));
         }
-        let own = Why::Own(String::from("CREDIT_HOLD"));
-        assert_eq!(Why::read("CREDIT_HOLD"), Some(own));
-        assert_eq!(Why::read("credit hold"), None);
+        let own = RefusalReason::Custom(String::from("CREDIT_HOLD"));
+        assert_eq!(RefusalReason::read("CREDIT_HOLD"), Some(own));
+        assert_eq!(RefusalReason::read("credit hold"), None);
     }
 }

@@ -1,22 +1,22 @@
 //! What queries ask for: filters, a page size, and where the page begins.
 
-use crate::Operation;
-use crate::model::{Moment, Status};
+use crate::OrderOperation;
+use crate::model::{OrderStatus, UtcTime};
 use serde::Serialize;
 
 /// The largest page.
 pub const PAGE_MAX: i64 = 100;
 
 /// The size of a page unless the caller says otherwise.
-pub const PAGE_USUAL: i64 = 20;
+pub const PAGE_DEFAULT: i64 = 20;
 
 /// One page that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Query {
+pub struct EntityQuery {
     /// Which entities.
     #[serde(skip)]
-    pub operation: Operation,
+    pub operation: OrderOperation,
     /// Which of them.
     #[serde(flatten)]
     pub filters: Filters,
@@ -39,7 +39,7 @@ pub struct Filters {
     pub external_ids: Option<Vec<String>>,
     /// Those in one of these states.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub statuses: Option<Vec<Status>>,
+    pub statuses: Option<Vec<OrderStatus>>,
     /// Those about one of these SKUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skus: Option<Vec<String>>,
@@ -57,14 +57,14 @@ pub struct Filters {
     pub location_ids: Option<Vec<String>>,
     /// Those made then or later.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_at_min: Option<Moment>,
+    pub created_at_min: Option<UtcTime>,
     /// Those made then or earlier.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_at_max: Option<Moment>,
+    pub created_at_max: Option<UtcTime>,
     /// Those changed then or later.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub updated_at_min: Option<Moment>,
+    pub updated_at_min: Option<UtcTime>,
     /// Those changed then or earlier.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub updated_at_max: Option<Moment>,
+    pub updated_at_max: Option<UtcTime>,
 }

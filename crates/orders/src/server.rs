@@ -1,8 +1,10 @@
 //! The server: who may, what is limited, and the way to the order system.
 
 use crate::faults::{of_query, unnamed};
-use crate::guarded::{GuardConfig, Guarded, Witness};
-use crate::{Adapter, Failure, Key, Operation, Request, Response, Why, tools};
+use crate::guarded_adapter::{GuardConfig, GuardedAdapter, Witness};
+use crate::{
+    Adapter, Failure, IdempotencyKey, OrderOperation, RefusalReason, Request, Response, tools,
+};
 use candor_fault::dialects::Orders;
 use candor_fault::{Effect, Fault, Form};
 use candor_guard::{Limiter, Quota};
@@ -70,7 +72,7 @@ impl fmt::Debug for Config {
 /// The order tools on one order system.
 pub struct OrdersServer {
     tools: Tools<Self>,
-    guarded: Guarded,
+    guarded: GuardedAdapter,
     failures: FailureForm,
     by_client: Option<Limiter>,
     by_tool: Option<Limiter>,
@@ -94,7 +96,7 @@ impl OrdersServer {
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         OrdersServer {
             tools: tools::all().into_iter().fold(tools, Tools::with),
-            guarded: Guarded::new(adapter, &config.guard, random, witness),
+            guarded: GuardedAdapter::new(adapter, &config.guard, random, witness),
             failures: config.failures,
             by_client: config.calls_a_minute.map(limiter),
             by_tool: config.tool_calls_a_minute.map(limiter),
@@ -110,7 +112,7 @@ impl OrdersServer {
         cx: &CallContext,
     ) -> Result<Response, Failure> {
         let client = cx.call.peer.credential.as_deref().unwrap_or(ANONYMOUS);
-        let key = key.map(|key| Key {
+        let key = key.map(|key| IdempotencyKey {
             client: client.to_owned(),
             key,
         });
@@ -172,7 +174,7 @@ impl Server for OrdersServer {
 
     fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Orders>> {
         if tool.writes() && !call.peer.may_write {
-            return Err(Failure::from(Why::WriteTokenRequired).fault(Effect::None));
+            return Err(Failure::from(RefusalReason::WriteTokenRequired).fault(Effect::None));
         }
         Ok(())
     }
@@ -189,7 +191,7 @@ impl Server for OrdersServer {
     }
 
     fn complete(&self, fault: Fault<Orders>, call: &Call) -> Fault<Orders> {
-        let asks = Operation::read(&call.name).is_some_and(|operation| !operation.changes());
+        let asks = OrderOperation::read(&call.name).is_some_and(|operation| !operation.changes());
         let fault = if asks { of_query(fault) } else { fault };
         let fault = fault.redacted(&|text| self.hide(text));
         fault.with_facts(|facts| {
@@ -204,13 +206,13 @@ impl Server for OrdersServer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answering, Turn};
+    use crate::{AdapterFuture, RequestContext};
     use candor_street::MetricsHub;
 
     struct Nobody;
 
     impl Adapter for Nobody {
-        fn call<'a>(&'a self, _: &'a Request, _: &'a Turn) -> Answering<'a> {
+        fn call<'a>(&'a self, _: &'a Request, _: &'a RequestContext) -> AdapterFuture<'a> {
             Box::pin(std::future::pending())
         }
 

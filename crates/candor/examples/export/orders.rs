@@ -7,7 +7,7 @@ use candor_orders::model::{MONEY_DIGITS, QUANTITY_MAX};
 use candor_orders::sql::{IMPORT_MAX, STOCK_MAX};
 use candor_orders::{
     CALLS_A_MINUTE, CURSOR_MAX, DEADLINE, FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX, NOTES_MAX,
-    OWN_MAX, PAGE_MAX, PAGE_USUAL, PLACE_MAX, TEXT_MAX, TOOL_CALLS_A_MINUTE,
+    PAGE_DEFAULT, PAGE_MAX, POSITION_MAX, REASON_MAX, TEXT_MAX, TOOL_CALLS_A_MINUTE,
 };
 
 /// The test that has every wrong argument.
@@ -113,7 +113,7 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
         ),
         limit(
             "characters of a backend's own identifier",
-            OWN_MAX,
+            REASON_MAX,
             "`BACKEND_REFUSED`",
             "every_answer_of_a_change",
         ),

@@ -1,9 +1,9 @@
 //! Checks of what keeping keys means.
 
-use super::placing::text;
-use super::probe::{Checked, failed, shown, skipped};
-use super::{Check, Stage};
-use crate::Operation;
+use super::probe::{StepResult, failed, shown, skipped};
+use super::test_orders::text;
+use super::{Check, CheckRun};
+use crate::OrderOperation;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::json;
@@ -15,50 +15,54 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         name: "same-key",
         expected: "the same key and payload give the first answer again, and no second order",
-        work: |stage| same_key(stage).boxed(),
+        work: |run| same_key(run).boxed(),
     },
     Check {
         name: "odd-key",
         expected: "a key that no header can hold is kept like any other",
-        work: |stage| odd_key(stage).boxed(),
+        work: |run| odd_key(run).boxed(),
     },
     Check {
         name: "key-reused",
         expected: "the same key with another payload is refused as IDEMPOTENCY_KEY_REUSED",
-        work: |stage| key_reused(stage).boxed(),
+        work: |run| key_reused(run).boxed(),
     },
     Check {
         name: "keys-apart",
         expected: "the same key of another client, or for another operation, is another key",
-        work: |stage| keys_apart(stage).boxed(),
+        work: |run| keys_apart(run).boxed(),
     },
     Check {
         name: "failure-stands",
         expected: "a final failure is given again for its key, even when a new key would succeed",
-        work: |stage| failure_stands(stage).boxed(),
+        work: |run| failure_stands(run).boxed(),
     },
     Check {
         name: "concurrent-duplicates",
         expected: "requests with one key at once make one order; each gets it, or a retryable failure",
-        work: |stage| concurrent_duplicates(stage).boxed(),
+        work: |run| concurrent_duplicates(run).boxed(),
     },
 ];
 
-async fn same_key(stage: &mut Stage) -> Checked {
-    stage.probe.needs_keys()?;
-    stage.probe.needs(&[Operation::CreateOrder])?;
-    let external = stage.probe.id();
-    let asked = stage.order(&external).await?;
-    let (probe, key) = (&stage.probe, stage.probe.key());
-    let first = probe.change(Operation::CreateOrder, &key, &asked).await?;
-    if probe.needs(&[Operation::UpdateOrder]).is_ok() {
+async fn same_key(run: &mut CheckRun) -> StepResult {
+    run.probe.needs_keys()?;
+    run.probe.needs(&[OrderOperation::CreateOrder])?;
+    let external = run.probe.id();
+    let asked = run.order(&external).await?;
+    let (probe, key) = (&run.probe, run.probe.key());
+    let first = probe
+        .change(OrderOperation::CreateOrder, &key, &asked)
+        .await?;
+    if probe.needs(&[OrderOperation::UpdateOrder]).is_ok() {
         // The first answer, not the order as it is now.
         let updates = json!({ "orderId": text(&first, "id"), "updates": { "notes": "later" } });
         probe
-            .change(Operation::UpdateOrder, &probe.key(), &updates)
+            .change(OrderOperation::UpdateOrder, &probe.key(), &updates)
             .await?;
     }
-    let second = probe.change(Operation::CreateOrder, &key, &asked).await?;
+    let second = probe
+        .change(OrderOperation::CreateOrder, &key, &asked)
+        .await?;
     if text(&first, "id") != text(&second, "id") {
         return failed("a second order was made");
     }
@@ -68,89 +72,106 @@ async fn same_key(stage: &mut Stage) -> Checked {
     Ok(format!("{} twice", shown(&text(&first, "id"))))
 }
 
-async fn odd_key(stage: &mut Stage) -> Checked {
-    stage.probe.needs_keys()?;
-    stage.probe.needs(&[Operation::CreateOrder])?;
-    let external = stage.probe.id();
-    let asked = stage.order(&external).await?;
-    let probe = &stage.probe;
+async fn odd_key(run: &mut CheckRun) -> StepResult {
+    run.probe.needs_keys()?;
+    run.probe.needs(&[OrderOperation::CreateOrder])?;
+    let external = run.probe.id();
+    let asked = run.order(&external).await?;
+    let probe = &run.probe;
     let mut key = probe.key();
     key.key.push_str(" schlüssel 钥匙");
-    let first = probe.change(Operation::CreateOrder, &key, &asked).await?;
-    let second = probe.change(Operation::CreateOrder, &key, &asked).await?;
+    let first = probe
+        .change(OrderOperation::CreateOrder, &key, &asked)
+        .await?;
+    let second = probe
+        .change(OrderOperation::CreateOrder, &key, &asked)
+        .await?;
     match first == second {
         true => Ok(String::from("the same answer twice")),
         false => failed("two answers"),
     }
 }
 
-async fn key_reused(stage: &mut Stage) -> Checked {
-    stage.probe.needs_keys()?;
-    stage.probe.needs(&[Operation::CreateOrder])?;
-    let (external, other) = (stage.probe.id(), stage.probe.id());
-    let asked = stage.order(&external).await?;
-    let changed = stage.order(&other).await?;
-    let (probe, key) = (&stage.probe, stage.probe.key());
-    probe.change(Operation::CreateOrder, &key, &asked).await?;
-    let seen = probe.ask(Operation::CreateOrder, &key, &changed).await?;
+async fn key_reused(run: &mut CheckRun) -> StepResult {
+    run.probe.needs_keys()?;
+    run.probe.needs(&[OrderOperation::CreateOrder])?;
+    let (external, other) = (run.probe.id(), run.probe.id());
+    let asked = run.order(&external).await?;
+    let changed = run.order(&other).await?;
+    let (probe, key) = (&run.probe, run.probe.key());
+    probe
+        .change(OrderOperation::CreateOrder, &key, &asked)
+        .await?;
+    let seen = probe
+        .ask(OrderOperation::CreateOrder, &key, &changed)
+        .await?;
     seen.refused("IDEMPOTENCY_KEY_REUSED")
 }
 
-async fn keys_apart(stage: &mut Stage) -> Checked {
-    stage.probe.needs_keys()?;
-    stage.probe.needs(&[Operation::CreateOrder])?;
-    let (external, other) = (stage.probe.id(), stage.probe.id());
-    let asked = stage.order(&external).await?;
-    let changed = stage.order(&other).await?;
-    let (probe, mut key) = (&stage.probe, stage.probe.key());
-    let first = probe.change(Operation::CreateOrder, &key, &asked).await?;
+async fn keys_apart(run: &mut CheckRun) -> StepResult {
+    run.probe.needs_keys()?;
+    run.probe.needs(&[OrderOperation::CreateOrder])?;
+    let (external, other) = (run.probe.id(), run.probe.id());
+    let asked = run.order(&external).await?;
+    let changed = run.order(&other).await?;
+    let (probe, mut key) = (&run.probe, run.probe.key());
+    let first = probe
+        .change(OrderOperation::CreateOrder, &key, &asked)
+        .await?;
     let id = text(&first, "id");
-    if probe.needs(&[Operation::UpdateOrder]).is_ok() {
+    if probe.needs(&[OrderOperation::UpdateOrder]).is_ok() {
         let updates = json!({ "orderId": id, "updates": { "notes": "apart" } });
-        probe.change(Operation::UpdateOrder, &key, &updates).await?;
+        probe
+            .change(OrderOperation::UpdateOrder, &key, &updates)
+            .await?;
     }
     key.client.push_str("-other");
-    let second = probe.change(Operation::CreateOrder, &key, &changed).await?;
+    let second = probe
+        .change(OrderOperation::CreateOrder, &key, &changed)
+        .await?;
     match text(&second, "id") == id {
         true => failed("another client was given an order that is not its own"),
         false => Ok(String::from("each has its own outcome")),
     }
 }
 
-async fn failure_stands(stage: &mut Stage) -> Checked {
-    stage.probe.needs_keys()?;
-    stage
-        .probe
-        .needs(&[Operation::UpdateOrder, Operation::FulfillOrder])?;
-    let placed = stage.place().await?;
-    let (probe, key) = (&stage.probe, stage.probe.key());
-    let deliver = json!({ "orderId": placed.id, "updates": { "status": "delivered" } });
-    let before = probe.ask(Operation::UpdateOrder, &key, &deliver).await?;
-    before.refused("INVALID_ORDER_STATE")?;
-    let send = json!({ "orderId": placed.id });
-    probe
-        .change(Operation::FulfillOrder, &probe.key(), &send)
+async fn failure_stands(run: &mut CheckRun) -> StepResult {
+    run.probe.needs_keys()?;
+    run.probe
+        .needs(&[OrderOperation::UpdateOrder, OrderOperation::FulfillOrder])?;
+    let test_order = run.place().await?;
+    let (probe, key) = (&run.probe, run.probe.key());
+    let deliver = json!({ "orderId": test_order.id, "updates": { "status": "delivered" } });
+    let before = probe
+        .ask(OrderOperation::UpdateOrder, &key, &deliver)
         .await?;
-    let again = probe.ask(Operation::UpdateOrder, &key, &deliver).await?;
+    before.refused("INVALID_ORDER_STATE")?;
+    let send = json!({ "orderId": test_order.id });
+    probe
+        .change(OrderOperation::FulfillOrder, &probe.key(), &send)
+        .await?;
+    let again = probe
+        .ask(OrderOperation::UpdateOrder, &key, &deliver)
+        .await?;
     again.refused("INVALID_ORDER_STATE")?;
     probe
-        .change(Operation::UpdateOrder, &probe.key(), &deliver)
+        .change(OrderOperation::UpdateOrder, &probe.key(), &deliver)
         .await?;
     Ok(String::from("refused again; a new key succeeds"))
 }
 
-async fn concurrent_duplicates(stage: &mut Stage) -> Checked {
-    stage.probe.needs_keys()?;
-    stage.probe.needs(&[Operation::CreateOrder])?;
-    let external = stage.probe.id();
-    let mut asked = stage.order(&external).await?;
+async fn concurrent_duplicates(run: &mut CheckRun) -> StepResult {
+    run.probe.needs_keys()?;
+    run.probe.needs(&[OrderOperation::CreateOrder])?;
+    let external = run.probe.id();
+    let mut asked = run.order(&external).await?;
     // Without an external id, only the key can keep them from being several orders.
     if let Some(order) = asked["order"].as_object_mut() {
         order.shift_remove("externalId");
         order.insert(String::from("tags"), json!([external]));
     }
-    let (probe, key) = (&stage.probe, stage.probe.key());
-    let sent = (0..AT_ONCE).map(|_| probe.ask(Operation::CreateOrder, &key, &asked));
+    let (probe, key) = (&run.probe, run.probe.key());
+    let sent = (0..AT_ONCE).map(|_| probe.ask(OrderOperation::CreateOrder, &key, &asked));
     let mut made = Vec::new();
     let mut busy = 0;
     for seen in join_all(sent).await {
@@ -159,7 +180,7 @@ async fn concurrent_duplicates(stage: &mut Stage) -> Checked {
             busy += 1;
             continue;
         }
-        made.push(probe.made(Operation::CreateOrder, &seen)?);
+        made.push(probe.made(OrderOperation::CreateOrder, &seen)?);
     }
     let Some(first) = made.first() else {
         return skipped("every request was answered with a retryable failure");

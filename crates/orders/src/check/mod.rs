@@ -1,24 +1,24 @@
 //! The checks that tell whether an order system speaks the adapter protocol. They make orders: they
 //! are for a test system.
 
-mod asking;
 mod keys;
-mod making;
-mod moving;
-mod placing;
+mod new_orders;
+mod order_changes;
 mod probe;
+mod protocol;
+mod test_orders;
 
 pub use probe::REQUEST_TIME;
 
 use crate::http::{Settings, SetupError};
 use futures_util::future::BoxFuture;
-use probe::{Checked, Probe, Stop};
+use probe::{NotPassed, Probe, StepResult};
 use serde::Serialize;
 
 /// What became of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// It was as expected.
     Ok,
     /// It was not.
@@ -33,7 +33,7 @@ pub struct CheckResult {
     /// Its name, which does not change.
     pub name: &'static str,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// What is expected.
     pub expected: &'static str,
     /// What was seen, or why it was not looked at.
@@ -42,21 +42,21 @@ pub struct CheckResult {
 
 /// All checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct CheckReport {
     /// Each check, in the order in which they were made.
     pub checks: Vec<CheckResult>,
 }
 
-impl Report {
+impl CheckReport {
     /// How many checks came out so.
-    pub fn count(&self, outcome: Outcome) -> usize {
+    pub fn count(&self, outcome: CheckOutcome) -> usize {
         let those = self.checks.iter().filter(|check| check.outcome == outcome);
         those.count()
     }
 
     /// Whether nothing failed.
     pub fn passed(&self) -> bool {
-        self.count(Outcome::Failed) == 0
+        self.count(CheckOutcome::Failed) == 0
     }
 }
 
@@ -65,27 +65,27 @@ pub const UNITS: i64 = 100;
 
 /// What the checks order, unless told.
 #[derive(Debug, Clone, Default)]
-pub struct Goods {
+pub struct CheckOptions {
     /// A SKU with at least [`UNITS`] in stock; else one is looked up with `get-inventory`.
     pub sku: Option<String>,
 }
 
 /// What the checks share: what to ask, and what to order.
-struct Stage {
+struct CheckRun {
     probe: Probe,
     /// The same order system without a token, where there is one.
     stranger: Option<Probe>,
-    goods: Goods,
+    options: CheckOptions,
 }
 
 /// The work of a check.
-type Work = for<'a> fn(&'a mut Stage) -> BoxFuture<'a, Checked>;
+type CheckFn = for<'a> fn(&'a mut CheckRun) -> BoxFuture<'a, StepResult>;
 
 /// One check.
 struct Check {
     name: &'static str,
     expected: &'static str,
-    work: Work,
+    work: CheckFn,
 }
 
 /// Makes every check against a live order system. **Orders are made there**, at most 30, each with an
@@ -93,31 +93,31 @@ struct Check {
 /// `on_result` is told each result as it comes.
 pub async fn check_adapter(
     settings: &Settings,
-    goods: Goods,
+    options: CheckOptions,
     random: impl Fn() -> u64 + Send + Sync + Clone + 'static,
     mut on_result: impl FnMut(&CheckResult),
-) -> Result<Report, SetupError> {
+) -> Result<CheckReport, SetupError> {
     let mut unknown = settings.clone();
     let stranger = match unknown.bearer.take() {
         Some(_) => Some(Probe::new(&unknown, Box::new(random.clone()))?),
         None => None,
     };
-    let mut stage = Stage {
+    let mut run = CheckRun {
         probe: Probe::new(settings, Box::new(random))?,
         stranger,
-        goods,
+        options,
     };
     let mut checks = Vec::new();
-    for check in asking::CHECKS
+    for check in protocol::CHECKS
         .iter()
-        .chain(making::CHECKS)
-        .chain(moving::CHECKS)
+        .chain(new_orders::CHECKS)
+        .chain(order_changes::CHECKS)
         .chain(keys::CHECKS)
     {
-        let (outcome, seen) = match (check.work)(&mut stage).await {
-            Ok(seen) => (Outcome::Ok, seen),
-            Err(Stop::Failed(seen)) => (Outcome::Failed, seen),
-            Err(Stop::Skipped(why)) => (Outcome::Skipped, why),
+        let (outcome, seen) = match (check.work)(&mut run).await {
+            Ok(seen) => (CheckOutcome::Ok, seen),
+            Err(NotPassed::Failed(seen)) => (CheckOutcome::Failed, seen),
+            Err(NotPassed::Skipped(reason)) => (CheckOutcome::Skipped, reason),
         };
         let result = CheckResult {
             name: check.name,
@@ -128,5 +128,5 @@ pub async fn check_adapter(
         on_result(&result);
         checks.push(result);
     }
-    Ok(Report { checks })
+    Ok(CheckReport { checks })
 }

@@ -5,7 +5,7 @@ use crate::http::capabilities::Capabilities;
 use crate::http::link::{Heard, Link};
 use crate::http::refusal::Said;
 use crate::http::{Settings, SetupError, headers};
-use crate::{Key, Operation, Response};
+use crate::{IdempotencyKey, OrderOperation, Response};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ const WORDS_MAX: usize = 120;
 
 /// Why a check did not come to its end.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum NotPassed {
     /// Something else was seen than expected.
     Failed(String),
     /// It needs what the order system does not offer.
@@ -31,14 +31,14 @@ pub(super) enum Stop {
 }
 
 /// What was seen by a check that came to its end.
-pub(super) type Checked<T = String> = Result<T, Stop>;
+pub(super) type StepResult<T = String> = Result<T, NotPassed>;
 
-pub(super) fn failed<T>(seen: impl Into<String>) -> Checked<T> {
-    Err(Stop::Failed(seen.into()))
+pub(super) fn failed<T>(seen: impl Into<String>) -> StepResult<T> {
+    Err(NotPassed::Failed(seen.into()))
 }
 
-pub(super) fn skipped<T>(why: impl Into<String>) -> Checked<T> {
-    Err(Stop::Skipped(why.into()))
+pub(super) fn skipped<T>(reason: impl Into<String>) -> StepResult<T> {
+    Err(NotPassed::Skipped(reason.into()))
 }
 
 /// Brings 64 evenly distributed bits.
@@ -57,7 +57,7 @@ pub(super) struct Probe {
 }
 
 /// An answer, with the name of what was asked.
-pub(super) struct Seen {
+pub(super) struct ProbeResponse {
     operation: &'static str,
     pub(super) heard: Heard,
 }
@@ -82,16 +82,16 @@ impl Probe {
     }
 
     /// A key that nobody had before.
-    pub(super) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> IdempotencyKey {
         let (high, low) = ((self.random)(), (self.random)());
-        Key {
+        IdempotencyKey {
             client: String::from(CLIENT),
             key: format!("{high:016x}{low:016x}"),
         }
     }
 
     /// Whether the operation is offered; skips the check where not.
-    pub(super) fn needs(&self, operations: &[Operation]) -> Checked<()> {
+    pub(super) fn needs(&self, operations: &[OrderOperation]) -> StepResult<()> {
         let Some(known) = &self.capabilities else {
             return skipped("the capabilities are not known");
         };
@@ -105,7 +105,7 @@ impl Probe {
     }
 
     /// Skips the check where keys are not kept.
-    pub(super) fn needs_keys(&self) -> Checked<()> {
+    pub(super) fn needs_keys(&self) -> StepResult<()> {
         match &self.capabilities {
             None => skipped("the capabilities are not known"),
             Some(known) if known.keeps_keys => Ok(()),
@@ -113,7 +113,7 @@ impl Probe {
         }
     }
 
-    pub(super) async fn get(&self, route: &'static str) -> Checked<Seen> {
+    pub(super) async fn get(&self, route: &'static str) -> StepResult<ProbeResponse> {
         within(route, self.link.get(route)).await
     }
 
@@ -121,9 +121,9 @@ impl Probe {
     pub(super) async fn send(
         &self,
         route: &'static str,
-        key: Option<&Key>,
+        key: Option<&IdempotencyKey>,
         body: impl Into<Bytes>,
-    ) -> Checked<Seen> {
+    ) -> StepResult<ProbeResponse> {
         let left = u64::try_from(REQUEST_TIME.as_millis()).unwrap_or(u64::MAX);
         let sent = self.link.post(route, headers(key, left), body.into());
         within(route, sent).await
@@ -132,10 +132,10 @@ impl Probe {
     /// Asks for a change.
     pub(super) async fn ask(
         &self,
-        operation: Operation,
-        key: &Key,
+        operation: OrderOperation,
+        key: &IdempotencyKey,
         asked: &Value,
-    ) -> Checked<Seen> {
+    ) -> StepResult<ProbeResponse> {
         self.send(operation.name(), Some(key), asked.to_string())
             .await
     }
@@ -143,19 +143,23 @@ impl Probe {
     /// Makes a change that must succeed; what came of it.
     pub(super) async fn change(
         &self,
-        operation: Operation,
-        key: &Key,
+        operation: OrderOperation,
+        key: &IdempotencyKey,
         asked: &Value,
-    ) -> Checked<Value> {
+    ) -> StepResult<Value> {
         let seen = self.ask(operation, key, asked).await?;
         self.made(operation, &seen)
     }
 
     /// The entity of a success.
-    pub(super) fn made(&self, operation: Operation, seen: &Seen) -> Checked<Value> {
+    pub(super) fn made(
+        &self,
+        operation: OrderOperation,
+        seen: &ProbeResponse,
+    ) -> StepResult<Value> {
         seen.succeeded()?;
         let read = self.shapes.one(operation, &seen.heard);
-        match read.map_err(|flaw| Stop::Failed(flaw.to_string()))? {
+        match read.map_err(|flaw| NotPassed::Failed(flaw.to_string()))? {
             Response::One(entity) => Ok(value(entity.get())),
             Response::Page { .. } => failed("the answer is a page"),
         }
@@ -164,15 +168,15 @@ impl Probe {
     /// A page, and where the next one begins.
     pub(super) async fn page(
         &self,
-        operation: Operation,
+        operation: OrderOperation,
         size: usize,
         mut asked: Value,
-    ) -> Checked<(Vec<Value>, Option<String>)> {
+    ) -> StepResult<(Vec<Value>, Option<String>)> {
         asked["pageSize"] = json!(size);
         let seen = self.send(operation.name(), None, asked.to_string()).await?;
         seen.succeeded()?;
         let read = self.shapes.page(operation, size, &seen.heard);
-        match read.map_err(|flaw| Stop::Failed(flaw.to_string()))? {
+        match read.map_err(|flaw| NotPassed::Failed(flaw.to_string()))? {
             Response::Page { items, next } => match value(items.get()) {
                 Value::Array(items) => Ok((items, next)),
                 _ => failed("the page is no array"),
@@ -182,9 +186,9 @@ impl Probe {
     }
 
     /// The orders with this external id.
-    pub(super) async fn orders(&self, external: &str) -> Checked<Vec<Value>> {
+    pub(super) async fn orders(&self, external: &str) -> StepResult<Vec<Value>> {
         let asked = json!({ "externalIds": [external] });
-        let found = self.page(Operation::GetOrders, 10, asked).await?;
+        let found = self.page(OrderOperation::GetOrders, 10, asked).await?;
         Ok(found.0)
     }
 }
@@ -192,9 +196,9 @@ impl Probe {
 async fn within(
     operation: &'static str,
     answer: impl Future<Output = Result<Heard, crate::http::Broken>>,
-) -> Checked<Seen> {
+) -> StepResult<ProbeResponse> {
     match timeout(REQUEST_TIME, answer).await {
-        Ok(Ok(heard)) => Ok(Seen { operation, heard }),
+        Ok(Ok(heard)) => Ok(ProbeResponse { operation, heard }),
         Ok(Err(broken)) => failed(format!(
             "{operation}: no answer: {}",
             shown(&format!("{broken:?}"))
@@ -206,7 +210,7 @@ async fn within(
     }
 }
 
-impl Seen {
+impl ProbeResponse {
     pub(super) fn status(&self) -> u16 {
         self.heard.status.as_u16()
     }
@@ -225,7 +229,7 @@ impl Seen {
         format!("{operation}: {status}{code}")
     }
 
-    pub(super) fn succeeded(&self) -> Checked<()> {
+    pub(super) fn succeeded(&self) -> StepResult<()> {
         match self.heard.status.is_success() {
             true => Ok(()),
             false => failed(self.words()),
@@ -233,7 +237,7 @@ impl Seen {
     }
 
     /// That it is a final no with this code.
-    pub(super) fn refused(&self, code: &str) -> Checked {
+    pub(super) fn refused(&self, code: &str) -> StepResult {
         let said = self.said();
         match (self.status(), said.code.as_deref()) {
             (408 | 429, _) => failed(self.words()),

@@ -1,14 +1,17 @@
 //! An order system that fails to order, around one that works: for tests, and for authors of clients.
 
-mod fate;
+mod injection;
 mod script;
 
 pub use script::{SCRIPT_CALLS_MAX, SCRIPT_MAX, SCRIPT_RULES_MAX, SCRIPT_WAIT_MAX};
 pub use script::{Script, ScriptError};
 
-use crate::{Adapter, Answering, Failure, Operation, Request, Response, Turn, Why};
+use crate::{
+    Adapter, AdapterFuture, Failure, OrderOperation, RefusalReason, Request, RequestContext,
+    Response,
+};
 use candor_fault::Cause;
-use script::Fault;
+use script::InjectedFault;
 use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
@@ -16,16 +19,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// An adapter around another that fails as its script says.
-pub struct Faulty {
+pub struct FaultyAdapter {
     inner: Arc<dyn Adapter>,
     script: Script,
-    calls: [AtomicU64; Operation::ALL.len()],
+    calls: [AtomicU64; OrderOperation::ALL.len()],
 }
 
-impl Faulty {
+impl FaultyAdapter {
     /// The adapter with the faults of this script.
-    pub fn new(inner: Arc<dyn Adapter>, script: Script) -> Faulty {
-        Faulty {
+    pub fn new(inner: Arc<dyn Adapter>, script: Script) -> FaultyAdapter {
+        FaultyAdapter {
             inner,
             script,
             calls: Default::default(),
@@ -33,37 +36,37 @@ impl Faulty {
     }
 
     /// The number of this call among those of its operation, from 1.
-    fn number(&self, operation: Operation) -> u64 {
+    fn number(&self, operation: OrderOperation) -> u64 {
         let calls = self.calls.get(operation as usize);
         calls.map_or(0, |calls| calls.fetch_add(1, Ordering::Relaxed)) + 1
     }
 
     async fn fail(
         &self,
-        fault: &Fault,
+        fault: &InjectedFault,
         request: &Request,
-        turn: &Turn,
+        turn: &RequestContext,
     ) -> Result<Response, Failure> {
         let millis = |wait: &Option<u64>| wait.map(Duration::from_millis);
         let failure = match fault {
             // Waited for already.
-            Fault::Latency { .. } => return self.inner.call(request, turn).await,
-            Fault::Unavailable { retry_after_ms } => {
+            InjectedFault::Latency { .. } => return self.inner.call(request, turn).await,
+            InjectedFault::Unavailable { retry_after_ms } => {
                 Failure::Unavailable(millis(retry_after_ms), injected())
             }
-            Fault::Timeout {} => Failure::TimedOut(injected()),
-            Fault::Limited { retry_after_ms } => {
+            InjectedFault::Timeout {} => Failure::TimedOut(injected()),
+            InjectedFault::Limited { retry_after_ms } => {
                 Failure::Limited(Duration::from_millis(*retry_after_ms), injected())
             }
-            Fault::Refused {
+            InjectedFault::Refused {
                 original_error,
                 retryable,
             } => refused(original_error, *retryable),
-            Fault::Unsupported {} => Failure::Unsupported,
-            Fault::Garbage {} => with_cause(Why::InvalidAdapterResponse.into()),
-            Fault::Hang {} => pending().await,
-            Fault::LostAnswer {} => self.lost(request, turn).await,
-            Fault::LostHang {} => match self.lost(request, turn).await {
+            InjectedFault::Unsupported {} => Failure::Unsupported,
+            InjectedFault::Garbage {} => with_cause(RefusalReason::InvalidAdapterResponse.into()),
+            InjectedFault::Hang {} => pending().await,
+            InjectedFault::LostAnswer {} => self.lost(request, turn).await,
+            InjectedFault::LostHang {} => match self.lost(request, turn).await {
                 stopped @ Failure::CallStopped(_) => stopped,
                 _ => pending().await,
             },
@@ -73,7 +76,7 @@ impl Faulty {
 
     /// Asks to the end and loses the answer: whether a change was made is not known from then on. A call
     /// that was stopped before its change began has no answer to lose.
-    async fn lost(&self, request: &Request, turn: &Turn) -> Failure {
+    async fn lost(&self, request: &Request, turn: &RequestContext) -> Failure {
         match self.inner.call(request, turn).await {
             Err(stopped @ Failure::CallStopped(_)) => stopped,
             _ => {
@@ -84,7 +87,7 @@ impl Faulty {
     }
 }
 
-impl fmt::Debug for Faulty {
+impl fmt::Debug for FaultyAdapter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Faulty")
             .field("script", &self.script)
@@ -93,15 +96,15 @@ impl fmt::Debug for Faulty {
     }
 }
 
-impl Adapter for Faulty {
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a Turn) -> Answering<'a> {
+impl Adapter for FaultyAdapter {
+    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(async move {
             let operation = request.operation();
-            let fate = self.script.fate(operation, self.number(operation));
-            if !fate.latency.is_zero() {
-                tokio::time::sleep(fate.latency).await;
+            let injection = self.script.injection(operation, self.number(operation));
+            if !injection.latency.is_zero() {
+                tokio::time::sleep(injection.latency).await;
             }
-            match fate.fault {
+            match injection.fault {
                 None => self.inner.call(request, turn).await,
                 Some(fault) => self.fail(fault, request, turn).await,
             }
@@ -125,9 +128,9 @@ fn with_cause(failure: Failure) -> Failure {
     }
 }
 
-fn refused(why: &Why, retryable: bool) -> Failure {
+fn refused(reason: &RefusalReason, retryable: bool) -> Failure {
     match retryable {
-        true => Failure::Busy(Box::new(why.clone().into()), None, injected()),
-        false => with_cause(why.clone().into()),
+        true => Failure::Busy(Box::new(reason.clone().into()), None, injected()),
+        false => with_cause(reason.clone().into()),
     }
 }

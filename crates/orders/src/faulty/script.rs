@@ -1,6 +1,6 @@
 //! The script of an order system that fails to order: rules, read from JSON and held within bounds.
 
-use crate::{Operation, Why};
+use crate::{OrderOperation, RefusalReason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
@@ -23,20 +23,20 @@ pub const SCRIPT_WAIT_MAX: u64 = 3_600_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
     pub(super) seed: u64,
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<ScriptRule>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct ScriptRule {
     /// All of them, if nothing.
-    pub(super) operations: Option<Vec<Operation>>,
-    pub(super) when: When,
-    pub(super) fault: Fault,
+    pub(super) operations: Option<Vec<OrderOperation>>,
+    pub(super) when: CallSelector,
+    pub(super) fault: InjectedFault,
 }
 
 /// Which calls of an operation a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum CallSelector {
     Percent(u64),
     Every(NonZeroU64),
     Calls(BTreeSet<u64>),
@@ -50,7 +50,7 @@ pub(super) enum When {
     rename_all_fields = "camelCase",
     deny_unknown_fields
 )]
-pub(super) enum Fault {
+pub(super) enum InjectedFault {
     Latency {
         ms: u64,
     },
@@ -65,7 +65,7 @@ pub(super) enum Fault {
     },
     Refused {
         #[serde(deserialize_with = "identifier")]
-        original_error: Why,
+        original_error: RefusalReason,
         retryable: bool,
     },
     Unsupported {},
@@ -75,19 +75,19 @@ pub(super) enum Fault {
     LostHang {},
 }
 
-fn identifier<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Why, D::Error> {
+fn identifier<'de, D: serde::Deserializer<'de>>(from: D) -> Result<RefusalReason, D::Error> {
     let name = String::deserialize(from)?;
     let unread = || serde::de::Error::custom("originalError is capitals, digits and underscores");
-    Why::read(&name).ok_or_else(unread)
+    RefusalReason::read(&name).ok_or_else(unread)
 }
 
-impl Fault {
+impl InjectedFault {
     /// The time that it names.
     fn wait(&self) -> u64 {
         match self {
-            Fault::Latency { ms } => *ms,
-            Fault::Limited { retry_after_ms } => *retry_after_ms,
-            Fault::Unavailable { retry_after_ms } => retry_after_ms.unwrap_or_default(),
+            InjectedFault::Latency { ms } => *ms,
+            InjectedFault::Limited { retry_after_ms } => *retry_after_ms,
+            InjectedFault::Unavailable { retry_after_ms } => retry_after_ms.unwrap_or_default(),
             _ => 0,
         }
     }
@@ -120,7 +120,7 @@ impl std::error::Error for ScriptError {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written<'a> {
+struct RawScript<'a> {
     #[serde(default)]
     seed: u64,
     #[serde(borrow)]
@@ -129,7 +129,7 @@ struct Written<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenRule<'a> {
+struct RawRule<'a> {
     operations: Option<Vec<String>>,
     percent: Option<u64>,
     every: Option<u64>,
@@ -145,7 +145,7 @@ impl Script {
             let what = format!("it is larger than {SCRIPT_MAX} bytes");
             return Err(ScriptError::new("", what));
         }
-        let written: Written<'_> = read_object("", text)?;
+        let written: RawScript<'_> = read_object("", text)?;
         if written.rules.len() > SCRIPT_RULES_MAX {
             let what = format!("more than {SCRIPT_RULES_MAX} rules");
             return Err(ScriptError::new("rules", what));
@@ -174,26 +174,26 @@ fn read_object<'a, T: Deserialize<'a>>(place: &str, text: &'a str) -> Result<T, 
     })
 }
 
-fn read_rule(number: usize, text: &RawValue) -> Result<Rule, ScriptError> {
+fn read_rule(number: usize, text: &RawValue) -> Result<ScriptRule, ScriptError> {
     let place = format!("rules.{number}");
-    let written: WrittenRule<'_> = read_object(&place, text.get())?;
+    let written: RawRule<'_> = read_object(&place, text.get())?;
     let at = |name: &str| format!("{place}.{name}");
-    let fault: Fault = read_object(&at("fault"), written.fault.get())?;
+    let fault: InjectedFault = read_object(&at("fault"), written.fault.get())?;
     if fault.wait() > SCRIPT_WAIT_MAX {
         let what = format!("longer than {SCRIPT_WAIT_MAX} ms");
         return Err(ScriptError::new(at("fault"), what));
     }
     let when = match (written.percent, written.every, &written.calls) {
-        (Some(percent @ 0..=100), None, None) => When::Percent(percent),
+        (Some(percent @ 0..=100), None, None) => CallSelector::Percent(percent),
         (Some(_), None, None) => {
             return Err(ScriptError::new(at("percent"), "must be from 0 to 100"));
         }
         (None, Some(every), None) => {
             let every = NonZeroU64::new(every);
             let zero = || ScriptError::new(at("every"), "must be at least 1");
-            When::Every(every.ok_or_else(zero)?)
+            CallSelector::Every(every.ok_or_else(zero)?)
         }
-        (None, None, Some(calls)) => When::Calls(numbers(at("calls"), calls)?),
+        (None, None, Some(calls)) => CallSelector::Calls(numbers(at("calls"), calls)?),
         _ => {
             let what = "needs exactly one of percent, every and calls";
             return Err(ScriptError::new(place, what));
@@ -203,7 +203,7 @@ fn read_rule(number: usize, text: &RawValue) -> Result<Rule, ScriptError> {
     let operations = named
         .map(|names| operations(&at("operations"), &names))
         .transpose()?;
-    Ok(Rule {
+    Ok(ScriptRule {
         operations,
         when,
         fault,
@@ -221,7 +221,7 @@ fn numbers(place: String, calls: &[u64]) -> Result<BTreeSet<u64>, ScriptError> {
     Ok(calls.iter().copied().collect())
 }
 
-fn operations(place: &str, names: &[String]) -> Result<Vec<Operation>, ScriptError> {
+fn operations(place: &str, names: &[String]) -> Result<Vec<OrderOperation>, ScriptError> {
     if names.is_empty() {
         let what = "names no operation; leave it out to mean all";
         return Err(ScriptError::new(place, what));
@@ -231,7 +231,7 @@ fn operations(place: &str, names: &[String]) -> Result<Vec<Operation>, ScriptErr
             let place = format!("{place}.{number}");
             ScriptError::new(place, "no tool has this name")
         };
-        Operation::read(name).ok_or_else(unknown)
+        OrderOperation::read(name).ok_or_else(unknown)
     });
     each.collect()
 }
@@ -243,36 +243,39 @@ mod tests {
     #[test]
     fn every_kind_is_read() {
         let kinds = [
-            (r#"{"kind":"latency","ms":5}"#, Fault::Latency { ms: 5 }),
+            (
+                r#"{"kind":"latency","ms":5}"#,
+                InjectedFault::Latency { ms: 5 },
+            ),
             (
                 r#"{"kind":"unavailable"}"#,
-                Fault::Unavailable {
+                InjectedFault::Unavailable {
                     retry_after_ms: None,
                 },
             ),
             (
                 r#"{"kind":"unavailable","retryAfterMs":9}"#,
-                Fault::Unavailable {
+                InjectedFault::Unavailable {
                     retry_after_ms: Some(9),
                 },
             ),
-            (r#"{"kind":"timeout"}"#, Fault::Timeout {}),
+            (r#"{"kind":"timeout"}"#, InjectedFault::Timeout {}),
             (
                 r#"{"kind":"limited","retryAfterMs":9}"#,
-                Fault::Limited { retry_after_ms: 9 },
+                InjectedFault::Limited { retry_after_ms: 9 },
             ),
             (
                 r#"{"kind":"refused","originalError":"ORDER_NOT_FOUND","retryable":false}"#,
-                Fault::Refused {
-                    original_error: Why::OrderNotFound,
+                InjectedFault::Refused {
+                    original_error: RefusalReason::OrderNotFound,
                     retryable: false,
                 },
             ),
-            (r#"{"kind":"unsupported"}"#, Fault::Unsupported {}),
-            (r#"{"kind":"garbage"}"#, Fault::Garbage {}),
-            (r#"{"kind":"hang"}"#, Fault::Hang {}),
-            (r#"{"kind":"lost-answer"}"#, Fault::LostAnswer {}),
-            (r#"{"kind":"lost-hang"}"#, Fault::LostHang {}),
+            (r#"{"kind":"unsupported"}"#, InjectedFault::Unsupported {}),
+            (r#"{"kind":"garbage"}"#, InjectedFault::Garbage {}),
+            (r#"{"kind":"hang"}"#, InjectedFault::Hang {}),
+            (r#"{"kind":"lost-answer"}"#, InjectedFault::LostAnswer {}),
+            (r#"{"kind":"lost-hang"}"#, InjectedFault::LostHang {}),
         ];
         for (text, fault) in kinds {
             let script = format!(r#"{{"rules":[{{"every":1,"fault":{text}}}]}}"#);

@@ -7,7 +7,7 @@ use super::settings::SetupError;
 use crate::model::{
     Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return as Returned,
 };
-use crate::{Operation, Request, Response, shapes};
+use crate::{OrderOperation, Request, Response, output_schemas};
 use candor_schema::Schema;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use serde::Serialize;
@@ -80,12 +80,12 @@ impl From<NotJson> for Flaw {
 
 /// What the entities of each operation look like.
 #[derive(Debug)]
-pub(crate) struct Shapes(BTreeMap<Operation, Schema>);
+pub(crate) struct Shapes(BTreeMap<OrderOperation, Schema>);
 
 impl Shapes {
     pub(crate) fn new() -> Result<Shapes, SetupError> {
-        let compiled = Operation::ALL.into_iter().map(|operation| {
-            let schema = Schema::new(shapes::entity(operation));
+        let compiled = OrderOperation::ALL.into_iter().map(|operation| {
+            let schema = Schema::new(output_schemas::entity(operation));
             let schema = schema.map_err(|_| SetupError::Schema)?;
             Ok((operation, schema))
         });
@@ -105,7 +105,7 @@ impl Shapes {
     }
 
     /// The answer to a change.
-    pub(crate) fn one(&self, operation: Operation, heard: &Heard) -> Result<Response, Flaw> {
+    pub(crate) fn one(&self, operation: OrderOperation, heard: &Heard) -> Result<Response, Flaw> {
         let members = members(heard)?;
         let entity = member(&members, operation.member())?;
         Ok(Response::One(self.entity(operation, 0, entity)?))
@@ -114,7 +114,7 @@ impl Shapes {
     /// The answer to a query for at most so many entities.
     pub(crate) fn page(
         &self,
-        operation: Operation,
+        operation: OrderOperation,
         most: usize,
         heard: &Heard,
     ) -> Result<Response, Flaw> {
@@ -143,7 +143,7 @@ impl Shapes {
     /// One entity, in our own words.
     fn entity(
         &self,
-        operation: Operation,
+        operation: OrderOperation,
         place: usize,
         text: &RawValue,
     ) -> Result<Box<RawValue>, Flaw> {
@@ -172,22 +172,22 @@ impl Shapes {
 }
 
 /// How entities of an operation are read and written again.
-fn again(operation: Operation) -> fn(Value) -> Option<Box<RawValue>> {
+fn again(operation: OrderOperation) -> fn(Value) -> Option<Box<RawValue>> {
     fn typed<T: DeserializeOwned + Serialize>(value: Value) -> Option<Box<RawValue>> {
         let entity: T = serde_json::from_value(value).ok()?;
         to_raw_value(&entity).ok()
     }
     match operation {
-        Operation::CreateOrder
-        | Operation::UpdateOrder
-        | Operation::CancelOrder
-        | Operation::GetOrders => typed::<Order>,
-        Operation::FulfillOrder | Operation::GetFulfillments => typed::<Fulfillment>,
-        Operation::CreateReturn | Operation::GetReturns => typed::<Returned>,
-        Operation::GetCustomers => typed::<Customer>,
-        Operation::GetProducts => typed::<Product>,
-        Operation::GetVariants => typed::<ProductVariant>,
-        Operation::GetInventory => typed::<Inventory>,
+        OrderOperation::CreateOrder
+        | OrderOperation::UpdateOrder
+        | OrderOperation::CancelOrder
+        | OrderOperation::GetOrders => typed::<Order>,
+        OrderOperation::FulfillOrder | OrderOperation::GetFulfillments => typed::<Fulfillment>,
+        OrderOperation::CreateReturn | OrderOperation::GetReturns => typed::<Returned>,
+        OrderOperation::GetCustomers => typed::<Customer>,
+        OrderOperation::GetProducts => typed::<Product>,
+        OrderOperation::GetVariants => typed::<ProductVariant>,
+        OrderOperation::GetInventory => typed::<Inventory>,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::answer::{Flaw, member, members};
 use super::link::Heard;
-use crate::Operation;
+use crate::OrderOperation;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(crate) const ROUTE: &str = "capabilities";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// The operations that it offers; names that are not known here are left out.
-    pub operations: BTreeSet<Operation>,
+    pub operations: BTreeSet<OrderOperation>,
     /// Whether the same key never makes the same change twice.
     pub keeps_keys: bool,
 }
@@ -65,7 +65,7 @@ impl Capabilities {
             serde_json::from_str(text("operations")?).map_err(|_| Unfit::Member("operations"))?;
         let keeps_keys =
             serde_json::from_str(text("keepsKeys")?).map_err(|_| Unfit::Member("keepsKeys"))?;
-        let known = names.iter().filter_map(|name| Operation::read(name));
+        let known = names.iter().filter_map(|name| OrderOperation::read(name));
         Ok(Capabilities {
             operations: known.collect(),
             keeps_keys,

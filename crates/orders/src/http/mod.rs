@@ -20,7 +20,10 @@ pub use wait::WAIT_MAX;
 
 pub(crate) use broken::Broken;
 
-use crate::{Adapter, Answering, Failure, Key, Operation, Request, Response, Turn};
+use crate::{
+    Adapter, AdapterFuture, Failure, IdempotencyKey, OrderOperation, Request, RequestContext,
+    Response,
+};
 use answer::Shapes;
 use bytes::Bytes;
 use candor_fault::{Cause, Effect};
@@ -66,13 +69,13 @@ impl HttpAdapter {
     pub async fn connect(settings: &Settings) -> Result<HttpAdapter, SetupError> {
         let adapter = HttpAdapter::new(settings)?;
         let met = timeout(MEETING_TIME, adapter.capabilities()).await;
-        let why = match met {
+        let reason = match met {
             Ok(Ok(_)) => return Ok(adapter),
             Ok(Err(failure)) => failure,
             Err(_) => Failure::TimedOut(None),
         };
         tracing::warn!(
-            why = told(&why),
+            reason = told(&reason),
             "the order system does not say what it can do; it is asked again with the first call"
         );
         Ok(adapter)
@@ -100,7 +103,7 @@ impl HttpAdapter {
         }
     }
 
-    async fn ask(&self, request: &Request, turn: &Turn) -> Result<Response, Failure> {
+    async fn ask(&self, request: &Request, turn: &RequestContext) -> Result<Response, Failure> {
         let operation = request.operation();
         let offered = self.capabilities().await?;
         if !offered.operations.contains(&operation) {
@@ -108,7 +111,7 @@ impl HttpAdapter {
         }
         let body = serde_json::to_vec(request);
         let body =
-            body.map_err(|error| Failure::Broken("a request", cause("JsonError", &error)))?;
+            body.map_err(|error| Failure::Internal("a request", cause("JsonError", &error)))?;
         if !operation.changes() {
             let sent = self.send(operation, turn, body.into()).await;
             return sent
@@ -136,8 +139,8 @@ impl HttpAdapter {
 
     async fn send(
         &self,
-        operation: Operation,
-        turn: &Turn,
+        operation: OrderOperation,
+        turn: &RequestContext,
         body: Bytes,
     ) -> Result<link::Heard, Told> {
         let left = turn.deadline.remaining().as_millis();
@@ -157,10 +160,10 @@ impl HttpAdapter {
 }
 
 /// The headers of one request.
-pub(crate) fn headers(key: Option<&Key>, left_ms: u64) -> HeaderMap {
+pub(crate) fn headers(key: Option<&IdempotencyKey>, left_ms: u64) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(DEADLINE, HeaderValue::from(left_ms));
-    if let Some(Key { client, key }) = key {
+    if let Some(IdempotencyKey { client, key }) = key {
         headers.insert(CLIENT, header::value(client));
         headers.insert(KEY, header::value(key));
     }
@@ -190,7 +193,7 @@ fn cause(name: &str, error: &(dyn std::error::Error + 'static)) -> Box<Cause> {
 }
 
 impl Adapter for HttpAdapter {
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a Turn) -> Answering<'a> {
+    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(self.ask(request, turn))
     }
 

@@ -5,8 +5,8 @@ use super::broken::Broken;
 use super::json;
 use super::link::{FAILURE_MAX, Heard};
 use super::wait::{WAIT_USUAL, wait};
-use crate::model::Status;
-use crate::{Failure, Final, Refused, Why};
+use crate::model::OrderStatus;
+use crate::{Failure, FinalFailure, OrderRefusal, RefusalReason};
 use candor_fault::Cause;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(super) fn answered(heard: &Heard) -> Told {
                 status,
                 "the order system refuses this server's credentials: check its token"
             );
-            let refused = Refused::from(Why::AdapterUnauthorized);
+            let refused = OrderRefusal::from(RefusalReason::AdapterUnauthorized);
             (stands(refused, cause()), Tells::NotByThis)
         }
         status @ 400..=499 => {
@@ -88,11 +88,11 @@ pub(super) fn flawed(flaw: &impl Display) -> Failure {
 }
 
 fn unusable(cause: Option<Box<Cause>>) -> Failure {
-    stands(Why::InvalidAdapterResponse.into(), cause)
+    stands(RefusalReason::InvalidAdapterResponse.into(), cause)
 }
 
-fn stands(refused: Refused, cause: Option<Box<Cause>>) -> Failure {
-    Failure::Final(Box::new(Final::Refused(refused)), cause)
+fn stands(refused: OrderRefusal, cause: Option<Box<Cause>>) -> Failure {
+    Failure::Final(Box::new(FinalFailure::Refusal(refused)), cause)
 }
 
 /// What goes to the log: the status and the beginning of the order system's own words.
@@ -130,7 +130,7 @@ struct Error {
 /// What a client may know of a no.
 #[derive(Debug, Default)]
 struct Context {
-    status: Option<Status>,
+    status: Option<OrderStatus>,
     field: Option<String>,
     available: Option<i64>,
 }
@@ -151,7 +151,7 @@ impl Said {
             context: Context {
                 status: fact("status")
                     .and_then(Value::as_str)
-                    .and_then(Status::read),
+                    .and_then(OrderStatus::read),
                 field: field.filter(|field| is_path(field)).map(String::from),
                 available: fact("available")
                     .and_then(Value::as_i64)
@@ -160,14 +160,14 @@ impl Said {
         }
     }
 
-    fn refused(&self, status: u16) -> Refused {
-        let why = self.code.as_deref().and_then(named);
-        let why = why.unwrap_or(match status {
-            404 => Why::NotFound,
-            _ => Why::BackendRefused,
+    fn refused(&self, status: u16) -> OrderRefusal {
+        let reason = self.code.as_deref().and_then(named);
+        let reason = reason.unwrap_or(match status {
+            404 => RefusalReason::NotFound,
+            _ => RefusalReason::BackendRefused,
         });
-        Refused {
-            why,
+        OrderRefusal {
+            reason,
             field: self.context.field.clone(),
             status: self.context.status,
             available: self.context.available,
@@ -177,14 +177,14 @@ impl Said {
 
 /// What an order system's identifier means; those that only this server can mean are not taken from
 /// anybody else.
-fn named(code: &str) -> Option<Why> {
-    match Why::read(code) {
+fn named(code: &str) -> Option<RefusalReason> {
+    match RefusalReason::read(code) {
         Some(
-            Why::AdapterUnauthorized
-            | Why::InvalidAdapterResponse
-            | Why::OutcomeUnknown
-            | Why::BackendRefused
-            | Why::WriteTokenRequired,
+            RefusalReason::AdapterUnauthorized
+            | RefusalReason::InvalidAdapterResponse
+            | RefusalReason::OutcomeUnknown
+            | RefusalReason::BackendRefused
+            | RefusalReason::WriteTokenRequired,
         ) => None,
         other => other,
     }
@@ -214,8 +214,11 @@ mod tests {
 
     #[test]
     fn this_servers_own_words_are_nobody_elses() {
-        assert_eq!(named("ORDER_NOT_FOUND"), Some(Why::OrderNotFound));
-        assert_eq!(named("HAZMAT"), Some(Why::Own(String::from("HAZMAT"))));
+        assert_eq!(named("ORDER_NOT_FOUND"), Some(RefusalReason::OrderNotFound));
+        assert_eq!(
+            named("HAZMAT"),
+            Some(RefusalReason::Custom(String::from("HAZMAT")))
+        );
         for ours in ["WRITE_TOKEN_REQUIRED", "OUTCOME_UNKNOWN", "no", "", "A B"] {
             assert_eq!(named(ours), None, "{ours}");
         }

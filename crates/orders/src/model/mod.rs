@@ -1,23 +1,23 @@
 //! What orders are made of, as answers show it and as calls ask for it.
 
-mod asked;
 mod currency;
-mod moment;
+mod entities;
 mod money;
-mod shown;
+mod requests;
 mod status;
 mod totals;
+mod utc_time;
 
-pub use asked::{
-    CancelOrder, CreateOrder, CreateReturn, FulfillOrder, LineQuantity, NewLine, NewOrder,
+pub use currency::Currency;
+pub use entities::{
+    CustomField, Customer, Fulfillment, FulfillmentLine, Inventory, LineItem, Order, OrderCustomer,
+    PostalAddress, Product, ProductVariant, Return,
+};
+pub use money::{MONEY_DIGITS, Money, MoneyError};
+pub use requests::{
+    CancelOrder, CreateOrder, CreateReturn, FulfillOrder, LineQuantity, NewLineItem, NewOrder,
     OrderUpdates, QUANTITY_MAX, ReturnOutcome, SettableStatus, UpdateOrder,
 };
-pub use currency::Currency;
-pub use moment::Moment;
-pub use money::{MONEY_DIGITS, Money, NotMoney};
-pub use shown::{
-    Address, CustomField, Customer, Fulfillment, FulfillmentLine, Inventory, LineItem, Order,
-    OrderCustomer, Product, ProductVariant, Return,
-};
-pub use status::Status;
-pub use totals::{Line, Priced, Totals, price};
+pub use status::OrderStatus;
+pub use totals::{AmountField, LineAmounts, Totals, parse_amount};
+pub use utc_time::UtcTime;

@@ -15,7 +15,7 @@ pub struct Money(i64);
 
 /// Why a text is no amount of a currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotMoney {
+pub enum MoneyError {
     /// It is not digits, a point and digits.
     Form,
     /// It has more places than the currency.
@@ -24,17 +24,17 @@ pub enum NotMoney {
     Digits,
 }
 
-impl fmt::Display for NotMoney {
+impl fmt::Display for MoneyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            NotMoney::Form => "not an amount",
-            NotMoney::Places => "more places than the currency has",
-            NotMoney::Digits => "too many digits",
+            MoneyError::Form => "not an amount",
+            MoneyError::Places => "more places than the currency has",
+            MoneyError::Digits => "too many digits",
         })
     }
 }
 
-impl std::error::Error for NotMoney {}
+impl std::error::Error for MoneyError {}
 
 impl Money {
     /// The amount of this many smallest units, where it is within bounds.
@@ -49,27 +49,27 @@ impl Money {
     }
 
     /// Reads `12`, `12.3` or `12.30` for a currency with two places.
-    pub fn read(text: &str, currency: Currency) -> Result<Money, NotMoney> {
+    pub fn read(text: &str, currency: Currency) -> Result<Money, MoneyError> {
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let pointed = text.contains('.') && part.is_empty();
         if whole.is_empty() || pointed || !digits(whole) || !digits(part) {
-            return Err(NotMoney::Form);
+            return Err(MoneyError::Form);
         }
         let places = currency.places();
         if part.len() > places {
-            return Err(NotMoney::Places);
+            return Err(MoneyError::Places);
         }
         let significant = whole.trim_start_matches('0');
         if significant.len() + places > MONEY_DIGITS as usize {
-            return Err(NotMoney::Digits);
+            return Err(MoneyError::Digits);
         }
         let mut minor = 0_i128;
         let padding = std::iter::repeat_n(b'0', places - part.len());
         for byte in significant.bytes().chain(part.bytes()).chain(padding) {
             minor = minor * 10 + i128::from(byte - b'0');
         }
-        Money::of_minor(minor).ok_or(NotMoney::Digits)
+        Money::of_minor(minor).ok_or(MoneyError::Digits)
     }
 
     /// The amount as text, with all places of the currency.
@@ -104,13 +104,13 @@ mod tests {
         assert_eq!(said("12", "JPY").unwrap(), "12");
         assert_eq!(said("1.234", "KWD").unwrap(), "1.234");
         assert_eq!(said("9999999999999.99", "USD").unwrap(), "9999999999999.99");
-        assert_eq!(said("1.234", "USD"), Err(NotMoney::Places));
-        assert_eq!(said("1.0", "JPY"), Err(NotMoney::Places));
-        assert_eq!(said("10000000000000.00", "USD"), Err(NotMoney::Digits));
+        assert_eq!(said("1.234", "USD"), Err(MoneyError::Places));
+        assert_eq!(said("1.0", "JPY"), Err(MoneyError::Places));
+        assert_eq!(said("10000000000000.00", "USD"), Err(MoneyError::Digits));
         for text in [
             "", ".", "1.", ".5", "-1", "+1", "1e3", "1,5", "١", " 1", "0x1",
         ] {
-            assert_eq!(said(text, "USD"), Err(NotMoney::Form), "{text}");
+            assert_eq!(said(text, "USD"), Err(MoneyError::Form), "{text}");
         }
     }
 

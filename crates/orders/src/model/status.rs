@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Where an order stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum OrderStatus {
     /// It was made.
     Pending,
     /// It was accepted.
@@ -20,41 +20,43 @@ pub enum Status {
     Cancelled,
 }
 
-impl Status {
+impl OrderStatus {
     /// Every status, in the order in which an order passes them.
-    pub const ALL: [Status; 6] = [
-        Status::Pending,
-        Status::Confirmed,
-        Status::Processing,
-        Status::Shipped,
-        Status::Delivered,
-        Status::Cancelled,
+    pub const ALL: [OrderStatus; 6] = [
+        OrderStatus::Pending,
+        OrderStatus::Confirmed,
+        OrderStatus::Processing,
+        OrderStatus::Shipped,
+        OrderStatus::Delivered,
+        OrderStatus::Cancelled,
     ];
 
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
-            Status::Pending => "pending",
-            Status::Confirmed => "confirmed",
-            Status::Processing => "processing",
-            Status::Shipped => "shipped",
-            Status::Delivered => "delivered",
-            Status::Cancelled => "cancelled",
+            OrderStatus::Pending => "pending",
+            OrderStatus::Confirmed => "confirmed",
+            OrderStatus::Processing => "processing",
+            OrderStatus::Shipped => "shipped",
+            OrderStatus::Delivered => "delivered",
+            OrderStatus::Cancelled => "cancelled",
         }
     }
 
     /// The status of this word.
-    pub fn read(word: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.word() == word)
+    pub fn read(word: &str) -> Option<OrderStatus> {
+        OrderStatus::ALL
+            .into_iter()
+            .find(|status| status.word() == word)
     }
 
     /// Whether an update may set `next`: one step along the way, and none that shipping decides.
-    pub const fn may_become(self, next: Status) -> bool {
+    pub const fn may_become(self, next: OrderStatus) -> bool {
         matches!(
             (self, next),
-            (Status::Pending, Status::Confirmed)
-                | (Status::Confirmed, Status::Processing)
-                | (Status::Shipped, Status::Delivered)
+            (OrderStatus::Pending, OrderStatus::Confirmed)
+                | (OrderStatus::Confirmed, OrderStatus::Processing)
+                | (OrderStatus::Shipped, OrderStatus::Delivered)
         )
     }
 
@@ -62,26 +64,26 @@ impl Status {
     pub const fn is_open(self) -> bool {
         matches!(
             self,
-            Status::Pending | Status::Confirmed | Status::Processing
+            OrderStatus::Pending | OrderStatus::Confirmed | OrderStatus::Processing
         )
     }
 
     /// The status of an open order after some of its goods left: shipped once nothing is open, and
     /// confirmed at least.
-    pub const fn after_fulfilling(self, nothing_open: bool) -> Status {
+    pub const fn after_fulfilling(self, nothing_open: bool) -> OrderStatus {
         match (nothing_open, self) {
-            (true, _) => Status::Shipped,
-            (false, Status::Pending) => Status::Confirmed,
+            (true, _) => OrderStatus::Shipped,
+            (false, OrderStatus::Pending) => OrderStatus::Confirmed,
             (false, status) => status,
         }
     }
 
     /// The status of an open order after some of it was cancelled: cancelled once nothing is left of
     /// it, shipped once everything that is left has left the house.
-    pub const fn after_cancelling(self, nothing_open: bool, anything_left: bool) -> Status {
+    pub const fn after_cancelling(self, nothing_open: bool, anything_left: bool) -> OrderStatus {
         match (nothing_open, anything_left) {
-            (true, true) => Status::Shipped,
-            (true, false) => Status::Cancelled,
+            (true, true) => OrderStatus::Shipped,
+            (true, false) => OrderStatus::Cancelled,
             (false, _) => self,
         }
     }
@@ -93,9 +95,9 @@ mod tests {
 
     #[test]
     fn every_step_that_an_update_may_take() {
-        let allowed: Vec<_> = Status::ALL
+        let allowed: Vec<_> = OrderStatus::ALL
             .into_iter()
-            .flat_map(|from| Status::ALL.map(|to| (from, to)))
+            .flat_map(|from| OrderStatus::ALL.map(|to| (from, to)))
             .filter(|(from, to)| from.may_become(*to))
             .map(|(from, to)| format!("{} -> {}", from.word(), to.word()))
             .collect();
@@ -109,13 +111,13 @@ mod tests {
 
     #[test]
     fn words_and_states_are_the_same_thing() {
-        for status in Status::ALL {
-            assert_eq!(Status::read(status.word()), Some(status));
+        for status in OrderStatus::ALL {
+            assert_eq!(OrderStatus::read(status.word()), Some(status));
             assert_eq!(
                 serde_json::to_string(&status).unwrap(),
                 format!("\"{}\"", status.word())
             );
         }
-        assert_eq!(Status::read("Pending"), None);
+        assert_eq!(OrderStatus::read("Pending"), None);
     }
 }

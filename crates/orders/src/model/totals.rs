@@ -1,11 +1,11 @@
 //! What an order comes to: every line priced, and the three sums.
 
-use super::{Currency, Money, NotMoney};
-use crate::failure::{Rule, Wrong};
+use super::{Currency, Money, MoneyError};
+use crate::failure::{OrderRule, RuleViolation};
 
 /// One line with its amounts in the smallest unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line {
+pub struct LineAmounts {
     /// How many.
     pub quantity: i64,
     /// What one costs.
@@ -26,12 +26,12 @@ pub struct Totals {
 }
 
 /// An amount that a caller gave, with the path of its field.
-pub type Priced<'a> = (&'a str, Option<&'a str>);
+pub type AmountField<'a> = (&'a str, Option<&'a str>);
 
 impl Totals {
     /// The sums of these lines; nothing where one of them has more digits than are kept.
-    pub fn of(lines: &[Line]) -> Option<Totals> {
-        let sum = |amount: fn(&Line) -> Money| -> Option<Money> {
+    pub fn of(lines: &[LineAmounts]) -> Option<Totals> {
+        let sum = |amount: fn(&LineAmounts) -> Money| -> Option<Money> {
             let each = lines
                 .iter()
                 .map(|line| i128::from(line.quantity) * i128::from(amount(line).minor()));
@@ -48,11 +48,17 @@ impl Totals {
     }
 
     /// Checks what the caller says the sums are.
-    pub fn check(self, currency: Currency, said: [Priced<'_>; 3]) -> Result<(), Wrong> {
+    pub fn check(
+        self,
+        currency: Currency,
+        said: [AmountField<'_>; 3],
+    ) -> Result<(), RuleViolation> {
         let sums = [self.sub_total, self.discount_total, self.total];
         for ((field, said), sum) in said.into_iter().zip(sums) {
-            match price((field, said), currency)? {
-                Some(said) if said != sum => return Err(Wrong::new(field, Rule::Total)),
+            match parse_amount((field, said), currency)? {
+                Some(said) if said != sum => {
+                    return Err(RuleViolation::new(field, OrderRule::Total));
+                }
                 _ => {}
             }
         }
@@ -61,15 +67,18 @@ impl Totals {
 }
 
 /// Reads an amount that a caller gave.
-pub fn price((field, text): Priced<'_>, currency: Currency) -> Result<Option<Money>, Wrong> {
+pub fn parse_amount(
+    (field, text): AmountField<'_>,
+    currency: Currency,
+) -> Result<Option<Money>, RuleViolation> {
     let read = text.map(|text| Money::read(text, currency)).transpose();
     read.map_err(|not| {
         let rule = match not {
-            NotMoney::Form => Rule::Amount,
-            NotMoney::Places => Rule::Places,
-            NotMoney::Digits => Rule::Digits,
+            MoneyError::Form => OrderRule::Amount,
+            MoneyError::Places => OrderRule::Places,
+            MoneyError::Digits => OrderRule::Digits,
         };
-        Wrong::new(field, rule)
+        RuleViolation::new(field, rule)
     })
 }
 
@@ -78,10 +87,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn line(quantity: i64, price: i64, discount: i64) -> Line {
-        Line {
+    fn line(quantity: i64, parse_amount: i64, discount: i64) -> LineAmounts {
+        LineAmounts {
             quantity,
-            unit_price: Money::of_minor(i128::from(price)).unwrap(),
+            unit_price: Money::of_minor(i128::from(parse_amount)).unwrap(),
             unit_discount: Money::of_minor(i128::from(discount)).unwrap(),
         }
     }

@@ -1,14 +1,14 @@
 //! The adapter: each change in one transaction with its key, its record and its outcome.
 
-use super::change::{self, Making};
-use super::failing::Ended;
-use super::ids::{Ids, Random};
-use super::keys::{self, Claim, Outcome};
+use super::change::{self, ChangeContext};
+use super::errors::TransactionError;
+use super::ids::{IdGenerator, Random};
+use super::keys::{self, KeyClaim, KeyOutcome};
 use super::query;
-use super::store::{Place, Store, Unusable};
-use crate::adapter::{Adapter, Answering, Key, Request, Response, Turn};
-use crate::failure::{Failure, Final};
-use crate::model::Moment;
+use super::store::{DatabaseUrl, Store, StoreError};
+use crate::adapter::{Adapter, AdapterFuture, IdempotencyKey, Request, RequestContext, Response};
+use crate::failure::{Failure, FinalFailure};
+use crate::model::UtcTime;
 use candor_fault::Cause;
 use candor_street::Clock;
 use std::fmt;
@@ -53,7 +53,7 @@ impl Default for SqlConfig {
 pub struct SqlAdapter {
     store: Store,
     clock: Arc<dyn Clock>,
-    ids: Ids,
+    ids: IdGenerator,
     keep_keys: Duration,
     changes: AtomicU64,
 }
@@ -70,15 +70,15 @@ impl fmt::Debug for SqlAdapter {
 impl SqlAdapter {
     /// Opens a database that has its tables; `random` brings 64 evenly distributed bits.
     pub async fn open(
-        place: &Place,
+        place: &DatabaseUrl,
         config: SqlConfig,
         clock: Arc<dyn Clock>,
         random: Random,
-    ) -> Result<SqlAdapter, Unusable> {
+    ) -> Result<SqlAdapter, StoreError> {
         Ok(SqlAdapter {
             store: Store::open(place, config.connections, config.deadline).await?,
             clock,
-            ids: Ids(random),
+            ids: IdGenerator(random),
             keep_keys: config.keep_keys,
             changes: AtomicU64::new(0),
         })
@@ -89,36 +89,41 @@ impl SqlAdapter {
         self.store.close().await;
     }
 
-    fn oldest(&self, now: Moment) -> Moment {
+    fn oldest(&self, now: UtcTime) -> UtcTime {
         let kept = i64::try_from(self.keep_keys.as_micros()).unwrap_or(i64::MAX);
-        Moment::of_micros(now.micros().saturating_sub(kept))
+        UtcTime::of_micros(now.micros().saturating_sub(kept))
     }
 
-    async fn change(&self, request: &Request, turn: &Turn) -> Result<Response, Failure> {
+    async fn change(&self, request: &Request, turn: &RequestContext) -> Result<Response, Failure> {
         let keyless = || {
             let cause = Box::new(Cause::from(request.operation().name()));
-            Failure::Broken("a change came without its key", cause)
+            Failure::Internal("a change came without its key", cause)
         };
         let key = turn.key.as_ref().ok_or_else(keyless)?;
         let mut tries = 1;
         let outcome = loop {
             match self.attempt(request, key, turn).await {
                 Ok(outcome) => break outcome,
-                Err(Ended::Again(_)) if tries < TRIES => tries += 1,
+                Err(TransactionError::Again(_)) if tries < TRIES => tries += 1,
                 Err(ended) => return Err(ended.into()),
             }
         };
         match outcome {
-            Outcome::Done(entity) => Ok(Response::One(entity)),
-            Outcome::Failed(stands) => Err(Failure::Final(Box::new(stands), None)),
+            KeyOutcome::Done(entity) => Ok(Response::One(entity)),
+            KeyOutcome::Failed(stands) => Err(Failure::Final(Box::new(stands), None)),
         }
     }
 
     /// One transaction: the key is taken, the change made or refused, the outcome kept.
-    async fn attempt(&self, request: &Request, key: &Key, turn: &Turn) -> Result<Outcome, Ended> {
-        let mut session = self.store.writing().await?;
-        let at = Moment::from(self.clock.now());
-        let claim = Claim {
+    async fn attempt(
+        &self,
+        request: &Request,
+        key: &IdempotencyKey,
+        turn: &RequestContext,
+    ) -> Result<KeyOutcome, TransactionError> {
+        let mut session = self.store.begin_write().await?;
+        let at = UtcTime::from(self.clock.now());
+        let claim = KeyClaim {
             key,
             operation: request.operation(),
             fingerprint: keys::fingerprint(request),
@@ -128,16 +133,16 @@ impl SqlAdapter {
             session.commit().await?;
             return Ok(kept);
         }
-        let making = Making {
+        let context = ChangeContext {
             session: &mut session,
             currency: self.store.currency,
             ids: &self.ids,
             at,
         };
-        let (outcome, order) = match change::make(making, request).await {
-            Ok(made) => (Outcome::Done(made.entity), Some(made.order)),
+        let (outcome, order) = match change::make(context, request).await {
+            Ok(made) => (KeyOutcome::Done(made.entity), Some(made.order)),
             Err(ended) => (
-                Outcome::Failed(stands(ended)?),
+                KeyOutcome::Failed(stands(ended)?),
                 change::about(request).map(str::to_owned),
             ),
         };
@@ -147,11 +152,11 @@ impl SqlAdapter {
             .await?;
         match outcome {
             // Nothing changes by keeping a refusal.
-            Outcome::Failed(_) => session.commit().await?,
-            Outcome::Done(_) => {
+            KeyOutcome::Failed(_) => session.commit().await?,
+            KeyOutcome::Done(_) => {
                 turn.mark.begins().map_err(Failure::from)?;
                 let committed = session.commit().await;
-                if let Err(Ended::Again(_)) = committed {
+                if let Err(TransactionError::Again(_)) = committed {
                     turn.mark.undone();
                 }
                 committed?;
@@ -163,7 +168,7 @@ impl SqlAdapter {
     }
 
     /// Forgets old keys now and then, beside the calls.
-    fn forget_some(&self, now: Moment) {
+    fn forget_some(&self, now: UtcTime) {
         if !self
             .changes
             .fetch_add(1, Ordering::Relaxed)
@@ -174,10 +179,10 @@ impl SqlAdapter {
         let (store, oldest) = (self.store.clone(), self.oldest(now));
         tokio::spawn(async move {
             let forgotten = async {
-                let mut session = store.writing().await?;
+                let mut session = store.begin_write().await?;
                 let forgotten = keys::forget(&mut session, oldest).await?;
                 session.commit().await?;
-                Ok::<_, Ended>(forgotten)
+                Ok::<_, TransactionError>(forgotten)
             };
             match forgotten.await {
                 Ok(keys) => tracing::debug!(keys, "old idempotency keys were forgotten"),
@@ -189,15 +194,15 @@ impl SqlAdapter {
 }
 
 /// The refusal that stands; everything else ends the transaction.
-fn stands(ended: Ended) -> Result<Final, Ended> {
+fn stands(ended: TransactionError) -> Result<FinalFailure, TransactionError> {
     match ended {
-        Ended::Failed(Failure::Final(stands, _)) => Ok(*stands),
+        TransactionError::Failed(Failure::Final(stands, _)) => Ok(*stands),
         other => Err(other),
     }
 }
 
 impl Adapter for SqlAdapter {
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a Turn) -> Answering<'a> {
+    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(async move {
             match request {
                 Request::Query(asked) => query::page(&self.store, asked).await,

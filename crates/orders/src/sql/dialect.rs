@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Which SQL a database speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaks {
+pub(super) enum SqlDialect {
     /// SQLite, in one file.
     Sqlite,
     /// PostgreSQL.
@@ -14,7 +14,7 @@ pub(super) enum Speaks {
 
 /// What an error of the database says about what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum DatabaseErrorKind {
     /// Two transactions were in each other's way: the same transaction may pass now.
     Again,
     /// It took too long.
@@ -25,54 +25,54 @@ pub(super) enum Verdict {
     Bug,
 }
 
-impl Speaks {
+impl SqlDialect {
     /// How a transaction that writes begins: what it reads does not change before it ends.
     pub(super) const fn begin(self) -> &'static str {
         match self {
-            Speaks::Sqlite => "BEGIN IMMEDIATE",
-            Speaks::Postgres => "BEGIN",
+            SqlDialect::Sqlite => "BEGIN IMMEDIATE",
+            SqlDialect::Postgres => "BEGIN",
         }
     }
 
     /// How a transaction begins whose statements all see the store as it was at one moment.
-    pub(super) const fn snapshot(self) -> &'static str {
+    pub(super) const fn begin_snapshot(self) -> &'static str {
         match self {
-            Speaks::Sqlite => "BEGIN",
-            Speaks::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            SqlDialect::Sqlite => "BEGIN",
+            SqlDialect::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         }
     }
 
     /// What makes a query lock the rows that it reads; SQLite has locked everything already.
-    pub(super) const fn locking(self) -> &'static str {
+    pub(super) const fn lock_suffix(self) -> &'static str {
         match self {
-            Speaks::Sqlite => "",
-            Speaks::Postgres => " FOR UPDATE",
+            SqlDialect::Sqlite => "",
+            SqlDialect::Postgres => " FOR UPDATE",
         }
     }
 
     /// The type of text that is compared byte by byte.
-    pub(super) const fn text(self) -> &'static str {
+    pub(super) const fn text_type(self) -> &'static str {
         match self {
-            Speaks::Sqlite => "TEXT",
-            Speaks::Postgres => "TEXT COLLATE \"C\"",
+            SqlDialect::Sqlite => "TEXT",
+            SqlDialect::Postgres => "TEXT COLLATE \"C\"",
         }
     }
 
     /// What keeps two processes from making the tables at once; SQLite's transaction does it itself.
-    pub(super) const fn only_one_migrates(self) -> Option<&'static str> {
+    pub(super) const fn migration_lock(self) -> Option<&'static str> {
         match self {
-            Speaks::Sqlite => None,
-            Speaks::Postgres => Some("SELECT pg_advisory_xact_lock(7308604896985606)"),
+            SqlDialect::Sqlite => None,
+            SqlDialect::Postgres => Some("SELECT pg_advisory_xact_lock(7308604896985606)"),
         }
     }
 
     /// Whether the tables are there.
-    pub(super) const fn has_tables(self) -> &'static str {
+    pub(super) const fn count_our_tables(self) -> &'static str {
         match self {
-            Speaks::Sqlite => {
+            SqlDialect::Sqlite => {
                 "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'settings'"
             }
-            Speaks::Postgres => {
+            SqlDialect::Postgres => {
                 "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = 'settings'"
             }
         }
@@ -80,25 +80,25 @@ impl Speaks {
 
     /// How many tables of somebody else there are, where a store shares its place with nobody: a file
     /// is a store or something else, a server may hold many things side by side.
-    pub(super) const fn other_tables(self) -> Option<&'static str> {
+    pub(super) const fn count_all_tables(self) -> Option<&'static str> {
         match self {
-            Speaks::Sqlite => Some(
+            SqlDialect::Sqlite => Some(
                 "SELECT COUNT(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'",
             ),
-            Speaks::Postgres => None,
+            SqlDialect::Postgres => None,
         }
     }
 
     /// What every new connection is told. A statement ends on its own when nobody waits any more.
-    pub(super) fn greeting(self, deadline: Duration) -> Vec<String> {
+    pub(super) fn connection_setup(self, deadline: Duration) -> Vec<String> {
         let limit = deadline.as_millis().max(1);
         match self {
-            Speaks::Sqlite => vec![
+            SqlDialect::Sqlite => vec![
                 String::from("PRAGMA journal_mode = WAL"),
                 String::from("PRAGMA synchronous = FULL"),
                 format!("PRAGMA busy_timeout = {limit}"),
             ],
-            Speaks::Postgres => vec![
+            SqlDialect::Postgres => vec![
                 format!("SET statement_timeout = {limit}"),
                 format!("SET idle_in_transaction_session_timeout = {}", limit * 2),
                 String::from("SET synchronous_commit = on"),
@@ -109,50 +109,50 @@ impl Speaks {
 
     /// What lets a database know how its tables look after many rows came at once. SQLite needs to
     /// know nothing: its plans here follow from the indexes alone.
-    pub(super) const fn after_many_rows(self) -> Option<&'static str> {
+    pub(super) const fn update_statistics(self) -> Option<&'static str> {
         match self {
-            Speaks::Sqlite => None,
-            Speaks::Postgres => Some("ANALYZE"),
+            SqlDialect::Sqlite => None,
+            SqlDialect::Postgres => Some("ANALYZE"),
         }
     }
 
     /// What an error of the database says, by its code.
-    pub(super) fn verdict(self, error: &dyn DatabaseError) -> Verdict {
+    pub(super) fn classify(self, error: &dyn DatabaseError) -> DatabaseErrorKind {
         let code = error.code().unwrap_or_default();
         match self {
-            Speaks::Sqlite => sqlite(code.parse().unwrap_or_default()),
-            Speaks::Postgres => postgres(&code),
+            SqlDialect::Sqlite => sqlite(code.parse().unwrap_or_default()),
+            SqlDialect::Postgres => postgres(&code),
         }
     }
 }
 
 /// SQLite's result codes: the lowest byte is the kind.
-fn sqlite(code: u32) -> Verdict {
+fn sqlite(code: u32) -> DatabaseErrorKind {
     match code & 0xff {
         // Busy for as long as a call may take, interrupted.
-        5 | 9 => Verdict::TooLong,
+        5 | 9 => DatabaseErrorKind::TooLong,
         // Locked, read-only, an error of the disk, full, cannot be opened.
-        6 | 8 | 10 | 13 | 14 => Verdict::Unavailable,
-        _ => Verdict::Bug,
+        6 | 8 | 10 | 13 | 14 => DatabaseErrorKind::Unavailable,
+        _ => DatabaseErrorKind::Bug,
     }
 }
 
 /// The SQLSTATE of PostgreSQL.
-fn postgres(code: &str) -> Verdict {
+fn postgres(code: &str) -> DatabaseErrorKind {
     match code {
         // Serialization failure, deadlock.
-        "40001" | "40P01" => Verdict::Again,
+        "40001" | "40P01" => DatabaseErrorKind::Again,
         // Cancelled by the statement timeout, a lock that was not to be had.
-        "57014" | "55P03" => Verdict::TooLong,
+        "57014" | "55P03" => DatabaseErrorKind::TooLong,
         // In a read-only transaction: a standby that is not the primary yet.
-        "25006" => Verdict::Unavailable,
+        "25006" => DatabaseErrorKind::Unavailable,
         // Connection, resources, intervention of an operator, the system.
         _ if ["08", "53", "57", "58"].contains(&code.get(..2).unwrap_or_default()) => {
-            Verdict::Unavailable
+            DatabaseErrorKind::Unavailable
         }
         // Too many connections for the role, credentials refused: the owner has to act.
-        _ if code.starts_with("28") => Verdict::Unavailable,
-        _ => Verdict::Bug,
+        _ if code.starts_with("28") => DatabaseErrorKind::Unavailable,
+        _ => DatabaseErrorKind::Bug,
     }
 }
 
@@ -162,15 +162,15 @@ mod tests {
 
     #[test]
     fn every_kind_of_error_has_its_verdict() {
-        assert_eq!(sqlite(5), Verdict::TooLong);
-        assert_eq!(sqlite(5 | 2 << 8), Verdict::TooLong);
-        assert_eq!(sqlite(13), Verdict::Unavailable);
-        assert_eq!(sqlite(1), Verdict::Bug);
-        assert_eq!(postgres("40P01"), Verdict::Again);
-        assert_eq!(postgres("57014"), Verdict::TooLong);
-        assert_eq!(postgres("57P01"), Verdict::Unavailable);
-        assert_eq!(postgres("53300"), Verdict::Unavailable);
-        assert_eq!(postgres("42P01"), Verdict::Bug);
-        assert_eq!(postgres(""), Verdict::Bug);
+        assert_eq!(sqlite(5), DatabaseErrorKind::TooLong);
+        assert_eq!(sqlite(5 | 2 << 8), DatabaseErrorKind::TooLong);
+        assert_eq!(sqlite(13), DatabaseErrorKind::Unavailable);
+        assert_eq!(sqlite(1), DatabaseErrorKind::Bug);
+        assert_eq!(postgres("40P01"), DatabaseErrorKind::Again);
+        assert_eq!(postgres("57014"), DatabaseErrorKind::TooLong);
+        assert_eq!(postgres("57P01"), DatabaseErrorKind::Unavailable);
+        assert_eq!(postgres("53300"), DatabaseErrorKind::Unavailable);
+        assert_eq!(postgres("42P01"), DatabaseErrorKind::Bug);
+        assert_eq!(postgres(""), DatabaseErrorKind::Bug);
     }
 }

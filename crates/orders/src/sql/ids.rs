@@ -1,23 +1,23 @@
 //! Ids: a prefix, the time of making, and chance, so that they sort by time and no two are the same.
 
-use crate::model::Moment;
+use crate::model::UtcTime;
 use std::fmt;
 
 /// Where chance comes from.
 pub type Random = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// Makes ids.
-pub(super) struct Ids(pub(super) Random);
+pub(super) struct IdGenerator(pub(super) Random);
 
-impl Ids {
+impl IdGenerator {
     /// A new id: 13 digits of microseconds and 12 of chance, in base 16.
-    pub(super) fn next(&self, prefix: &'static str, at: Moment) -> String {
+    pub(super) fn next(&self, prefix: &'static str, at: UtcTime) -> String {
         let chance = (self.0)() & 0xffff_ffff_ffff;
         format!("{prefix}_{:013x}{chance:012x}", at.micros())
     }
 }
 
-impl fmt::Debug for Ids {
+impl fmt::Debug for IdGenerator {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Ids")
     }
@@ -29,8 +29,8 @@ mod tests {
 
     #[test]
     fn ids_sort_by_time() {
-        let ids = Ids(Box::new(|| u64::MAX));
-        let id = |micros| ids.next("ord", Moment::of_micros(micros));
+        let ids = IdGenerator(Box::new(|| u64::MAX));
+        let id = |micros| ids.next("ord", UtcTime::of_micros(micros));
         assert_eq!(id(1_760_284_800_000_000), "ord_640f83e352000ffffffffffff");
         assert!(id(1_760_284_800_000_000) < id(1_760_284_800_000_001));
     }

@@ -1,7 +1,7 @@
 //! What is true of every store between two transactions, and what of it is not.
 
-use super::session::{made, sql};
-use super::store::{Place, Store, Unusable};
+use super::connection::{dynamic_sql, sql};
+use super::store::{DatabaseUrl, Store, StoreError};
 use serde_json::Value;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection as _, Row as _};
@@ -106,15 +106,15 @@ const FACTS: [(&str, &str); 13] = [
 
 /// Everything that is wrong in a store: nothing, unless something broke. Reads all of it, as it is at
 /// one moment.
-pub async fn invariants(place: &Place) -> Result<Vec<String>, Unusable> {
+pub async fn invariants(place: &DatabaseUrl) -> Result<Vec<String>, StoreError> {
     let store = Store::open(place, 2, DEADLINE).await?;
     let found = async {
-        let mut connection = store.writers().acquire().await?.detach();
-        let begin = sql(store.speaks.snapshot());
+        let mut connection = store.write_pool().acquire().await?.detach();
+        let begin = sql(store.dialect.begin_snapshot());
         begin.execute(&mut connection).await?;
         let mut found = Vec::new();
         for (fact, exceptions) in FACTS {
-            let rows = made(format!("{exceptions} LIMIT {NAMED}"));
+            let rows = dynamic_sql(format!("{exceptions} LIMIT {NAMED}"));
             for row in rows.fetch_all(&mut connection).await? {
                 let name: String = row.try_get(0)?;
                 found.push(format!("{name}: not true that {fact}"));
@@ -128,7 +128,7 @@ pub async fn invariants(place: &Place) -> Result<Vec<String>, Unusable> {
                 .map(|name| format!("{name}: not true that {fact}")),
         );
         connection.close().await?;
-        Ok::<_, Unusable>(found)
+        Ok::<_, StoreError>(found)
     };
     let found = found.await;
     store.close().await;
@@ -168,7 +168,7 @@ async fn moved(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Erro
         }
         let mut by_moves = Moved::new();
         for (table, sent) in [("fulfillments", true), ("returns", false)] {
-            let moves = made(format!(
+            let moves = dynamic_sql(format!(
                 "SELECT order_id, details FROM {table} WHERE order_id > $1 AND order_id <= $2"
             ));
             let moves = moves.bind(after.clone()).bind(last.clone());

@@ -1,10 +1,10 @@
 //! Idempotency keys: the first final outcome of a key is its outcome for as long as it is kept.
 
-use super::failing::Ended;
-use super::session::{Session, json, maybe, sql, text};
-use crate::failure::{Failure, Final, Refused, Why};
-use crate::model::Moment;
-use crate::{Key, Operation, Request};
+use super::connection::{DbConnection, get_json, get_optional_text, get_text, sql};
+use super::errors::TransactionError;
+use crate::failure::{Failure, FinalFailure, OrderRefusal, RefusalReason};
+use crate::model::UtcTime;
+use crate::{IdempotencyKey, OrderOperation, Request};
 use candor_fault::{Cause, to_json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -15,21 +15,21 @@ use std::fmt::Write as _;
 const FORGOTTEN_AT_ONCE: i64 = 500;
 
 /// What a key stands for: a tool, and the arguments beside the key.
-pub(super) struct Claim<'a> {
-    pub(super) key: &'a Key,
-    pub(super) operation: Operation,
+pub(super) struct KeyClaim<'a> {
+    pub(super) key: &'a IdempotencyKey,
+    pub(super) operation: OrderOperation,
     pub(super) fingerprint: String,
-    pub(super) at: Moment,
+    pub(super) at: UtcTime,
 }
 
 /// What came of a change for good.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Outcome {
+pub(super) enum KeyOutcome {
     /// It was made; this is the entity.
     Done(Box<RawValue>),
     /// It was refused.
-    Failed(Final),
+    Failed(FinalFailure),
 }
 
 /// A text that is the same for the same arguments, however they were written.
@@ -43,14 +43,14 @@ pub(super) fn fingerprint(request: &Request) -> String {
     text
 }
 
-impl Claim<'_> {
+impl KeyClaim<'_> {
     /// Takes the key for this call, or brings the outcome that it has. Waits for whoever holds the
     /// key just now. A key older than `oldest` is forgotten.
     pub(super) async fn take(
         &self,
-        session: &mut Session,
-        oldest: Moment,
-    ) -> Result<Option<Outcome>, Ended> {
+        session: &mut DbConnection,
+        oldest: UtcTime,
+    ) -> Result<Option<KeyOutcome>, TransactionError> {
         let taken = session
             .first(
                 sql(
@@ -76,7 +76,7 @@ impl Claim<'_> {
     }
 
     /// The outcome that the key has already.
-    async fn kept(&self, session: &mut Session) -> Result<Outcome, Ended> {
+    async fn kept(&self, session: &mut DbConnection) -> Result<KeyOutcome, TransactionError> {
         let row = session
             .first(
                 sql("SELECT fingerprint, outcome FROM keys WHERE client = $1 AND tool = $2 AND key = $3")
@@ -87,17 +87,18 @@ impl Claim<'_> {
             .await?;
         // Forgotten by somebody else between the two statements: the same call passes now.
         let Some(row) = row else {
-            return Err(Ended::Again(Failure::Unavailable(None, None)));
+            return Err(TransactionError::Again(Failure::Unavailable(None, None)));
         };
-        if text(&row, 0)? != self.fingerprint {
-            let reused = Refused::from(Why::IdempotencyKeyReused).at("idempotencyKey");
-            return Ok(Outcome::Failed(Final::Refused(reused)));
+        if get_text(&row, 0)? != self.fingerprint {
+            let reused =
+                OrderRefusal::from(RefusalReason::IdempotencyKeyReused).at("idempotencyKey");
+            return Ok(KeyOutcome::Failed(FinalFailure::Refusal(reused)));
         }
-        match maybe(&row, 1)? {
-            Some(_) => Ok(json(&row, 1)?),
+        match get_optional_text(&row, 1)? {
+            Some(_) => Ok(get_json(&row, 1)?),
             None => {
                 let cause = Box::new(Cause::from("a key without an outcome"));
-                Err(Failure::Broken("the database has a row that is never written", cause).into())
+                Err(Failure::Internal("the database has a row that is never written", cause).into())
             }
         }
     }
@@ -105,10 +106,10 @@ impl Claim<'_> {
     /// Gives the key its outcome, and puts the call on record.
     pub(super) async fn settle(
         &self,
-        session: &mut Session,
-        outcome: &Outcome,
+        session: &mut DbConnection,
+        outcome: &KeyOutcome,
         (record, order): (String, Option<String>),
-    ) -> Result<(), Ended> {
+    ) -> Result<(), TransactionError> {
         session
             .execute(
                 sql("UPDATE keys SET outcome = $1 WHERE client = $2 AND tool = $3 AND key = $4")
@@ -119,8 +120,8 @@ impl Claim<'_> {
             )
             .await?;
         let said = match outcome {
-            Outcome::Done(_) => String::from("done"),
-            Outcome::Failed(stands) => to_json(stands),
+            KeyOutcome::Done(_) => String::from("done"),
+            KeyOutcome::Failed(stands) => to_json(stands),
         };
         session
             .execute(
@@ -141,7 +142,10 @@ impl Claim<'_> {
 }
 
 /// Forgets some keys that are older than `oldest`; says how many.
-pub(super) async fn forget(session: &mut Session, oldest: Moment) -> Result<u64, Ended> {
+pub(super) async fn forget(
+    session: &mut DbConnection,
+    oldest: UtcTime,
+) -> Result<u64, TransactionError> {
     session
         .execute(
             sql("DELETE FROM keys WHERE at < $1 AND (client, tool, key) IN
@@ -165,7 +169,7 @@ mod tests {
             r#"{"failed":{"Refused":{"why":"InvalidOrderState","field":"orderId","status":"shipped"}}}"#,
             r#"{"failed":{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.0.quantity","available":3}}}"#,
         ] {
-            let read: Outcome = serde_json::from_str(kept).unwrap();
+            let read: KeyOutcome = serde_json::from_str(kept).unwrap();
             assert_eq!(to_json(&read), kept);
         }
     }

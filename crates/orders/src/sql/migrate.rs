@@ -1,7 +1,7 @@
 //! Making the tables of an empty database, once.
 
-use super::dialect::Speaks;
-use super::store::{Place, Unusable, pools, settings};
+use super::dialect::SqlDialect;
+use super::store::{DatabaseUrl, StoreError, connect_pools, read_currency};
 use super::tables::{self, FORMAT};
 use crate::model::Currency;
 use sqlx::{AnyConnection, AssertSqlSafe};
@@ -12,28 +12,31 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What making the tables came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Migrated {
+pub enum MigrationOutcome {
     /// They were made.
-    Made,
+    Created,
     /// They were there already.
     Current,
 }
 
 /// Makes the tables of a store with prices in this currency; tables that are there stay as they are,
 /// where they are tables that this program knows.
-pub async fn migrate(place: &Place, currency: Currency) -> Result<Migrated, Unusable> {
-    let (reads, writes) = pools(place, 2, DEADLINE).await?;
+pub async fn migrate(
+    place: &DatabaseUrl,
+    currency: Currency,
+) -> Result<MigrationOutcome, StoreError> {
+    let (reads, writes) = connect_pools(place, 2, DEADLINE).await?;
     let migrated = async {
         let mut connection = writes.acquire().await?;
-        let migrated = make(&mut connection, place.speaks(), currency).await;
+        let migrated = make(&mut connection, place.dialect(), currency).await;
         match migrated {
             Ok(_) => drop(connection),
             // What was begun is rolled back with its connection.
             Err(_) => drop(connection.detach()),
         }
         let migrated = migrated?;
-        settings(&writes, place.speaks()).await?;
-        Ok::<_, Unusable>(migrated)
+        read_currency(&writes, place.dialect()).await?;
+        Ok::<_, StoreError>(migrated)
     };
     let migrated = migrated.await;
     reads.close().await;
@@ -42,9 +45,9 @@ pub async fn migrate(place: &Place, currency: Currency) -> Result<Migrated, Unus
 }
 
 /// The currency of a store that has its tables.
-pub async fn currency(place: &Place) -> Result<Currency, Unusable> {
-    let (reads, writes) = pools(place, 1, DEADLINE).await?;
-    let currency = settings(&writes, place.speaks()).await;
+pub async fn currency(place: &DatabaseUrl) -> Result<Currency, StoreError> {
+    let (reads, writes) = connect_pools(place, 1, DEADLINE).await?;
+    let currency = read_currency(&writes, place.dialect()).await;
     reads.close().await;
     writes.close().await;
     currency
@@ -52,32 +55,32 @@ pub async fn currency(place: &Place) -> Result<Currency, Unusable> {
 
 async fn make(
     connection: &mut AnyConnection,
-    speaks: Speaks,
+    dialect: SqlDialect,
     currency: Currency,
-) -> Result<Migrated, Unusable> {
-    sqlx::query(speaks.begin())
+) -> Result<MigrationOutcome, StoreError> {
+    sqlx::query(dialect.begin())
         .execute(&mut *connection)
         .await?;
-    if let Some(lock) = speaks.only_one_migrates() {
+    if let Some(lock) = dialect.migration_lock() {
         sqlx::query(lock).execute(&mut *connection).await?;
     }
-    let found: i64 = sqlx::query_scalar(speaks.has_tables())
+    let found: i64 = sqlx::query_scalar(dialect.count_our_tables())
         .fetch_one(&mut *connection)
         .await?;
     let migrated = if found > 0 {
-        Migrated::Current
+        MigrationOutcome::Current
     } else {
-        if let Some(others) = speaks.other_tables() {
+        if let Some(others) = dialect.count_all_tables() {
             let others: i64 = sqlx::query_scalar(others)
                 .fetch_one(&mut *connection)
                 .await?;
             if others > 0 {
-                return Err(Unusable::Foreign(
+                return Err(StoreError::Foreign(
                     "the file is a database of something else",
                 ));
             }
         }
-        for statement in tables::statements(speaks) {
+        for statement in tables::statements(dialect) {
             let made = sqlx::query(AssertSqlSafe(statement));
             made.execute(&mut *connection).await?;
         }
@@ -89,7 +92,7 @@ async fn make(
                 .execute(&mut *connection)
                 .await?;
         }
-        Migrated::Made
+        MigrationOutcome::Created
     };
     sqlx::query("COMMIT").execute(&mut *connection).await?;
     Ok(migrated)

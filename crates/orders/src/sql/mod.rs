@@ -2,8 +2,9 @@
 
 mod adapter;
 mod change;
+mod connection;
 mod dialect;
-mod failing;
+mod errors;
 mod ids;
 mod import;
 mod invariants;
@@ -12,17 +13,16 @@ mod migrate;
 mod order;
 mod query;
 mod seed;
-mod session;
 mod store;
 mod tables;
 
 pub use adapter::{CONNECTIONS, KEEP_KEYS, SqlAdapter, SqlConfig};
 pub use ids::Random;
-pub use import::{IMPORT_MAX, Imported, NotImported, STOCK_MAX, Tally, import};
+pub use import::{IMPORT_MAX, ImportCounts, ImportError, ImportReport, STOCK_MAX, import};
 pub use invariants::invariants;
-pub use migrate::{Migrated, currency, migrate};
-pub use seed::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, Seeded, seed};
-pub use store::{Place, Unusable};
+pub use migrate::{MigrationOutcome, currency, migrate};
+pub use seed::{SAMPLE_ORDERS_MAX, SampleCounts, SeedOptions, SeedReport, seed};
+pub use store::{DatabaseUrl, StoreError};
 
 #[cfg(test)]
-mod databases;
+mod test_databases;

@@ -1,10 +1,13 @@
 //! Orders in their tables: the head, the lines, and the order that answers show.
 
-use super::failing::Ended;
-use super::session::{Session, json, list, made, maybe, number, text};
+use super::connection::{
+    DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, placeholders,
+};
+use super::errors::TransactionError;
 use crate::Failure;
 use crate::model::{
-    Address, Currency, CustomField, LineItem, Moment, Money, Order, OrderCustomer, Status,
+    Currency, CustomField, LineItem, Money, Order, OrderCustomer, OrderStatus, PostalAddress,
+    UtcTime,
 };
 use candor_fault::Cause;
 use serde::{Deserialize, Serialize};
@@ -13,13 +16,13 @@ use sqlx::any::AnyRow;
 /// What an order has beside its columns; it is kept as JSON and never searched.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Details {
+pub(super) struct OrderDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) customer: Option<OrderCustomer>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) shipping_address: Option<Address>,
+    pub(super) shipping_address: Option<PostalAddress>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) billing_address: Option<Address>,
+    pub(super) billing_address: Option<PostalAddress>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tags: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -31,22 +34,22 @@ pub(super) struct Details {
 }
 
 /// The columns of a head, in the order in which they are read.
-pub(super) const HEAD: &str = "orders.id, orders.external_id, orders.name, orders.status, orders.currency, orders.details, orders.sub_total, orders.discount_total, orders.total, orders.created_at, orders.updated_at";
+pub(super) const ORDER_COLUMNS: &str = "orders.id, orders.external_id, orders.name, orders.status, orders.currency, orders.details, orders.sub_total, orders.discount_total, orders.total, orders.created_at, orders.updated_at";
 
 /// An order without its lines.
 #[derive(Debug, Clone)]
-pub(super) struct Head {
+pub(super) struct OrderRow {
     pub(super) id: String,
     pub(super) external_id: Option<String>,
     pub(super) name: Option<String>,
-    pub(super) status: Status,
+    pub(super) status: OrderStatus,
     pub(super) currency: Currency,
-    pub(super) details: Details,
+    pub(super) details: OrderDetails,
     pub(super) sub_total: Money,
     pub(super) discount_total: Money,
     pub(super) total: Money,
-    pub(super) created_at: Moment,
-    pub(super) updated_at: Moment,
+    pub(super) created_at: UtcTime,
+    pub(super) updated_at: UtcTime,
 }
 
 /// One line of an order in its table.
@@ -66,66 +69,70 @@ pub(super) struct LineRow {
 
 pub(super) fn foreign(what: &'static str) -> Failure {
     let cause = Box::new(Cause::from("a value that this program does not write"));
-    Failure::Broken(what, cause)
+    Failure::Internal(what, cause)
 }
 
-pub(super) fn money(row: &AnyRow, place: usize) -> Result<Money, Failure> {
-    let minor = i128::from(number(row, place)?);
+pub(super) fn get_money(row: &AnyRow, place: usize) -> Result<Money, Failure> {
+    let minor = i128::from(get_number(row, place)?);
     Money::of_minor(minor).ok_or_else(|| foreign("an amount in the database is out of bounds"))
 }
 
-pub(super) fn moment(row: &AnyRow, place: usize) -> Result<Moment, Failure> {
-    number(row, place).map(Moment::of_micros)
+pub(super) fn get_time(row: &AnyRow, place: usize) -> Result<UtcTime, Failure> {
+    get_number(row, place).map(UtcTime::of_micros)
 }
 
-/// Reads the columns [`HEAD`].
-pub(super) fn head(row: &AnyRow) -> Result<Head, Failure> {
-    let status = Status::read(&text(row, 3)?);
-    let currency = Currency::read(&text(row, 4)?);
-    Ok(Head {
-        id: text(row, 0)?,
-        external_id: maybe(row, 1)?,
-        name: maybe(row, 2)?,
+/// Reads the columns [`ORDER_COLUMNS`].
+pub(super) fn head(row: &AnyRow) -> Result<OrderRow, Failure> {
+    let status = OrderStatus::read(&get_text(row, 3)?);
+    let currency = Currency::read(&get_text(row, 4)?);
+    Ok(OrderRow {
+        id: get_text(row, 0)?,
+        external_id: get_optional_text(row, 1)?,
+        name: get_optional_text(row, 2)?,
         status: status.ok_or_else(|| foreign("the database has an unknown status"))?,
         currency: currency.ok_or_else(|| foreign("the database has an unknown currency"))?,
-        details: json(row, 5)?,
-        sub_total: money(row, 6)?,
-        discount_total: money(row, 7)?,
-        total: money(row, 8)?,
-        created_at: moment(row, 9)?,
-        updated_at: moment(row, 10)?,
+        details: get_json(row, 5)?,
+        sub_total: get_money(row, 6)?,
+        discount_total: get_money(row, 7)?,
+        total: get_money(row, 8)?,
+        created_at: get_time(row, 9)?,
+        updated_at: get_time(row, 10)?,
     })
 }
 
 /// The lines of these orders, by order and in their order.
-pub(super) async fn lines(session: &mut Session, ids: &[&str]) -> Result<Vec<LineRow>, Ended> {
+pub(super) async fn lines(
+    session: &mut DbConnection,
+    ids: &[&str],
+) -> Result<Vec<LineRow>, TransactionError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let statement = format!(
         "SELECT order_id, line, sku, name, quantity, unit_price, unit_discount, fulfilled, cancelled, returned
          FROM order_lines WHERE order_id IN ({}) ORDER BY order_id, line",
-        list(ids.len(), 1)
+        placeholders(ids.len(), 1)
     );
-    let statement = ids
-        .iter()
-        .fold(made(statement), |made, id| made.bind((*id).to_owned()));
+    let statement = ids.iter().fold(dynamic_sql(statement), |query, id| {
+        query.bind((*id).to_owned())
+    });
     let rows = session.all(statement).await?;
     let read = rows.iter().map(|row| {
         Ok(LineRow {
-            order_id: text(row, 0)?,
-            line: number(row, 1)?,
-            sku: text(row, 2)?,
-            name: maybe(row, 3)?,
-            quantity: number(row, 4)?,
-            unit_price: money(row, 5)?,
-            unit_discount: money(row, 6)?,
-            fulfilled: number(row, 7)?,
-            cancelled: number(row, 8)?,
-            returned: number(row, 9)?,
+            order_id: get_text(row, 0)?,
+            line: get_number(row, 1)?,
+            sku: get_text(row, 2)?,
+            name: get_optional_text(row, 3)?,
+            quantity: get_number(row, 4)?,
+            unit_price: get_money(row, 5)?,
+            unit_discount: get_money(row, 6)?,
+            fulfilled: get_number(row, 7)?,
+            cancelled: get_number(row, 8)?,
+            returned: get_number(row, 9)?,
         })
     });
-    read.collect::<Result<_, Failure>>().map_err(Ended::from)
+    read.collect::<Result<_, Failure>>()
+        .map_err(TransactionError::from)
 }
 
 impl LineRow {
@@ -134,7 +141,7 @@ impl LineRow {
         self.quantity - self.fulfilled - self.cancelled
     }
 
-    fn shown(self, currency: Currency) -> LineItem {
+    fn into_entity(self, currency: Currency) -> LineItem {
         LineItem {
             sku: self.sku,
             name: self.name,
@@ -148,9 +155,9 @@ impl LineRow {
     }
 }
 
-impl Head {
+impl OrderRow {
     /// The order with its lines, as answers show it.
-    pub(super) fn shown(self, lines: impl IntoIterator<Item = LineRow>) -> Order {
+    pub(super) fn into_entity(self, lines: impl IntoIterator<Item = LineRow>) -> Order {
         let currency = self.currency;
         let details = self.details;
         Order {
@@ -159,7 +166,10 @@ impl Head {
             name: self.name,
             status: self.status,
             currency: currency.code().to_owned(),
-            line_items: lines.into_iter().map(|line| line.shown(currency)).collect(),
+            line_items: lines
+                .into_iter()
+                .map(|line| line.into_entity(currency))
+                .collect(),
             customer: details.customer,
             shipping_address: details.shipping_address,
             billing_address: details.billing_address,

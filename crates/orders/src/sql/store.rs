@@ -1,8 +1,8 @@
 //! A database of orders: its connections, and transactions that end when nobody waits for them.
 
-use super::dialect::{Speaks, Verdict};
-use super::failing::{Ended, ended};
-use super::session::{Session, Statement};
+use super::connection::{AnyQuery, DbConnection};
+use super::dialect::{DatabaseErrorKind, SqlDialect};
+use super::errors::{TransactionError, to_transaction_error};
 use super::tables::FORMAT;
 use crate::model::Currency;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions, AnyRow};
@@ -43,21 +43,21 @@ const SETTINGS: [&str; 18] = [
 
 /// Where orders are kept.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct DatabaseUrl {
     url: String,
-    speaks: Speaks,
+    dialect: SqlDialect,
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The address may have a password in it.
-        write!(out, "Place({:?})", self.speaks)
+        write!(out, "Place({:?})", self.dialect)
     }
 }
 
-impl Place {
+impl DatabaseUrl {
     /// One file.
-    pub fn file(path: &Path) -> Option<Place> {
+    pub fn file(path: &Path) -> Option<DatabaseUrl> {
         let mut url = String::from("sqlite://");
         for byte in path.to_str()?.bytes() {
             match byte {
@@ -69,18 +69,18 @@ impl Place {
             }
         }
         url.push_str("?mode=rwc");
-        let speaks = Speaks::Sqlite;
-        Some(Place { url, speaks })
+        let dialect = SqlDialect::Sqlite;
+        Some(DatabaseUrl { url, dialect })
     }
 
-    pub(super) const fn speaks(&self) -> Speaks {
-        self.speaks
+    pub(super) const fn dialect(&self) -> SqlDialect {
+        self.dialect
     }
 
     /// A PostgreSQL database by its address, `postgres://user:password@host/database`. A setting that
     /// nobody knows is refused: the client would write it to the log with its value, be it a password
     /// behind a slip of the pen.
-    pub fn postgres(url: &str) -> Option<Place> {
+    pub fn postgres(url: &str) -> Option<DatabaseUrl> {
         let known = ["postgres://", "postgresql://"];
         let is_address = known.iter().any(|scheme| url.starts_with(scheme));
         let settings = url.split_once('?').map_or("", |(_, settings)| settings);
@@ -89,65 +89,66 @@ impl Place {
             .split('&')
             .filter(|setting| !setting.is_empty())
             .map(|setting| setting.split('=').next().unwrap_or_default());
-        let speaks = Speaks::Postgres;
+        let dialect = SqlDialect::Postgres;
         let url = url.to_owned();
-        (is_address && names.all(|name| SETTINGS.contains(&name))).then_some(Place { url, speaks })
+        (is_address && names.all(|name| SETTINGS.contains(&name)))
+            .then_some(DatabaseUrl { url, dialect })
     }
 }
 
 /// A database of orders.
 #[derive(Clone)]
 pub(super) struct Store {
-    pub(super) speaks: Speaks,
+    pub(super) dialect: SqlDialect,
     pub(super) currency: Currency,
-    reads: Line,
-    writes: Line,
+    reads: ConnectionQueue,
+    writes: ConnectionQueue,
 }
 
 /// Connections and the line before them. Waiting for others takes as long as a call may; that a
 /// database cannot be reached shows sooner.
 #[derive(Clone)]
-struct Line {
+struct ConnectionQueue {
     places: Arc<Semaphore>,
     pool: AnyPool,
 }
 
-impl Line {
-    fn new(pool: AnyPool) -> Line {
+impl ConnectionQueue {
+    fn new(pool: AnyPool) -> ConnectionQueue {
         let most = pool.options().get_max_connections();
         let places = Semaphore::new(usize::try_from(most).unwrap_or(Semaphore::MAX_PERMITS));
-        Line {
+        ConnectionQueue {
             places: Arc::new(places),
             pool,
         }
     }
 
-    async fn next(&self, speaks: Speaks) -> Result<Session, Ended> {
-        let closed = |_| ended(sqlx::Error::PoolClosed, speaks);
+    async fn next(&self, dialect: SqlDialect) -> Result<DbConnection, TransactionError> {
+        let closed = |_| to_transaction_error(sqlx::Error::PoolClosed, dialect);
         let place = Arc::clone(&self.places).acquire_owned().await;
         let place = place.map_err(closed)?;
         let connection = self.pool.acquire().await;
-        let connection = connection.map_err(|error| ended(error, speaks))?;
-        Ok(Session::new(connection, place, speaks))
+        let connection = connection.map_err(|error| to_transaction_error(error, dialect))?;
+        Ok(DbConnection::new(connection, place, dialect))
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Store({:?})", self.speaks)
+        write!(out, "Store({:?})", self.dialect)
     }
 }
 
 /// The two pools of a place. A file has one writer, so that writers wait in line and not by polling a
 /// lock; a server has as many as it is given.
-pub(super) async fn pools(
-    place: &Place,
+pub(super) async fn connect_pools(
+    place: &DatabaseUrl,
     connections: u32,
     deadline: Duration,
 ) -> Result<(AnyPool, AnyPool), sqlx::Error> {
     sqlx::any::install_default_drivers();
     let options: AnyConnectOptions = place.url.parse()?;
-    let speaks = place.speaks;
+    let dialect = place.dialect;
     let pool = |most: u32| {
         AnyPoolOptions::new()
             .max_connections(most)
@@ -155,33 +156,33 @@ pub(super) async fn pools(
             // A connection that broke while it was idle fails its first statement, and another is tried.
             .test_before_acquire(false)
             .after_connect(move |connection, _| {
-                Box::pin(greet(connection, speaks.greeting(deadline)))
+                Box::pin(set_up(connection, dialect.connection_setup(deadline)))
             })
     };
-    match speaks {
-        Speaks::Sqlite => {
-            let writes = connected(pool(1), &options, speaks, deadline).await?;
+    match dialect {
+        SqlDialect::Sqlite => {
+            let writes = connect_pool(pool(1), &options, dialect, deadline).await?;
             let reads = pool(READERS).connect_lazy_with(options);
             Ok((reads, writes))
         }
-        Speaks::Postgres => {
-            let both = connected(pool(connections), &options, speaks, deadline).await?;
+        SqlDialect::Postgres => {
+            let both = connect_pool(pool(connections), &options, dialect, deadline).await?;
             Ok((both.clone(), both))
         }
     }
 }
 
-async fn connected(
+async fn connect_pool(
     pool: AnyPoolOptions,
     options: &AnyConnectOptions,
-    speaks: Speaks,
+    dialect: SqlDialect,
     deadline: Duration,
 ) -> Result<AnyPool, sqlx::Error> {
     // A pool tries again and keeps the reason to itself: a connection of its own has one to say.
     let alone = async || {
         let connection = async {
             let mut connection = AnyConnection::connect_with(options).await?;
-            greet(&mut connection, speaks.greeting(deadline)).await?;
+            set_up(&mut connection, dialect.connection_setup(deadline)).await?;
             connection.close().await
         };
         let late = Err(sqlx::Error::PoolTimedOut);
@@ -191,7 +192,9 @@ async fn connected(
     };
     match alone().await {
         // Trying again would not help.
-        Err(sqlx::Error::Database(reason)) if speaks.verdict(reason.as_ref()) == Verdict::Bug => {
+        Err(sqlx::Error::Database(reason))
+            if dialect.classify(reason.as_ref()) == DatabaseErrorKind::Bug =>
+        {
             return Err(sqlx::Error::Database(reason));
         }
         _ => {}
@@ -202,7 +205,7 @@ async fn connected(
     }
 }
 
-async fn greet(connection: &mut AnyConnection, greeting: Vec<String>) -> Result<(), sqlx::Error> {
+async fn set_up(connection: &mut AnyConnection, greeting: Vec<String>) -> Result<(), sqlx::Error> {
     for statement in greeting {
         connection.execute(AssertSqlSafe(statement)).await?;
     }
@@ -211,7 +214,7 @@ async fn greet(connection: &mut AnyConnection, greeting: Vec<String>) -> Result<
 
 /// Why a database of orders cannot be used.
 #[derive(Debug)]
-pub enum Unusable {
+pub enum StoreError {
     /// It cannot be reached, or not be asked.
     Unreachable(String),
     /// It has no tables yet.
@@ -222,25 +225,25 @@ pub enum Unusable {
     Foreign(&'static str),
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for StoreError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unusable::Unreachable(why) => write!(out, "the database cannot be used: {why}"),
-            Unusable::Empty => out.write_str("the database has no tables for orders yet"),
-            Unusable::Newer(format) => write!(
+            StoreError::Unreachable(reason) => write!(out, "the database cannot be used: {reason}"),
+            StoreError::Empty => out.write_str("the database has no tables for orders yet"),
+            StoreError::Newer(format) => write!(
                 out,
                 "the tables have format {format}, and this program knows {FORMAT}: it was made by a newer one"
             ),
-            Unusable::Foreign(what) => write!(out, "the tables are not ours: {what}"),
+            StoreError::Foreign(what) => write!(out, "the tables are not ours: {what}"),
         }
     }
 }
 
-impl std::error::Error for Unusable {}
+impl std::error::Error for StoreError {}
 
-impl From<sqlx::Error> for Unusable {
+impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        Unusable::Unreachable(match &error {
+        StoreError::Unreachable(match &error {
             // Without the numbers and places that its client adds.
             sqlx::Error::Database(error) => error.message().to_owned(),
             error => error.to_string(),
@@ -251,21 +254,21 @@ impl From<sqlx::Error> for Unusable {
 impl Store {
     /// Opens a database that has its tables.
     pub(super) async fn open(
-        place: &Place,
+        place: &DatabaseUrl,
         connections: u32,
         deadline: Duration,
-    ) -> Result<Store, Unusable> {
-        let speaks = place.speaks;
-        let (reads, writes) = pools(place, connections, deadline).await?;
-        let currency = settings(&writes, speaks).await?;
-        let writes = Line::new(writes);
-        let reads = match speaks {
-            Speaks::Sqlite => Line::new(reads),
+    ) -> Result<Store, StoreError> {
+        let dialect = place.dialect;
+        let (reads, writes) = connect_pools(place, connections, deadline).await?;
+        let currency = read_currency(&writes, dialect).await?;
+        let writes = ConnectionQueue::new(writes);
+        let reads = match dialect {
+            SqlDialect::Sqlite => ConnectionQueue::new(reads),
             // Reading and writing share their connections.
-            Speaks::Postgres => writes.clone(),
+            SqlDialect::Postgres => writes.clone(),
         };
         Ok(Store {
-            speaks,
+            dialect,
             currency,
             reads,
             writes,
@@ -273,10 +276,13 @@ impl Store {
     }
 
     /// All rows of one query; `query` makes it, once for every connection that is tried.
-    pub(super) async fn read(&self, query: impl Fn() -> Statement) -> Result<Vec<AnyRow>, Ended> {
+    pub(super) async fn read(
+        &self,
+        query: impl Fn() -> AnyQuery,
+    ) -> Result<Vec<AnyRow>, TransactionError> {
         let mut broken = self.idle(&self.reads);
         loop {
-            let mut session = self.reads.next(self.speaks).await?;
+            let mut session = self.reads.next(self.dialect).await?;
             match session.all(query()).await {
                 Ok(rows) => {
                     session.finish();
@@ -289,10 +295,10 @@ impl Store {
     }
 
     /// A transaction that writes.
-    pub(super) async fn writing(&self) -> Result<Session, Ended> {
+    pub(super) async fn begin_write(&self) -> Result<DbConnection, TransactionError> {
         let mut broken = self.idle(&self.writes);
         loop {
-            let mut session = self.writes.next(self.speaks).await?;
+            let mut session = self.writes.next(self.dialect).await?;
             match session.begin().await {
                 Ok(()) => return Ok(session),
                 Err(ended) if broken > 0 && ended.is_unavailable() => broken -= 1,
@@ -303,15 +309,15 @@ impl Store {
 
     /// How many connections may be broken: a server that was restarted has broken every one that nobody
     /// used meanwhile. Nothing was done on them yet: another one will do.
-    fn idle(&self, line: &Line) -> u32 {
-        match self.speaks {
-            Speaks::Sqlite => 0,
-            Speaks::Postgres => line.pool.size(),
+    fn idle(&self, line: &ConnectionQueue) -> u32 {
+        match self.dialect {
+            SqlDialect::Sqlite => 0,
+            SqlDialect::Postgres => line.pool.size(),
         }
     }
 
     /// The connections that write, for work that is no call.
-    pub(super) const fn writers(&self) -> &AnyPool {
+    pub(super) const fn write_pool(&self) -> &AnyPool {
         &self.writes.pool
     }
 
@@ -323,34 +329,39 @@ impl Store {
 }
 
 /// The currency of the store, once its tables are known to be ours.
-pub(super) async fn settings(pool: &AnyPool, speaks: Speaks) -> Result<Currency, Unusable> {
-    let tables: i64 = sqlx::query_scalar(speaks.has_tables())
+pub(super) async fn read_currency(
+    pool: &AnyPool,
+    dialect: SqlDialect,
+) -> Result<Currency, StoreError> {
+    let tables: i64 = sqlx::query_scalar(dialect.count_our_tables())
         .fetch_one(pool)
         .await?;
     if tables == 0 {
-        return Err(Unusable::Empty);
+        return Err(StoreError::Empty);
     }
-    let named = async |name: &'static str| -> Result<Option<String>, Unusable> {
+    let named = async |name: &'static str| -> Result<Option<String>, StoreError> {
         sqlx::query_scalar("SELECT value FROM settings WHERE name = $1")
             .bind(name)
             .fetch_optional(pool)
             .await
             .map_err(|error| match &error {
-                sqlx::Error::Database(said) if speaks.verdict(said.as_ref()) == Verdict::Bug => {
-                    Unusable::Foreign("their settings have another form")
+                sqlx::Error::Database(said)
+                    if dialect.classify(said.as_ref()) == DatabaseErrorKind::Bug =>
+                {
+                    StoreError::Foreign("their settings have another form")
                 }
                 _ => error.into(),
             })
     };
     let format = named("format").await?.and_then(|text| text.parse().ok());
     match format {
-        None => return Err(Unusable::Foreign("they have no format")),
-        Some(format) if format > FORMAT => return Err(Unusable::Newer(format)),
+        None => return Err(StoreError::Foreign("they have no format")),
+        Some(format) if format > FORMAT => return Err(StoreError::Newer(format)),
         Some(_) => {}
     }
     let currency = named("currency").await?;
     let currency = currency.as_deref().and_then(Currency::read);
-    currency.ok_or(Unusable::Foreign("they have no currency"))
+    currency.ok_or(StoreError::Foreign("they have no currency"))
 }
 
 #[cfg(test)]
@@ -359,7 +370,7 @@ mod tests {
 
     #[test]
     fn an_address_has_no_setting_that_nobody_knows() {
-        let known = |url| Place::postgres(url).is_some();
+        let known = |url| DatabaseUrl::postgres(url).is_some();
         assert!(known("postgres://u:p@h/db"));
         assert!(known("postgresql://u@h/db?sslmode=require&password=x#y"));
         assert!(!known("postgres://u@h/db?passwrd=x"));

@@ -1,6 +1,6 @@
 //! The tables: text and whole numbers only, money in the smallest unit, times in microseconds.
 
-use super::dialect::Speaks;
+use super::dialect::SqlDialect;
 
 /// The format of the tables that this program writes.
 pub(super) const FORMAT: i64 = 1;
@@ -83,8 +83,8 @@ const TABLES: [&str; 31] = [
 ];
 
 /// The statements that make the tables of this database.
-pub(super) fn statements(speaks: Speaks) -> impl Iterator<Item = String> {
-    let text = speaks.text();
+pub(super) fn statements(dialect: SqlDialect) -> impl Iterator<Item = String> {
+    let text = dialect.text_type();
     TABLES
         .iter()
         .map(move |statement| statement.replace("{text}", text))

@@ -1,14 +1,14 @@
 //! The five tools that change something; each needs a key, and makes its change once.
 
 use super::{Answer, answering, check};
-use crate::failure::Wrong;
-use crate::fields::{
+use crate::argument_schemas::{
     arguments, key, line_quantities, location, new_order, order_id, outcome, reason,
     tracking_numbers, updates,
 };
+use crate::failure::RuleViolation;
 use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
 use crate::server::OrdersServer;
-use crate::{Failure, Operation, Request};
+use crate::{Failure, OrderOperation, Request};
 use candor_fault::Fault;
 use candor_fault::dialects::Orders;
 use candor_street::{CallContext, Reply, Tool};
@@ -32,10 +32,10 @@ struct Keyed<T> {
 
 /// A tool that changes something: `read` makes the request, or says what is wrong with it.
 fn changing<T: DeserializeOwned + Send + 'static>(
-    operation: Operation,
+    operation: OrderOperation,
     description: &'static str,
     (required, mut properties): (&[&str], Value),
-    read: fn(T) -> Result<Request, Wrong>,
+    read: fn(T) -> Result<Request, RuleViolation>,
 ) -> Tool<OrdersServer> {
     properties["idempotencyKey"] = key();
     let required: Vec<_> = required.iter().copied().chain(["idempotencyKey"]).collect();
@@ -54,7 +54,7 @@ fn changing<T: DeserializeOwned + Send + 'static>(
 async fn change(
     server: &OrdersServer,
     key: String,
-    request: Result<Request, Wrong>,
+    request: Result<Request, RuleViolation>,
     cx: &CallContext,
 ) -> Result<Reply, Fault<Orders>> {
     let asked = async {
@@ -74,7 +74,7 @@ async fn change(
 
 fn create() -> Tool<OrdersServer> {
     changing(
-        Operation::CreateOrder,
+        OrderOperation::CreateOrder,
         "Make a sales order and reserve its stock. Not for changing one: use update-order.",
         (&["order"], json!({ "order": new_order() })),
         |asked: CreateOrder| {
@@ -87,7 +87,7 @@ fn create() -> Tool<OrdersServer> {
 
 fn update() -> Tool<OrdersServer> {
     changing(
-        Operation::UpdateOrder,
+        OrderOperation::UpdateOrder,
         "Set an order's status, addresses, name, tags, fields or notes. Not for shipping or cancelling: use fulfill-order or cancel-order.",
         (
             &["orderId", "updates"],
@@ -102,7 +102,7 @@ fn update() -> Tool<OrdersServer> {
 
 fn cancel() -> Tool<OrdersServer> {
     changing(
-        Operation::CancelOrder,
+        OrderOperation::CancelOrder,
         "Cancel an order, or some units of it, before they ship, and release their stock. Not for goods that have left: use create-return.",
         (
             &["orderId"],
@@ -118,7 +118,7 @@ fn cancel() -> Tool<OrdersServer> {
 
 fn fulfill() -> Tool<OrdersServer> {
     changing(
-        Operation::FulfillOrder,
+        OrderOperation::FulfillOrder,
         "Ship an order, or some units of it; it needs a shipping address. Not for marking it delivered: use update-order.",
         (
             &["orderId"],
@@ -135,7 +135,7 @@ fn fulfill() -> Tool<OrdersServer> {
 
 fn create_return() -> Tool<OrdersServer> {
     changing(
-        Operation::CreateReturn,
+        OrderOperation::CreateReturn,
         "Take back units that have shipped. Not for units that have not: use cancel-order.",
         (
             &["orderId", "lineItems", "outcome"],

@@ -1,13 +1,14 @@
 //! Rules about arguments that no schema can state and every order system shares.
 
-use crate::failure::{Rule, Wrong};
-use crate::model::{Address, Currency, NewOrder, OrderUpdates, price};
+use crate::failure::{OrderRule, RuleViolation};
+use crate::model::{Currency, NewOrder, OrderUpdates, PostalAddress, parse_amount};
 
 /// Checks a new order: its currency, its countries, and its amounts where the currency is given.
-pub(super) fn new_order(order: &NewOrder) -> Result<(), Wrong> {
+pub(super) fn new_order(order: &NewOrder) -> Result<(), RuleViolation> {
     if let Some(code) = &order.currency {
         let currency = Currency::read(code);
-        let currency = currency.ok_or_else(|| Wrong::new("order.currency", Rule::Currency))?;
+        let currency =
+            currency.ok_or_else(|| RuleViolation::new("order.currency", OrderRule::Currency))?;
         amounts(order, currency)?;
     }
     address("order.shippingAddress", order.shipping_address.as_ref())?;
@@ -15,35 +16,36 @@ pub(super) fn new_order(order: &NewOrder) -> Result<(), Wrong> {
 }
 
 /// Checks an update: its countries.
-pub(super) fn updates(updates: &OrderUpdates) -> Result<(), Wrong> {
+pub(super) fn updates(updates: &OrderUpdates) -> Result<(), RuleViolation> {
     address("updates.shippingAddress", updates.shipping_address.as_ref())?;
     address("updates.billingAddress", updates.billing_address.as_ref())
 }
 
-fn amounts(order: &NewOrder, currency: Currency) -> Result<(), Wrong> {
+fn amounts(order: &NewOrder, currency: Currency) -> Result<(), RuleViolation> {
     for (place, line) in order.line_items.iter().enumerate() {
         let field = |name| format!("order.lineItems.{place}.{name}");
         let (cost, off) = (field("unitPrice"), field("unitDiscount"));
-        let cost = price((&cost, line.unit_price.as_deref()), currency)?;
-        let less = price((&off, line.unit_discount.as_deref()), currency)?;
+        let cost = parse_amount((&cost, line.unit_price.as_deref()), currency)?;
+        let less = parse_amount((&off, line.unit_discount.as_deref()), currency)?;
         if cost.zip(less).is_some_and(|(cost, less)| less > cost) {
-            return Err(Wrong::new(off, Rule::Discount));
+            return Err(RuleViolation::new(off, OrderRule::Discount));
         }
     }
-    price(("order.subTotal", order.sub_total.as_deref()), currency)?;
-    price(
+    parse_amount(("order.subTotal", order.sub_total.as_deref()), currency)?;
+    parse_amount(
         ("order.discountTotal", order.discount_total.as_deref()),
         currency,
     )?;
-    price(("order.total", order.total.as_deref()), currency)?;
+    parse_amount(("order.total", order.total.as_deref()), currency)?;
     Ok(())
 }
 
-fn address(field: &str, address: Option<&Address>) -> Result<(), Wrong> {
+fn address(field: &str, address: Option<&PostalAddress>) -> Result<(), RuleViolation> {
     match address {
-        Some(address) if !is_country(&address.country) => {
-            Err(Wrong::new(format!("{field}.country"), Rule::Country))
-        }
+        Some(address) if !is_country(&address.country) => Err(RuleViolation::new(
+            format!("{field}.country"),
+            OrderRule::Country,
+        )),
         _ => Ok(()),
     }
 }

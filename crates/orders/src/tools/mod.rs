@@ -5,7 +5,7 @@ mod check;
 mod query;
 
 use crate::server::OrdersServer;
-use crate::{Operation, Response, shapes};
+use crate::{OrderOperation, Response, output_schemas};
 use candor_fault::Fault;
 use candor_fault::dialects::Orders;
 use candor_fault::schemas::orders_failure;
@@ -19,14 +19,14 @@ pub(crate) fn all() -> Vec<Tool<OrdersServer>> {
 }
 
 /// With the schema of the answer, failures included.
-fn answering(operation: Operation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
-    tool.with_output_schema(shapes::answer(operation), Some(orders_failure()))
+fn answering(operation: OrderOperation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
+    tool.with_output_schema(output_schemas::answer(operation), Some(orders_failure()))
         .open_world()
 }
 
 /// The answer of an operation, under the name that its entities have.
 struct Answer<'a> {
-    operation: Operation,
+    operation: OrderOperation,
     response: &'a Response,
     next: Option<&'a str>,
 }

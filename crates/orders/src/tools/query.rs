@@ -1,11 +1,11 @@
 //! The seven tools that ask: filters in, one page out, with a cursor for the next.
 
 use super::{Answer, answering};
-use crate::failure::{Rule, Wrong};
-use crate::model::{Moment, Status};
-use crate::query::{Filters, PAGE_MAX, PAGE_USUAL, Query};
+use crate::failure::{OrderRule, RuleViolation};
+use crate::model::{OrderStatus, UtcTime};
+use crate::query::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
 use crate::server::OrdersServer;
-use crate::{Failure, Operation, Request, Response, cursor, fields};
+use crate::{Failure, OrderOperation, Request, Response, argument_schemas, cursor};
 use candor_fault::Fault;
 use candor_fault::dialects::Orders;
 use candor_schema::Int;
@@ -24,37 +24,37 @@ const TIMES: [&str; 4] = [
 pub(super) fn all() -> [Tool<OrdersServer>; 7] {
     [
         asking(
-            Operation::GetOrders,
+            OrderOperation::GetOrders,
             "Find orders by id, your own id, status, SKU, the customer's email or time; oldest first.",
             &["ids", "externalIds", "statuses", "skus", "emails"],
         ),
         asking(
-            Operation::GetCustomers,
+            OrderOperation::GetCustomers,
             "Find customers by id, email or time; oldest first.",
             &["ids", "emails"],
         ),
         asking(
-            Operation::GetProducts,
+            OrderOperation::GetProducts,
             "Find products by id, SKU or time; oldest first. For prices use get-product-variants.",
             &["ids", "skus"],
         ),
         asking(
-            Operation::GetVariants,
+            OrderOperation::GetVariants,
             "Find variants, with SKU and price, by id, SKU, product or time; oldest first.",
             &["ids", "skus", "productIds"],
         ),
         asking(
-            Operation::GetInventory,
+            OrderOperation::GetInventory,
             "Find stock by SKU, location or time. Reservations count for the SKU over all locations.",
             &["skus", "locationIds"],
         ),
         asking(
-            Operation::GetFulfillments,
+            OrderOperation::GetFulfillments,
             "Find what has shipped, by id, order or time; oldest first.",
             &["ids", "orderIds"],
         ),
         asking(
-            Operation::GetReturns,
+            OrderOperation::GetReturns,
             "Find what came back, by id, order or time; oldest first.",
             &["ids", "orderIds"],
         ),
@@ -64,10 +64,10 @@ pub(super) fn all() -> [Tool<OrdersServer>; 7] {
 /// The arguments of all queries; each schema admits those that its entity has.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Asked {
+struct QueryArguments {
     ids: Option<Vec<String>>,
     external_ids: Option<Vec<String>>,
-    statuses: Option<Vec<Status>>,
+    statuses: Option<Vec<OrderStatus>>,
     skus: Option<Vec<String>>,
     emails: Option<Vec<String>>,
     order_ids: Option<Vec<String>>,
@@ -91,20 +91,22 @@ fn set<T: Ord>(list: Option<Vec<T>>) -> Option<Vec<T>> {
     })
 }
 
-fn instant(field: &str, text: Option<String>) -> Result<Option<Moment>, Wrong> {
-    let read = |text: String| Moment::read(&text).ok_or_else(|| Wrong::new(field, Rule::Instant));
+fn instant(field: &str, text: Option<String>) -> Result<Option<UtcTime>, RuleViolation> {
+    let read = |text: String| {
+        UtcTime::read(&text).ok_or_else(|| RuleViolation::new(field, OrderRule::Instant))
+    };
     text.map(read).transpose()
 }
 
-fn ordered(field: &str, min: Option<Moment>, max: Option<Moment>) -> Result<(), Wrong> {
+fn ordered(field: &str, min: Option<UtcTime>, max: Option<UtcTime>) -> Result<(), RuleViolation> {
     match min.zip(max) {
-        Some((min, max)) if max < min => Err(Wrong::new(field, Rule::Range)),
+        Some((min, max)) if max < min => Err(RuleViolation::new(field, OrderRule::Range)),
         _ => Ok(()),
     }
 }
 
-impl Asked {
-    fn query(self, operation: Operation) -> Result<Query, Wrong> {
+impl QueryArguments {
+    fn query(self, operation: OrderOperation) -> Result<EntityQuery, RuleViolation> {
         let created_at_min = instant("createdAtMin", self.created_at_min)?;
         let created_at_max = instant("createdAtMax", self.created_at_max)?;
         let updated_at_min = instant("updatedAtMin", self.updated_at_min)?;
@@ -130,31 +132,40 @@ impl Asked {
             None => None,
             Some(text) => {
                 let place = cursor::read(operation, &filters, text);
-                Some(place.ok_or_else(|| Wrong::new("cursor", Rule::Cursor))?)
+                Some(place.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))?)
             }
         };
-        Ok(Query {
+        Ok(EntityQuery {
             operation,
             filters,
-            page_size: self.page_size.map_or(PAGE_USUAL, Int::get),
+            page_size: self.page_size.map_or(PAGE_DEFAULT, Int::get),
             after,
         })
     }
 }
 
-fn asking(operation: Operation, description: &'static str, filters: &[&str]) -> Tool<OrdersServer> {
+fn asking(
+    operation: OrderOperation,
+    description: &'static str,
+    filters: &[&str],
+) -> Tool<OrdersServer> {
     let filters: Vec<_> = filters.iter().copied().chain(TIMES).collect();
-    let work = move |server: Arc<OrdersServer>, asked: Asked, cx: CallContext| async move {
+    let work = move |server: Arc<OrdersServer>, asked: QueryArguments, cx: CallContext| async move {
         page(&server, operation, asked, &cx).await
     };
-    let tool = Tool::read_only(operation.name(), description, fields::query(&filters), work);
+    let tool = Tool::read_only(
+        operation.name(),
+        description,
+        argument_schemas::query(&filters),
+        work,
+    );
     answering(operation, tool)
 }
 
 async fn page(
     server: &OrdersServer,
-    operation: Operation,
-    asked: Asked,
+    operation: OrderOperation,
+    asked: QueryArguments,
     cx: &CallContext,
 ) -> Result<Reply, Fault<Orders>> {
     let found = async {

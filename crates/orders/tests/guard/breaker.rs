@@ -3,7 +3,7 @@
 use crate::house::{Plan, SECOND, call};
 use crate::scripted::{Step, fails};
 use candor_fault::Cause;
-use candor_orders::{Failure, Rule, Why, Wrong};
+use candor_orders::{Failure, OrderRule, RefusalReason, RuleViolation};
 use candor_street::CancellationToken;
 use futures_util::future::join_all;
 use serde_json::json;
@@ -31,19 +31,19 @@ async fn trouble_counts_and_answers_do_not() {
     for trouble in [
         down(),
         Failure::TimedOut(None),
-        Why::InvalidAdapterResponse.into(),
+        RefusalReason::InvalidAdapterResponse.into(),
     ] {
         assert_eq!(reached(trouble.clone()).await, 4, "{trouble:?}");
     }
-    let busy = Failure::Busy(Box::new(Why::BackendRefused.into()), None, None);
+    let busy = Failure::Busy(Box::new(RefusalReason::BackendRefused.into()), None, None);
     for answer in [
-        Why::OrderNotFound.into(),
-        Why::AdapterUnauthorized.into(),
+        RefusalReason::OrderNotFound.into(),
+        RefusalReason::AdapterUnauthorized.into(),
         busy,
-        Wrong::new("order.total", Rule::Total).into(),
+        RuleViolation::new("order.total", OrderRule::Total).into(),
         Failure::Limited(SECOND, None),
         Failure::Unsupported,
-        Failure::Broken("a table", Box::new(Cause::from("gone"))),
+        Failure::Internal("a table", Box::new(Cause::from("gone"))),
     ] {
         assert_eq!(reached(answer.clone()).await, 10, "{answer:?}");
     }
@@ -63,8 +63,8 @@ async fn a_hang_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_ends_a_row_of_failures_and_what_says_nothing_does_not() {
-    let broken = Failure::Broken("a table", Box::new(Cause::from("gone")));
-    for (between, opens) in [(Why::OrderNotFound.into(), false), (broken, true)] {
+    let broken = Failure::Internal("a table", Box::new(Cause::from("gone")));
+    for (between, opens) in [(RefusalReason::OrderNotFound.into(), false), (broken, true)] {
         let house = Plan::default()
             .breaking_after(2)
             .once()

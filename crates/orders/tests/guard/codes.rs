@@ -3,8 +3,8 @@
 use crate::house::{Plan, SECOND, Said, order};
 use crate::scripted::{Step, Steps, fails};
 use candor_fault::schemas::{orders_response, orders_result};
-use candor_orders::model::Status;
-use candor_orders::{Failure, Refused, Rule, Why, Wrong};
+use candor_orders::model::OrderStatus;
+use candor_orders::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use serde_json::{Value, json};
 use std::num::NonZeroU32;
 
@@ -39,12 +39,17 @@ async fn every_code_is_reached_by_a_cause_of_its_own() {
         "createdAtMax": "2025-10-12T00:00:00Z"
     });
     let fulfil = json!({ "orderId": "1", "idempotencyKey": "k" });
-    let no_address = Wrong::new("order.shippingAddress", Rule::ShippingAddress);
-    let shipped = Refused::from(Why::InvalidOrderState).in_status(Status::Shipped);
-    let no_stock = Refused::from(Why::InsufficientInventory)
+    let no_address = RuleViolation::new("order.shippingAddress", OrderRule::ShippingAddress);
+    let shipped =
+        OrderRefusal::from(RefusalReason::InvalidOrderState).in_status(OrderStatus::Shipped);
+    let no_stock = OrderRefusal::from(RefusalReason::InsufficientInventory)
         .at("order.lineItems.0.quantity")
         .having(3);
-    let busy = Failure::Busy(Box::new(Why::BackendRefused.into()), Some(SECOND), None);
+    let busy = Failure::Busy(
+        Box::new(RefusalReason::BackendRefused.into()),
+        Some(SECOND),
+        None,
+    );
     let lost = vec![
         Step::Begin,
         Step::Fail(Failure::Unavailable(Some(2 * SECOND), None)),

@@ -2,7 +2,7 @@
 
 use crate::house::{Plan, SECOND};
 use crate::scripted::{Step, Steps, fails};
-use candor_orders::{Failure, Why};
+use candor_orders::{Failure, RefusalReason};
 
 fn down() -> Failure {
     Failure::Unavailable(None, None)
@@ -37,7 +37,7 @@ async fn without_keys_an_unknown_outcome_is_not_to_be_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn without_keys_what_did_not_begin_or_was_refused_may_be_tried_again() {
-    let busy = Failure::Busy(Box::new(Why::BackendRefused.into()), None, None);
+    let busy = Failure::Busy(Box::new(RefusalReason::BackendRefused.into()), None, None);
     for (steps, wanted) in [
         (fails(down()), "4002 retryable none 1000ms"),
         (vec![Step::Hang], "3002 retryable none"),
@@ -84,11 +84,11 @@ async fn a_later_no_does_not_say_what_became_of_an_earlier_attempt() {
         after(lost(), fails(limited)).await,
         "4002 retryable unknown 3000ms"
     );
-    let busy = Failure::Busy(Box::new(Why::BackendRefused.into()), None, None);
+    let busy = Failure::Busy(Box::new(RefusalReason::BackendRefused.into()), None, None);
     assert_eq!(after(lost(), fails(busy)).await, unknown);
     assert_eq!(after(lost(), fails(Failure::Unsupported)).await, unknown);
     assert_eq!(
-        after(lost(), fails(Why::AdapterUnauthorized)).await,
+        after(lost(), fails(RefusalReason::AdapterUnauthorized)).await,
         unknown
     );
     let undone = vec![Step::Begin, Step::Undone, Step::Fail(down())];
@@ -105,7 +105,7 @@ async fn a_later_no_does_not_say_what_became_of_an_earlier_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn an_order_system_that_looked_the_key_up_is_believed() {
-    let refused = fails(Why::InsufficientInventory);
+    let refused = fails(RefusalReason::InsufficientInventory);
     let told = after(lost(), refused).await;
     assert_eq!(told, "4001 INSUFFICIENT_INVENTORY none");
     assert_eq!(after(lost(), vec![]).await, "ok");
@@ -113,7 +113,10 @@ async fn an_order_system_that_looked_the_key_up_is_believed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_useless_answer_to_a_change_leaves_its_effect_unknown() {
-    let garbage = vec![Step::Begin, Step::Fail(Why::InvalidAdapterResponse.into())];
+    let garbage = vec![
+        Step::Begin,
+        Step::Fail(RefusalReason::InvalidAdapterResponse.into()),
+    ];
     let house = Plan::default().always(garbage).house();
     let told = house.create().await.told();
     assert_eq!(told, "4001 INVALID_ADAPTER_RESPONSE unknown");

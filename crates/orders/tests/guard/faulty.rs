@@ -2,14 +2,14 @@
 
 use crate::house::{House, Plan, SECOND};
 use crate::scripted::Step;
-use candor_orders::faulty::{Faulty, Script};
+use candor_orders::faulty::{FaultyAdapter, Script};
 use futures_util::future::join_all;
 use std::sync::Arc;
 use tokio::time::Instant;
 
 fn faulty(plan: Plan, rules: &str) -> House {
     let script = Script::read(&format!(r#"{{"seed":7,"rules":[{rules}]}}"#)).unwrap();
-    plan.house_with(|inner| Arc::new(Faulty::new(inner, script)))
+    plan.house_with(|inner| Arc::new(FaultyAdapter::new(inner, script)))
 }
 
 /// An order system whose every change is made for good.

@@ -2,7 +2,7 @@
 
 use crate::house::{Plan, SECOND, order};
 use crate::scripted::fails;
-use candor_orders::Why;
+use candor_orders::RefusalReason;
 use serde_json::json;
 use std::num::NonZeroU32;
 use tokio::time::advance;
@@ -106,7 +106,9 @@ async fn wrong_arguments_and_missing_permission_are_not_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn without_limits_nobody_is_limited() {
-    let house = Plan::default().always(fails(Why::OrderNotFound)).house();
+    let house = Plan::default()
+        .always(fails(RefusalReason::OrderNotFound))
+        .house();
     for _ in 0..1000 {
         assert_eq!(house.find().await.told(), "4001 ORDER_NOT_FOUND none");
     }

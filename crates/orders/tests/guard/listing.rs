@@ -1,7 +1,7 @@
 //! What clients are told about the tools.
 
 use crate::house::Plan;
-use candor_orders::Operation;
+use candor_orders::OrderOperation;
 use serde_json::Value;
 
 /// What a model is sent before its first call.
@@ -22,9 +22,9 @@ fn the_list_is_small_and_the_same_bytes_every_time() {
 fn every_operation_is_a_tool_with_its_annotations() {
     let house = Plan::default().house();
     let tools: Vec<Value> = serde_json::from_str(house.desk.list()).unwrap();
-    assert_eq!(tools.len(), Operation::ALL.len());
+    assert_eq!(tools.len(), OrderOperation::ALL.len());
     for tool in tools {
-        let operation = Operation::read(tool["name"].as_str().unwrap()).unwrap();
+        let operation = OrderOperation::read(tool["name"].as_str().unwrap()).unwrap();
         assert_eq!(tool["annotations"]["readOnlyHint"], !operation.changes());
         assert_eq!(tool["annotations"]["idempotentHint"], true);
         let required = tool["inputSchema"]["required"].as_array().unwrap();

@@ -2,12 +2,12 @@
 
 use crate::house::Plan;
 use crate::scripted::fails;
-use candor_orders::{Failure, Why};
+use candor_orders::{Failure, RefusalReason};
 
 #[tokio::test(start_paused = true)]
 async fn retries_refusals_and_answers_are_counted_by_tool_and_code() {
     let down = Failure::Unavailable(None, None);
-    let busy = Failure::Busy(Box::new(Why::BackendRefused.into()), None, None);
+    let busy = Failure::Busy(Box::new(RefusalReason::BackendRefused.into()), None, None);
     let house = Plan::default()
         .breaking_after(1)
         .script([
@@ -16,7 +16,7 @@ async fn retries_refusals_and_answers_are_counted_by_tool_and_code() {
             vec![],
             fails(busy),
             vec![],
-            fails(Why::OrderNotFound),
+            fails(RefusalReason::OrderNotFound),
         ])
         .always(fails(down))
         .house();

@@ -2,7 +2,7 @@
 
 use crate::house::Plan;
 use crate::scripted::{Step, Steps, raw};
-use candor_orders::{PLACE_MAX, Request, Response};
+use candor_orders::{POSITION_MAX, Request, Response};
 use serde_json::{Value, json};
 
 fn page(next: &str) -> Steps {
@@ -36,8 +36,8 @@ async fn a_cursor_leads_to_the_next_page_of_its_query_and_of_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_place_that_no_cursor_can_name_is_no_answer() {
-    let longest = "x".repeat(PLACE_MAX);
-    let too_long = "x".repeat(PLACE_MAX + 1);
+    let longest = "x".repeat(POSITION_MAX);
+    let too_long = "x".repeat(POSITION_MAX + 1);
     let house = Plan::default()
         .script([page(&longest), vec![], page(&too_long)])
         .house();

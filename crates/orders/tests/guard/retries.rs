@@ -2,7 +2,7 @@
 
 use crate::house::{House, Plan, SECOND};
 use crate::scripted::{Step, Steps, fails};
-use candor_orders::{Failure, Why};
+use candor_orders::{Failure, RefusalReason};
 use std::num::NonZeroU32;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -12,7 +12,7 @@ fn down() -> Failure {
 }
 
 fn busy(after: Option<Duration>) -> Failure {
-    Failure::Busy(Box::new(Why::BackendRefused.into()), after, None)
+    Failure::Busy(Box::new(RefusalReason::BackendRefused.into()), after, None)
 }
 
 /// When the attempts of one call began, counted from the call.
@@ -42,8 +42,8 @@ async fn reads_are_tried_again_and_changes_where_keys_are_kept() {
 #[tokio::test(start_paused = true)]
 async fn what_would_come_again_is_not_tried_again() {
     for failure in [
-        Why::OrderNotFound.into(),
-        Why::InvalidAdapterResponse.into(),
+        RefusalReason::OrderNotFound.into(),
+        RefusalReason::InvalidAdapterResponse.into(),
         Failure::Unsupported,
     ] {
         let house = Plan::default().always(fails(failure)).house();

@@ -1,6 +1,8 @@
 //! An order system that does, call after call, what a test tells it to.
 
-use candor_orders::{Adapter, Answering, Failure, Operation, Request, Response, Turn};
+use candor_orders::{
+    Adapter, AdapterFuture, Failure, OrderOperation, Request, RequestContext, Response,
+};
 use serde_json::value::RawValue;
 use std::collections::VecDeque;
 use std::future::pending;
@@ -73,7 +75,7 @@ impl Scripted {
         self.dropped.load(Ordering::SeqCst)
     }
 
-    async fn follow(&self, request: &Request, turn: &Turn) -> Result<Response, Failure> {
+    async fn follow(&self, request: &Request, turn: &RequestContext) -> Result<Response, Failure> {
         self.asked.lock().unwrap().push(Asked {
             at: Instant::now(),
             request: request.clone(),
@@ -105,7 +107,7 @@ impl Drop for Running<'_> {
 }
 
 impl Adapter for Scripted {
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a Turn) -> Answering<'a> {
+    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(async move {
             let mut running = Running(Some(&self.dropped));
             let ended = self.follow(request, turn).await;
@@ -123,7 +125,7 @@ pub(crate) fn raw(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned()).unwrap()
 }
 
-fn usual(operation: Operation) -> Response {
+fn usual(operation: OrderOperation) -> Response {
     match operation.changes() {
         true => Response::One(raw(r#"{"id":"1"}"#)),
         false => Response::Page {

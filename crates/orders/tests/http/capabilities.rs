@@ -4,7 +4,7 @@ use crate::scripted::{Play, Scripted, capabilities};
 use crate::stage::{asked, create, order, query, settings};
 use candor_fault::Effect;
 use candor_orders::http::HttpAdapter;
-use candor_orders::{Adapter as _, Failure, Operation};
+use candor_orders::{Adapter as _, Failure, OrderOperation};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -51,7 +51,10 @@ async fn what_is_not_offered_is_not_asked_for() {
     .await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     let known = adapter.capabilities().await.unwrap();
-    assert_eq!(Vec::from_iter(&known.operations), [&Operation::GetOrders]);
+    assert_eq!(
+        Vec::from_iter(&known.operations),
+        [&OrderOperation::GetOrders]
+    );
     assert!(!adapter.keeps_keys());
     for request in [create(), query()] {
         let (done, effect) = asked(&adapter, &request).await;

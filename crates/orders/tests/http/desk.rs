@@ -175,7 +175,7 @@ async fn what_keeps_an_order_system_from_being_met_is_told_in_our_words() {
         HttpAdapter::connect(&settings(server.url())).await.unwrap();
     }
     insta::assert_snapshot!(log.text(), @r#"
-    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call why="status 503"
-    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call why="capabilities: the answer cannot be read: it is no JSON that is taken, at line 1 column 1"
+    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call reason="status 503"
+    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call reason="capabilities: the answer cannot be read: it is no JSON that is taken, at line 1 column 1"
     "#);
 }

@@ -3,10 +3,12 @@
 use crate::sample::{Sample, checked};
 use crate::scripted::{Play, Scripted};
 use crate::stage::{asked, settings};
-use candor_orders::check::Goods;
+use candor_orders::check::CheckOptions;
 use candor_orders::http::{HttpAdapter, Settings};
-use candor_orders::model::{Moment, Status};
-use candor_orders::{Failure, Filters, Operation, PAGE_USUAL, Query, Request, Response};
+use candor_orders::model::{OrderStatus, UtcTime};
+use candor_orders::{
+    EntityQuery, Failure, Filters, OrderOperation, PAGE_DEFAULT, Request, Response,
+};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
@@ -22,29 +24,29 @@ fn examples(kind: &str) -> Vec<(&'static str, &'static str)> {
 }
 
 /// The change that a text asks for.
-fn change(operation: Operation, text: &str) -> Request {
+fn change(operation: OrderOperation, text: &str) -> Request {
     let text = serde_json::from_str::<Value>(text).unwrap();
     match operation {
-        Operation::CreateOrder => Request::Create(serde_json::from_value(text).unwrap()),
-        Operation::UpdateOrder => Request::Update(serde_json::from_value(text).unwrap()),
-        Operation::CancelOrder => Request::Cancel(serde_json::from_value(text).unwrap()),
-        Operation::FulfillOrder => Request::Fulfill(serde_json::from_value(text).unwrap()),
-        Operation::CreateReturn => Request::Return(serde_json::from_value(text).unwrap()),
+        OrderOperation::CreateOrder => Request::Create(serde_json::from_value(text).unwrap()),
+        OrderOperation::UpdateOrder => Request::Update(serde_json::from_value(text).unwrap()),
+        OrderOperation::CancelOrder => Request::Cancel(serde_json::from_value(text).unwrap()),
+        OrderOperation::FulfillOrder => Request::Fulfill(serde_json::from_value(text).unwrap()),
+        OrderOperation::CreateReturn => Request::Return(serde_json::from_value(text).unwrap()),
         _ => panic!("a query"),
     }
 }
 
-fn query(operation: Operation, filters: Filters) -> Request {
-    Request::Query(Box::new(Query {
+fn query(operation: OrderOperation, filters: Filters) -> Request {
+    Request::Query(Box::new(EntityQuery {
         operation,
         filters,
-        page_size: PAGE_USUAL,
+        page_size: PAGE_DEFAULT,
         after: None,
     }))
 }
 
 /// The request on the page, which must be sent as it is shown there.
-fn request(operation: Operation) -> Request {
+fn request(operation: OrderOperation) -> Request {
     let examples = examples("request");
     let shown = examples.iter().find(|(name, _)| *name == operation.name());
     let request = match shown {
@@ -53,8 +55,8 @@ fn request(operation: Operation) -> Request {
         Some(_) => query(
             operation,
             Filters {
-                statuses: Some(vec![Status::Pending, Status::Confirmed]),
-                created_at_min: Moment::read("2025-10-01T00:00:00Z"),
+                statuses: Some(vec![OrderStatus::Pending, OrderStatus::Confirmed]),
+                created_at_min: UtcTime::read("2025-10-01T00:00:00Z"),
                 ..Filters::default()
             },
         ),
@@ -70,7 +72,7 @@ fn utc(mut value: Value) -> Value {
         match value {
             Value::Object(members) => members.iter_mut().for_each(|(name, member)| {
                 match member.as_str().filter(|_| name.ends_with("At")) {
-                    Some(text) => *member = Moment::read(text).unwrap().text().into(),
+                    Some(text) => *member = UtcTime::read(text).unwrap().text().into(),
                     None => each(member),
                 }
             }),
@@ -91,7 +93,7 @@ async fn answers_are_taken_whole() {
     assert_eq!(answers.len(), 7);
     for (name, text) in answers {
         *playing.lock().unwrap() = Play::text(200, text);
-        let operation = Operation::read(name).unwrap();
+        let operation = OrderOperation::read(name).unwrap();
         let (done, _) = asked(&adapter, &request(operation)).await;
         let (member, next) = match done.unwrap() {
             Response::One(entity) => (entity, None),
@@ -109,13 +111,13 @@ async fn requests_are_what_is_sent_and_the_sample_takes_them() {
     let requests = examples("request");
     assert_eq!(requests.len(), 6);
     for (name, _) in &requests {
-        request(Operation::read(name).unwrap());
+        request(OrderOperation::read(name).unwrap());
     }
     let sample = Sample::start(&[]);
     let adapter = HttpAdapter::connect(&Settings::new(&sample.url))
         .await
         .unwrap();
-    let (done, _) = asked(&adapter, &request(Operation::CreateOrder)).await;
+    let (done, _) = asked(&adapter, &request(OrderOperation::CreateOrder)).await;
     let Ok(Response::One(order)) = done else {
         panic!("{done:?}");
     };
@@ -131,17 +133,17 @@ async fn capabilities_and_failures_are_read() {
     let (status, text) = examples("failure")[0];
     let server = Scripted::playing(Play::text(status.parse().unwrap(), text)).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
-    let (done, _) = asked(&adapter, &request(Operation::CreateOrder)).await;
+    let (done, _) = asked(&adapter, &request(OrderOperation::CreateOrder)).await;
     let Err(Failure::Final(stands, _)) = done else {
         panic!("{done:?}");
     };
-    insta::assert_snapshot!(format!("{stands:?}"), @r#"Refused(Refused { why: InsufficientInventory, field: Some("order.lineItems.0.quantity"), status: None, available: Some(3) })"#);
+    insta::assert_snapshot!(format!("{stands:?}"), @r#"Refusal(OrderRefusal { reason: InsufficientInventory, field: Some("order.lineItems.0.quantity"), status: None, available: Some(3) })"#);
 }
 
 #[tokio::test]
 async fn every_check_stands_on_the_page() {
     let sample = Sample::start(&[]);
-    let report = checked(&Settings::new(&sample.url), Goods::default()).await;
+    let report = checked(&Settings::new(&sample.url), CheckOptions::default()).await;
     for check in report.checks {
         let name = format!("`{}`", check.name);
         let row = |line: &&str| line.starts_with('|') && line.contains(&name);

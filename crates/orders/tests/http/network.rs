@@ -5,15 +5,15 @@ use crate::scripted::{Event, Play, Scripted, capabilities};
 use crate::stage::{asked, create, order, played, query, settings, turn};
 use candor_fault::Effect;
 use candor_orders::http::{BODY_MAX, HttpAdapter, SetupError};
-use candor_orders::{Adapter as _, Failure, Final, Response, Why};
+use candor_orders::{Adapter as _, Failure, FinalFailure, RefusalReason, Response};
 use serde_json::json;
 use std::sync::Mutex;
 
-fn why(done: Result<Response, Failure>) -> Why {
+fn reason(done: Result<Response, Failure>) -> RefusalReason {
     match done {
         Err(Failure::Final(stands, _)) => match *stands {
-            Final::Refused(refused) => refused.why,
-            Final::Wrong(wrong) => panic!("{wrong:?}"),
+            FinalFailure::Refusal(refused) => refused.reason,
+            FinalFailure::Violation(wrong) => panic!("{wrong:?}"),
         },
         other => panic!("{other:?}"),
     }
@@ -36,7 +36,7 @@ async fn what_breaks_after_it_was_sent_has_an_unknown_effect() {
         assert_eq!(effect, Effect::Unknown);
     }
     let (done, effect) = played(Play::Part(b"SSH-2.0-x\r\n\r\n".to_vec()), &create()).await;
-    assert_eq!(why(done), Why::InvalidAdapterResponse);
+    assert_eq!(reason(done), RefusalReason::InvalidAdapterResponse);
     assert_eq!(effect, Effect::Unknown);
 }
 
@@ -94,7 +94,7 @@ async fn a_body_without_end_is_read_to_its_bound() {
     let mut server = Scripted::playing(Play::Endless(chunked.to_vec())).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
     let (done, effect) = asked(&adapter, &create()).await;
-    assert_eq!(why(done), Why::InvalidAdapterResponse);
+    assert_eq!(reason(done), RefusalReason::InvalidAdapterResponse);
     assert_eq!(effect, Effect::Unknown);
     assert_eq!(server.event().await, Event::Closed);
     // What the system keeps between two programs comes on top.
@@ -112,7 +112,7 @@ async fn a_body_that_announces_two_gigabytes_is_not_read() {
     let mut server = Scripted::playing(Play::Endless(head.to_vec())).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
     let (done, _) = asked(&adapter, &query()).await;
-    assert_eq!(why(done), Why::InvalidAdapterResponse);
+    assert_eq!(reason(done), RefusalReason::InvalidAdapterResponse);
     assert_eq!(server.event().await, Event::Closed);
     assert!(server.endless() < BODY_MAX, "{}", server.endless());
 }
@@ -123,7 +123,7 @@ async fn a_failure_without_end_is_read_to_its_bound() {
     let mut server = Scripted::playing(Play::Endless(head.to_vec())).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
     let (done, effect) = asked(&adapter, &create()).await;
-    assert_eq!(why(done), Why::BackendRefused);
+    assert_eq!(reason(done), RefusalReason::BackendRefused);
     assert_eq!(effect, Effect::None);
     assert_eq!(server.event().await, Event::Closed);
 }

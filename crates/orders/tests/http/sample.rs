@@ -2,7 +2,7 @@
 
 use crate::stage::asked;
 use candor_orders::Adapter as _;
-use candor_orders::check::{CheckResult, Goods, Outcome, Report, check_adapter};
+use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult, check_adapter};
 use candor_orders::http::{Bearer, HttpAdapter, Settings};
 use candor_testkit::Process;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -37,7 +37,7 @@ impl Sample {
 }
 
 /// Runs all checks; the random bits are those of a counter.
-pub(crate) async fn checked(settings: &Settings, goods: Goods) -> Report {
+pub(crate) async fn checked(settings: &Settings, goods: CheckOptions) -> CheckReport {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     let count = Arc::new(AtomicU64::new(1));
@@ -50,7 +50,7 @@ pub(crate) async fn checked(settings: &Settings, goods: Goods) -> Report {
     report
 }
 
-fn shown(report: &Report) -> String {
+fn shown(report: &CheckReport) -> String {
     let lines = report.checks.iter().map(|check| {
         let CheckResult {
             name,
@@ -70,9 +70,9 @@ async fn the_sample_passes_every_check() {
     let sample = Sample::start(&["--token-file", file.path().to_str().unwrap()]);
     let mut settings = Settings::new(&sample.url);
     settings.bearer = Bearer::new("sesame");
-    let report = checked(&settings, Goods::default()).await;
+    let report = checked(&settings, CheckOptions::default()).await;
     assert_eq!(
-        report.count(Outcome::Ok),
+        report.count(CheckOutcome::Ok),
         report.checks.len(),
         "{}",
         shown(&report)
@@ -92,11 +92,11 @@ async fn what_a_smaller_system_does_not_offer_is_skipped() {
     .flat_map(|name| ["--without", name])
     .collect();
     let sample = Sample::start(&without);
-    let report = checked(&Settings::new(&sample.url), Goods::default()).await;
+    let report = checked(&Settings::new(&sample.url), CheckOptions::default()).await;
     assert!(report.passed(), "{}", shown(&report));
     insta::assert_snapshot!("smaller", shown(&report));
     let sample = Sample::start(&without);
-    let goods = Goods {
+    let goods = CheckOptions {
         sku: Some(String::from("POT-1")),
     };
     let report = checked(&Settings::new(&sample.url), goods).await;

@@ -71,7 +71,7 @@ impl Request {
 }
 
 pub(crate) fn capabilities() -> Value {
-    let operations = candor_orders::Operation::ALL.map(candor_orders::Operation::name);
+    let operations = candor_orders::OrderOperation::ALL.map(candor_orders::OrderOperation::name);
     json!({ "protocol": 1, "operations": operations, "keepsKeys": true })
 }
 

@@ -5,9 +5,10 @@ use crate::scripted::{Play, Scripted};
 use candor_fault::Effect;
 use candor_guard::Deadline;
 use candor_orders::http::{Bearer, HttpAdapter, Settings};
-use candor_orders::model::{CreateOrder, NewLine, NewOrder};
+use candor_orders::model::{CreateOrder, NewLineItem, NewOrder};
 use candor_orders::{
-    Adapter as _, Failure, Filters, Key, Operation, Query, Request, Response, Turn,
+    Adapter as _, EntityQuery, Failure, Filters, IdempotencyKey, OrderOperation, Request,
+    RequestContext, Response,
 };
 use candor_street::EffectMark;
 use serde_json::{Value, json};
@@ -30,7 +31,7 @@ pub(crate) fn settings(url: String) -> Settings {
 
 /// A new order of two lamps.
 pub(crate) fn create() -> Request {
-    let line = NewLine {
+    let line = NewLineItem {
         sku: String::from("LAMP"),
         quantity: 2.try_into().unwrap(),
         unit_price: None,
@@ -57,8 +58,8 @@ pub(crate) fn create() -> Request {
 
 /// A page of two inventory entries.
 pub(crate) fn query() -> Request {
-    Request::Query(Box::new(Query {
-        operation: Operation::GetInventory,
+    Request::Query(Box::new(EntityQuery {
+        operation: OrderOperation::GetInventory,
         filters: Filters {
             skus: Some(vec![String::from("LAMP")]),
             ..Filters::default()
@@ -105,11 +106,11 @@ pub(crate) fn inventory() -> Value {
 }
 
 /// The turn of a call with this mark.
-pub(crate) fn turn(mark: EffectMark, key: Option<&str>) -> Turn {
-    Turn {
+pub(crate) fn turn(mark: EffectMark, key: Option<&str>) -> RequestContext {
+    RequestContext {
         deadline: Deadline::after(LONG),
         mark,
-        key: key.map(|key| Key {
+        key: key.map(|key| IdempotencyKey {
             client: String::from("shop"),
             key: key.to_owned(),
         }),

@@ -4,7 +4,7 @@ use crate::scripted::{Play, Scripted};
 use crate::stage::{asked, create, inventory, order, played, query, settings};
 use candor_fault::Effect;
 use candor_orders::http::HttpAdapter;
-use candor_orders::{Failure, Final, Request, Response, Why};
+use candor_orders::{Failure, FinalFailure, RefusalReason, Request, Response};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -206,6 +206,9 @@ async fn too_many_values_are_not_made() {
     let Err(Failure::Final(stands, _)) = done else {
         panic!("{done:?}");
     };
-    assert_eq!(*stands, Final::Refused(Why::InvalidAdapterResponse.into()));
+    assert_eq!(
+        *stands,
+        FinalFailure::Refusal(RefusalReason::InvalidAdapterResponse.into())
+    );
     assert_eq!(effect, Effect::Unknown);
 }

@@ -2,7 +2,7 @@
 
 use crate::sample::{Sample, checked};
 use crate::scripted::{Request, message, read};
-use candor_orders::check::{Goods, Outcome};
+use candor_orders::check::{CheckOptions, CheckOutcome};
 use candor_orders::http::Settings;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -18,18 +18,18 @@ struct Answer {
 
 /// How an order system is wrong: what it makes of requests, and of its own answers.
 #[derive(Clone, Copy)]
-struct Wrong {
+struct Distortion {
     request: fn(&mut Request, u64),
     answer: fn(&Request, &mut Answer),
 }
 
-const RIGHT: Wrong = Wrong {
+const RIGHT: Distortion = Distortion {
     request: |_, _| {},
     answer: |_, _| {},
 };
 
 /// The sample adapter behind somebody who distorts what passes; its address.
-async fn distorted(sample: &Sample, wrong: Wrong) -> String {
+async fn distorted(sample: &Sample, wrong: Distortion) -> String {
     let behind = sample.url.trim_start_matches("http://").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -45,7 +45,7 @@ async fn distorted(sample: &Sample, wrong: Wrong) -> String {
 async fn pass(
     stream: TcpStream,
     behind: String,
-    wrong: Wrong,
+    wrong: Distortion,
     count: Arc<AtomicU64>,
 ) -> Option<()> {
     let mut front = BufReader::new(stream);
@@ -79,14 +79,14 @@ async fn pass(
 }
 
 /// The names of the checks that fail.
-async fn failing(wrong: Wrong) -> Vec<&'static str> {
+async fn failing(wrong: Distortion) -> Vec<&'static str> {
     let sample = Sample::start(&[]);
     let settings = Settings::new(distorted(&sample, wrong).await);
-    let report = checked(&settings, Goods::default()).await;
+    let report = checked(&settings, CheckOptions::default()).await;
     let failed = report
         .checks
         .iter()
-        .filter(|check| check.outcome == Outcome::Failed);
+        .filter(|check| check.outcome == CheckOutcome::Failed);
     failed.map(|check| check.name).collect()
 }
 
@@ -105,7 +105,7 @@ async fn nobody_distorting_anything_fails_nothing() {
 
 #[tokio::test]
 async fn keys_that_are_not_kept() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         request: |request, count| header(request, "idempotency-key", count.to_string()),
         ..RIGHT
     };
@@ -122,7 +122,7 @@ async fn keys_that_are_not_kept() {
 
 #[tokio::test]
 async fn keys_of_everybody_in_one_place() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         request: |request, _| header(request, "candor-client", String::from("all")),
         ..RIGHT
     };
@@ -131,7 +131,7 @@ async fn keys_of_everybody_in_one_place() {
 
 #[tokio::test]
 async fn not_found_as_an_empty_success() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         answer: |_, answer| {
             if answer.status == 404 {
                 answer.status = 200;
@@ -145,7 +145,7 @@ async fn not_found_as_an_empty_success() {
 
 #[tokio::test]
 async fn cursors_that_lead_nowhere() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         answer: |request, answer| {
             if request.line == "POST /v1/get-orders" && answer.status == 200 {
                 answer.body["nextCursor"] = json!(null);
@@ -158,7 +158,7 @@ async fn cursors_that_lead_nowhere() {
 
 #[tokio::test]
 async fn filters_that_are_ignored() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         request: |request, _| {
             if request.line == "POST /v1/get-orders" {
                 request.body = br#"{"pageSize":100}"#.to_vec();
@@ -179,7 +179,7 @@ async fn filters_that_are_ignored() {
 
 #[tokio::test]
 async fn amounts_as_numbers() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         answer: |_, answer| {
             if let Some(order) = answer.body.get_mut("order") {
                 order["total"] = json!(3.0);
@@ -194,7 +194,7 @@ async fn amounts_as_numbers() {
 
 #[tokio::test]
 async fn failures_without_names_or_facts() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         answer: |_, answer| {
             if answer.status >= 400 {
                 answer.body = json!({ "message": "no" });
@@ -218,7 +218,7 @@ async fn failures_without_names_or_facts() {
 
 #[tokio::test]
 async fn operations_that_are_not_there_as_404() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         answer: |_, answer| {
             if answer.status == 501 {
                 answer.status = 404;
@@ -231,7 +231,7 @@ async fn operations_that_are_not_there_as_404() {
 
 #[tokio::test]
 async fn another_protocol() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         answer: |_, answer| {
             if answer.body.get("protocol").is_some() {
                 answer.body["protocol"] = json!(2);
@@ -244,7 +244,7 @@ async fn another_protocol() {
 
 #[tokio::test]
 async fn refusals_that_change_something_all_the_same() {
-    let wrong = Wrong {
+    let wrong = Distortion {
         request: |request, _| {
             // The wrong total is not looked at.
             let text = String::from_utf8(request.body.clone()).unwrap();

@@ -4,7 +4,9 @@ use crate::ground::Ground;
 use crate::stage::Stage;
 use candor_fault::Timestamp;
 use candor_orders::model::Currency;
-use candor_orders::sql::{Migrated, Place, SqlAdapter, SqlConfig, Unusable, currency, migrate};
+use candor_orders::sql::{
+    DatabaseUrl, MigrationOutcome, SqlAdapter, SqlConfig, StoreError, currency, migrate,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -13,12 +15,12 @@ fn usd() -> Currency {
     Currency::read("USD").unwrap()
 }
 
-async fn opened(place: &Place) -> Result<SqlAdapter, Unusable> {
+async fn opened(place: &DatabaseUrl) -> Result<SqlAdapter, StoreError> {
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
     SqlAdapter::open(place, SqlConfig::default(), clock, Box::new(|| 0)).await
 }
 
-async fn refused(place: &Place) -> Unusable {
+async fn refused(place: &DatabaseUrl) -> StoreError {
     opened(place).await.unwrap_err()
 }
 
@@ -28,7 +30,7 @@ pub(crate) async fn migrate_twice(stage: &Stage) {
         migrate(&place, Currency::read("EUR").unwrap())
             .await
             .unwrap(),
-        Migrated::Current
+        MigrationOutcome::Current
     );
     assert_eq!(currency(&place).await.unwrap(), usd());
     let settings = stage
@@ -43,7 +45,7 @@ pub(crate) async fn migrate_at_once(stage: &Stage) {
         let empty = match &stage.ground {
             Ground::Sqlite(_) => Ground::sqlite(),
             Ground::Postgres(server, _) => {
-                let place = Place::postgres(&server.database()).unwrap();
+                let place = DatabaseUrl::postgres(&server.database()).unwrap();
                 at_once(&place).await;
                 continue;
             }
@@ -52,8 +54,8 @@ pub(crate) async fn migrate_at_once(stage: &Stage) {
     }
 }
 
-async fn at_once(place: &Place) {
-    assert!(matches!(refused(place).await, Unusable::Empty));
+async fn at_once(place: &DatabaseUrl) {
+    assert!(matches!(refused(place).await, StoreError::Empty));
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
         let place = place.clone();
@@ -64,7 +66,7 @@ async fn at_once(place: &Place) {
     }
     let mut made = 0;
     for (migrated, opened) in tasks.join_all().await {
-        made += usize::from(migrated.unwrap() == Migrated::Made);
+        made += usize::from(migrated.unwrap() == MigrationOutcome::Created);
         opened.unwrap();
     }
     assert_eq!(made, 1);
@@ -79,11 +81,11 @@ pub(crate) async fn newer(stage: &Stage) {
         refused(&place).await,
         migrate(&place, usd()).await.unwrap_err(),
     ] {
-        assert!(matches!(newer, Unusable::Newer(2)), "{newer:?}");
+        assert!(matches!(newer, StoreError::Newer(2)), "{newer:?}");
         let said = "the tables have format 2, and this program knows 1: it was made by a newer one";
         assert_eq!(newer.to_string(), said);
     }
-    for (statement, why) in [
+    for (statement, reason) in [
         (
             "UPDATE settings SET value = 'x' WHERE name = 'format'",
             "the tables are not ours: they have no format",
@@ -100,8 +102,8 @@ pub(crate) async fn newer(stage: &Stage) {
     ] {
         stage.execute(statement).await;
         match opened(&stage.ground.place()).await {
-            Ok(_) => assert_eq!(why, ""),
-            Err(unusable) => assert_eq!(unusable.to_string(), why),
+            Ok(_) => assert_eq!(reason, ""),
+            Err(unusable) => assert_eq!(unusable.to_string(), reason),
         }
     }
 }
@@ -114,7 +116,7 @@ pub(crate) async fn foreign_tables(stage: &Stage) {
         refused(&place).await,
         migrate(&place, usd()).await.unwrap_err(),
     ] {
-        assert!(matches!(foreign, Unusable::Foreign(_)), "{foreign:?}");
+        assert!(matches!(foreign, StoreError::Foreign(_)), "{foreign:?}");
     }
     // Tables that are in the way stay as they are.
     stage.execute("DROP TABLE settings").await;
@@ -126,7 +128,7 @@ pub(crate) async fn foreign_tables(stage: &Stage) {
     assert!(foreign.to_string().contains(said), "{foreign}");
     assert!(matches!(
         refused(&stage.ground.place()).await,
-        Unusable::Empty
+        StoreError::Empty
     ));
     assert_eq!(stage.number("SELECT COUNT(*) FROM variants").await, 5);
 }
@@ -143,9 +145,9 @@ async fn a_database_of_something_else_is_left_alone() {
         .unwrap();
     let made = sqlx::query("CREATE TABLE photos (name TEXT)");
     made.execute(&mut theirs).await.unwrap();
-    let place = Place::file(&file).unwrap();
+    let place = DatabaseUrl::file(&file).unwrap();
     let foreign = migrate(&place, usd()).await.unwrap_err();
-    assert!(matches!(foreign, Unusable::Foreign(_)), "{foreign:?}");
+    assert!(matches!(foreign, StoreError::Foreign(_)), "{foreign:?}");
     let tables = sqlx::query_scalar("SELECT COUNT(*) FROM sqlite_master");
     let tables: i64 = tables.fetch_one(&mut theirs).await.unwrap();
     assert_eq!(tables, 1);
@@ -161,7 +163,7 @@ async fn what_is_no_database_is_said() {
     )
     .unwrap();
     let before = std::fs::read(&file).unwrap();
-    let at = |path: &std::path::Path| Place::file(path).unwrap();
+    let at = |path: &std::path::Path| DatabaseUrl::file(path).unwrap();
     for (place, words) in [
         (at(&file), "file is not a database"),
         (at(folder.path()), "unable to open database file"),
@@ -174,7 +176,10 @@ async fn what_is_no_database_is_said() {
             refused(&place).await,
             migrate(&place, usd()).await.unwrap_err(),
         ] {
-            assert!(matches!(unusable, Unusable::Unreachable(_)), "{unusable:?}");
+            assert!(
+                matches!(unusable, StoreError::Unreachable(_)),
+                "{unusable:?}"
+            );
             let said = unusable.to_string();
             assert!(
                 said.starts_with("the database cannot be used: ") && said.contains(words),
@@ -190,10 +195,10 @@ async fn names_of_files_may_be_anything() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["a b?c#d%20&mode=ro", "ü \"q\"", "memory:", "%3F"] {
         let file = folder.path().join(name);
-        let place = Place::file(&file).unwrap();
+        let place = DatabaseUrl::file(&file).unwrap();
         assert_eq!(
             migrate(&place, usd()).await.unwrap(),
-            Migrated::Made,
+            MigrationOutcome::Created,
             "{name}"
         );
         assert!(file.exists(), "{name}");
@@ -215,17 +220,21 @@ async fn a_server_that_is_not_there_is_said_without_its_password() {
         (&wrong, "password authentication failed"),
         (&absent, "does not exist"),
     ] {
-        let said = refused(&Place::postgres(url).unwrap()).await.to_string();
+        let said = refused(&DatabaseUrl::postgres(url).unwrap())
+            .await
+            .to_string();
         assert!(said.contains(words), "{said}");
         assert!(!said.contains("canary"), "{said}");
     }
     server.stop();
     let began = std::time::Instant::now();
-    let said = refused(&Place::postgres(url).unwrap()).await.to_string();
+    let said = refused(&DatabaseUrl::postgres(url).unwrap())
+        .await
+        .to_string();
     assert!(
         said.starts_with("the database cannot be used: ") && !said.contains("canary"),
         "{said}"
     );
     assert!(began.elapsed() < Duration::from_secs(20));
-    assert!(Place::postgres("mysql://x").is_none());
+    assert!(DatabaseUrl::postgres("mysql://x").is_none());
 }

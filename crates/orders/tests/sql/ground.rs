@@ -1,6 +1,6 @@
 //! Where a stage stands: a file in a folder of its own, or a database of a server of its own.
 
-use candor_orders::sql::Place;
+use candor_orders::sql::DatabaseUrl;
 use candor_testkit::postgres::{Postgres, required};
 use std::net::SocketAddr;
 use tempfile::TempDir;
@@ -31,10 +31,10 @@ impl Ground {
         Ground::Postgres(Box::new(server), url)
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> DatabaseUrl {
         match self {
-            Ground::Sqlite(folder) => Place::file(&folder.path().join("orders.db")).unwrap(),
-            Ground::Postgres(_, url) => Place::postgres(url).unwrap(),
+            Ground::Sqlite(folder) => DatabaseUrl::file(&folder.path().join("orders.db")).unwrap(),
+            Ground::Postgres(_, url) => DatabaseUrl::postgres(url).unwrap(),
         }
     }
 

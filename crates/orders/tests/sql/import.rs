@@ -2,19 +2,19 @@
 
 use crate::ground::Ground;
 use crate::stage::Stage;
-use candor_orders::model::Moment;
-use candor_orders::sql::{Imported, NotImported, Tally, import, invariants};
+use candor_orders::model::UtcTime;
+use candor_orders::sql::{ImportCounts, ImportError, ImportReport, import, invariants};
 use serde_json::{Value, json};
 
-const LATER: Moment = Moment::of_micros(1_760_356_800_000_000);
+const LATER: UtcTime = UtcTime::of_micros(1_760_356_800_000_000);
 
-async fn brought(stage: &Stage, catalogue: &Value) -> Result<Imported, String> {
+async fn brought(stage: &Stage, catalogue: &Value) -> Result<ImportReport, String> {
     let imported = import(&stage.ground.place(), &catalogue.to_string(), LATER).await;
     imported.map_err(|error| error.to_string())
 }
 
-fn tally(made: u64, changed: u64, same: u64) -> Tally {
-    Tally {
+fn tally(made: u64, changed: u64, same: u64) -> ImportCounts {
+    ImportCounts {
         made,
         changed,
         same,
@@ -175,7 +175,7 @@ async fn refused_as_a_whole(stage: &Stage) {
     }
     let text = r#"{"locations":[{"id":"a","id":"b","name":"c"}]}"#;
     let twice = import(&stage.ground.place(), text, LATER).await;
-    assert!(matches!(twice, Err(NotImported::Json(_))), "{twice:?}");
+    assert!(matches!(twice, Err(ImportError::Json(_))), "{twice:?}");
     assert_eq!(
         stage
             .number("SELECT COUNT(*) FROM locations WHERE id IN ('a', 'b')")

@@ -32,7 +32,7 @@ pub(crate) enum Change {
 
 /// How many of a SKU of an order were ordered, and what became of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(crate) struct Counts {
+pub(crate) struct SampleCounts {
     pub(crate) ordered: i64,
     pub(crate) sent: i64,
     pub(crate) cancelled: i64,
@@ -43,7 +43,7 @@ pub(crate) struct Counts {
 pub(crate) struct Order {
     pub(crate) status: &'static str,
     pub(crate) address: bool,
-    pub(crate) skus: BTreeMap<&'static str, Counts>,
+    pub(crate) skus: BTreeMap<&'static str, SampleCounts>,
 }
 
 /// A failure: code, identifier, the status and the number that it tells.
@@ -106,7 +106,7 @@ impl Model {
         if lines.iter().any(|(sku, _)| *sku == "NONE") {
             return Err(no("SKU_NOT_FOUND"));
         }
-        let mut skus: BTreeMap<_, Counts> = BTreeMap::new();
+        let mut skus: BTreeMap<_, SampleCounts> = BTreeMap::new();
         for (sku, units) in lines {
             let counts = skus.entry(*sku).or_default();
             counts.ordered += units;
@@ -151,7 +151,7 @@ impl Model {
     fn wanted(
         order: &Order,
         lines: Option<&Units>,
-        room: fn(&Counts) -> i64,
+        room: fn(&SampleCounts) -> i64,
         exceeds: &'static str,
     ) -> Result<BTreeMap<&'static str, i64>, Failed> {
         let mut sums = BTreeMap::new();
@@ -188,7 +188,7 @@ impl Model {
     }
 
     fn cancel(&mut self, number: usize, lines: Option<&Units>) -> Result<(), Failed> {
-        let open = |one: &Counts| one.ordered - one.sent - one.cancelled;
+        let open = |one: &SampleCounts| one.ordered - one.sent - one.cancelled;
         let sums = Model::wanted(self.open(number)?, lines, open, "QUANTITY_EXCEEDS_OPEN")?;
         let order = &mut self.orders[number];
         for (sku, units) in sums {
@@ -207,7 +207,7 @@ impl Model {
         lines: Option<&Units>,
         location: Option<&str>,
     ) -> Result<(), Failed> {
-        let open = |one: &Counts| one.ordered - one.sent - one.cancelled;
+        let open = |one: &SampleCounts| one.ordered - one.sent - one.cancelled;
         let order = self.open(number)?;
         if !order.address {
             return Err(Failed(2002, "", None, None));

@@ -4,7 +4,7 @@ use super::backend::{token, unusable};
 use crate::cli::{Trouble, print};
 use crate::host::{note, run};
 use anstyle::{AnsiColor, Style};
-use candor_orders::check::{CheckResult, Goods, Outcome, Report, check_adapter};
+use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult, check_adapter};
 use candor_orders::http::Settings;
 use clap::Args;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ impl CheckArgs {
         note(
             "this makes orders in the order system; their external ids or tags begin with candor-check-",
         );
-        let goods = Goods { sku: self.sku };
+        let goods = CheckOptions { sku: self.sku };
         let mut unprinted = None;
         let tell = |result: &CheckResult| {
             if !self.json && unprinted.is_none() {
@@ -51,7 +51,7 @@ impl CheckArgs {
             }
         };
         let random = || fastrand::u64(..);
-        let report: Report = run(|stop| async move {
+        let report: CheckReport = run(|stop| async move {
             tokio::select! {
                 done = check_adapter(&settings, goods, random, tell) => done.map_err(unusable),
                 () = stop.cancelled() => Err(Trouble::new("stopped; some orders may have been made")),
@@ -66,7 +66,7 @@ impl CheckArgs {
         } else {
             print(sums(&report).as_bytes())?;
         }
-        match report.count(Outcome::Failed) {
+        match report.count(CheckOutcome::Failed) {
             0 => Ok(()),
             failed => {
                 let all = report.checks.len();
@@ -80,24 +80,24 @@ impl CheckArgs {
 /// One check as a person reads it.
 fn line(result: &CheckResult) -> String {
     let (word, style) = match result.outcome {
-        Outcome::Ok => ("ok", AnsiColor::Green.on_default()),
-        Outcome::Failed => ("failed", AnsiColor::Red.on_default().bold()),
-        Outcome::Skipped => ("skipped", Style::new().dimmed()),
+        CheckOutcome::Ok => ("ok", AnsiColor::Green.on_default()),
+        CheckOutcome::Failed => ("failed", AnsiColor::Red.on_default().bold()),
+        CheckOutcome::Skipped => ("skipped", Style::new().dimmed()),
     };
     let (name, seen) = (result.name, &result.seen);
     let mut line = format!("{style}{word:<8}{style:#}{name:<24}{seen}\n");
-    if result.outcome == Outcome::Failed {
+    if result.outcome == CheckOutcome::Failed {
         line += &format!("{:32}expected: {}\n", "", result.expected);
     }
     line
 }
 
-fn sums(report: &Report) -> String {
+fn sums(report: &CheckReport) -> String {
     let count = |outcome| report.count(outcome);
     format!(
         "{} ok, {} failed, {} skipped\n",
-        count(Outcome::Ok),
-        count(Outcome::Failed),
-        count(Outcome::Skipped)
+        count(CheckOutcome::Ok),
+        count(CheckOutcome::Failed),
+        count(CheckOutcome::Skipped)
     )
 }

@@ -4,8 +4,8 @@ use super::migrate::CurrencyArgs;
 use super::place::{PlaceArgs, Placed};
 use crate::cli::{Trouble, print};
 use crate::host::{run, system_clock};
-use candor_orders::model::Moment;
-use candor_orders::sql::{IMPORT_MAX, Imported, NotImported, Tally, import};
+use candor_orders::model::UtcTime;
+use candor_orders::sql::{IMPORT_MAX, ImportCounts, ImportError, ImportReport, import};
 use clap::Args;
 use std::fs::File;
 use std::io::Read as _;
@@ -31,16 +31,16 @@ impl ImportArgs {
         let placed = self.place.placed()?;
         let imported = run(|_| async {
             self.currency.migrate(&placed).await?;
-            let now = Moment::from(system_clock().now());
+            let now = UtcTime::from(system_clock().now());
             let imported = import(&placed.place, &text, now).await;
             imported.map_err(|error| self.refused(&error, &placed))
         })?;
         print(told(&imported).as_bytes())
     }
 
-    fn refused(&self, error: &NotImported, placed: &Placed) -> Trouble {
+    fn refused(&self, error: &ImportError, placed: &Placed) -> Trouble {
         match error {
-            NotImported::Store(error) => placed.unusable(error),
+            ImportError::Store(error) => placed.unusable(error),
             _ => {
                 let file = self.file.display();
                 Trouble::new(format!("{file} was not brought in: {error}"))
@@ -65,15 +65,15 @@ fn read(path: &Path) -> Result<String, Trouble> {
     }
 }
 
-fn told(imported: &Imported) -> String {
-    let Imported {
+fn told(imported: &ImportReport) -> String {
+    let ImportReport {
         locations,
         products,
         variants,
         stock,
     } = imported;
-    let line = |name, tally: &Tally| {
-        let Tally {
+    let line = |name, tally: &ImportCounts| {
+        let ImportCounts {
             made,
             changed,
             same,

@@ -4,7 +4,7 @@ use super::place::{PlaceArgs, Placed};
 use crate::cli::{Trouble, print};
 use crate::host::run;
 use candor_orders::model::Currency;
-use candor_orders::sql::{self, Migrated, migrate};
+use candor_orders::sql::{self, MigrationOutcome, migrate};
 use clap::Args;
 
 /// Make the tables of a store, where they are missing
@@ -29,7 +29,7 @@ pub(super) struct CurrencyArgs {
 impl CurrencyArgs {
     /// Makes the tables where they are missing; a store that is there must have the currency that was
     /// asked for.
-    pub(super) async fn migrate(&self, placed: &Placed) -> Result<Migrated, Trouble> {
+    pub(super) async fn migrate(&self, placed: &Placed) -> Result<MigrationOutcome, Trouble> {
         let place = &placed.place;
         let unusable = |error| placed.unusable(&error);
         let migrated = migrate(place, self.currency.map_or_else(usual, Ok)?).await;
@@ -65,8 +65,8 @@ impl MigrateArgs {
         let placed = self.place.placed()?;
         let migrated = run(|_| async { self.currency.migrate(&placed).await })?;
         print(match migrated {
-            Migrated::Made => b"tables made\n",
-            Migrated::Current => b"tables are there already; nothing was changed\n",
+            MigrationOutcome::Created => b"tables made\n",
+            MigrationOutcome::Current => b"tables are there already; nothing was changed\n",
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::Trouble;
 use crate::cli::data::DataArgs;
-use candor_orders::sql::{Place, Unusable};
+use candor_orders::sql::{DatabaseUrl, StoreError};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub(super) struct PlaceArgs {
 
 /// Where orders are kept, with what must not reach a log.
 pub(super) struct Placed {
-    pub(super) place: Place,
+    pub(super) place: DatabaseUrl,
     /// Whether it is a file, which is made where it is missing.
     pub(super) is_file: bool,
     /// Its passwords, in every form in which they may be said.
@@ -70,7 +70,7 @@ fn file(path: &Path) -> Result<Placed, Trouble> {
         return Err(unusable());
     }
     Ok(Placed {
-        place: Place::file(path).ok_or_else(unusable)?,
+        place: DatabaseUrl::file(path).ok_or_else(unusable)?,
         is_file: true,
         passwords: Vec::new(),
     })
@@ -83,7 +83,7 @@ fn server(url: &str) -> Result<Placed, Trouble> {
             .hinting("write postgres://USER:PASSWORD@HOST/DATABASE, with no other settings behind it than sslmode and its like, or the path of a file")
     };
     Ok(Placed {
-        place: Place::postgres(url).ok_or_else(unknown)?,
+        place: DatabaseUrl::postgres(url).ok_or_else(unknown)?,
         is_file: false,
         passwords: passwords(url),
     })
@@ -127,20 +127,20 @@ fn meant(text: &str) -> String {
 
 impl Placed {
     /// A sentence about a store that cannot be used, without its passwords, and what to do.
-    pub(super) fn unusable(&self, error: &Unusable) -> Trouble {
+    pub(super) fn unusable(&self, error: &StoreError) -> Trouble {
         let said = self.passwords.iter().fold(error.to_string(), |said, one| {
             said.replace(one.as_str(), "[hidden]")
         });
         let trouble = Trouble::new(said);
         match error {
-            Unusable::Unreachable(_) if self.is_file => trouble
+            StoreError::Unreachable(_) if self.is_file => trouble
                 .hinting("name a file with --database that can be one, in a folder that is there"),
-            Unusable::Unreachable(_) => {
+            StoreError::Unreachable(_) => {
                 trouble.hinting("check --database, and that the database is running")
             }
-            Unusable::Empty => trouble.hinting("make its tables with `candor orders migrate`"),
-            Unusable::Newer(_) => trouble.hinting("take a newer candor, or another --database"),
-            Unusable::Foreign(_) => trouble.hinting("name another database with --database"),
+            StoreError::Empty => trouble.hinting("make its tables with `candor orders migrate`"),
+            StoreError::Newer(_) => trouble.hinting("take a newer candor, or another --database"),
+            StoreError::Foreign(_) => trouble.hinting("name another database with --database"),
         }
     }
 }

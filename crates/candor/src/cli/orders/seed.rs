@@ -4,7 +4,7 @@ use super::migrate::CurrencyArgs;
 use super::place::PlaceArgs;
 use crate::cli::{Trouble, print};
 use crate::host::run;
-use candor_orders::sql::{Counts, SAMPLE_ORDERS_MAX, SeedPlan, seed};
+use candor_orders::sql::{SAMPLE_ORDERS_MAX, SampleCounts, SeedOptions, seed};
 use clap::Args;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -26,7 +26,7 @@ pub(in crate::cli) struct SeedArgs {
 impl SeedArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let placed = self.place.placed()?;
-        let plan = SeedPlan {
+        let plan = SeedOptions {
             orders: self.orders,
         };
         let terminal = io::stderr().is_terminal();
@@ -54,8 +54,8 @@ impl SeedArgs {
     }
 }
 
-fn counted(counts: &Counts) -> String {
-    let Counts {
+fn counted(counts: &SampleCounts) -> String {
+    let SampleCounts {
         locations,
         products,
         variants,

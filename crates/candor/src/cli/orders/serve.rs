@@ -8,8 +8,10 @@ use crate::cli::data::DataArgs;
 use crate::cli::listen::ListenArgs;
 use crate::cli::{Trouble, VERSION};
 use crate::host::{run, system_clock};
-use candor_orders::faulty::{Faulty, Script};
-use candor_orders::sql::{CONNECTIONS, Migrated, SeedPlan, SqlAdapter, SqlConfig, migrate, seed};
+use candor_orders::faulty::{FaultyAdapter, Script};
+use candor_orders::sql::{
+    CONNECTIONS, MigrationOutcome, SeedOptions, SqlAdapter, SqlConfig, migrate, seed,
+};
 use candor_orders::{Adapter, Config, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, router};
@@ -106,7 +108,7 @@ impl ServeArgs {
     fn scripted(&self, adapter: Arc<dyn Adapter>) -> Result<Arc<dyn Adapter>, Trouble> {
         match &self.faulty {
             None => Ok(adapter),
-            Some(path) => Ok(Arc::new(Faulty::new(adapter, script(path)?))),
+            Some(path) => Ok(Arc::new(FaultyAdapter::new(adapter, script(path)?))),
         }
     }
 
@@ -154,7 +156,7 @@ async fn open(placed: &Placed, config: SqlConfig) -> Result<Arc<dyn Adapter>, Tr
 }
 
 /// Makes the tables of a file where they are missing; says whether they were.
-async fn tables(placed: &Placed) -> Result<Migrated, Trouble> {
+async fn tables(placed: &Placed) -> Result<MigrationOutcome, Trouble> {
     let migrated = migrate(&placed.place, usual()?).await;
     migrated.map_err(|error| placed.unusable(&error))
 }
@@ -162,8 +164,8 @@ async fn tables(placed: &Placed) -> Result<Migrated, Trouble> {
 /// The store of orders in this data directory, with the sample catalogue where it is new.
 pub(in crate::cli) async fn embedded(data: &DataArgs) -> Result<Arc<dyn Adapter>, Trouble> {
     let placed = in_data(data)?;
-    if tables(&placed).await? == Migrated::Made {
-        let filled = seed(&placed.place, SeedPlan::default(), &mut |_, _| {}).await;
+    if tables(&placed).await? == MigrationOutcome::Created {
+        let filled = seed(&placed.place, SeedOptions::default(), &mut |_, _| {}).await;
         filled.map_err(|error| placed.unusable(&error))?;
     }
     open(&placed, SqlConfig::default()).await

@@ -1,6 +1,6 @@
 //! What is in a store, read and written by SQL: what servers say is held against it.
 
-use candor_orders::sql::{Place, invariants};
+use candor_orders::sql::{DatabaseUrl, invariants};
 use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Row as _};
 use std::future::Future;
 use std::path::Path;
@@ -94,8 +94,8 @@ impl Shelf {
     /// What is not true of the store, and always should be.
     pub(crate) fn untrue(&self) -> Vec<String> {
         let place = match self.url.strip_prefix("sqlite://") {
-            Some(path) => Place::file(Path::new(path)),
-            None => Place::postgres(&self.url),
+            Some(path) => DatabaseUrl::file(Path::new(path)),
+            None => DatabaseUrl::postgres(&self.url),
         };
         wait_for(async { invariants(&place.unwrap()).await.unwrap() })
     }

@@ -1,24 +1,32 @@
 //! `cancel-order`: all that is open, or some of it; its stock is free again.
 
 use super::lines::{add, by_sku, lock_variants, move_stock, spread};
-use super::{Made, Making};
-use crate::failure::{Failure, Why};
+use super::{ChangeContext, ChangeResult};
+use crate::failure::{Failure, RefusalReason};
 use crate::model::CancelOrder;
-use crate::sql::failing::Ended;
+use crate::sql::connection::sql;
+use crate::sql::errors::TransactionError;
 use crate::sql::order::{LineRow, lines};
-use crate::sql::session::sql;
 use candor_fault::to_json;
 
-pub(super) async fn cancel(mut making: Making<'_>, asked: &CancelOrder) -> Result<Made, Ended> {
-    let mut head = making.locked_open(&asked.order_id).await?;
-    let mut lines = lines(making.session, &[&head.id]).await?;
+pub(super) async fn cancel(
+    mut change: ChangeContext<'_>,
+    asked: &CancelOrder,
+) -> Result<ChangeResult, TransactionError> {
+    let mut head = change.locked_open(&asked.order_id).await?;
+    let mut lines = lines(change.session, &[&head.id]).await?;
     let asked_lines = asked.line_items.as_deref();
-    let share = spread(&lines, asked_lines, LineRow::open, Why::QuantityExceedsOpen)
-        .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
+    let share = spread(
+        &lines,
+        asked_lines,
+        LineRow::open,
+        RefusalReason::QuantityExceedsOpen,
+    )
+    .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
     let units = by_sku(&lines, &share);
-    lock_variants(making.session, &units).await?;
-    add(making.session, &lines, &share, "cancelled").await?;
-    move_stock(making.session, &units, (0, -1)).await?;
+    lock_variants(change.session, &units).await?;
+    add(change.session, &lines, &share, "cancelled").await?;
+    move_stock(change.session, &units, (0, -1)).await?;
     for (line, units) in lines.iter_mut().zip(&share) {
         line.cancelled += units;
     }
@@ -26,8 +34,8 @@ pub(super) async fn cancel(mut making: Making<'_>, asked: &CancelOrder) -> Resul
     let anything_left = lines.iter().any(|line| line.fulfilled > 0);
     head.status = head.status.after_cancelling(nothing_open, anything_left);
     head.details.cancel_reason = asked.reason.clone().or(head.details.cancel_reason.take());
-    head.updated_at = making.at;
-    making
+    head.updated_at = change.at;
+    change
         .session
         .execute(
             sql("UPDATE orders SET status = $1, details = $2, updated_at = $3 WHERE id = $4")
@@ -38,5 +46,5 @@ pub(super) async fn cancel(mut making: Making<'_>, asked: &CancelOrder) -> Resul
         )
         .await?;
     let id = head.id.clone();
-    Made::new(&head.shown(lines), &id)
+    ChangeResult::new(&head.into_entity(lines), &id)
 }

@@ -1,56 +1,63 @@
 //! `create-sales-order`: priced by the catalogue where the caller gives no price, its stock reserved.
 
 use super::lines::move_stock;
-use super::{Made, Making};
-use crate::failure::{Failure, Refused, Rule, Why, Wrong};
+use super::{ChangeContext, ChangeResult};
+use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use crate::model::{
-    Currency, Line, Money, NewLine, NewOrder, OrderCustomer, Status, Totals, price,
+    Currency, LineAmounts, Money, NewLineItem, NewOrder, OrderCustomer, OrderStatus, Totals,
+    parse_amount,
 };
-use crate::sql::failing::Ended;
-use crate::sql::order::{Details, Head, LineRow, money};
-use crate::sql::session::{Session, list, made, maybe, number, rows, sql, text};
+use crate::sql::connection::{
+    DbConnection, dynamic_sql, get_number, get_optional_text, get_text, placeholders, sql,
+    values_list,
+};
+use crate::sql::errors::TransactionError;
+use crate::sql::order::{LineRow, OrderDetails, OrderRow, get_money};
 use candor_fault::to_json;
 use std::collections::BTreeMap;
 
 /// What the catalogue says about a SKU, with what can still be ordered of it.
-struct Variant {
+struct CatalogueEntry {
     name: String,
     price: Money,
     available: i64,
 }
 
-pub(super) async fn create(mut making: Making<'_>, order: &NewOrder) -> Result<Made, Ended> {
-    let currency = currency(&making, order)?;
+pub(super) async fn create(
+    mut change: ChangeContext<'_>,
+    order: &NewOrder,
+) -> Result<ChangeResult, TransactionError> {
+    let currency = currency(&change, order)?;
     if let Some(external_id) = &order.external_id {
-        free(making.session, external_id).await?;
+        free(change.session, external_id).await?;
     }
     let known = match order.customer.as_ref() {
-        Some(customer) => customer_of(making.session, customer).await?,
+        Some(customer) => customer_of(change.session, customer).await?,
         None => None,
     };
-    let variants = variants(making.session, &order.line_items).await?;
-    let by_catalogue = currency == making.currency;
+    let variants = variants(change.session, &order.line_items).await?;
+    let by_catalogue = currency == change.currency;
     let lines = priced(&order.line_items, &variants, currency, by_catalogue)?;
     let totals = totals(order, &lines, currency)?;
     let units = in_stock(&order.line_items, &variants)?;
     // Every check has passed: from here on it is written.
     let customer = match (&order.customer, known) {
         (Some(_), Some(known)) => Some(known),
-        (Some(asked), None) => Some(new_customer(&mut making, asked).await?),
+        (Some(asked), None) => Some(new_customer(&mut change, asked).await?),
         (None, _) => None,
     };
-    let head = Head {
-        id: making.ids.next("ord", making.at),
+    let head = OrderRow {
+        id: change.ids.next("ord", change.at),
         external_id: order.external_id.clone(),
         name: order.name.clone(),
-        status: Status::Pending,
+        status: OrderStatus::Pending,
         currency,
         details: details(order, customer.as_ref()),
         sub_total: totals.sub_total,
         discount_total: totals.discount_total,
         total: totals.total,
-        created_at: making.at,
-        updated_at: making.at,
+        created_at: change.at,
+        updated_at: change.at,
     };
     let lines: Vec<_> = lines
         .into_iter()
@@ -59,23 +66,22 @@ pub(super) async fn create(mut making: Making<'_>, order: &NewOrder) -> Result<M
             ..line
         })
         .collect();
-    insert(making.session, &head, customer).await?;
-    insert_lines(making.session, &lines, making.at.micros()).await?;
-    move_stock(making.session, &units, (0, 1)).await?;
+    insert(change.session, &head, customer).await?;
+    insert_lines(change.session, &lines, change.at.micros()).await?;
+    move_stock(change.session, &units, (0, 1)).await?;
     let id = head.id.clone();
-    Made::new(&head.shown(lines), &id)
+    ChangeResult::new(&head.into_entity(lines), &id)
 }
 
-fn currency(making: &Making<'_>, order: &NewOrder) -> Result<Currency, Failure> {
+fn currency(change: &ChangeContext<'_>, order: &NewOrder) -> Result<Currency, Failure> {
     match order.currency.as_deref() {
-        None => Ok(making.currency),
-        Some(code) => {
-            Currency::read(code).ok_or_else(|| Wrong::new("order.currency", Rule::Currency).into())
-        }
+        None => Ok(change.currency),
+        Some(code) => Currency::read(code)
+            .ok_or_else(|| RuleViolation::new("order.currency", OrderRule::Currency).into()),
     }
 }
 
-async fn free(session: &mut Session, external_id: &str) -> Result<(), Ended> {
+async fn free(session: &mut DbConnection, external_id: &str) -> Result<(), TransactionError> {
     let statement = sql("SELECT id FROM orders WHERE external_id = $1");
     match session
         .first(statement.bind(external_id.to_owned()))
@@ -83,7 +89,8 @@ async fn free(session: &mut Session, external_id: &str) -> Result<(), Ended> {
     {
         None => Ok(()),
         Some(_) => {
-            let refused = Refused::from(Why::ExternalIdConflict).at("order.externalId");
+            let refused =
+                OrderRefusal::from(RefusalReason::ExternalIdConflict).at("order.externalId");
             Err(Failure::from(refused).into())
         }
     }
@@ -91,9 +98,9 @@ async fn free(session: &mut Session, external_id: &str) -> Result<(), Ended> {
 
 /// The customer that is known by this id, or by this address; nothing for a new one.
 async fn customer_of(
-    session: &mut Session,
+    session: &mut DbConnection,
     asked: &OrderCustomer,
-) -> Result<Option<OrderCustomer>, Ended> {
+) -> Result<Option<OrderCustomer>, TransactionError> {
     let found = match (&asked.id, &asked.email) {
         (Some(id), _) => {
             let statement =
@@ -103,7 +110,8 @@ async fn customer_of(
         (None, Some(email)) => by_email(session, email).await?,
         (None, None) => None,
     };
-    let missing = || Failure::from(Refused::from(Why::CustomerNotFound).at("order.customer"));
+    let missing =
+        || Failure::from(OrderRefusal::from(RefusalReason::CustomerNotFound).at("order.customer"));
     let Some(row) = found else {
         return match asked.id {
             Some(_) => Err(missing().into()),
@@ -113,7 +121,7 @@ async fn customer_of(
     let known = remembered(&row, asked)?;
     let small = |email: &Option<String>| email.as_ref().map(|email| email.to_lowercase());
     // An id and an address that belong to different people are no customer.
-    let same = asked.email.is_none() || small(&asked.email) == small(&maybe(&row, 1)?);
+    let same = asked.email.is_none() || small(&asked.email) == small(&get_optional_text(&row, 1)?);
     if same {
         Ok(Some(known))
     } else {
@@ -121,7 +129,10 @@ async fn customer_of(
     }
 }
 
-async fn by_email(session: &mut Session, email: &str) -> Result<Option<sqlx::any::AnyRow>, Ended> {
+async fn by_email(
+    session: &mut DbConnection,
+    email: &str,
+) -> Result<Option<sqlx::any::AnyRow>, TransactionError> {
     let statement =
         sql("SELECT id, email, first_name, last_name FROM customers WHERE email_key = $1");
     session.first(statement.bind(email.to_lowercase())).await
@@ -129,9 +140,13 @@ async fn by_email(session: &mut Session, email: &str) -> Result<Option<sqlx::any
 
 /// The customer as the order remembers it: what the caller says, else what is known.
 fn remembered(row: &sqlx::any::AnyRow, asked: &OrderCustomer) -> Result<OrderCustomer, Failure> {
-    let (email, first, last) = (maybe(row, 1)?, maybe(row, 2)?, maybe(row, 3)?);
+    let (email, first, last) = (
+        get_optional_text(row, 1)?,
+        get_optional_text(row, 2)?,
+        get_optional_text(row, 3)?,
+    );
     Ok(OrderCustomer {
-        id: Some(text(row, 0)?),
+        id: Some(get_text(row, 0)?),
         email: asked.email.clone().or(email),
         first_name: asked.first_name.clone().or(first),
         last_name: asked.last_name.clone().or(last),
@@ -139,64 +154,64 @@ fn remembered(row: &sqlx::any::AnyRow, asked: &OrderCustomer) -> Result<OrderCus
 }
 
 async fn new_customer(
-    making: &mut Making<'_>,
+    change: &mut ChangeContext<'_>,
     asked: &OrderCustomer,
-) -> Result<OrderCustomer, Ended> {
+) -> Result<OrderCustomer, TransactionError> {
     let email = asked.email.clone().unwrap_or_default();
-    let made = sql("INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at)
+    let query = sql("INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $6)
          ON CONFLICT (email_key) DO NOTHING RETURNING id, email, first_name, last_name")
-    .bind(making.ids.next("cus", making.at))
+    .bind(change.ids.next("cus", change.at))
     .bind(email.clone())
     .bind(email.to_lowercase())
     .bind(asked.first_name.clone())
     .bind(asked.last_name.clone())
-    .bind(making.at.micros());
-    let row = match making.session.first(made).await? {
+    .bind(change.at.micros());
+    let row = match change.session.first(query).await? {
         Some(row) => Some(row),
-        // Somebody else made the same customer meanwhile.
-        None => by_email(making.session, &email).await?,
+        // Somebody else query the same customer meanwhile.
+        None => by_email(change.session, &email).await?,
     };
-    let row = row.ok_or_else(|| Ended::Again(Failure::Unavailable(None, None)))?;
+    let row = row.ok_or_else(|| TransactionError::Again(Failure::Unavailable(None, None)))?;
     Ok(remembered(&row, asked)?)
 }
 
 /// What the catalogue says about the SKUs of these lines, locked in the order of SKUs.
 async fn variants(
-    session: &mut Session,
-    lines: &[NewLine],
-) -> Result<BTreeMap<String, Variant>, Ended> {
+    session: &mut DbConnection,
+    lines: &[NewLineItem],
+) -> Result<BTreeMap<String, CatalogueEntry>, TransactionError> {
     let skus: std::collections::BTreeSet<_> = lines.iter().map(|line| &line.sku).collect();
-    let statement = made(format!(
+    let statement = dynamic_sql(format!(
         "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ({}) ORDER BY sku{}",
-        list(skus.len(), 1),
-        session.speaks().locking()
+        placeholders(skus.len(), 1),
+        session.dialect().lock_suffix()
     ));
     let statement = skus
         .iter()
-        .fold(statement, |made, sku| made.bind((*sku).clone()));
+        .fold(statement, |query, sku| query.bind((*sku).clone()));
     let rows = session.all(statement).await?;
     let read = rows.iter().map(|row| {
-        let variant = Variant {
-            name: text(row, 1)?,
-            price: money(row, 2)?,
-            available: number(row, 3)?,
+        let variant = CatalogueEntry {
+            name: get_text(row, 1)?,
+            price: get_money(row, 2)?,
+            available: get_number(row, 3)?,
         };
-        Ok((text(row, 0)?, variant))
+        Ok((get_text(row, 0)?, variant))
     });
     let found: BTreeMap<_, _> = read.collect::<Result<_, Failure>>()?;
     let unknown = lines.iter().position(|line| !found.contains_key(&line.sku));
     if let Some(place) = unknown {
         let field = format!("order.lineItems.{place}.sku");
-        return Err(Failure::from(Refused::from(Why::SkuNotFound).at(field)).into());
+        return Err(Failure::from(OrderRefusal::from(RefusalReason::SkuNotFound).at(field)).into());
     }
     Ok(found)
 }
 
 /// The lines with their amounts; the order that they belong to is not known yet.
 fn priced(
-    lines: &[NewLine],
-    variants: &BTreeMap<String, Variant>,
+    lines: &[NewLineItem],
+    variants: &BTreeMap<String, CatalogueEntry>,
     currency: Currency,
     by_catalogue: bool,
 ) -> Result<Vec<LineRow>, Failure> {
@@ -205,17 +220,17 @@ fn priced(
         let variant = variants.get(&line.sku);
         let field = |name| format!("order.lineItems.{place}.{name}");
         let (cost, off) = (field("unitPrice"), field("unitDiscount"));
-        let given = price((&cost, line.unit_price.as_deref()), currency)?;
+        let given = parse_amount((&cost, line.unit_price.as_deref()), currency)?;
         let catalogue = variant
             .map(|variant| variant.price)
             .filter(|_| by_catalogue);
         let unit_price = given.or(catalogue);
-        let unpriced = || Wrong::new("order.currency", Rule::CatalogueCurrency);
+        let unpriced = || RuleViolation::new("order.currency", OrderRule::CatalogueCurrency);
         let unit_price = unit_price.ok_or_else(unpriced)?;
-        let discount = price((&off, line.unit_discount.as_deref()), currency)?;
+        let discount = parse_amount((&off, line.unit_discount.as_deref()), currency)?;
         let unit_discount = discount.unwrap_or_default();
         if unit_discount > unit_price {
-            return Err(Wrong::new(off, Rule::Discount).into());
+            return Err(RuleViolation::new(off, OrderRule::Discount).into());
         }
         done.push(LineRow {
             order_id: String::new(),
@@ -239,13 +254,13 @@ fn priced(
 fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Totals, Failure> {
     let amounts: Vec<_> = lines
         .iter()
-        .map(|line| Line {
+        .map(|line| LineAmounts {
             quantity: line.quantity,
             unit_price: line.unit_price,
             unit_discount: line.unit_discount,
         })
         .collect();
-    let too_large = || Wrong::new("order.lineItems", Rule::Digits);
+    let too_large = || RuleViolation::new("order.lineItems", OrderRule::Digits);
     let totals = Totals::of(&amounts).ok_or_else(too_large)?;
     let said = [
         ("order.subTotal", order.sub_total.as_deref()),
@@ -258,8 +273,8 @@ fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Tot
 
 /// The units of each SKU, where there is enough of all of them.
 fn in_stock(
-    lines: &[NewLine],
-    variants: &BTreeMap<String, Variant>,
+    lines: &[NewLineItem],
+    variants: &BTreeMap<String, CatalogueEntry>,
 ) -> Result<BTreeMap<String, i64>, Failure> {
     let mut units = BTreeMap::new();
     for (place, line) in lines.iter().enumerate() {
@@ -268,15 +283,15 @@ fn in_stock(
         let available = variants.get(&line.sku).map_or(0, |found| found.available);
         if *wanted > available {
             let field = format!("order.lineItems.{place}.quantity");
-            let refused = Refused::from(Why::InsufficientInventory);
+            let refused = OrderRefusal::from(RefusalReason::InsufficientInventory);
             return Err(refused.at(field).having(available).into());
         }
     }
     Ok(units)
 }
 
-fn details(order: &NewOrder, customer: Option<&OrderCustomer>) -> Details {
-    Details {
+fn details(order: &NewOrder, customer: Option<&OrderCustomer>) -> OrderDetails {
+    OrderDetails {
         customer: customer.cloned(),
         shipping_address: order.shipping_address.clone(),
         billing_address: order.billing_address.clone(),
@@ -288,10 +303,10 @@ fn details(order: &NewOrder, customer: Option<&OrderCustomer>) -> Details {
 }
 
 async fn insert(
-    session: &mut Session,
-    head: &Head,
+    session: &mut DbConnection,
+    head: &OrderRow,
     customer: Option<OrderCustomer>,
-) -> Result<(), Ended> {
+) -> Result<(), TransactionError> {
     let inserted = sql(
         "INSERT INTO orders (id, external_id, name, status, currency, customer_id, details,
              sub_total, discount_total, total, created_at, updated_at)
@@ -312,23 +327,28 @@ async fn insert(
     .bind(head.updated_at.micros());
     match session.execute(inserted).await? {
         // Somebody else took the external id meanwhile: the next try finds that out first.
-        0 => Err(Ended::Again(Failure::Unavailable(None, None))),
+        0 => Err(TransactionError::Again(Failure::Unavailable(None, None))),
         _ => Ok(()),
     }
 }
 
-async fn insert_lines(session: &mut Session, lines: &[LineRow], at: i64) -> Result<(), Ended> {
+async fn insert_lines(
+    session: &mut DbConnection,
+    lines: &[LineRow],
+    at: i64,
+) -> Result<(), TransactionError> {
     const TYPES: [&str; 11] = [
         "TEXT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
         "BIGINT", "BIGINT",
     ];
-    let statement = made(format!(
+    let statement = dynamic_sql(format!(
         "INSERT INTO order_lines (order_id, line, sku, name, quantity, unit_price, unit_discount,
              fulfilled, cancelled, returned, created_at) VALUES {}",
-        rows(lines.len(), &TYPES, 1)
+        values_list(lines.len(), &TYPES, 1)
     ));
-    let statement = lines.iter().fold(statement, |made, line| {
-        made.bind(line.order_id.clone())
+    let statement = lines.iter().fold(statement, |query, line| {
+        query
+            .bind(line.order_id.clone())
             .bind(line.line)
             .bind(line.sku.clone())
             .bind(line.name.clone())

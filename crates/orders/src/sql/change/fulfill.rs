@@ -1,18 +1,20 @@
 //! `fulfill-order`: goods leave, from the location that was named or from wherever they lie.
 
 use super::lines::{add, by_sku, lock_variants, move_stock, spread};
-use super::{Made, Making};
-use crate::failure::{Failure, Refused, Rule, Why, Wrong};
+use super::{ChangeContext, ChangeResult};
+use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use crate::model::{FulfillOrder, Fulfillment, FulfillmentLine};
-use crate::sql::failing::Ended;
+use crate::sql::connection::{
+    DbConnection, dynamic_sql, get_number, get_text, placeholders, sql, values_list,
+};
+use crate::sql::errors::TransactionError;
 use crate::sql::order::{LineRow, lines};
-use crate::sql::session::{Session, list, made, number, rows, sql, text};
 use candor_fault::to_json;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How many units of a SKU lie at a location.
-struct Lying {
+struct StockRow {
     sku: String,
     location: String,
     on_hand: i64,
@@ -21,64 +23,72 @@ struct Lying {
 /// What a fulfilment has beside its columns.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Details<'a> {
+struct FulfillmentDetails<'a> {
     line_items: &'a [FulfillmentLine],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tracking_numbers: &'a [String],
 }
 
-pub(super) async fn fulfill(mut making: Making<'_>, asked: &FulfillOrder) -> Result<Made, Ended> {
-    let mut head = making.locked_open(&asked.order_id).await?;
+pub(super) async fn fulfill(
+    mut change: ChangeContext<'_>,
+    asked: &FulfillOrder,
+) -> Result<ChangeResult, TransactionError> {
+    let mut head = change.locked_open(&asked.order_id).await?;
     if head.details.shipping_address.is_none() {
-        let wrong = Wrong::new("order.shippingAddress", Rule::ShippingAddress);
+        let wrong = RuleViolation::new("order.shippingAddress", OrderRule::ShippingAddress);
         return Err(Failure::from(wrong).into());
     }
     if let Some(location) = &asked.location_id {
-        known(making.session, location).await?;
+        known(change.session, location).await?;
     }
-    let mut lines = lines(making.session, &[&head.id]).await?;
+    let mut lines = lines(change.session, &[&head.id]).await?;
     let asked_lines = asked.line_items.as_deref();
-    let share = spread(&lines, asked_lines, LineRow::open, Why::QuantityExceedsOpen)
-        .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
+    let share = spread(
+        &lines,
+        asked_lines,
+        LineRow::open,
+        RefusalReason::QuantityExceedsOpen,
+    )
+    .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
     let units = by_sku(&lines, &share);
-    lock_variants(making.session, &units).await?;
-    let lying = lying(making.session, &units, asked.location_id.as_deref()).await?;
+    lock_variants(change.session, &units).await?;
+    let lying = lying(change.session, &units, asked.location_id.as_deref()).await?;
     let leaving = leaving(&units, &lying)?;
-    take(making.session, &leaving, making.at.micros()).await?;
-    add(making.session, &lines, &share, "fulfilled").await?;
-    move_stock(making.session, &units, (-1, -1)).await?;
+    take(change.session, &leaving, change.at.micros()).await?;
+    add(change.session, &lines, &share, "fulfilled").await?;
+    move_stock(change.session, &units, (-1, -1)).await?;
     for (line, units) in lines.iter_mut().zip(&share) {
         line.fulfilled += units;
     }
     let nothing_open = lines.iter().all(|line| line.open() == 0);
     head.status = head.status.after_fulfilling(nothing_open);
-    making
+    change
         .session
         .execute(
             sql("UPDATE orders SET status = $1, updated_at = $2 WHERE id = $3")
                 .bind(head.status.word())
-                .bind(making.at.micros())
+                .bind(change.at.micros())
                 .bind(head.id.clone()),
         )
         .await?;
     let fulfillment = Fulfillment {
-        id: making.ids.next("ful", making.at),
+        id: change.ids.next("ful", change.at),
         order_id: head.id,
         line_items: leaving,
         tracking_numbers: asked.tracking_numbers.clone().unwrap_or_default(),
-        created_at: making.at,
-        updated_at: making.at,
+        created_at: change.at,
+        updated_at: change.at,
     };
-    insert(making.session, &fulfillment).await?;
-    Made::new(&fulfillment, &fulfillment.order_id)
+    insert(change.session, &fulfillment).await?;
+    ChangeResult::new(&fulfillment, &fulfillment.order_id)
 }
 
-async fn known(session: &mut Session, location: &str) -> Result<(), Ended> {
+async fn known(session: &mut DbConnection, location: &str) -> Result<(), TransactionError> {
     let statement = sql("SELECT id FROM locations WHERE id = $1").bind(location.to_owned());
     match session.first(statement).await? {
         Some(_) => Ok(()),
         None => {
-            let refused = Refused::from(Why::LocationNotFound).at("locationId");
+            let refused = OrderRefusal::from(RefusalReason::LocationNotFound).at("locationId");
             Err(Failure::from(refused).into())
         }
     }
@@ -86,10 +96,10 @@ async fn known(session: &mut Session, location: &str) -> Result<(), Ended> {
 
 /// The stock of these SKUs, locked, by SKU and location; at one location if it is named.
 async fn lying(
-    session: &mut Session,
+    session: &mut DbConnection,
     units: &BTreeMap<String, i64>,
     location: Option<&str>,
-) -> Result<Vec<Lying>, Ended> {
+) -> Result<Vec<StockRow>, TransactionError> {
     if units.is_empty() {
         return Ok(Vec::new());
     }
@@ -97,11 +107,11 @@ async fn lying(
         Some(_) => " AND location_id = $1",
         None => "",
     };
-    let statement = made(format!(
+    let statement = dynamic_sql(format!(
         "SELECT sku, location_id, on_hand FROM stock WHERE sku IN ({}){here}
          ORDER BY sku, location_id{}",
-        list(units.len(), 1 + usize::from(location.is_some())),
-        session.speaks().locking()
+        placeholders(units.len(), 1 + usize::from(location.is_some())),
+        session.dialect().lock_suffix()
     ));
     let statement = match location {
         Some(location) => statement.bind(location.to_owned()),
@@ -109,22 +119,23 @@ async fn lying(
     };
     let statement = units
         .keys()
-        .fold(statement, |made, sku| made.bind(sku.clone()));
+        .fold(statement, |query, sku| query.bind(sku.clone()));
     let rows = session.all(statement).await?;
     let read = rows.iter().map(|row| {
-        Ok(Lying {
-            sku: text(row, 0)?,
-            location: text(row, 1)?,
-            on_hand: number(row, 2)?,
+        Ok(StockRow {
+            sku: get_text(row, 0)?,
+            location: get_text(row, 1)?,
+            on_hand: get_number(row, 2)?,
         })
     });
-    read.collect::<Result<_, Failure>>().map_err(Ended::from)
+    read.collect::<Result<_, Failure>>()
+        .map_err(TransactionError::from)
 }
 
 /// What leaves from where: of each SKU, from the first locations that have some.
 fn leaving(
     units: &BTreeMap<String, i64>,
-    lying: &[Lying],
+    lying: &[StockRow],
 ) -> Result<Vec<FulfillmentLine>, Failure> {
     let mut leaving = Vec::new();
     for (sku, wanted) in units {
@@ -141,7 +152,7 @@ fn leaving(
             }
         }
         if rest > 0 {
-            let refused = Refused::from(Why::InsufficientInventory).at("locationId");
+            let refused = OrderRefusal::from(RefusalReason::InsufficientInventory).at("locationId");
             return Err(refused.having(wanted - rest).into());
         }
     }
@@ -149,18 +160,23 @@ fn leaving(
 }
 
 /// Takes what leaves from where it lay.
-async fn take(session: &mut Session, leaving: &[FulfillmentLine], at: i64) -> Result<(), Ended> {
+async fn take(
+    session: &mut DbConnection,
+    leaving: &[FulfillmentLine],
+    at: i64,
+) -> Result<(), TransactionError> {
     if leaving.is_empty() {
         return Ok(());
     }
-    let values = rows(leaving.len(), &["TEXT", "TEXT", "BIGINT"], 2);
-    let statement = made(format!(
+    let values = values_list(leaving.len(), &["TEXT", "TEXT", "BIGINT"], 2);
+    let statement = dynamic_sql(format!(
         "UPDATE stock SET on_hand = on_hand - v.column3, updated_at = $1
          FROM (VALUES {values}) AS v WHERE stock.sku = v.column1 AND location_id = v.column2"
     ));
-    let statement = leaving.iter().fold(statement.bind(at), |made, line| {
+    let statement = leaving.iter().fold(statement.bind(at), |query, line| {
         let location = line.location_id.clone();
-        made.bind(line.sku.clone())
+        query
+            .bind(line.sku.clone())
             .bind(location.unwrap_or_default())
             .bind(line.quantity)
     });
@@ -168,8 +184,11 @@ async fn take(session: &mut Session, leaving: &[FulfillmentLine], at: i64) -> Re
     Ok(())
 }
 
-async fn insert(session: &mut Session, fulfillment: &Fulfillment) -> Result<(), Ended> {
-    let details = Details {
+async fn insert(
+    session: &mut DbConnection,
+    fulfillment: &Fulfillment,
+) -> Result<(), TransactionError> {
+    let details = FulfillmentDetails {
         line_items: &fulfillment.line_items,
         tracking_numbers: &fulfillment.tracking_numbers,
     };

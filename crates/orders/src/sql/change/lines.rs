@@ -1,14 +1,14 @@
 //! Quantities of SKUs spread over the lines of an order, and written back to its tables.
 
-use crate::failure::{Refused, Why};
+use crate::failure::{OrderRefusal, RefusalReason};
 use crate::model::LineQuantity;
-use crate::sql::failing::Ended;
+use crate::sql::connection::{DbConnection, dynamic_sql, placeholders, values_list};
+use crate::sql::errors::TransactionError;
 use crate::sql::order::LineRow;
-use crate::sql::session::{Session, list, made, rows};
 use std::collections::BTreeMap;
 
 /// How many units of each line a change is about; as long as the lines.
-pub(super) type Share = Vec<i64>;
+pub(super) type UnitsPerLine = Vec<i64>;
 
 /// Spreads what was asked over the lines, in their order: of each line at most what `room` says.
 /// Without anything asked, all the room there is.
@@ -16,8 +16,8 @@ pub(super) fn spread(
     lines: &[LineRow],
     asked: Option<&[LineQuantity]>,
     room: fn(&LineRow) -> i64,
-    exceeds: Why,
-) -> Result<Share, Refused> {
+    exceeds: RefusalReason,
+) -> Result<UnitsPerLine, OrderRefusal> {
     let mut left: Vec<_> = lines.iter().map(room).collect();
     let Some(asked) = asked else {
         return Ok(left);
@@ -27,7 +27,7 @@ pub(super) fn spread(
         let of_sku = || (0..lines.len()).filter(|line| lines[*line].sku == wanted.sku);
         if of_sku().next().is_none() {
             let field = format!("lineItems.{place}.sku");
-            return Err(Refused::from(Why::SkuNotFound).at(field));
+            return Err(OrderRefusal::from(RefusalReason::SkuNotFound).at(field));
         }
         let mut rest = wanted.quantity.get();
         for line in of_sku() {
@@ -39,14 +39,14 @@ pub(super) fn spread(
         if rest > 0 {
             let all: i64 = of_sku().map(|line| room(&lines[line])).sum();
             let field = format!("lineItems.{place}.quantity");
-            return Err(Refused::from(exceeds).at(field).having(all));
+            return Err(OrderRefusal::from(exceeds).at(field).having(all));
         }
     }
     Ok(share)
 }
 
 /// The shares summed up by SKU, in the order of SKUs; without those that come to nothing.
-pub(super) fn by_sku(lines: &[LineRow], share: &Share) -> BTreeMap<String, i64> {
+pub(super) fn by_sku(lines: &[LineRow], share: &UnitsPerLine) -> BTreeMap<String, i64> {
     let mut sums = BTreeMap::new();
     for (line, units) in lines.iter().zip(share).filter(|(_, units)| **units > 0) {
         *sums.entry(line.sku.clone()).or_default() += units;
@@ -56,11 +56,11 @@ pub(super) fn by_sku(lines: &[LineRow], share: &Share) -> BTreeMap<String, i64> 
 
 /// Adds the shares to a column of the lines.
 pub(super) async fn add(
-    session: &mut Session,
+    session: &mut DbConnection,
     lines: &[LineRow],
-    share: &Share,
+    share: &UnitsPerLine,
     column: &'static str,
-) -> Result<(), Ended> {
+) -> Result<(), TransactionError> {
     let Some(first) = lines.first() else {
         return Ok(());
     };
@@ -72,14 +72,14 @@ pub(super) async fn add(
     if changed.is_empty() {
         return Ok(());
     }
-    let values = rows(changed.len(), &["BIGINT", "BIGINT"], 2);
-    let statement = made(format!(
+    let values = values_list(changed.len(), &["BIGINT", "BIGINT"], 2);
+    let statement = dynamic_sql(format!(
         "UPDATE order_lines SET {column} = {column} + v.column2
          FROM (VALUES {values}) AS v WHERE order_id = $1 AND line = v.column1"
     ));
     let statement = statement.bind(first.order_id.clone());
-    let statement = changed.into_iter().fold(statement, |made, (line, units)| {
-        made.bind(line.line).bind(*units)
+    let statement = changed.into_iter().fold(statement, |query, (line, units)| {
+        query.bind(line.line).bind(*units)
     });
     session.execute(statement).await?;
     Ok(())
@@ -87,41 +87,41 @@ pub(super) async fn add(
 
 /// Locks these variants, in the order of their SKUs.
 pub(super) async fn lock_variants(
-    session: &mut Session,
+    session: &mut DbConnection,
     units: &BTreeMap<String, i64>,
-) -> Result<(), Ended> {
-    let locking = session.speaks().locking();
+) -> Result<(), TransactionError> {
+    let locking = session.dialect().lock_suffix();
     if locking.is_empty() || units.is_empty() {
         return Ok(());
     }
-    let statement = made(format!(
+    let statement = dynamic_sql(format!(
         "SELECT sku FROM variants WHERE sku IN ({}) ORDER BY sku{locking}",
-        list(units.len(), 1)
+        placeholders(units.len(), 1)
     ));
     let statement = units
         .keys()
-        .fold(statement, |made, sku| made.bind(sku.clone()));
+        .fold(statement, |query, sku| query.bind(sku.clone()));
     session.all(statement).await?;
     Ok(())
 }
 
 /// Adds units of each SKU, times the two factors, to what its variant has on hand and reserved.
 pub(super) async fn move_stock(
-    session: &mut Session,
+    session: &mut DbConnection,
     units: &BTreeMap<String, i64>,
     (on_hand, reserved): (i64, i64),
-) -> Result<(), Ended> {
+) -> Result<(), TransactionError> {
     if units.is_empty() {
         return Ok(());
     }
-    let values = rows(units.len(), &["TEXT", "BIGINT"], 1);
-    let statement = made(format!(
+    let values = values_list(units.len(), &["TEXT", "BIGINT"], 1);
+    let statement = dynamic_sql(format!(
         "UPDATE variants SET on_hand = on_hand + ({on_hand}) * v.column2,
          reserved = reserved + ({reserved}) * v.column2
          FROM (VALUES {values}) AS v WHERE variants.sku = v.column1"
     ));
-    let statement = units.iter().fold(statement, |made, (sku, units)| {
-        made.bind(sku.clone()).bind(*units)
+    let statement = units.iter().fold(statement, |query, (sku, units)| {
+        query.bind(sku.clone()).bind(*units)
     });
     session.execute(statement).await?;
     Ok(())
@@ -155,14 +155,19 @@ mod tests {
     fn units_are_spread_over_the_lines_of_their_sku_in_order() {
         let lines = [line(0, "A", 3, 1), line(1, "B", 5, 0), line(2, "A", 4, 0)];
         let spread = |asked: &[LineQuantity]| {
-            spread(&lines, Some(asked), LineRow::open, Why::QuantityExceedsOpen)
+            spread(
+                &lines,
+                Some(asked),
+                LineRow::open,
+                RefusalReason::QuantityExceedsOpen,
+            )
         };
         assert_eq!(spread(&[asked("A", 5)]), Ok(vec![2, 0, 3]));
         assert_eq!(spread(&[asked("A", 1), asked("A", 2)]), Ok(vec![2, 0, 1]));
-        let too_many = Refused::from(Why::QuantityExceedsOpen);
+        let too_many = OrderRefusal::from(RefusalReason::QuantityExceedsOpen);
         let too_many = too_many.at("lineItems.1.quantity").having(6);
         assert_eq!(spread(&[asked("B", 1), asked("A", 7)]), Err(too_many));
-        let unknown = Refused::from(Why::SkuNotFound).at("lineItems.0.sku");
+        let unknown = OrderRefusal::from(RefusalReason::SkuNotFound).at("lineItems.0.sku");
         assert_eq!(spread(&[asked("C", 1)]), Err(unknown));
     }
 }

@@ -9,53 +9,56 @@ mod lines;
 mod returns;
 mod update;
 
-use super::failing::Ended;
-use super::ids::Ids;
-use super::order::{HEAD, Head, head};
-use super::session::{Session, made};
+use super::connection::{DbConnection, dynamic_sql};
+use super::errors::TransactionError;
+use super::ids::IdGenerator;
+use super::order::{ORDER_COLUMNS, OrderRow, head};
 use crate::Request;
-use crate::failure::{Failure, Refused, Why};
-use crate::model::{Currency, Moment};
+use crate::failure::{Failure, OrderRefusal, RefusalReason};
+use crate::model::{Currency, UtcTime};
 use candor_fault::Cause;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 /// What a change has beside its request.
-pub(super) struct Making<'a> {
-    pub(super) session: &'a mut Session,
+pub(super) struct ChangeContext<'a> {
+    pub(super) session: &'a mut DbConnection,
     pub(super) currency: Currency,
-    pub(super) ids: &'a Ids,
-    pub(super) at: Moment,
+    pub(super) ids: &'a IdGenerator,
+    pub(super) at: UtcTime,
 }
 
 /// What a change comes to: the entity that answers show, and the order that it is about.
-pub(super) struct Made {
+pub(super) struct ChangeResult {
     pub(super) entity: Box<RawValue>,
     pub(super) order: String,
 }
 
-impl Made {
-    fn new(entity: &impl Serialize, order: &str) -> Result<Made, Ended> {
+impl ChangeResult {
+    fn new(entity: &impl Serialize, order: &str) -> Result<ChangeResult, TransactionError> {
         let entity = to_raw_value(entity).map_err(|error| {
             let cause = Box::new(Cause::error("SerializationError", &error));
-            Ended::Failed(Failure::Broken("an answer could not be written", cause))
+            TransactionError::Failed(Failure::Internal("an answer could not be written", cause))
         })?;
         let order = order.to_owned();
-        Ok(Made { entity, order })
+        Ok(ChangeResult { entity, order })
     }
 }
 
 /// Makes the change that is asked for.
-pub(super) async fn make(making: Making<'_>, request: &Request) -> Result<Made, Ended> {
+pub(super) async fn make(
+    context: ChangeContext<'_>,
+    request: &Request,
+) -> Result<ChangeResult, TransactionError> {
     match request {
-        Request::Create(asked) => create::create(making, &asked.order).await,
-        Request::Update(asked) => update::update(making, asked).await,
-        Request::Cancel(asked) => cancel::cancel(making, asked).await,
-        Request::Fulfill(asked) => fulfill::fulfill(making, asked).await,
-        Request::Return(asked) => returns::take_back(making, asked).await,
+        Request::Create(asked) => create::create(context, &asked.order).await,
+        Request::Update(asked) => update::update(context, asked).await,
+        Request::Cancel(asked) => cancel::cancel(context, asked).await,
+        Request::Fulfill(asked) => fulfill::fulfill(context, asked).await,
+        Request::Return(asked) => returns::take_back(context, asked).await,
         Request::Query(_) => {
             let cause = Box::new(Cause::from(request.operation().name()));
-            Err(Failure::Broken("a query was taken for a change", cause).into())
+            Err(Failure::Internal("a query was taken for a change", cause).into())
         }
     }
 }
@@ -71,21 +74,24 @@ pub(super) fn about(request: &Request) -> Option<&str> {
     }
 }
 
-impl Making<'_> {
+impl ChangeContext<'_> {
     /// The order of this id, which nobody else changes before this transaction ends.
-    async fn locked(&mut self, id: &str) -> Result<Head, Ended> {
-        let locking = self.session.speaks().locking();
-        let statement = made(format!("SELECT {HEAD} FROM orders WHERE id = $1{locking}"));
+    async fn locked(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
+        let locking = self.session.dialect().lock_suffix();
+        let statement = dynamic_sql(format!(
+            "SELECT {ORDER_COLUMNS} FROM orders WHERE id = $1{locking}"
+        ));
         let row = self.session.first(statement.bind(id.to_owned())).await?;
-        let missing = || Failure::from(Refused::from(Why::OrderNotFound).at("orderId"));
+        let missing =
+            || Failure::from(OrderRefusal::from(RefusalReason::OrderNotFound).at("orderId"));
         Ok(head(&row.ok_or_else(missing)?)?)
     }
 
     /// The same, where goods of it may still leave or be cancelled.
-    async fn locked_open(&mut self, id: &str) -> Result<Head, Ended> {
+    async fn locked_open(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
         let head = self.locked(id).await?;
         if !head.status.is_open() {
-            let refused = Refused::from(Why::InvalidOrderState).at("orderId");
+            let refused = OrderRefusal::from(RefusalReason::InvalidOrderState).at("orderId");
             return Err(Failure::from(refused.in_status(head.status)).into());
         }
         Ok(head)

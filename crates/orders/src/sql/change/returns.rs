@@ -1,19 +1,19 @@
 //! `create-return`: goods that left come back; what becomes of them in stock is decided elsewhere.
 
 use super::lines::{add, spread};
-use super::{Made, Making};
-use crate::failure::{Failure, Why};
+use super::{ChangeContext, ChangeResult};
+use crate::failure::{Failure, RefusalReason};
 use crate::model::{CreateReturn, LineQuantity, Return};
-use crate::sql::failing::Ended;
+use crate::sql::connection::sql;
+use crate::sql::errors::TransactionError;
 use crate::sql::order::{LineRow, lines};
-use crate::sql::session::sql;
 use candor_fault::to_json;
 use serde::Serialize;
 
 /// What a return has beside its columns.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Details<'a> {
+struct ReturnDetails<'a> {
     line_items: &'a [LineQuantity],
 }
 
@@ -21,33 +21,36 @@ fn returnable(line: &LineRow) -> i64 {
     line.fulfilled - line.returned
 }
 
-pub(super) async fn take_back(mut making: Making<'_>, asked: &CreateReturn) -> Result<Made, Ended> {
-    let head = making.locked(&asked.order_id).await?;
-    let lines = lines(making.session, &[&head.id]).await?;
-    let exceeds = Why::ReturnExceedsFulfilled;
+pub(super) async fn take_back(
+    mut change: ChangeContext<'_>,
+    asked: &CreateReturn,
+) -> Result<ChangeResult, TransactionError> {
+    let head = change.locked(&asked.order_id).await?;
+    let lines = lines(change.session, &[&head.id]).await?;
+    let exceeds = RefusalReason::ReturnExceedsFulfilled;
     let share = spread(&lines, Some(&asked.line_items), returnable, exceeds)
         .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
-    add(making.session, &lines, &share, "returned").await?;
-    making
+    add(change.session, &lines, &share, "returned").await?;
+    change
         .session
         .execute(
             sql("UPDATE orders SET updated_at = $1 WHERE id = $2")
-                .bind(making.at.micros())
+                .bind(change.at.micros())
                 .bind(head.id.clone()),
         )
         .await?;
     let returned = Return {
-        id: making.ids.next("ret", making.at),
+        id: change.ids.next("ret", change.at),
         order_id: head.id,
         outcome: asked.outcome,
         line_items: asked.line_items.clone(),
-        created_at: making.at,
-        updated_at: making.at,
+        created_at: change.at,
+        updated_at: change.at,
     };
-    let details = Details {
+    let details = ReturnDetails {
         line_items: &returned.line_items,
     };
-    making
+    change
         .session
         .execute(
             sql("INSERT INTO returns (id, order_id, outcome, details, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)")
@@ -59,5 +62,5 @@ pub(super) async fn take_back(mut making: Making<'_>, asked: &CreateReturn) -> R
                 .bind(returned.updated_at.micros()),
         )
         .await?;
-    Made::new(&returned, &returned.order_id)
+    ChangeResult::new(&returned, &returned.order_id)
 }

@@ -1,19 +1,22 @@
 //! `update-order`: the next status, addresses, and what else may be set.
 
-use super::{Made, Making};
-use crate::failure::{Failure, Refused, Why};
-use crate::model::{Status, UpdateOrder};
-use crate::sql::failing::Ended;
+use super::{ChangeContext, ChangeResult};
+use crate::failure::{Failure, OrderRefusal, RefusalReason};
+use crate::model::{OrderStatus, UpdateOrder};
+use crate::sql::connection::sql;
+use crate::sql::errors::TransactionError;
 use crate::sql::order::lines;
-use crate::sql::session::sql;
 use candor_fault::to_json;
 
-pub(super) async fn update(mut making: Making<'_>, asked: &UpdateOrder) -> Result<Made, Ended> {
-    let mut head = making.locked(&asked.order_id).await?;
+pub(super) async fn update(
+    mut change: ChangeContext<'_>,
+    asked: &UpdateOrder,
+) -> Result<ChangeResult, TransactionError> {
+    let mut head = change.locked(&asked.order_id).await?;
     let updates = asked.updates.clone();
-    if let Some(next) = updates.status.map(Status::from) {
+    if let Some(next) = updates.status.map(OrderStatus::from) {
         if !head.status.may_become(next) {
-            let refused = Refused::from(Why::InvalidOrderState).at("updates.status");
+            let refused = OrderRefusal::from(RefusalReason::InvalidOrderState).at("updates.status");
             return Err(Failure::from(refused.in_status(head.status)).into());
         }
         head.status = next;
@@ -29,8 +32,8 @@ pub(super) async fn update(mut making: Making<'_>, asked: &UpdateOrder) -> Resul
         details.custom_fields = fields;
     }
     details.notes = updates.notes.or(details.notes.take());
-    head.updated_at = making.at;
-    making
+    head.updated_at = change.at;
+    change
         .session
         .execute(
             sql("UPDATE orders SET status = $1, name = $2, details = $3, updated_at = $4 WHERE id = $5")
@@ -41,7 +44,7 @@ pub(super) async fn update(mut making: Making<'_>, asked: &UpdateOrder) -> Resul
                 .bind(head.id.clone()),
         )
         .await?;
-    let lines = lines(making.session, &[&head.id]).await?;
+    let lines = lines(change.session, &[&head.id]).await?;
     let id = head.id.clone();
-    Made::new(&head.shown(lines), &id)
+    ChangeResult::new(&head.into_entity(lines), &id)
 }

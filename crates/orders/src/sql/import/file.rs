@@ -1,7 +1,7 @@
 //! The file that a catalogue comes in: held against a schema, then read.
 
-use super::NotImported;
-use crate::fields;
+use super::ImportError;
+use crate::argument_schemas;
 use crate::model::{Currency, Money};
 use candor_schema::{Int, Schema};
 use serde::Deserialize;
@@ -13,48 +13,48 @@ pub const STOCK_MAX: i64 = 1_000_000_000;
 
 /// A catalogue as it is written.
 #[derive(Debug, Deserialize)]
-struct Written {
+struct RawCatalogue {
     #[serde(default)]
-    locations: Vec<Location>,
+    locations: Vec<CatalogueLocation>,
     #[serde(default)]
-    products: Vec<WrittenProduct>,
+    products: Vec<RawProduct>,
 }
 
 /// A place where stock lies.
 #[derive(Debug, Deserialize)]
-pub(super) struct Location {
+pub(super) struct CatalogueLocation {
     pub(super) id: String,
     pub(super) name: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct WrittenProduct {
+struct RawProduct {
     id: String,
     name: String,
     description: Option<String>,
     #[serde(default)]
-    variants: Vec<WrittenVariant>,
+    variants: Vec<RawVariant>,
 }
 
 #[derive(Debug, Deserialize)]
-struct WrittenVariant {
+struct RawVariant {
     sku: String,
     name: Option<String>,
     price: String,
     #[serde(default)]
-    stock: Vec<Lying>,
+    stock: Vec<RawStock>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Lying {
+struct RawStock {
     location_id: String,
     on_hand: Int<0, STOCK_MAX>,
 }
 
 /// A product without its variants.
 #[derive(Debug)]
-pub(super) struct Product {
+pub(super) struct CatalogueProduct {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) description: Option<String>,
@@ -62,7 +62,7 @@ pub(super) struct Product {
 
 /// A variant, with how many lie where; `field` is its place in the file.
 #[derive(Debug)]
-pub(super) struct Variant {
+pub(super) struct CatalogueVariant {
     pub(super) field: String,
     pub(super) product_id: String,
     pub(super) name: String,
@@ -73,18 +73,18 @@ pub(super) struct Variant {
 /// A catalogue, with its variants by SKU: in the order in which they are locked.
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
-    pub(super) locations: Vec<Location>,
-    pub(super) products: Vec<Product>,
-    pub(super) variants: BTreeMap<String, Variant>,
+    pub(super) locations: Vec<CatalogueLocation>,
+    pub(super) products: Vec<CatalogueProduct>,
+    pub(super) variants: BTreeMap<String, CatalogueVariant>,
 }
 
 /// The longest id, in bytes: two of them have room in a cursor, whatever letters they are in.
 const ID_MAX: usize = 255;
 
-fn short(field: &str, id: &str) -> Result<(), NotImported> {
+fn short(field: &str, id: &str) -> Result<(), ImportError> {
     match id.len() <= ID_MAX {
         true => Ok(()),
-        false => Err(NotImported::Wrong {
+        false => Err(ImportError::Invalid {
             field: field.to_owned(),
             expected: format!("at most {ID_MAX} bytes"),
         }),
@@ -92,13 +92,13 @@ fn short(field: &str, id: &str) -> Result<(), NotImported> {
 }
 
 /// Reads a catalogue with prices in this currency.
-pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, NotImported> {
-    let json = |error: serde_json::Error| NotImported::Json(error.to_string());
+pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, ImportError> {
+    let json = |error: serde_json::Error| ImportError::Json(error.to_string());
     let value: Value = serde_json::from_str(text).map_err(json)?;
-    let schema = Schema::new(fields::catalogue()).map_err(|_| NotImported::Schema)?;
+    let schema = Schema::new(argument_schemas::catalogue()).map_err(|_| ImportError::Schema)?;
     schema.check(&value).map_err(|violations| {
         let first = violations.shown().first();
-        NotImported::Wrong {
+        ImportError::Invalid {
             field: first
                 .map(|first| first.field().to_owned())
                 .unwrap_or_default(),
@@ -108,18 +108,18 @@ pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, NotImpor
         }
     })?;
     // From the text: a member that stands there twice is found this way only.
-    let written: Written = serde_json::from_str(text).map_err(json)?;
+    let written: RawCatalogue = serde_json::from_str(text).map_err(json)?;
     sorted(written, currency)
 }
 
-fn sorted(written: Written, currency: Currency) -> Result<Catalogue, NotImported> {
+fn sorted(written: RawCatalogue, currency: Currency) -> Result<Catalogue, ImportError> {
     let mut catalogue = Catalogue::default();
     let mut seen = BTreeSet::new();
     for (place, location) in written.locations.into_iter().enumerate() {
         let field = format!("locations.{place}.id");
         short(&field, &location.id)?;
         if !seen.insert(location.id.clone()) {
-            return Err(NotImported::Twice(field));
+            return Err(ImportError::Twice(field));
         }
         catalogue.locations.push(location);
     }
@@ -128,15 +128,15 @@ fn sorted(written: Written, currency: Currency) -> Result<Catalogue, NotImported
         let field = format!("products.{place}");
         short(&format!("{field}.id"), &product.id)?;
         if !seen.insert(product.id.clone()) {
-            return Err(NotImported::Twice(format!("{field}.id")));
+            return Err(ImportError::Twice(format!("{field}.id")));
         }
         for (place, variant) in product.variants.into_iter().enumerate() {
             let field = format!("{field}.variants.{place}");
             let sku = variant.sku.clone();
-            let variant = Variant {
+            let variant = CatalogueVariant {
                 name: variant.name.unwrap_or_else(|| product.name.clone()),
                 price: Money::read(&variant.price, currency)
-                    .map_err(|why| NotImported::Price(format!("{field}.price"), why))?,
+                    .map_err(|reason| ImportError::Price(format!("{field}.price"), reason))?,
                 stock: stock(&field, variant.stock)?,
                 product_id: product.id.clone(),
                 field,
@@ -144,10 +144,10 @@ fn sorted(written: Written, currency: Currency) -> Result<Catalogue, NotImported
             let field = format!("{}.sku", variant.field);
             short(&field, &sku)?;
             if catalogue.variants.insert(sku, variant).is_some() {
-                return Err(NotImported::Twice(field));
+                return Err(ImportError::Twice(field));
             }
         }
-        catalogue.products.push(Product {
+        catalogue.products.push(CatalogueProduct {
             id: product.id,
             name: product.name,
             description: product.description,
@@ -156,13 +156,13 @@ fn sorted(written: Written, currency: Currency) -> Result<Catalogue, NotImported
     Ok(catalogue)
 }
 
-fn stock(field: &str, lying: Vec<Lying>) -> Result<BTreeMap<String, i64>, NotImported> {
+fn stock(field: &str, lying: Vec<RawStock>) -> Result<BTreeMap<String, i64>, ImportError> {
     let mut stock = BTreeMap::new();
     for (place, lying) in lying.into_iter().enumerate() {
         let before = stock.insert(lying.location_id, lying.on_hand.get());
         if before.is_some() {
             let field = format!("{field}.stock.{place}.locationId");
-            return Err(NotImported::Twice(field));
+            return Err(ImportError::Twice(field));
         }
     }
     Ok(stock)

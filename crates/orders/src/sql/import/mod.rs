@@ -6,12 +6,12 @@ mod write;
 
 pub use file::STOCK_MAX;
 
-use super::store::{Place, Store, Unusable};
-use crate::model::{Moment, NotMoney};
+use super::store::{DatabaseUrl, Store, StoreError};
+use crate::model::{MoneyError, UtcTime};
 use sqlx::{AnyConnection, Connection as _};
 use std::fmt;
 use std::time::Duration;
-use write::Writing;
+use write::ImportWriter;
 
 /// How long one statement may take.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -21,7 +21,7 @@ pub const IMPORT_MAX: u64 = 64 * 1024 * 1024;
 
 /// How many of one kind were made, changed, and left as they were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct ImportCounts {
     /// Those that were not there.
     pub made: u64,
     /// Those that were different.
@@ -32,28 +32,28 @@ pub struct Tally {
 
 /// What bringing a catalogue in came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Imported {
+pub struct ImportReport {
     /// Locations.
-    pub locations: Tally,
+    pub locations: ImportCounts,
     /// Products.
-    pub products: Tally,
+    pub products: ImportCounts,
     /// Variants.
-    pub variants: Tally,
+    pub variants: ImportCounts,
     /// Counts of one SKU at one location.
-    pub stock: Tally,
+    pub stock: ImportCounts,
 }
 
 /// Why a catalogue was not brought in; nothing of it was. A `field` is its place in the file, dotted.
 #[derive(Debug)]
-pub enum NotImported {
+pub enum ImportError {
     /// The store cannot be used.
-    Store(Unusable),
+    Store(StoreError),
     /// The file is no JSON, or names a member twice.
     Json(String),
     /// Our own schema of the file does not compile.
     Schema,
     /// The file is not what its schema says.
-    Wrong {
+    Invalid {
         /// Where.
         field: String,
         /// What should be there.
@@ -62,7 +62,7 @@ pub enum NotImported {
     /// The file names the same id twice.
     Twice(String),
     /// A price is no amount of the store's currency.
-    Price(String, NotMoney),
+    Price(String, MoneyError),
     /// Neither the file nor the store has this location.
     Location(String),
     /// Another variant of the store has this SKU for its id.
@@ -76,21 +76,21 @@ pub enum NotImported {
     },
 }
 
-impl fmt::Display for NotImported {
+impl fmt::Display for ImportError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotImported::Store(unusable) => unusable.fmt(out),
-            NotImported::Json(why) => write!(out, "it is no catalogue in JSON: {why}"),
-            NotImported::Schema => out.write_str("the schema of catalogues could not be set up"),
-            NotImported::Wrong { field, expected } if field.is_empty() => {
+            ImportError::Store(unusable) => unusable.fmt(out),
+            ImportError::Json(reason) => write!(out, "it is no catalogue in JSON: {reason}"),
+            ImportError::Schema => out.write_str("the schema of catalogues could not be set up"),
+            ImportError::Invalid { field, expected } if field.is_empty() => {
                 write!(out, "expected {expected}")
             }
-            NotImported::Wrong { field, expected } => write!(out, "{field}: expected {expected}"),
-            NotImported::Twice(field) => write!(out, "{field}: stands there twice"),
-            NotImported::Price(field, why) => write!(out, "{field}: {why}"),
-            NotImported::Location(field) => write!(out, "{field}: there is no such location"),
-            NotImported::Taken(field) => write!(out, "{field}: is the id of another variant"),
-            NotImported::Reserved { field, reserved } => write!(
+            ImportError::Invalid { field, expected } => write!(out, "{field}: expected {expected}"),
+            ImportError::Twice(field) => write!(out, "{field}: stands there twice"),
+            ImportError::Price(field, reason) => write!(out, "{field}: {reason}"),
+            ImportError::Location(field) => write!(out, "{field}: there is no such location"),
+            ImportError::Taken(field) => write!(out, "{field}: is the id of another variant"),
+            ImportError::Reserved { field, reserved } => write!(
                 out,
                 "{field}: orders have reserved {reserved}, which is more than would be there"
             ),
@@ -98,36 +98,42 @@ impl fmt::Display for NotImported {
     }
 }
 
-impl std::error::Error for NotImported {}
+impl std::error::Error for ImportError {}
 
-impl From<sqlx::Error> for NotImported {
+impl From<sqlx::Error> for ImportError {
     fn from(error: sqlx::Error) -> Self {
-        NotImported::Store(error.into())
+        ImportError::Store(error.into())
     }
 }
 
 /// Brings the catalogue in `text` into a store that has its tables; it is `at` now.
-pub async fn import(place: &Place, text: &str, at: Moment) -> Result<Imported, NotImported> {
+pub async fn import(
+    place: &DatabaseUrl,
+    text: &str,
+    at: UtcTime,
+) -> Result<ImportReport, ImportError> {
     let store = Store::open(place, 2, DEADLINE)
         .await
-        .map_err(NotImported::Store)?;
+        .map_err(ImportError::Store)?;
     let imported = brought(&store, text, at).await;
     store.close().await;
     imported
 }
 
-async fn brought(store: &Store, text: &str, at: Moment) -> Result<Imported, NotImported> {
+async fn brought(store: &Store, text: &str, at: UtcTime) -> Result<ImportReport, ImportError> {
     let catalogue = file::read(text, store.currency)?;
     // Whatever fails, what was begun is rolled back with its connection.
-    let mut connection: AnyConnection = store.writers().acquire().await?.detach();
-    let speaks = store.speaks;
-    sqlx::query(speaks.begin()).execute(&mut connection).await?;
-    if let Some(lock) = speaks.only_one_migrates() {
+    let mut connection: AnyConnection = store.write_pool().acquire().await?.detach();
+    let dialect = store.dialect;
+    sqlx::query(dialect.begin())
+        .execute(&mut connection)
+        .await?;
+    if let Some(lock) = dialect.migration_lock() {
         sqlx::query(lock).execute(&mut connection).await?;
     }
-    let mut writing = Writing {
+    let mut writing = ImportWriter {
         connection: &mut connection,
-        speaks,
+        dialect,
         at: at.micros(),
     };
     let imported = writing.all(&catalogue).await?;

@@ -1,41 +1,41 @@
 //! A catalogue on its way into the tables: what is there and the same is left alone.
 
-use super::file::{Catalogue, Location, Product, Variant};
-use super::{Imported, NotImported, Tally};
-use crate::sql::dialect::Speaks;
-use crate::sql::session::{made, sql};
+use super::file::{Catalogue, CatalogueLocation, CatalogueProduct, CatalogueVariant};
+use super::{ImportCounts, ImportError, ImportReport};
+use crate::sql::connection::{dynamic_sql, sql};
+use crate::sql::dialect::SqlDialect;
 use sqlx::{AnyConnection, Row as _};
 
 /// One transaction that brings a catalogue in.
-pub(super) struct Writing<'a> {
+pub(super) struct ImportWriter<'a> {
     pub(super) connection: &'a mut AnyConnection,
-    pub(super) speaks: Speaks,
+    pub(super) dialect: SqlDialect,
     pub(super) at: i64,
 }
 
 /// What became of a row.
 #[derive(Clone, Copy)]
-enum Fate {
-    Made,
-    Changed,
-    Same,
+enum RowChange {
+    Created,
+    Updated,
+    Unchanged,
 }
 
-impl Tally {
-    fn count(&mut self, fate: Fate) {
-        match fate {
-            Fate::Made => self.made += 1,
-            Fate::Changed => self.changed += 1,
-            Fate::Same => self.same += 1,
+impl ImportCounts {
+    fn count(&mut self, change: RowChange) {
+        match change {
+            RowChange::Created => self.made += 1,
+            RowChange::Updated => self.changed += 1,
+            RowChange::Unchanged => self.same += 1,
         }
     }
 }
 
-impl Writing<'_> {
+impl ImportWriter<'_> {
     /// Brings all of it in. Variants are locked in the order of SKUs, and the stock of one after it, as
     /// all changes do.
-    pub(super) async fn all(&mut self, catalogue: &Catalogue) -> Result<Imported, NotImported> {
-        let mut imported = Imported::default();
+    pub(super) async fn all(&mut self, catalogue: &Catalogue) -> Result<ImportReport, ImportError> {
+        let mut imported = ImportReport::default();
         for location in &catalogue.locations {
             imported.locations.count(self.location(location).await?);
         }
@@ -47,7 +47,7 @@ impl Writing<'_> {
             for (place, (location, units)) in variant.stock.iter().enumerate() {
                 if !self.is_known(location).await? {
                     let field = format!("{}.stock.{place}.locationId", variant.field);
-                    return Err(NotImported::Location(field));
+                    return Err(ImportError::Location(field));
                 }
                 imported
                     .stock
@@ -58,17 +58,19 @@ impl Writing<'_> {
         Ok(imported)
     }
 
-    async fn location(&mut self, location: &Location) -> Result<Fate, NotImported> {
+    async fn location(&mut self, location: &CatalogueLocation) -> Result<RowChange, ImportError> {
         let found = sql("SELECT name FROM locations WHERE id = $1").bind(location.id.clone());
         let found = found.fetch_optional(&mut *self.connection).await?;
-        let (fate, statement) = match found {
+        let (change, statement) = match found {
             None => (
-                Fate::Made,
+                RowChange::Created,
                 "INSERT INTO locations (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3)",
             ),
-            Some(row) if row.try_get::<String, _>(0)? == location.name => return Ok(Fate::Same),
+            Some(row) if row.try_get::<String, _>(0)? == location.name => {
+                return Ok(RowChange::Unchanged);
+            }
             Some(_) => (
-                Fate::Changed,
+                RowChange::Updated,
                 "UPDATE locations SET name = $2, updated_at = $3 WHERE id = $1",
             ),
         };
@@ -76,10 +78,10 @@ impl Writing<'_> {
             .bind(location.id.clone())
             .bind(location.name.clone());
         done.bind(self.at).execute(&mut *self.connection).await?;
-        Ok(fate)
+        Ok(change)
     }
 
-    async fn product(&mut self, product: &Product) -> Result<Fate, NotImported> {
+    async fn product(&mut self, product: &CatalogueProduct) -> Result<RowChange, ImportError> {
         let found = sql("SELECT name, description FROM products WHERE id = $1");
         let found = found.bind(product.id.clone());
         let found = found.fetch_optional(&mut *self.connection).await?;
@@ -87,18 +89,18 @@ impl Writing<'_> {
             None => None,
             Some(row) => Some((row.try_get(0)?, row.try_get(1)?)),
         };
-        let (fate, statement) = match there {
+        let (change, statement) = match there {
             None => (
-                Fate::Made,
+                RowChange::Created,
                 "INSERT INTO products (id, name, description, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)",
             ),
             Some((name, description))
                 if name == product.name && description == product.description =>
             {
-                return Ok(Fate::Same);
+                return Ok(RowChange::Unchanged);
             }
             Some(_) => (
-                Fate::Changed,
+                RowChange::Updated,
                 "UPDATE products SET name = $2, description = $3, updated_at = $4 WHERE id = $1",
             ),
         };
@@ -107,13 +109,17 @@ impl Writing<'_> {
             .bind(product.name.clone());
         let done = done.bind(product.description.clone()).bind(self.at);
         done.execute(&mut *self.connection).await?;
-        Ok(fate)
+        Ok(change)
     }
 
-    async fn variant(&mut self, sku: &str, variant: &Variant) -> Result<Fate, NotImported> {
-        let found = made(format!(
+    async fn variant(
+        &mut self,
+        sku: &str,
+        variant: &CatalogueVariant,
+    ) -> Result<RowChange, ImportError> {
+        let found = dynamic_sql(format!(
             "SELECT product_id, name, price FROM variants WHERE sku = $1{}",
-            self.speaks.locking()
+            self.dialect.lock_suffix()
         ));
         let found = found.bind(sku.to_owned());
         let found = found.fetch_optional(&mut *self.connection).await?;
@@ -122,18 +128,18 @@ impl Writing<'_> {
             None => None,
             Some(row) => Some((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)),
         };
-        let (fate, statement) = match there {
+        let (change, statement) = match there {
             // Its id is its SKU.
             None => (
-                Fate::Made,
+                RowChange::Created,
                 "INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at)
                  VALUES ($1, $1, $2, $3, $4, 0, 0, $5, $5) ON CONFLICT DO NOTHING",
             ),
             Some(there) if there == (variant.product_id.clone(), variant.name.clone(), price) => {
-                return Ok(Fate::Same);
+                return Ok(RowChange::Unchanged);
             }
             Some(_) => (
-                Fate::Changed,
+                RowChange::Updated,
                 "UPDATE variants SET product_id = $2, name = $3, price = $4, updated_at = $5 WHERE sku = $1",
             ),
         };
@@ -143,29 +149,34 @@ impl Writing<'_> {
         let done = done.bind(variant.name.clone()).bind(price).bind(self.at);
         let done = done.execute(&mut *self.connection).await?;
         match done.rows_affected() {
-            0 => Err(NotImported::Taken(format!("{}.sku", variant.field))),
-            _ => Ok(fate),
+            0 => Err(ImportError::Taken(format!("{}.sku", variant.field))),
+            _ => Ok(change),
         }
     }
 
-    async fn is_known(&mut self, location: &str) -> Result<bool, NotImported> {
+    async fn is_known(&mut self, location: &str) -> Result<bool, ImportError> {
         let found = sql("SELECT id FROM locations WHERE id = $1").bind(location.to_owned());
         let found = found.fetch_optional(&mut *self.connection).await?;
         Ok(found.is_some())
     }
 
-    async fn lying(&mut self, sku: &str, location: &str, units: i64) -> Result<Fate, NotImported> {
+    async fn lying(
+        &mut self,
+        sku: &str,
+        location: &str,
+        units: i64,
+    ) -> Result<RowChange, ImportError> {
         let found = sql("SELECT on_hand FROM stock WHERE sku = $1 AND location_id = $2");
         let found = found.bind(sku.to_owned()).bind(location.to_owned());
         let found = found.fetch_optional(&mut *self.connection).await?;
-        let (fate, statement) = match found {
+        let (change, statement) = match found {
             None => (
-                Fate::Made,
+                RowChange::Created,
                 "INSERT INTO stock (sku, location_id, on_hand, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)",
             ),
-            Some(row) if row.try_get::<i64, _>(0)? == units => return Ok(Fate::Same),
+            Some(row) if row.try_get::<i64, _>(0)? == units => return Ok(RowChange::Unchanged),
             Some(_) => (
-                Fate::Changed,
+                RowChange::Updated,
                 "UPDATE stock SET on_hand = $3, updated_at = $4 WHERE sku = $1 AND location_id = $2",
             ),
         };
@@ -174,11 +185,11 @@ impl Writing<'_> {
             .bind(location.to_owned());
         let done = done.bind(units).bind(self.at);
         done.execute(&mut *self.connection).await?;
-        Ok(fate)
+        Ok(change)
     }
 
     /// Lets the variant have what lies at all locations: never less than orders have reserved.
-    async fn sum(&mut self, sku: &str, variant: &Variant) -> Result<(), NotImported> {
+    async fn sum(&mut self, sku: &str, variant: &CatalogueVariant) -> Result<(), ImportError> {
         let found = sql("SELECT reserved, on_hand,
                 CAST((SELECT COALESCE(SUM(on_hand), 0) FROM stock WHERE sku = $1) AS BIGINT)
              FROM variants WHERE sku = $1");
@@ -190,7 +201,7 @@ impl Writing<'_> {
             (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
         if now < reserved {
             let field = format!("{}.stock", variant.field);
-            return Err(NotImported::Reserved { field, reserved });
+            return Err(ImportError::Reserved { field, reserved });
         }
         if now != before {
             let done = sql("UPDATE variants SET on_hand = $2 WHERE sku = $1");

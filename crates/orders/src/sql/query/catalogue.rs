@@ -1,17 +1,17 @@
 //! Pages of products and of their variants. A catalogue is small: what changed in it is found by
 //! walking it.
 
-use super::place::{Span, write};
-use super::walk::{Arguments, Each, Walk, Wanted, Written, limit};
-use super::{Paged, each};
+use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
+use super::position::{PageRange, write};
+use super::{PagedEntity, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Product, ProductVariant};
-use crate::query::Query;
-use crate::sql::order::{moment, money};
-use crate::sql::session::{maybe, text};
+use crate::query::EntityQuery;
+use crate::sql::connection::{get_optional_text, get_text};
+use crate::sql::order::{get_money, get_time};
 use sqlx::any::AnyRow;
 
-const PRODUCTS: Walk<'_, 1> = Walk {
+const PRODUCTS: IndexScan<'_, 1> = IndexScan {
     columns: "id, name, description, created_at, updated_at",
     from: "products",
     at: "created_at",
@@ -20,18 +20,18 @@ const PRODUCTS: Walk<'_, 1> = Walk {
     repeats: false,
 };
 
-const VARIANTS: Walk<'_, 1> = Walk {
+const VARIANTS: IndexScan<'_, 1> = IndexScan {
     columns: "id, product_id, sku, name, price, created_at, updated_at",
     from: "variants",
     ..PRODUCTS
 };
 
-impl Paged for Product {
-    fn written(query: &Query, page_size: i64) -> Result<Written, Failure> {
+impl PagedEntity for Product {
+    fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
         let filters = &query.filters;
-        let span = Span::of(query)?;
-        let mut arguments = Arguments::default();
-        let mut wanted = Wanted::default();
+        let span = PageRange::of(query)?;
+        let mut arguments = SqlArguments::default();
+        let mut wanted = RowFilter::default();
         wanted.only(&mut arguments, "id", filters.ids.as_ref());
         if let Some(skus) = &filters.skus {
             let skus = arguments.list(skus);
@@ -47,11 +47,11 @@ impl Paged for Product {
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Product>, Failure> {
         each(rows, |row| {
             Ok(Product {
-                id: text(row, 0)?,
-                name: text(row, 1)?,
-                description: maybe(row, 2)?,
-                created_at: moment(row, 3)?,
-                updated_at: moment(row, 4)?,
+                id: get_text(row, 0)?,
+                name: get_text(row, 1)?,
+                description: get_optional_text(row, 2)?,
+                created_at: get_time(row, 3)?,
+                updated_at: get_time(row, 4)?,
             })
         })
     }
@@ -61,17 +61,17 @@ impl Paged for Product {
     }
 }
 
-impl Paged for ProductVariant {
-    fn written(query: &Query, page_size: i64) -> Result<Written, Failure> {
+impl PagedEntity for ProductVariant {
+    fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
         let filters = &query.filters;
-        let span = Span::of(query)?;
-        let mut arguments = Arguments::default();
-        let mut wanted = Wanted::default();
+        let span = PageRange::of(query)?;
+        let mut arguments = SqlArguments::default();
+        let mut wanted = RowFilter::default();
         wanted.only(&mut arguments, "id", filters.ids.as_ref());
         wanted.only(&mut arguments, "sku", filters.skus.as_ref());
         if let Some(products) = &filters.product_ids {
             if wanted.conditions.is_empty() {
-                wanted.each = Some(Each::of("product_id", products));
+                wanted.each = Some(LeadingFilter::of("product_id", products));
             } else {
                 wanted.only(&mut arguments, "product_id", Some(products));
             }
@@ -84,14 +84,14 @@ impl Paged for ProductVariant {
     fn read(rows: &[AnyRow], currency: Currency) -> Result<Vec<ProductVariant>, Failure> {
         each(rows, |row| {
             Ok(ProductVariant {
-                id: text(row, 0)?,
-                product_id: text(row, 1)?,
-                sku: text(row, 2)?,
-                name: text(row, 3)?,
+                id: get_text(row, 0)?,
+                product_id: get_text(row, 1)?,
+                sku: get_text(row, 2)?,
+                name: get_text(row, 3)?,
                 currency: currency.code().to_owned(),
-                price: money(row, 4)?.text(currency),
-                created_at: moment(row, 5)?,
-                updated_at: moment(row, 6)?,
+                price: get_money(row, 4)?.text(currency),
+                created_at: get_time(row, 5)?,
+                updated_at: get_time(row, 6)?,
             })
         })
     }

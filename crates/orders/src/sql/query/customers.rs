@@ -1,16 +1,16 @@
 //! Pages of customers.
 
-use super::place::{Span, write};
-use super::walk::{Arguments, Walk, Wanted, Written, limit};
-use super::{Paged, each};
+use super::index_scan::{IndexScan, PageQuery, RowFilter, SqlArguments, limit};
+use super::position::{PageRange, write};
+use super::{PagedEntity, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Customer};
-use crate::query::Query;
-use crate::sql::order::moment;
-use crate::sql::session::{maybe, text};
+use crate::query::EntityQuery;
+use crate::sql::connection::{get_optional_text, get_text};
+use crate::sql::order::get_time;
 use sqlx::any::AnyRow;
 
-const WALK: Walk<'_, 1> = Walk {
+const WALK: IndexScan<'_, 1> = IndexScan {
     columns: "id, email, first_name, last_name, created_at, updated_at",
     from: "customers",
     at: "created_at",
@@ -19,12 +19,12 @@ const WALK: Walk<'_, 1> = Walk {
     repeats: false,
 };
 
-impl Paged for Customer {
-    fn written(query: &Query, page_size: i64) -> Result<Written, Failure> {
+impl PagedEntity for Customer {
+    fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
         let filters = &query.filters;
-        let span = Span::of(query)?;
-        let mut arguments = Arguments::default();
-        let mut wanted = Wanted::default();
+        let span = PageRange::of(query)?;
+        let mut arguments = SqlArguments::default();
+        let mut wanted = RowFilter::default();
         wanted.only(&mut arguments, "id", filters.ids.as_ref());
         wanted.only(&mut arguments, "email_key", filters.emails.as_ref());
         wanted.changed = wanted.conditions.is_empty() && filters.updated_at_min.is_some();
@@ -36,12 +36,12 @@ impl Paged for Customer {
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Customer>, Failure> {
         each(rows, |row| {
             Ok(Customer {
-                id: text(row, 0)?,
-                email: maybe(row, 1)?,
-                first_name: maybe(row, 2)?,
-                last_name: maybe(row, 3)?,
-                created_at: moment(row, 4)?,
-                updated_at: moment(row, 5)?,
+                id: get_text(row, 0)?,
+                email: get_optional_text(row, 1)?,
+                first_name: get_optional_text(row, 2)?,
+                last_name: get_optional_text(row, 3)?,
+                created_at: get_time(row, 4)?,
+                updated_at: get_time(row, 5)?,
             })
         })
     }

@@ -1,16 +1,16 @@
 //! Pages of stock, with what is reserved and free of each SKU over all locations.
 
-use super::place::{Span, write};
-use super::walk::{Arguments, Each, Walk, Wanted, Written, limit};
-use super::{Paged, each};
+use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
+use super::position::{PageRange, write};
+use super::{PagedEntity, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Inventory};
-use crate::query::Query;
-use crate::sql::order::moment;
-use crate::sql::session::{number, text};
+use crate::query::EntityQuery;
+use crate::sql::connection::{get_number, get_text};
+use crate::sql::order::get_time;
 use sqlx::any::AnyRow;
 
-const WALK: Walk<'_, 2> = Walk {
+const WALK: IndexScan<'_, 2> = IndexScan {
     columns: "stock.sku AS sku, stock.location_id AS location_id, stock.on_hand AS here, variants.reserved AS reserved, variants.on_hand - variants.reserved AS free, stock.created_at AS created_at, stock.updated_at AS updated_at",
     from: "stock JOIN variants ON variants.sku = stock.sku",
     at: "stock.created_at",
@@ -19,16 +19,16 @@ const WALK: Walk<'_, 2> = Walk {
     repeats: false,
 };
 
-impl Paged for Inventory {
-    fn written(query: &Query, page_size: i64) -> Result<Written, Failure> {
+impl PagedEntity for Inventory {
+    fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
         let filters = &query.filters;
-        let span = Span::of(query)?;
-        let mut arguments = Arguments::default();
-        let mut wanted = Wanted::default();
+        let span = PageRange::of(query)?;
+        let mut arguments = SqlArguments::default();
+        let mut wanted = RowFilter::default();
         wanted.only(&mut arguments, "stock.sku", filters.skus.as_ref());
         if let Some(locations) = &filters.location_ids {
             if wanted.conditions.is_empty() {
-                wanted.each = Some(Each::of("stock.location_id", locations));
+                wanted.each = Some(LeadingFilter::of("stock.location_id", locations));
             } else {
                 wanted.only(&mut arguments, "stock.location_id", Some(locations));
             }
@@ -41,13 +41,13 @@ impl Paged for Inventory {
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Inventory>, Failure> {
         each(rows, |row| {
             Ok(Inventory {
-                sku: text(row, 0)?,
-                location_id: text(row, 1)?,
-                on_hand: number(row, 2)?,
-                reserved_total: number(row, 3)?,
-                available_total: number(row, 4)?,
-                created_at: moment(row, 5)?,
-                updated_at: moment(row, 6)?,
+                sku: get_text(row, 0)?,
+                location_id: get_text(row, 1)?,
+                on_hand: get_number(row, 2)?,
+                reserved_total: get_number(row, 3)?,
+                available_total: get_number(row, 4)?,
+                created_at: get_time(row, 5)?,
+                updated_at: get_time(row, 6)?,
             })
         })
     }

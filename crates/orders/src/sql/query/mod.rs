@@ -3,29 +3,29 @@
 
 mod catalogue;
 mod customers;
+mod index_scan;
 mod inventory;
 mod orders;
-mod place;
-mod sent;
-mod walk;
+mod position;
+mod shipments;
 
 use super::store::Store;
-use crate::adapter::{Operation, Response};
+use crate::adapter::{OrderOperation, Response};
 use crate::failure::Failure;
 use crate::model::{
     Currency, Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return,
 };
-use crate::query::{PAGE_MAX, Query};
+use crate::query::{EntityQuery, PAGE_MAX};
 use candor_fault::Cause;
+use index_scan::PageQuery;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use sqlx::any::AnyRow;
-use walk::Written;
 
 /// What there are pages of.
-trait Paged: Serialize + Sized {
+trait PagedEntity: Serialize + Sized {
     /// The statement that fetches the rows of at least one entity more than the page has.
-    fn written(query: &Query, page_size: i64) -> Result<Written, Failure>;
+    fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure>;
 
     /// Reads its rows: entities in the order of pages.
     fn read(rows: &[AnyRow], currency: Currency) -> Result<Vec<Self>, Failure>;
@@ -35,27 +35,27 @@ trait Paged: Serialize + Sized {
 }
 
 /// Reads one page.
-pub(super) async fn page(store: &Store, query: &Query) -> Result<Response, Failure> {
+pub(super) async fn page(store: &Store, query: &EntityQuery) -> Result<Response, Failure> {
     match query.operation {
-        Operation::GetOrders => page_of::<Order>(store, query).await,
-        Operation::GetCustomers => page_of::<Customer>(store, query).await,
-        Operation::GetProducts => page_of::<Product>(store, query).await,
-        Operation::GetVariants => page_of::<ProductVariant>(store, query).await,
-        Operation::GetInventory => page_of::<Inventory>(store, query).await,
-        Operation::GetFulfillments => page_of::<Fulfillment>(store, query).await,
-        Operation::GetReturns => page_of::<Return>(store, query).await,
-        Operation::CreateOrder
-        | Operation::UpdateOrder
-        | Operation::CancelOrder
-        | Operation::FulfillOrder
-        | Operation::CreateReturn => Err(Failure::Unsupported),
+        OrderOperation::GetOrders => page_of::<Order>(store, query).await,
+        OrderOperation::GetCustomers => page_of::<Customer>(store, query).await,
+        OrderOperation::GetProducts => page_of::<Product>(store, query).await,
+        OrderOperation::GetVariants => page_of::<ProductVariant>(store, query).await,
+        OrderOperation::GetInventory => page_of::<Inventory>(store, query).await,
+        OrderOperation::GetFulfillments => page_of::<Fulfillment>(store, query).await,
+        OrderOperation::GetReturns => page_of::<Return>(store, query).await,
+        OrderOperation::CreateOrder
+        | OrderOperation::UpdateOrder
+        | OrderOperation::CancelOrder
+        | OrderOperation::FulfillOrder
+        | OrderOperation::CreateReturn => Err(Failure::Unsupported),
     }
 }
 
-async fn page_of<T: Paged>(store: &Store, query: &Query) -> Result<Response, Failure> {
+async fn page_of<T: PagedEntity>(store: &Store, query: &EntityQuery) -> Result<Response, Failure> {
     let size = query.page_size.clamp(1, PAGE_MAX);
-    let written = T::written(query, size)?;
-    let rows = store.read(|| written.clone().statement()).await?;
+    let build_query = T::build_query(query, size)?;
+    let rows = store.read(|| build_query.clone().statement()).await?;
     let mut entities = T::read(&rows, store.currency)?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let more = entities.len() > size;
@@ -63,7 +63,7 @@ async fn page_of<T: Paged>(store: &Store, query: &Query) -> Result<Response, Fai
     let next = entities.last().filter(|_| more).map(T::place);
     let items = to_raw_value(&entities).map_err(|error| {
         let cause = Box::new(Cause::error("JsonError", &error));
-        Failure::Broken("a page cannot be written", cause)
+        Failure::Internal("a page cannot be written", cause)
     })?;
     Ok(Response::Page { items, next })
 }

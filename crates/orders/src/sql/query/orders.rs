@@ -1,18 +1,20 @@
 //! Pages of orders: heads and lines together in one statement, so that they fit each other.
 
-use super::Paged;
-use super::place::{Span, write};
-use super::walk::{Arguments, Each, Walk, Wanted, Written, between, limit};
+use super::PagedEntity;
+use super::index_scan::{
+    IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, between, limit,
+};
+use super::position::{PageRange, write};
 use crate::failure::Failure;
-use crate::model::{Currency, Order, Status};
-use crate::query::{Filters, Query};
-use crate::sql::order::{HEAD, Head, LineRow, head, money};
-use crate::sql::session::{maybe, maybe_number, number, text};
+use crate::model::{Currency, Order, OrderStatus};
+use crate::query::{EntityQuery, Filters};
+use crate::sql::connection::{get_number, get_optional_number, get_optional_text, get_text};
+use crate::sql::order::{LineRow, ORDER_COLUMNS, OrderRow, get_money, head};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
 /// By whatever is in the table of orders.
-const HEADS: Walk<'_, 1> = Walk {
+const HEADS: IndexScan<'_, 1> = IndexScan {
     columns: "orders.created_at, orders.id",
     from: "orders",
     at: "orders.created_at",
@@ -22,7 +24,7 @@ const HEADS: Walk<'_, 1> = Walk {
 };
 
 /// By what the lines are about. An order may have it in several lines.
-const LINES: Walk<'_, 1> = Walk {
+const LINES: IndexScan<'_, 1> = IndexScan {
     columns: "order_lines.created_at, order_lines.order_id AS id",
     from: "order_lines",
     at: "order_lines.created_at",
@@ -32,38 +34,38 @@ const LINES: Walk<'_, 1> = Walk {
 };
 
 /// With the heads, where there is more to ask about an order.
-const LINES_AND_HEADS: Walk<'_, 1> = Walk {
+const LINES_AND_HEADS: IndexScan<'_, 1> = IndexScan {
     from: "order_lines JOIN orders ON orders.id = order_lines.order_id",
     ..LINES
 };
 
-fn words(statuses: &[Status]) -> Vec<&'static str> {
+fn words(statuses: &[OrderStatus]) -> Vec<&'static str> {
     statuses.iter().map(|status| status.word()).collect()
 }
 
 /// What decides where to look: ids, else customers, else SKUs, else states, else time.
-fn each(filters: &Filters) -> Option<(Each, bool)> {
+fn each(filters: &Filters) -> Option<(LeadingFilter, bool)> {
     if filters.ids.is_some() || filters.external_ids.is_some() {
         return None;
     }
     if let Some(emails) = &filters.emails {
-        let each = Each::of("orders.customer_id", emails);
+        let each = LeadingFilter::of("orders.customer_id", emails);
         let whose = "(SELECT id FROM customers WHERE email_key = ?)";
         return Some((each.found_by(whose), false));
     }
     if let Some(skus) = &filters.skus {
-        return Some((Each::of("order_lines.sku", skus), true));
+        return Some((LeadingFilter::of("order_lines.sku", skus), true));
     }
     let statuses = filters.statuses.as_deref()?;
-    Some((Each::of("orders.status", &words(statuses)), false))
+    Some((LeadingFilter::of("orders.status", &words(statuses)), false))
 }
 
 /// Every filter but the one that decides where to look. Those that another index would serve are about
 /// a text made longer by nothing, so that it is not taken.
 fn conditions(
-    arguments: &mut Arguments,
+    arguments: &mut SqlArguments,
     filters: &Filters,
-    (leading, changed): (Option<&Each>, bool),
+    (leading, changed): (Option<&LeadingFilter>, bool),
 ) -> Vec<String> {
     let mut conditions = Vec::new();
     let by = |column: &str| leading.is_some_and(|each| each.column == column);
@@ -106,7 +108,7 @@ fn conditions(
 fn both(page: &str) -> String {
     format!(
         "WITH page AS MATERIALIZED ({page})
-         SELECT {HEAD}, CAST(NULL AS BIGINT) AS line, CAST(NULL AS BIGINT) AS returned
+         SELECT {ORDER_COLUMNS}, CAST(NULL AS BIGINT) AS line, CAST(NULL AS BIGINT) AS returned
          FROM page CROSS JOIN orders WHERE orders.id = page.id
          UNION ALL
          SELECT order_lines.order_id, order_lines.sku, order_lines.name, NULL, NULL, NULL,
@@ -118,24 +120,24 @@ fn both(page: &str) -> String {
 
 fn line(row: &AnyRow, line: i64) -> Result<LineRow, Failure> {
     Ok(LineRow {
-        order_id: text(row, 0)?,
+        order_id: get_text(row, 0)?,
         line,
-        sku: text(row, 1)?,
-        name: maybe(row, 2)?,
-        quantity: number(row, 6)?,
-        unit_price: money(row, 7)?,
-        unit_discount: money(row, 8)?,
-        fulfilled: number(row, 9)?,
-        cancelled: number(row, 10)?,
-        returned: number(row, 12)?,
+        sku: get_text(row, 1)?,
+        name: get_optional_text(row, 2)?,
+        quantity: get_number(row, 6)?,
+        unit_price: get_money(row, 7)?,
+        unit_discount: get_money(row, 8)?,
+        fulfilled: get_number(row, 9)?,
+        cancelled: get_number(row, 10)?,
+        returned: get_number(row, 12)?,
     })
 }
 
-impl Paged for Order {
-    fn written(query: &Query, page_size: i64) -> Result<Written, Failure> {
+impl PagedEntity for Order {
+    fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
         let filters = &query.filters;
-        let span = Span::of(query)?;
-        let mut arguments = Arguments::default();
+        let span = PageRange::of(query)?;
+        let mut arguments = SqlArguments::default();
         let leading = each(filters);
         let (each, by_lines) = leading.map_or((None, false), |(each, lines)| (Some(each), lines));
         let alone = each.is_none() && filters.ids.is_none() && filters.external_ids.is_none();
@@ -146,7 +148,7 @@ impl Paged for Order {
             (true, true) => LINES,
             (true, false) => LINES_AND_HEADS,
         };
-        let wanted = Wanted {
+        let wanted = RowFilter {
             each,
             conditions,
             changed,
@@ -156,10 +158,10 @@ impl Paged for Order {
     }
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Order>, Failure> {
-        let mut heads: Vec<Head> = Vec::new();
+        let mut heads: Vec<OrderRow> = Vec::new();
         let mut lines: BTreeMap<String, Vec<LineRow>> = BTreeMap::new();
         for row in rows {
-            match maybe_number(row, 11)? {
+            match get_optional_number(row, 11)? {
                 None => heads.push(head(row)?),
                 Some(number) => {
                     let line = line(row, number)?;
@@ -171,7 +173,7 @@ impl Paged for Order {
         let orders = heads.into_iter().map(|head| {
             let mut lines = lines.remove(&head.id).unwrap_or_default();
             lines.sort_unstable_by_key(|line| line.line);
-            head.shown(lines)
+            head.into_entity(lines)
         });
         Ok(orders.collect())
     }

@@ -1,6 +1,6 @@
 //! Many rows at once, in statements of few sizes; rows that are there already stay as they are.
 
-use crate::sql::session::{made, rows};
+use crate::sql::connection::{dynamic_sql, values_list};
 use sqlx::{AnyConnection, Row as _};
 use std::collections::BTreeSet;
 
@@ -9,37 +9,37 @@ const MOST: usize = 512;
 
 /// A value of a row.
 #[derive(Debug, Clone)]
-pub(in crate::sql) enum Value {
+pub(in crate::sql) enum CellValue {
     Text(Option<String>),
     Number(i64),
 }
 
-impl From<&str> for Value {
+impl From<&str> for CellValue {
     fn from(text: &str) -> Self {
-        Value::Text(Some(text.to_owned()))
+        CellValue::Text(Some(text.to_owned()))
     }
 }
 
-impl From<String> for Value {
+impl From<String> for CellValue {
     fn from(text: String) -> Self {
-        Value::Text(Some(text))
+        CellValue::Text(Some(text))
     }
 }
 
-impl From<Option<String>> for Value {
+impl From<Option<String>> for CellValue {
     fn from(text: Option<String>) -> Self {
-        Value::Text(text)
+        CellValue::Text(text)
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for CellValue {
     fn from(number: i64) -> Self {
-        Value::Number(number)
+        CellValue::Number(number)
     }
 }
 
 /// A table that rows go into: its name, and its columns with their types, the key first.
-pub(in crate::sql) struct Into<const N: usize> {
+pub(in crate::sql) struct TableInsert<const N: usize> {
     pub(in crate::sql) table: &'static str,
     pub(in crate::sql) columns: [(&'static str, &'static str); N],
 }
@@ -47,7 +47,7 @@ pub(in crate::sql) struct Into<const N: usize> {
 pub(super) const TEXT: &str = "TEXT";
 pub(super) const BIGINT: &str = "BIGINT";
 
-impl<const N: usize> Into<N> {
+impl<const N: usize> TableInsert<N> {
     fn text(&self, count: usize) -> String {
         let columns = self.columns.map(|(name, _)| name).join(", ");
         let types = self.columns.map(|(_, kind)| kind);
@@ -55,7 +55,7 @@ impl<const N: usize> Into<N> {
         format!(
             "INSERT INTO {} ({columns}) VALUES {} ON CONFLICT DO NOTHING RETURNING {key}",
             self.table,
-            rows(count, &types, 1)
+            values_list(count, &types, 1)
         )
     }
 
@@ -63,7 +63,7 @@ impl<const N: usize> Into<N> {
     pub(in crate::sql) async fn insert(
         &self,
         connection: &mut AnyConnection,
-        rows: Vec<[Value; N]>,
+        rows: Vec<[CellValue; N]>,
     ) -> Result<BTreeSet<String>, sqlx::Error> {
         let mut inserted = BTreeSet::new();
         let mut left = rows.len();
@@ -73,10 +73,14 @@ impl<const N: usize> Into<N> {
             let count = MOST.min(1 << left.ilog2());
             left -= count;
             let values = rows.by_ref().take(count).flatten();
-            let statement = values.fold(made(self.text(count)), |statement, value| match value {
-                Value::Text(text) => statement.bind(text),
-                Value::Number(number) => statement.bind(number),
-            });
+            let statement =
+                values.fold(
+                    dynamic_sql(self.text(count)),
+                    |statement, value| match value {
+                        CellValue::Text(text) => statement.bind(text),
+                        CellValue::Number(number) => statement.bind(number),
+                    },
+                );
             for row in statement.fetch_all(&mut *connection).await? {
                 inserted.insert(row.try_get(0)?);
             }

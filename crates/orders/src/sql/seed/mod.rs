@@ -1,16 +1,16 @@
 //! Fills a store with samples: a catalogue with stock, customers, and as many orders as are wanted.
 //! Filling it again changes nothing.
 
-pub(super) mod chance;
-mod filling;
+mod fill;
 pub(super) mod insert;
 mod orders;
 mod samples;
+pub(super) mod splitmix;
 pub(super) mod tables;
 
-use super::dialect::Speaks;
-use super::store::{Place, Store, Unusable};
-use filling::Samples;
+use super::dialect::SqlDialect;
+use super::store::{DatabaseUrl, Store, StoreError};
+use fill::SampleData;
 use sqlx::{AnyConnection, Connection as _};
 use std::time::Duration;
 
@@ -25,14 +25,14 @@ const DEADLINE: Duration = Duration::from_secs(600);
 
 /// What a store is filled with, beside the catalogue and the customers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SeedPlan {
+pub struct SeedOptions {
     /// How many orders: those that are there already among them.
     pub orders: u64,
 }
 
 /// How many there are of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct SampleCounts {
     /// Locations.
     pub locations: u64,
     /// Products.
@@ -47,40 +47,40 @@ pub struct Counts {
 
 /// What filling a store came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seeded {
+pub struct SeedReport {
     /// What was made.
-    pub made: Counts,
+    pub made: SampleCounts,
     /// What was there already.
-    pub there: Counts,
+    pub there: SampleCounts,
 }
 
 /// Fills a store that has its tables. `progress` hears how many orders are done, and of how many.
 pub async fn seed(
-    place: &Place,
-    plan: SeedPlan,
+    place: &DatabaseUrl,
+    plan: SeedOptions,
     progress: &mut (dyn FnMut(u64, u64) + Send),
-) -> Result<Seeded, Unusable> {
+) -> Result<SeedReport, StoreError> {
     let store = Store::open(place, 2, DEADLINE).await?;
     let seeded = fill(&store, plan, progress).await;
     store.close().await;
     seeded
 }
 
-fn unreachable(error: sqlx::Error) -> Unusable {
+fn unreachable(error: sqlx::Error) -> StoreError {
     error.into()
 }
 
 async fn fill(
     store: &Store,
-    plan: SeedPlan,
+    plan: SeedOptions,
     progress: &mut (dyn FnMut(u64, u64) + Send),
-) -> Result<Seeded, Unusable> {
-    let connection = store.writers().acquire().await.map_err(unreachable)?;
+) -> Result<SeedReport, StoreError> {
+    let connection = store.write_pool().acquire().await.map_err(unreachable)?;
     // Whatever fails, what was begun is rolled back with its connection.
     let mut connection = connection.detach();
-    let samples = Samples::new(store.currency);
-    let mut seeded = Seeded::default();
-    begin(&mut connection, store.speaks).await?;
+    let samples = SampleData::new(store.currency);
+    let mut seeded = SeedReport::default();
+    begin(&mut connection, store.dialect).await?;
     let catalogue = samples.catalogue(&mut connection, &mut seeded).await;
     catalogue.map_err(unreachable)?;
     commit(&mut connection).await?;
@@ -91,7 +91,7 @@ async fn fill(
         while done < wanted {
             progress(done, wanted);
             let end = wanted.min(done + BATCH);
-            begin(&mut connection, store.speaks).await?;
+            begin(&mut connection, store.dialect).await?;
             let made = samples.orders(&mut connection, done + 1..=end).await;
             let made = made.map_err(unreachable)?;
             commit(&mut connection).await?;
@@ -100,7 +100,7 @@ async fn fill(
             done = end;
         }
         progress(done, wanted);
-        if let Some(statement) = store.speaks.after_many_rows() {
+        if let Some(statement) = store.dialect.update_statistics() {
             let done = sqlx::query(statement).execute(&mut connection).await;
             done.map_err(unreachable)?;
         }
@@ -109,12 +109,12 @@ async fn fill(
     Ok(seeded)
 }
 
-async fn begin(connection: &mut AnyConnection, speaks: Speaks) -> Result<(), Unusable> {
-    let begun = sqlx::query(speaks.begin()).execute(connection).await;
+async fn begin(connection: &mut AnyConnection, dialect: SqlDialect) -> Result<(), StoreError> {
+    let begun = sqlx::query(dialect.begin()).execute(connection).await;
     begun.map(|_| ()).map_err(unreachable)
 }
 
-async fn commit(connection: &mut AnyConnection) -> Result<(), Unusable> {
+async fn commit(connection: &mut AnyConnection) -> Result<(), StoreError> {
     let done = sqlx::query("COMMIT").execute(connection).await;
     done.map(|_| ()).map_err(unreachable)
 }

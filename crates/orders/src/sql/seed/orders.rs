@@ -1,9 +1,9 @@
 //! Sample orders: the one of a number is the same whenever and however many are made.
 
-use super::chance::Chance;
-use super::samples::{EPOCH, LOCATIONS, MINUTE, Person, Variant};
-use crate::model::{Currency, Line, Moment, Money, Status, Totals};
-use crate::sql::order::{Details, Head, LineRow};
+use super::samples::{EPOCH, LOCATIONS, MINUTE, SampleCustomer, SampleVariant};
+use super::splitmix::SplitMix64;
+use crate::model::{Currency, LineAmounts, Money, OrderStatus, Totals, UtcTime};
+use crate::sql::order::{LineRow, OrderDetails, OrderRow};
 use candor_fault::to_json;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ const DAY: i64 = 1_440 * MINUTE;
 
 /// An order with what became of it.
 pub(super) struct SampleOrder {
-    pub(super) head: Head,
+    pub(super) head: OrderRow,
     pub(super) customer_id: Option<String>,
     pub(super) lines: Vec<LineRow>,
     /// What has left of it, if anything: id, details, time.
@@ -28,14 +28,14 @@ pub(super) struct SampleOrder {
 }
 
 /// One of a hundred: how the states are shared out.
-const fn status(of_hundred: u64) -> Status {
+const fn status(of_hundred: u64) -> OrderStatus {
     match of_hundred {
-        0..15 => Status::Pending,
-        15..30 => Status::Confirmed,
-        30..40 => Status::Processing,
-        40..60 => Status::Shipped,
-        60..95 => Status::Delivered,
-        _ => Status::Cancelled,
+        0..15 => OrderStatus::Pending,
+        15..30 => OrderStatus::Confirmed,
+        30..40 => OrderStatus::Processing,
+        40..60 => OrderStatus::Shipped,
+        60..95 => OrderStatus::Delivered,
+        _ => OrderStatus::Cancelled,
     }
 }
 
@@ -43,10 +43,10 @@ const fn status(of_hundred: u64) -> Status {
 pub(super) fn order(
     number: u64,
     currency: Currency,
-    variants: &[Variant],
-    people: &[Person],
+    variants: &[SampleVariant],
+    people: &[SampleCustomer],
 ) -> SampleOrder {
-    let mut chance = Chance(number);
+    let mut chance = SplitMix64(number);
     let status = status(chance.below(100));
     let turn = i64::try_from(number).unwrap_or_default();
     let created_at = EPOCH + DAY + turn * STEP + chance.count(0, SPREAD);
@@ -70,20 +70,20 @@ pub(super) fn order(
     });
     let updated_at = match status {
         _ if returned => created_at + 9 * DAY,
-        Status::Pending => created_at,
-        Status::Cancelled => created_at + 60 * MINUTE,
-        Status::Delivered => created_at + 3 * DAY,
+        OrderStatus::Pending => created_at,
+        OrderStatus::Cancelled => created_at + 60 * MINUTE,
+        OrderStatus::Delivered => created_at + 3 * DAY,
         _ => created_at + DAY,
     };
     let totals = totals(&lines);
     let person = chance.one_of(people);
-    let details = Details {
+    let details = OrderDetails {
         customer: person.map(|person| person.customer.clone()),
         shipping_address: person.map(|person| person.address.clone()),
-        ..Details::default()
+        ..OrderDetails::default()
     };
     SampleOrder {
-        head: Head {
+        head: OrderRow {
             external_id: Some(format!("sample-{number:07}")),
             name: Some(format!("#{number}")),
             status,
@@ -92,8 +92,8 @@ pub(super) fn order(
             sub_total: totals.sub_total,
             discount_total: totals.discount_total,
             total: totals.total,
-            created_at: Moment::of_micros(created_at),
-            updated_at: Moment::of_micros(updated_at),
+            created_at: UtcTime::of_micros(created_at),
+            updated_at: UtcTime::of_micros(updated_at),
             id,
         },
         customer_id: person.and_then(|person| person.customer.id.clone()),
@@ -104,7 +104,7 @@ pub(super) fn order(
 }
 
 /// One to three lines, each of another SKU.
-fn ordered(chance: &mut Chance, id: &str, variants: &[Variant]) -> Vec<LineRow> {
+fn ordered(chance: &mut SplitMix64, id: &str, variants: &[SampleVariant]) -> Vec<LineRow> {
     let mut lines: Vec<LineRow> = Vec::new();
     for _ in 0..=chance.below(3) {
         let Some(variant) = chance.one_of(variants) else {
@@ -136,23 +136,23 @@ fn ordered(chance: &mut Chance, id: &str, variants: &[Variant]) -> Vec<LineRow> 
 }
 
 /// Sets what became of the lines of an order in this state; says whether something came back.
-fn became(chance: &mut Chance, status: Status, lines: &mut [LineRow]) -> bool {
+fn became(chance: &mut SplitMix64, status: OrderStatus, lines: &mut [LineRow]) -> bool {
     let (some, few) = (chance.one_in(4), chance.one_in(10));
     let Some(first) = lines.first_mut() else {
         return false;
     };
     match status {
-        Status::Pending => {}
-        Status::Confirmed | Status::Processing => {
+        OrderStatus::Pending => {}
+        OrderStatus::Confirmed | OrderStatus::Processing => {
             // A part has left; something stays open.
             first.fulfilled = i64::from(some && first.quantity > 1);
         }
-        Status::Cancelled => lines
+        OrderStatus::Cancelled => lines
             .iter_mut()
             .for_each(|line| line.cancelled = line.quantity),
-        Status::Shipped | Status::Delivered => {
+        OrderStatus::Shipped | OrderStatus::Delivered => {
             first.cancelled = i64::from(some && few && first.quantity > 1);
-            first.returned = i64::from(few && status == Status::Delivered);
+            first.returned = i64::from(few && status == OrderStatus::Delivered);
             let returned = first.returned > 0;
             for line in lines {
                 line.fulfilled = line.quantity - line.cancelled;
@@ -183,7 +183,7 @@ fn back(lines: &[LineRow]) -> String {
 fn totals(lines: &[LineRow]) -> Totals {
     let lines: Vec<_> = lines
         .iter()
-        .map(|line| Line {
+        .map(|line| LineAmounts {
             quantity: line.quantity,
             unit_price: line.unit_price,
             unit_discount: line.unit_discount,

@@ -1,6 +1,6 @@
 //! The sample catalogue: the same rows on every machine and in every run.
 
-use crate::model::{Address, Currency, Money, OrderCustomer};
+use crate::model::{Currency, Money, OrderCustomer, PostalAddress};
 
 /// The beginning of 2024: everything of the samples is made then or later.
 pub(super) const EPOCH: i64 = 1_704_067_200_000_000;
@@ -16,7 +16,7 @@ pub(super) const LOCATIONS: [(&str, &str); 3] = [
 ];
 
 /// A product with its variants.
-pub(super) struct Sample {
+pub(super) struct SampleProduct {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
     /// What one costs, in hundredths of the currency.
@@ -28,7 +28,7 @@ pub(super) struct Sample {
 }
 
 /// A variant of a sample.
-pub(super) struct Variant {
+pub(super) struct SampleVariant {
     pub(super) id: String,
     pub(super) product_id: String,
     pub(super) sku: String,
@@ -46,7 +46,7 @@ const COLOURS: &[(&str, &str)] = &[("BLK", "Black"), ("SND", "Sand"), ("GRN", "G
 const GRINDS: &[(&str, &str)] = &[("BEAN", "Beans"), ("FILT", "Filter"), ("ESPR", "Espresso")];
 const ONE: &[(&str, &str)] = &[("STD", "Standard")];
 
-pub(super) const PRODUCTS: [Sample; 12] = [
+pub(super) const PRODUCTS: [SampleProduct; 12] = [
     sample(
         "Black T-shirt",
         "Cotton, straight cut.",
@@ -150,8 +150,8 @@ const fn sample(
     price: i64,
     stem: &'static str,
     variants: &'static [(&'static str, &'static str)],
-) -> Sample {
-    Sample {
+) -> SampleProduct {
+    SampleProduct {
         name,
         description,
         price,
@@ -173,13 +173,13 @@ fn scaled(hundredths: i64, currency: Currency) -> Money {
 }
 
 /// All variants, in the order of their products.
-pub(super) fn variants(currency: Currency) -> Vec<Variant> {
+pub(super) fn variants(currency: Currency) -> Vec<SampleVariant> {
     let mut variants = Vec::new();
     for (place, product) in PRODUCTS.iter().enumerate() {
         for (end, word) in product.variants {
             let number = variants.len() + 1;
             let step = i64::try_from(number).unwrap_or_default();
-            variants.push(Variant {
+            variants.push(SampleVariant {
                 id: format!("var_{number:04}"),
                 product_id: product_id(place),
                 sku: format!("{}-{end}", product.stem),
@@ -194,21 +194,21 @@ pub(super) fn variants(currency: Currency) -> Vec<Variant> {
 }
 
 /// A customer of the samples, with an address.
-pub(super) struct Person {
+pub(super) struct SampleCustomer {
     pub(super) customer: OrderCustomer,
     pub(super) email: String,
-    pub(super) address: Address,
+    pub(super) address: PostalAddress,
 }
 
 /// All customers.
-pub(super) fn people() -> Vec<Person> {
+pub(super) fn people() -> Vec<SampleCustomer> {
     let person = |(place, [first, last, street, town, code, country]): (usize, [&str; 6])| {
         let email = format!(
             "{}.{}@example.com",
             first.to_lowercase(),
             last.to_lowercase()
         );
-        Person {
+        SampleCustomer {
             customer: OrderCustomer {
                 id: Some(format!("cust_{:04}", place + 1)),
                 email: Some(email.clone()),
@@ -216,7 +216,7 @@ pub(super) fn people() -> Vec<Person> {
                 last_name: Some(last.to_owned()),
             },
             email,
-            address: Address {
+            address: PostalAddress {
                 address1: street.to_owned(),
                 address2: None,
                 city: town.to_owned(),

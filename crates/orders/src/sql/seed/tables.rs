@@ -1,8 +1,8 @@
 //! The tables that samples go into.
 
-use super::insert::{BIGINT, Into, TEXT};
+use super::insert::{BIGINT, TEXT, TableInsert};
 
-pub(in crate::sql) const LOCATION: Into<4> = Into {
+pub(in crate::sql) const LOCATION: TableInsert<4> = TableInsert {
     table: "locations",
     columns: [
         ("id", TEXT),
@@ -12,7 +12,7 @@ pub(in crate::sql) const LOCATION: Into<4> = Into {
     ],
 };
 
-pub(in crate::sql) const PRODUCT: Into<5> = Into {
+pub(in crate::sql) const PRODUCT: TableInsert<5> = TableInsert {
     table: "products",
     columns: [
         ("id", TEXT),
@@ -23,7 +23,7 @@ pub(in crate::sql) const PRODUCT: Into<5> = Into {
     ],
 };
 
-pub(in crate::sql) const VARIANT: Into<9> = Into {
+pub(in crate::sql) const VARIANT: TableInsert<9> = TableInsert {
     table: "variants",
     columns: [
         ("sku", TEXT),
@@ -38,7 +38,7 @@ pub(in crate::sql) const VARIANT: Into<9> = Into {
     ],
 };
 
-pub(in crate::sql) const STOCK: Into<5> = Into {
+pub(in crate::sql) const STOCK: TableInsert<5> = TableInsert {
     table: "stock",
     columns: [
         ("sku", TEXT),
@@ -49,7 +49,7 @@ pub(in crate::sql) const STOCK: Into<5> = Into {
     ],
 };
 
-pub(in crate::sql) const CUSTOMER: Into<7> = Into {
+pub(in crate::sql) const CUSTOMER: TableInsert<7> = TableInsert {
     table: "customers",
     columns: [
         ("id", TEXT),
@@ -62,7 +62,7 @@ pub(in crate::sql) const CUSTOMER: Into<7> = Into {
     ],
 };
 
-pub(in crate::sql) const ORDER: Into<12> = Into {
+pub(in crate::sql) const ORDER: TableInsert<12> = TableInsert {
     table: "orders",
     columns: [
         ("id", TEXT),
@@ -80,7 +80,7 @@ pub(in crate::sql) const ORDER: Into<12> = Into {
     ],
 };
 
-pub(in crate::sql) const LINE: Into<11> = Into {
+pub(in crate::sql) const LINE: TableInsert<11> = TableInsert {
     table: "order_lines",
     columns: [
         ("order_id", TEXT),
@@ -97,7 +97,7 @@ pub(in crate::sql) const LINE: Into<11> = Into {
     ],
 };
 
-pub(in crate::sql) const FULFILLMENT: Into<5> = Into {
+pub(in crate::sql) const FULFILLMENT: TableInsert<5> = TableInsert {
     table: "fulfillments",
     columns: [
         ("id", TEXT),
@@ -108,7 +108,7 @@ pub(in crate::sql) const FULFILLMENT: Into<5> = Into {
     ],
 };
 
-pub(in crate::sql) const RETURN: Into<6> = Into {
+pub(in crate::sql) const RETURN: TableInsert<6> = TableInsert {
     table: "returns",
     columns: [
         ("id", TEXT),

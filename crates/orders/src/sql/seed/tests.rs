@@ -1,17 +1,17 @@
 //! Samples on every database.
 
-use super::{Counts, SeedPlan, Seeded, seed};
-use crate::adapter::{Operation, Response};
-use crate::query::{Filters, Query};
-use crate::sql::databases::{Databases, open};
+use super::{SampleCounts, SeedOptions, SeedReport, seed};
+use crate::adapter::{OrderOperation, Response};
+use crate::query::{EntityQuery, Filters};
 use crate::sql::query::page;
-use crate::sql::store::{Place, Unusable};
-use crate::sql::{invariants, session};
+use crate::sql::store::{DatabaseUrl, StoreError};
+use crate::sql::test_databases::{Databases, open};
+use crate::sql::{connection, invariants};
 use serde_json::Value;
 
-async fn filled(place: &Place, orders: u64) -> Result<Seeded, Unusable> {
+async fn filled(place: &DatabaseUrl, orders: u64) -> Result<SeedReport, StoreError> {
     let mut heard = Vec::new();
-    let seeded = seed(place, SeedPlan { orders }, &mut |done, of| {
+    let seeded = seed(place, SeedOptions { orders }, &mut |done, of| {
         heard.push((done, of))
     })
     .await;
@@ -23,13 +23,13 @@ async fn filled(place: &Place, orders: u64) -> Result<Seeded, Unusable> {
 }
 
 /// Everything that queries show of a store.
-async fn shown(place: &Place) -> Vec<(Operation, Vec<Value>)> {
+async fn read_all(place: &DatabaseUrl) -> Vec<(OrderOperation, Vec<Value>)> {
     let store = open(place).await;
     let mut all = Vec::new();
-    for operation in Operation::ALL.into_iter().filter(|one| !one.changes()) {
+    for operation in OrderOperation::ALL.into_iter().filter(|one| !one.changes()) {
         let (mut entities, mut after) = (Vec::new(), None);
         loop {
-            let query = Query {
+            let query = EntityQuery {
                 operation,
                 filters: Filters::default(),
                 page_size: 100,
@@ -50,14 +50,14 @@ async fn shown(place: &Place) -> Vec<(Operation, Vec<Value>)> {
     all
 }
 
-async fn run(place: &Place, statement: &'static str) {
+async fn run(place: &DatabaseUrl, statement: &'static str) {
     let store = open(place).await;
-    let statement = session::sql(statement);
-    statement.execute(store.writers()).await.unwrap();
+    let statement = connection::sql(statement);
+    statement.execute(store.write_pool()).await.unwrap();
     store.close().await;
 }
 
-const SAMPLES: Counts = Counts {
+const SAMPLES: SampleCounts = SampleCounts {
     locations: 3,
     products: 12,
     variants: 41,
@@ -70,28 +70,28 @@ async fn filling_a_store_again_changes_nothing() {
     let databases = Databases::empty().await;
     for place in &databases.places {
         let first = filled(place, 300).await.unwrap();
-        let made = Counts {
+        let made = SampleCounts {
             orders: 300,
             ..SAMPLES
         };
-        let nothing = Counts::default();
+        let nothing = SampleCounts::default();
         assert_eq!(
             first,
-            Seeded {
+            SeedReport {
                 made,
                 there: nothing
             }
         );
-        let before = shown(place).await;
+        let before = read_all(place).await;
         let again = filled(place, 300).await.unwrap();
         assert_eq!(
             again,
-            Seeded {
+            SeedReport {
                 made: nothing,
                 there: made
             }
         );
-        assert_eq!(shown(place).await, before);
+        assert_eq!(read_all(place).await, before);
         assert_eq!(invariants(place).await.unwrap(), [""; 0]);
     }
 }
@@ -104,11 +104,11 @@ async fn a_store_has_the_same_samples_however_they_came() {
         for orders in [0, 7, 260] {
             filled(place, orders).await.unwrap();
         }
-        all.push(shown(place).await);
+        all.push(read_all(place).await);
     }
     for place in &databases.more("USD").await {
         filled(place, 260).await.unwrap();
-        all.push(shown(place).await);
+        all.push(read_all(place).await);
     }
     for other in &all[1..] {
         assert_eq!(*other, all[0]);
@@ -134,13 +134,17 @@ async fn what_is_there_already_stays() {
         assert_eq!((seeded.made.variants, seeded.there.variants), (40, 1));
         assert_eq!((seeded.made.customers, seeded.there.customers), (9, 1));
         assert_eq!(invariants(place).await.unwrap(), [""; 0]);
-        let shown = shown(place).await;
+        let shown = read_all(place).await;
         let of = |operation| &shown.iter().find(|(one, _)| *one == operation).unwrap().1;
         let mine = |entity: &&Value| entity["id"] == "mine";
-        let variant = of(Operation::GetVariants).iter().find(mine).unwrap();
+        let variant = of(OrderOperation::GetVariants).iter().find(mine).unwrap();
         assert_eq!(variant["name"], "Mine");
-        assert!(of(Operation::GetCustomers).iter().any(|one| mine(&one)));
-        let orders = of(Operation::GetOrders);
+        assert!(
+            of(OrderOperation::GetCustomers)
+                .iter()
+                .any(|one| mine(&one))
+        );
+        let orders = of(OrderOperation::GetOrders);
         assert!(orders.iter().any(|order| order["customer"]["id"] == "mine"));
         run(
             place,
@@ -148,7 +152,7 @@ async fn what_is_there_already_stays() {
         )
         .await;
         let foreign = filled(place, 200).await.unwrap_err();
-        assert!(matches!(foreign, Unusable::Foreign(_)), "{foreign}");
+        assert!(matches!(foreign, StoreError::Foreign(_)), "{foreign}");
     }
 }
 
@@ -158,10 +162,10 @@ async fn prices_have_the_places_of_the_currency() {
     for (currency, price) in [("EUR", "19.99"), ("JPY", "19"), ("KWD", "19.990")] {
         for place in &databases.more(currency).await {
             filled(place, 20).await.unwrap();
-            let shown = shown(place).await;
+            let shown = read_all(place).await;
             let variants = &shown
                 .iter()
-                .find(|(one, _)| *one == Operation::GetVariants)
+                .find(|(one, _)| *one == OrderOperation::GetVariants)
                 .unwrap()
                 .1;
             assert_eq!(variants[0]["price"], price);

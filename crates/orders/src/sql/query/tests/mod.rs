@@ -1,17 +1,17 @@
 //! Pages on every database, against the plain way to find them.
 
-mod known;
-mod plans;
-mod world;
+mod expected;
+mod query_plans;
+mod random_store;
 
 use super::page;
-use crate::adapter::{Operation, Response};
-use crate::failure::{Failure, Rule, Wrong};
-use crate::model::{Moment, Status};
-use crate::query::{Filters, Query};
-use crate::sql::databases::{Databases, open};
+use crate::adapter::{OrderOperation, Response};
+use crate::failure::{Failure, OrderRule, RuleViolation};
+use crate::model::{OrderStatus, UtcTime};
+use crate::query::{EntityQuery, Filters};
 use crate::sql::store::Store;
-use known::{EMAILS, SKUS};
+use crate::sql::test_databases::{Databases, open};
+use expected::{EMAILS, SKUS};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use proptest::test_runner::{Config, TestRunner};
@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 /// Asks for a page.
-async fn asked(store: &Store, query: &Query) -> (Vec<Value>, Option<String>) {
+async fn asked(store: &Store, query: &EntityQuery) -> (Vec<Value>, Option<String>) {
     match page(store, query).await.unwrap() {
         Response::Page { items, next } => (serde_json::from_str(items.get()).unwrap(), next),
         Response::One(_) => panic!("not a page"),
@@ -27,7 +27,7 @@ async fn asked(store: &Store, query: &Query) -> (Vec<Value>, Option<String>) {
 }
 
 /// All pages, one after the other.
-async fn walked(store: &Store, mut query: Query) -> Vec<Vec<Value>> {
+async fn walked(store: &Store, mut query: EntityQuery) -> Vec<Vec<Value>> {
     let mut pages = Vec::new();
     loop {
         let (items, next) = asked(store, &query).await;
@@ -47,14 +47,14 @@ fn texts(all: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
     subsequence(all, 0..=all.len()).prop_map(|some| some.into_iter().map(str::to_owned).collect())
 }
 
-fn time() -> impl Strategy<Value = Option<Moment>> {
-    some((-4_i64..6).prop_map(Moment::of_micros))
+fn time() -> impl Strategy<Value = Option<UtcTime>> {
+    some((-4_i64..6).prop_map(UtcTime::of_micros))
 }
 
-fn filters(operation: Operation) -> impl Strategy<Value = Filters> {
+fn filters(operation: OrderOperation) -> impl Strategy<Value = Filters> {
     let ids = || {
         some(
-            prop::collection::btree_set(world::ids(), 0..40)
+            prop::collection::btree_set(random_store::ids(), 0..40)
                 .prop_map(|ids| ids.into_iter().collect::<Vec<_>>()),
         )
     };
@@ -62,7 +62,7 @@ fn filters(operation: Operation) -> impl Strategy<Value = Filters> {
     let lists = (
         ids(),
         some(external),
-        some(subsequence(&Status::ALL[..], 0..=6)),
+        some(subsequence(&OrderStatus::ALL[..], 0..=6)),
         some(texts(&SKUS)),
         some(texts(&EMAILS)),
         ids(),
@@ -71,8 +71,8 @@ fn filters(operation: Operation) -> impl Strategy<Value = Filters> {
     );
     let times = (time(), time(), time(), time());
     (lists, times).prop_map(move |(lists, times)| {
-        let is = |operations: &[Operation]| operations.contains(&operation);
-        use Operation::*;
+        let is = |operations: &[OrderOperation]| operations.contains(&operation);
+        use OrderOperation::*;
         Filters {
             ids: lists.0.filter(|_| !is(&[GetInventory])),
             external_ids: lists.1.filter(|_| is(&[GetOrders])),
@@ -92,18 +92,18 @@ fn filters(operation: Operation) -> impl Strategy<Value = Filters> {
     })
 }
 
-fn query() -> impl Strategy<Value = Query> {
-    let operations: Vec<_> = Operation::ALL
+fn query() -> impl Strategy<Value = EntityQuery> {
+    let operations: Vec<_> = OrderOperation::ALL
         .into_iter()
         .filter(|operation| !operation.changes())
         .collect();
     let operation = prop_oneof![
-        2 => Just(Operation::GetOrders),
+        2 => Just(OrderOperation::GetOrders),
         3 => prop::sample::select(operations),
     ];
     operation.prop_flat_map(|operation| {
         (filters(operation), 1_i64..=100, any::<bool>()).prop_map(move |(filters, size, small)| {
-            Query {
+            EntityQuery {
                 operation,
                 filters,
                 page_size: if small { size % 9 + 1 } else { size },
@@ -119,7 +119,7 @@ async fn pages_are_those_of_the_plain_way() {
     for start in 1..=4 {
         for place in databases.more("EUR").await {
             let store = open(&place).await;
-            let world = world::made(&store, start).await;
+            let world = random_store::made(&store, start).await;
             let handle = Handle::current();
             let config = Config {
                 cases: 100,
@@ -149,8 +149,8 @@ async fn every_page_of_the_samples_together_is_every_order_once() {
     let databases = Databases::filled(250).await;
     for place in &databases.places {
         let store = open(place).await;
-        let all = Query {
-            operation: Operation::GetOrders,
+        let all = EntityQuery {
+            operation: OrderOperation::GetOrders,
             filters: Filters::default(),
             page_size: 20,
             after: None,
@@ -177,7 +177,7 @@ async fn every_page_of_the_samples_together_is_every_order_once() {
             ..Filters::default()
         };
         for filters in [skus, emails] {
-            let query = Query {
+            let query = EntityQuery {
                 filters,
                 ..all.clone()
             };
@@ -191,9 +191,9 @@ async fn a_place_that_is_not_ours_is_refused() {
     let databases = Databases::empty().await;
     for place in &databases.places {
         let store = open(place).await;
-        for operation in Operation::ALL.into_iter().filter(|one| !one.changes()) {
+        for operation in OrderOperation::ALL.into_iter().filter(|one| !one.changes()) {
             for after in ["", "x", "7", "7.", "x.ord_1", "7.\u{0}", "7.a\nb"] {
-                let query = Query {
+                let query = EntityQuery {
                     operation,
                     filters: Filters::default(),
                     page_size: 20,
@@ -202,7 +202,7 @@ async fn a_place_that_is_not_ours_is_refused() {
                 let refused = page(&store, &query).await.unwrap_err();
                 assert_eq!(
                     refused,
-                    Failure::from(Wrong::new("cursor", Rule::Cursor)),
+                    Failure::from(RuleViolation::new("cursor", OrderRule::Cursor)),
                     "{after:?}"
                 );
             }

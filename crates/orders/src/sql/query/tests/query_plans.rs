@@ -1,14 +1,14 @@
 //! How the databases find pages of orders: along one index, in the order of pages, whatever else the
 //! store has in it.
 
-use crate::adapter::Operation;
-use crate::model::{Moment, Order, Status};
-use crate::query::{Filters, Query};
-use crate::sql::databases::{Databases, open};
-use crate::sql::dialect::Speaks;
-use crate::sql::query::Paged as _;
-use crate::sql::session::text;
+use crate::adapter::OrderOperation;
+use crate::model::{Order, OrderStatus, UtcTime};
+use crate::query::{EntityQuery, Filters};
+use crate::sql::connection::get_text;
+use crate::sql::dialect::SqlDialect;
+use crate::sql::query::PagedEntity as _;
 use crate::sql::store::Store;
+use crate::sql::test_databases::{Databases, open};
 
 /// Enough for PostgreSQL to prefer an index to reading everything.
 const ORDERS: u64 = 10_000;
@@ -18,20 +18,26 @@ const MIDDLE: i64 = 1_704_067_200_000_000 + 86_400_000_000 + 5_000 * 30_000_000;
 
 /// The plan for a page, a step a line.
 async fn plan(store: &Store, filters: &Filters, after: Option<String>) -> String {
-    let query = Query {
-        operation: Operation::GetOrders,
+    let query = EntityQuery {
+        operation: OrderOperation::GetOrders,
         filters: filters.clone(),
         page_size: 20,
         after,
     };
-    let mut written = Order::written(&query, 20).unwrap();
-    let (explain, column) = match store.speaks {
-        Speaks::Sqlite => ("EXPLAIN QUERY PLAN", 3),
-        Speaks::Postgres => ("EXPLAIN", 0),
+    let mut build_query = Order::build_query(&query, 20).unwrap();
+    let (explain, column) = match store.dialect {
+        SqlDialect::Sqlite => ("EXPLAIN QUERY PLAN", 3),
+        SqlDialect::Postgres => ("EXPLAIN", 0),
     };
-    written.text = format!("{explain} {}", written.text);
-    let rows = store.read(|| written.clone().statement()).await.unwrap();
-    let steps: Vec<_> = rows.iter().map(|row| text(row, column).unwrap()).collect();
+    build_query.text = format!("{explain} {}", build_query.text);
+    let rows = store
+        .read(|| build_query.clone().statement())
+        .await
+        .unwrap();
+    let steps: Vec<_> = rows
+        .iter()
+        .map(|row| get_text(row, column).unwrap())
+        .collect();
     steps.join("\n")
 }
 
@@ -60,7 +66,7 @@ fn texts(all: &[&str]) -> Option<Vec<String>> {
 
 #[tokio::test]
 async fn a_page_is_found_along_one_index() {
-    let middle = Some(Moment::of_micros(MIDDLE));
+    let middle = Some(UtcTime::of_micros(MIDDLE));
     let none = Filters::default();
     let pages = [
         ("orders_by_time", 1, none.clone()),
@@ -84,7 +90,7 @@ async fn a_page_is_found_along_one_index() {
             "orders_by_status",
             1,
             Filters {
-                statuses: Some(vec![Status::Pending]),
+                statuses: Some(vec![OrderStatus::Pending]),
                 ..none.clone()
             },
         ),
@@ -92,7 +98,7 @@ async fn a_page_is_found_along_one_index() {
             "orders_by_status",
             1,
             Filters {
-                statuses: Some(vec![Status::Shipped]),
+                statuses: Some(vec![OrderStatus::Shipped]),
                 created_at_min: middle,
                 ..none.clone()
             },
@@ -101,7 +107,7 @@ async fn a_page_is_found_along_one_index() {
             "orders_by_status",
             2,
             Filters {
-                statuses: Some(vec![Status::Pending, Status::Shipped]),
+                statuses: Some(vec![OrderStatus::Pending, OrderStatus::Shipped]),
                 ..none.clone()
             },
         ),
@@ -118,7 +124,7 @@ async fn a_page_is_found_along_one_index() {
             1,
             Filters {
                 emails: texts(&["ada.keller@example.com"]),
-                statuses: Some(vec![Status::Pending]),
+                statuses: Some(vec![OrderStatus::Pending]),
                 ..none.clone()
             },
         ),
@@ -160,7 +166,7 @@ async fn a_page_is_found_along_one_index() {
             1,
             Filters {
                 updated_at_min: middle,
-                updated_at_max: Some(Moment::of_micros(MIDDLE + 1_000_000)),
+                updated_at_max: Some(UtcTime::of_micros(MIDDLE + 1_000_000)),
                 ..none.clone()
             },
         ),

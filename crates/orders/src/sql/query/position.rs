@@ -1,11 +1,11 @@
 //! Places between entities in the order of pages: a time, and what tells entities of one time apart.
 
-use crate::failure::{Failure, Rule, Wrong};
-use crate::query::Query;
+use crate::failure::{Failure, OrderRule, RuleViolation};
+use crate::query::EntityQuery;
 
 /// The last entity of a page: its time, and the one or two texts that tell it from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct After<const N: usize> {
+pub(super) struct PagePosition<const N: usize> {
     pub(super) at: i64,
     pub(super) rest: [String; N],
 }
@@ -21,7 +21,7 @@ pub(super) fn write<const N: usize>(at: i64, rest: [&str; N]) -> String {
 }
 
 /// Reads exactly what [`write`] writes.
-fn read<const N: usize>(place: &str) -> Option<After<N>> {
+fn read<const N: usize>(place: &str) -> Option<PagePosition<N>> {
     let (at, mut left) = place.split_once('.')?;
     let at = at.parse().ok()?;
     let mut lengths = [0; N];
@@ -44,21 +44,21 @@ fn read<const N: usize>(place: &str) -> Option<After<N>> {
     let plain = !texts
         .iter()
         .any(|text| text.is_empty() || text.chars().any(char::is_control));
-    (ours && plain).then_some(After { at, rest })
+    (ours && plain).then_some(PagePosition { at, rest })
 }
 
 /// Which entities a page may begin with, by their place in the order of pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Span<const N: usize> {
+pub(super) struct PageRange<const N: usize> {
     /// Those behind this place.
-    pub(super) after: After<N>,
+    pub(super) after: PagePosition<N>,
     /// Those made then or earlier.
     pub(super) until: i64,
 }
 
-impl<const N: usize> Span<N> {
+impl<const N: usize> PageRange<N> {
     /// The span of a query: behind its cursor, between the times of its filters.
-    pub(super) fn of(query: &Query) -> Result<Span<N>, Failure> {
+    pub(super) fn of(query: &EntityQuery) -> Result<PageRange<N>, Failure> {
         let filters = &query.filters;
         let first = filters
             .created_at_min
@@ -70,16 +70,16 @@ impl<const N: usize> Span<N> {
             None => None,
             Some(place) => {
                 let place = read(place);
-                Some(place.ok_or_else(|| Wrong::new("cursor", Rule::Cursor))?)
+                Some(place.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))?)
             }
         };
         // No id is empty: behind the empty one are all of that time.
-        let start = After {
+        let start = PagePosition {
             at: first,
             rest: [const { String::new() }; N],
         };
         let after = from.filter(|from| from.at >= first).unwrap_or(start);
-        Ok(Span { after, until })
+        Ok(PageRange { after, until })
     }
 }
 
@@ -124,9 +124,9 @@ mod tests {
         #[test]
         fn places_and_texts_are_the_same_thing(at in any::<i64>(), one in "[^\\pC]{1,9}", two in "[^\\pC]{1,9}") {
             let place = write(at, [&one]);
-            prop_assert_eq!(read::<1>(&place), Some(After { at, rest: [one.clone()] }));
+            prop_assert_eq!(read::<1>(&place), Some(PagePosition { at, rest: [one.clone()] }));
             let place = write(at, [&one, &two]);
-            prop_assert_eq!(read::<2>(&place), Some(After { at, rest: [one, two] }));
+            prop_assert_eq!(read::<2>(&place), Some(PagePosition { at, rest: [one, two] }));
         }
 
         #[test]

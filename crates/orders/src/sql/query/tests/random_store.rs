@@ -1,13 +1,13 @@
 //! A small world of random entities: in memory, and in the tables of a store.
 
-use super::known::{EMAILS, Known, SKUS, World};
+use super::expected::{EMAILS, ExpectedEntity, ExpectedStore, SKUS};
 use crate::model::{
-    Currency, Customer, Fulfillment, FulfillmentLine, Inventory, LineQuantity, Moment, Money,
-    Order, Product, ProductVariant, Return, ReturnOutcome, Status,
+    Currency, Customer, Fulfillment, FulfillmentLine, Inventory, LineQuantity, Money, Order,
+    OrderStatus, Product, ProductVariant, Return, ReturnOutcome, UtcTime,
 };
-use crate::sql::order::{Details, Head, LineRow};
-use crate::sql::seed::chance::Chance;
-use crate::sql::seed::insert::Value;
+use crate::sql::order::{LineRow, OrderDetails, OrderRow};
+use crate::sql::seed::insert::CellValue;
+use crate::sql::seed::splitmix::SplitMix64;
 use crate::sql::seed::tables::{
     CUSTOMER, FULFILLMENT, LINE, ORDER, PRODUCT, RETURN, STOCK, VARIANT,
 };
@@ -20,8 +20,8 @@ fn id(number: u64) -> String {
     format!("{start}{number}")
 }
 
-fn moment(chance: &mut Chance) -> Moment {
-    Moment::of_micros(chance.count(-3, 8))
+fn moment(chance: &mut SplitMix64) -> UtcTime {
+    UtcTime::of_micros(chance.count(-3, 8))
 }
 
 fn money(minor: i64) -> Money {
@@ -31,20 +31,20 @@ fn money(minor: i64) -> Money {
 /// The rows of each table.
 #[derive(Default)]
 struct Rows {
-    customers: Vec<[Value; 7]>,
-    products: Vec<[Value; 5]>,
-    variants: Vec<[Value; 9]>,
-    stock: Vec<[Value; 5]>,
-    orders: Vec<[Value; 12]>,
-    lines: Vec<[Value; 11]>,
-    fulfillments: Vec<[Value; 5]>,
-    returns: Vec<[Value; 6]>,
+    customers: Vec<[CellValue; 7]>,
+    products: Vec<[CellValue; 5]>,
+    variants: Vec<[CellValue; 9]>,
+    stock: Vec<[CellValue; 5]>,
+    orders: Vec<[CellValue; 12]>,
+    lines: Vec<[CellValue; 11]>,
+    fulfillments: Vec<[CellValue; 5]>,
+    returns: Vec<[CellValue; 6]>,
 }
 
 /// Makes a world and puts it into the store, which is empty.
-pub(super) async fn made(store: &Store, start: u64) -> World {
-    let mut chance = Chance(start);
-    let (mut world, mut rows) = (World::default(), Rows::default());
+pub(super) async fn made(store: &Store, start: u64) -> ExpectedStore {
+    let mut chance = SplitMix64(start);
+    let (mut world, mut rows) = (ExpectedStore::default(), Rows::default());
     customers(&mut chance, &mut world, &mut rows);
     catalogue(&mut chance, &mut world, &mut rows, store.currency);
     for number in 0..chance.below(60) {
@@ -54,7 +54,7 @@ pub(super) async fn made(store: &Store, start: u64) -> World {
         fulfillment(&mut chance, &mut world, &mut rows, number);
         returned(&mut chance, &mut world, &mut rows, number);
     }
-    let mut connection = store.writers().acquire().await.unwrap();
+    let mut connection = store.write_pool().acquire().await.unwrap();
     CUSTOMER
         .insert(&mut connection, rows.customers)
         .await
@@ -78,7 +78,7 @@ pub(super) async fn made(store: &Store, start: u64) -> World {
     world
 }
 
-fn customers(chance: &mut Chance, world: &mut World, rows: &mut Rows) {
+fn customers(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows) {
     for number in 0..6 {
         let key = EMAILS[..3].get(usize::try_from(number).unwrap());
         let customer = Customer {
@@ -98,7 +98,7 @@ fn customers(chance: &mut Chance, world: &mut World, rows: &mut Rows) {
             customer.created_at.micros().into(),
             customer.updated_at.micros().into(),
         ]);
-        let known = Known::new(
+        let known = ExpectedEntity::new(
             &customer,
             (customer.created_at, customer.updated_at),
             [&customer.id],
@@ -109,7 +109,12 @@ fn customers(chance: &mut Chance, world: &mut World, rows: &mut Rows) {
     }
 }
 
-fn catalogue(chance: &mut Chance, world: &mut World, rows: &mut Rows, currency: Currency) {
+fn catalogue(
+    chance: &mut SplitMix64,
+    world: &mut ExpectedStore,
+    rows: &mut Rows,
+    currency: Currency,
+) {
     for number in 0..4 {
         let product = Product {
             id: id(number),
@@ -125,7 +130,7 @@ fn catalogue(chance: &mut Chance, world: &mut World, rows: &mut Rows, currency: 
             product.created_at.micros().into(),
             product.updated_at.micros().into(),
         ]);
-        let mut known = Known::new(
+        let mut known = ExpectedEntity::new(
             &product,
             (product.created_at, product.updated_at),
             [&product.id],
@@ -147,8 +152,8 @@ fn catalogue(chance: &mut Chance, world: &mut World, rows: &mut Rows, currency: 
 }
 
 fn variant(
-    chance: &mut Chance,
-    world: &mut World,
+    chance: &mut SplitMix64,
+    world: &mut ExpectedStore,
     rows: &mut Rows,
     (product_id, sku, currency): (&str, &str, Currency),
 ) {
@@ -175,7 +180,7 @@ fn variant(
         variant.created_at.micros().into(),
         variant.updated_at.micros().into(),
     ]);
-    let known = Known::new(
+    let known = ExpectedEntity::new(
         &variant,
         (variant.created_at, variant.updated_at),
         [&variant.id],
@@ -189,7 +194,7 @@ fn variant(
             on_hand: on_hand / 3,
             reserved_total: reserved,
             available_total: on_hand - reserved,
-            created_at: Moment::of_micros(variant.created_at.micros() / 2),
+            created_at: UtcTime::of_micros(variant.created_at.micros() / 2),
             updated_at: variant.updated_at,
         };
         rows.stock.push([
@@ -200,7 +205,7 @@ fn variant(
             here.updated_at.micros().into(),
         ]);
         let times = (here.created_at, here.updated_at);
-        let known = Known::new(&here, times, [sku, &here.location_id]);
+        let known = ExpectedEntity::new(&here, times, [sku, &here.location_id]);
         let known = known.with("skus", [sku]);
         world
             .inventory
@@ -208,7 +213,7 @@ fn variant(
     }
 }
 
-fn lines(chance: &mut Chance, order_id: &str) -> Vec<LineRow> {
+fn lines(chance: &mut SplitMix64, order_id: &str) -> Vec<LineRow> {
     let lines = 0..=chance.count(0, 4);
     let line = |line| {
         let (fulfilled, cancelled) = (chance.count(0, 3), chance.count(0, 3));
@@ -228,20 +233,20 @@ fn lines(chance: &mut Chance, order_id: &str) -> Vec<LineRow> {
     lines.map(line).collect()
 }
 
-fn order(chance: &mut Chance, world: &mut World, rows: &mut Rows, number: u64) {
+fn order(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows, number: u64) {
     let customer = chance.below(8);
-    let head = Head {
+    let head = OrderRow {
         id: id(number),
         external_id: chance.one_in(2).then(|| format!("ext {number}")),
         name: chance.one_in(2).then(|| format!("#{number}")),
-        status: *chance.one_of(&Status::ALL).unwrap(),
+        status: *chance.one_of(&OrderStatus::ALL).unwrap(),
         currency: Currency::read("EUR").unwrap(),
-        details: Details {
+        details: OrderDetails {
             notes: chance
                 .one_in(2)
                 .then(|| String::from("\"quoted\" and ünïcode")),
             tags: vec![String::from("sample")],
-            ..Details::default()
+            ..OrderDetails::default()
         },
         sub_total: money(12_345),
         discount_total: money(345),
@@ -264,25 +269,26 @@ fn order(chance: &mut Chance, world: &mut World, rows: &mut Rows, number: u64) {
         head.created_at.micros().into(),
         head.updated_at.micros().into(),
     ]);
-    rows.lines.extend(lines.iter().map(|line| -> [Value; 11] {
-        [
-            line.order_id.clone().into(),
-            line.line.into(),
-            line.sku.clone().into(),
-            line.name.clone().into(),
-            line.quantity.into(),
-            line.unit_price.minor().into(),
-            line.unit_discount.minor().into(),
-            line.fulfilled.into(),
-            line.cancelled.into(),
-            line.returned.into(),
-            head.created_at.micros().into(),
-        ]
-    }));
+    rows.lines
+        .extend(lines.iter().map(|line| -> [CellValue; 11] {
+            [
+                line.order_id.clone().into(),
+                line.line.into(),
+                line.sku.clone().into(),
+                line.name.clone().into(),
+                line.quantity.into(),
+                line.unit_price.minor().into(),
+                line.unit_discount.minor().into(),
+                line.fulfilled.into(),
+                line.cancelled.into(),
+                line.returned.into(),
+                head.created_at.micros().into(),
+            ]
+        }));
     let skus: Vec<_> = lines.iter().map(|line| line.sku.clone()).collect();
     let email = EMAILS[..3].get(usize::try_from(customer).unwrap());
-    let order: Order = head.shown(lines);
-    let known = Known::new(&order, (order.created_at, order.updated_at), [&order.id])
+    let order: Order = head.into_entity(lines);
+    let known = ExpectedEntity::new(&order, (order.created_at, order.updated_at), [&order.id])
         .with("ids", [&order.id])
         .with("externalIds", order.external_id.as_ref())
         .with("statuses", [order.status.word()])
@@ -291,7 +297,7 @@ fn order(chance: &mut Chance, world: &mut World, rows: &mut Rows, number: u64) {
     world.orders.push(known);
 }
 
-fn fulfillment(chance: &mut Chance, world: &mut World, rows: &mut Rows, number: u64) {
+fn fulfillment(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows, number: u64) {
     let line = FulfillmentLine {
         sku: String::from("A"),
         quantity: chance.count(1, 9),
@@ -320,14 +326,14 @@ fn fulfillment(chance: &mut Chance, world: &mut World, rows: &mut Rows, number: 
         sent.created_at.micros().into(),
         sent.updated_at.micros().into(),
     ]);
-    let known = Known::new(&sent, (sent.created_at, sent.updated_at), [&sent.id]);
+    let known = ExpectedEntity::new(&sent, (sent.created_at, sent.updated_at), [&sent.id]);
     let known = known.with("ids", [&sent.id]);
     world
         .fulfillments
         .push(known.with("orderIds", [&sent.order_id]));
 }
 
-fn returned(chance: &mut Chance, world: &mut World, rows: &mut Rows, number: u64) {
+fn returned(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows, number: u64) {
     let line = json!({ "sku": "A", "quantity": chance.count(1, 9) });
     let line: LineQuantity = serde_json::from_value(line).unwrap();
     let outcomes = [
@@ -351,7 +357,7 @@ fn returned(chance: &mut Chance, world: &mut World, rows: &mut Rows, number: u64
         back.created_at.micros().into(),
         back.updated_at.micros().into(),
     ]);
-    let known = Known::new(&back, (back.created_at, back.updated_at), [&back.id]);
+    let known = ExpectedEntity::new(&back, (back.created_at, back.updated_at), [&back.id]);
     let known = known.with("ids", [&back.id]);
     world.returns.push(known.with("orderIds", [&back.order_id]));
 }

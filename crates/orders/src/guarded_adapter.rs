@@ -1,7 +1,10 @@
 //! What stands around an order system: breaker, deadline, retry, in this order.
 
-use crate::cursor::PLACE_MAX;
-use crate::{Adapter, Failure, Final, Key, Request, Response, Turn, Why};
+use crate::cursor::POSITION_MAX;
+use crate::{
+    Adapter, Failure, FinalFailure, IdempotencyKey, RefusalReason, Request, RequestContext,
+    Response,
+};
 use candor_fault::Effect;
 use candor_guard::retry::{Budget, Policy};
 use candor_guard::{Breaker, Deadline, Retry};
@@ -64,7 +67,7 @@ impl Witness for MetricsHub {
 }
 
 /// An order system with its guard.
-pub(crate) struct Guarded {
+pub(crate) struct GuardedAdapter {
     adapter: Arc<dyn Adapter>,
     breaker: Option<Breaker>,
     deadline: Duration,
@@ -72,7 +75,7 @@ pub(crate) struct Guarded {
     witness: Arc<dyn Witness>,
 }
 
-impl fmt::Debug for Guarded {
+impl fmt::Debug for GuardedAdapter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Guarded")
             .field("deadline", &self.deadline)
@@ -82,16 +85,16 @@ impl fmt::Debug for Guarded {
     }
 }
 
-impl Guarded {
+impl GuardedAdapter {
     pub(crate) fn new(
         adapter: Arc<dyn Adapter>,
         config: &GuardConfig,
         random: impl Fn() -> u64 + Send + Sync + 'static,
         witness: Arc<dyn Witness>,
-    ) -> Guarded {
+    ) -> GuardedAdapter {
         let pause = config.breaker_pause;
         let budget = Budget::new(config.retry_percent, config.retry_floor);
-        Guarded {
+        GuardedAdapter {
             adapter,
             breaker: config
                 .breaker_failures
@@ -106,7 +109,7 @@ impl Guarded {
     pub(crate) async fn call(
         &self,
         request: &Request,
-        key: Option<Key>,
+        key: Option<IdempotencyKey>,
         mark: &EffectMark,
     ) -> Result<Response, Failure> {
         let tool = request.operation().name();
@@ -114,10 +117,10 @@ impl Guarded {
             Ok(pass) => pass,
             Err(open) => {
                 self.witness.left_alone(tool);
-                return Err(Failure::LeftAlone(open.after));
+                return Err(Failure::BreakerOpen(open.after));
             }
         };
-        let turn = Turn {
+        let turn = RequestContext {
             deadline: Deadline::after(self.deadline),
             mark: mark.clone(),
             key,
@@ -130,7 +133,7 @@ impl Guarded {
         let done = done.map_err(|failure| self.honest(failure, request, mark, doubted));
         match (&done, pass) {
             // Neither says anything about the order system.
-            (_, None) | (Err(Failure::CallStopped(_) | Failure::Broken(..)), _) => {}
+            (_, None) | (Err(Failure::CallStopped(_) | Failure::Internal(..)), _) => {}
             (Err(failure), Some(pass)) if failure.is_trouble() => pass.failed(),
             (_, Some(pass)) => pass.succeeded(),
         }
@@ -142,7 +145,7 @@ impl Guarded {
     async fn attempts(
         &self,
         request: &Request,
-        turn: &Turn,
+        turn: &RequestContext,
         doubted: &AtomicBool,
     ) -> Result<Response, Failure> {
         let operation = request.operation();
@@ -171,17 +174,17 @@ impl Guarded {
     }
 
     /// One attempt, whose answer has to be of the kind that was asked for.
-    async fn ask(&self, request: &Request, turn: &Turn) -> Result<Response, Failure> {
+    async fn ask(&self, request: &Request, turn: &RequestContext) -> Result<Response, Failure> {
         let response = self.adapter.call(request, turn).await?;
         let fits = match &response {
             Response::One(_) => request.operation().changes(),
             Response::Page { next, .. } => {
-                let short = |place: &String| place.len() <= PLACE_MAX;
+                let short = |place: &String| place.len() <= POSITION_MAX;
                 !request.operation().changes() && next.as_ref().is_none_or(short)
             }
         };
         if !fits {
-            return Err(Why::InvalidAdapterResponse.into());
+            return Err(RefusalReason::InvalidAdapterResponse.into());
         }
         turn.mark.done();
         Ok(response)
@@ -201,7 +204,7 @@ impl Guarded {
             Failure::TimedOut(cause) | Failure::Unavailable(_, cause)
                 if keyless && mark.effect() != Effect::None =>
             {
-                let stands = Final::Refused(Why::OutcomeUnknown.into());
+                let stands = FinalFailure::Refusal(RefusalReason::OutcomeUnknown.into());
                 Failure::Final(Box::new(stands), cause)
             }
             // It says that nothing happened, and an earlier attempt may have made the change.

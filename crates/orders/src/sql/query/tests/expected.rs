@@ -1,8 +1,8 @@
 //! Entities in memory, and the plain way to find those that are wanted.
 
-use crate::Operation;
-use crate::model::Moment;
-use crate::query::{Filters, Query};
+use crate::OrderOperation;
+use crate::model::UtcTime;
+use crate::query::{EntityQuery, Filters};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -20,32 +20,32 @@ pub(super) const EMAILS: [&str; 4] = [
 
 /// An entity, and what filters can find of it.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
-    place: (Moment, Vec<String>),
-    changed: Moment,
+pub(super) struct ExpectedEntity {
+    place: (UtcTime, Vec<String>),
+    changed: UtcTime,
     facts: BTreeMap<&'static str, Vec<String>>,
     shown: Value,
 }
 
 /// Everything in a store.
 #[derive(Debug, Default)]
-pub(super) struct World {
-    pub(super) orders: Vec<Known>,
-    pub(super) customers: Vec<Known>,
-    pub(super) products: Vec<Known>,
-    pub(super) variants: Vec<Known>,
-    pub(super) inventory: Vec<Known>,
-    pub(super) fulfillments: Vec<Known>,
-    pub(super) returns: Vec<Known>,
+pub(super) struct ExpectedStore {
+    pub(super) orders: Vec<ExpectedEntity>,
+    pub(super) customers: Vec<ExpectedEntity>,
+    pub(super) products: Vec<ExpectedEntity>,
+    pub(super) variants: Vec<ExpectedEntity>,
+    pub(super) inventory: Vec<ExpectedEntity>,
+    pub(super) fulfillments: Vec<ExpectedEntity>,
+    pub(super) returns: Vec<ExpectedEntity>,
 }
 
-impl Known {
+impl ExpectedEntity {
     pub(super) fn new<S: AsRef<str>, const N: usize>(
         entity: &impl Serialize,
-        (at, changed): (Moment, Moment),
+        (at, changed): (UtcTime, UtcTime),
         rest: [S; N],
-    ) -> Known {
-        Known {
+    ) -> ExpectedEntity {
+        ExpectedEntity {
             place: (
                 at,
                 rest.iter().map(|text| text.as_ref().to_owned()).collect(),
@@ -60,15 +60,16 @@ impl Known {
         mut self,
         filter: &'static str,
         facts: impl IntoIterator<Item = S>,
-    ) -> Known {
+    ) -> ExpectedEntity {
         let facts = facts.into_iter().map(|fact| fact.as_ref().to_owned());
         self.facts.entry(filter).or_default().extend(facts);
         self
     }
 
     fn fits(&self, filters: &Filters) -> bool {
-        let words =
-            |all: &Vec<crate::model::Status>| all.iter().map(|one| one.word().to_owned()).collect();
+        let words = |all: &Vec<crate::model::OrderStatus>| {
+            all.iter().map(|one| one.word().to_owned()).collect()
+        };
         let lists = [
             ("ids", filters.ids.clone()),
             ("externalIds", filters.external_ids.clone()),
@@ -85,7 +86,7 @@ impl Known {
                 let facts = self.facts.get(name).into_iter().flatten();
                 list.is_none_or(|list| facts.into_iter().any(|fact| list.contains(fact)))
             });
-        let within = |moment: Moment, min: Option<Moment>, max: Option<Moment>| {
+        let within = |moment: UtcTime, min: Option<UtcTime>, max: Option<UtcTime>| {
             min.is_none_or(|min| moment >= min) && max.is_none_or(|max| moment <= max)
         };
         listed
@@ -94,17 +95,17 @@ impl Known {
     }
 }
 
-impl World {
+impl ExpectedStore {
     /// Everything that is wanted, in the order of pages.
-    pub(super) fn wanted(&self, query: &Query) -> Vec<Value> {
+    pub(super) fn wanted(&self, query: &EntityQuery) -> Vec<Value> {
         let all = match query.operation {
-            Operation::GetOrders => &self.orders,
-            Operation::GetCustomers => &self.customers,
-            Operation::GetProducts => &self.products,
-            Operation::GetVariants => &self.variants,
-            Operation::GetInventory => &self.inventory,
-            Operation::GetFulfillments => &self.fulfillments,
-            Operation::GetReturns => &self.returns,
+            OrderOperation::GetOrders => &self.orders,
+            OrderOperation::GetCustomers => &self.customers,
+            OrderOperation::GetProducts => &self.products,
+            OrderOperation::GetVariants => &self.variants,
+            OrderOperation::GetInventory => &self.inventory,
+            OrderOperation::GetFulfillments => &self.fulfillments,
+            OrderOperation::GetReturns => &self.returns,
             _ => unreachable!("not a query"),
         };
         let fitting = all.iter().filter(|known| known.fits(&query.filters));

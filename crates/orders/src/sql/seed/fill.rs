@@ -1,24 +1,26 @@
 //! Samples on their way into the tables. Each transaction leaves the sums of stock right.
 
 use super::orders::{SampleOrder, order};
-use super::samples::{EPOCH, LOCATIONS, PRODUCTS, Person, Variant, people, product_id, variants};
+use super::samples::{
+    EPOCH, LOCATIONS, PRODUCTS, SampleCustomer, SampleVariant, people, product_id, variants,
+};
 use super::tables::{
     CUSTOMER, FULFILLMENT, LINE, LOCATION, ORDER, PRODUCT, RETURN, STOCK, VARIANT,
 };
-use super::{Seeded, Unusable, unreachable};
+use super::{SeedReport, StoreError, unreachable};
 use crate::model::Currency;
+use crate::sql::connection::{dynamic_sql, placeholders};
 use crate::sql::order::LineRow;
-use crate::sql::session::{list, made};
 use candor_fault::to_json;
 use sqlx::AnyConnection;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// The samples of a store.
-pub(super) struct Samples {
+pub(super) struct SampleData {
     currency: Currency,
-    variants: Vec<Variant>,
-    people: Vec<Person>,
+    variants: Vec<SampleVariant>,
+    people: Vec<SampleCustomer>,
 }
 
 /// Counts what was made and what was there.
@@ -27,9 +29,9 @@ fn count((made, there): (&mut u64, &mut u64), inserted: usize, all: usize) {
     *there += u64::try_from(all - inserted).unwrap_or_default();
 }
 
-impl Samples {
-    pub(super) fn new(currency: Currency) -> Samples {
-        Samples {
+impl SampleData {
+    pub(super) fn new(currency: Currency) -> SampleData {
+        SampleData {
             currency,
             variants: variants(currency),
             people: people(),
@@ -40,9 +42,9 @@ impl Samples {
     pub(super) async fn catalogue(
         &self,
         connection: &mut AnyConnection,
-        seeded: &mut Seeded,
+        seeded: &mut SeedReport,
     ) -> Result<(), sqlx::Error> {
-        let Seeded { made, there } = seeded;
+        let SeedReport { made, there } = seeded;
         let rows = LOCATIONS.map(|(id, name)| [id.into(), name.into(), EPOCH.into(), EPOCH.into()]);
         let done = LOCATION.insert(connection, rows.to_vec()).await?;
         count(
@@ -127,10 +129,10 @@ impl Samples {
     pub(super) async fn known_here(
         mut self,
         connection: &mut AnyConnection,
-    ) -> Result<Samples, Unusable> {
-        let skus = made(format!(
+    ) -> Result<SampleData, StoreError> {
+        let skus = dynamic_sql(format!(
             "SELECT sku FROM variants WHERE sku IN ({})",
-            list(self.variants.len(), 1)
+            placeholders(self.variants.len(), 1)
         ));
         let each = self.variants.iter();
         let skus = each.fold(skus, |statement, variant| {
@@ -141,7 +143,7 @@ impl Samples {
             .await
             .map_err(unreachable)?;
         if skus.len() < self.variants.len() {
-            return Err(Unusable::Foreign(
+            return Err(StoreError::Foreign(
                 "a variant of theirs has the id of a sample",
             ));
         }

@@ -1,6 +1,6 @@
 //! The databases that tests run on: each test on all of them.
 
-use super::store::{Place, Store};
+use super::store::{DatabaseUrl, Store};
 use super::{migrate, seed};
 use crate::model::Currency;
 use candor_testkit::postgres::{Postgres, required};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 /// Empty stores, one in a file and, where it is installed, one in PostgreSQL; gone with this.
 pub(super) struct Databases {
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<DatabaseUrl>,
     folder: TempDir,
     server: Option<Postgres>,
 }
@@ -29,19 +29,19 @@ impl Databases {
     pub(super) async fn filled(orders: u64) -> Databases {
         let databases = Databases::empty().await;
         for place in &databases.places {
-            let plan = seed::SeedPlan { orders };
+            let plan = seed::SeedOptions { orders };
             seed::seed(place, plan, &mut |_, _| ()).await.unwrap();
         }
         databases
     }
 
     /// Other empty stores, beside those that there are.
-    pub(super) async fn more(&self, currency: &str) -> Vec<Place> {
+    pub(super) async fn more(&self, currency: &str) -> Vec<DatabaseUrl> {
         let number = std::fs::read_dir(self.folder.path()).unwrap().count();
         let file = self.folder.path().join(format!("{number}.db"));
-        let mut places = vec![Place::file(&file).unwrap()];
+        let mut places = vec![DatabaseUrl::file(&file).unwrap()];
         let server = self.server.iter();
-        places.extend(server.map(|server| Place::postgres(&server.database()).unwrap()));
+        places.extend(server.map(|server| DatabaseUrl::postgres(&server.database()).unwrap()));
         for place in &places {
             let currency = Currency::read(currency).unwrap();
             migrate(place, currency).await.unwrap();
@@ -50,7 +50,7 @@ impl Databases {
     }
 }
 
-pub(super) async fn open(place: &Place) -> Store {
+pub(super) async fn open(place: &DatabaseUrl) -> Store {
     Store::open(place, 4, Duration::from_secs(30))
         .await
         .unwrap()

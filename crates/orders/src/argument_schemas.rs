@@ -1,8 +1,8 @@
 //! The arguments of the tools, as schemas: what is published is what is enforced.
 
 use crate::cursor::CURSOR_MAX;
-use crate::model::{QUANTITY_MAX, Status};
-use crate::query::{PAGE_MAX, PAGE_USUAL};
+use crate::model::{OrderStatus, QUANTITY_MAX};
+use crate::query::{PAGE_DEFAULT, PAGE_MAX};
 use crate::sql::STOCK_MAX;
 use serde_json::{Map, Value, json};
 
@@ -285,7 +285,7 @@ pub(crate) fn outcome() -> Value {
 fn filter(name: &str) -> Value {
     match name {
         "statuses" => {
-            let words = Status::ALL.map(Status::word);
+            let words = OrderStatus::ALL.map(OrderStatus::word);
             list("", json!({ "type": "string", "enum": words }), words.len())
         }
         "emails" => list("", email(), FILTER_MAX),
@@ -303,7 +303,7 @@ pub(crate) fn query(filters: &[&str]) -> Value {
         .map(|name| ((*name).to_owned(), filter(name)))
         .collect();
     let size =
-        json!({ "type": "integer", "minimum": 1, "maximum": PAGE_MAX, "default": PAGE_USUAL });
+        json!({ "type": "integer", "minimum": 1, "maximum": PAGE_MAX, "default": PAGE_DEFAULT });
     properties.insert(String::from("pageSize"), size);
     let cursor = json!({
         "type": "string",

@@ -1,37 +1,40 @@
 //! What checks order, and the steps that they share.
 
-use super::probe::{Checked, failed, shown, skipped};
-use super::{Stage, UNITS};
-use crate::Operation;
+use super::probe::{StepResult, failed, shown, skipped};
+use super::{CheckRun, UNITS};
+use crate::OrderOperation;
 use serde_json::{Value, json};
 
 /// How many pages of stock are looked through for a SKU.
 const PAGES: usize = 10;
 
 /// An order that a check made.
-pub(super) struct Placed {
+pub(super) struct TestOrder {
     pub(super) id: String,
     pub(super) external: String,
     pub(super) order: Value,
 }
 
-impl Stage {
+impl CheckRun {
     /// A SKU with enough stock for every check.
-    pub(super) async fn sku(&mut self) -> Checked<String> {
-        if let Some(sku) = &self.goods.sku {
+    pub(super) async fn sku(&mut self) -> StepResult<String> {
+        if let Some(sku) = &self.options.sku {
             return Ok(sku.clone());
         }
         let none = format!("no SKU with {UNITS} units in stock was found; name one");
-        if self.probe.needs(&[Operation::GetInventory]).is_err() {
+        if self.probe.needs(&[OrderOperation::GetInventory]).is_err() {
             return skipped(none);
         }
         let mut asked = json!({});
         for _ in 0..PAGES {
-            let page = self.probe.page(Operation::GetInventory, 100, asked).await?;
+            let page = self
+                .probe
+                .page(OrderOperation::GetInventory, 100, asked)
+                .await?;
             let plenty = |item: &&Value| item["availableTotal"].as_i64() >= Some(UNITS);
             if let Some(item) = page.0.iter().find(plenty) {
                 let sku = item["sku"].as_str().unwrap_or_default().to_owned();
-                self.goods.sku = Some(sku.clone());
+                self.options.sku = Some(sku.clone());
                 return Ok(sku);
             }
             match page.1 {
@@ -43,7 +46,7 @@ impl Stage {
     }
 
     /// A new order of three units, which come to 3 after discounts.
-    pub(super) async fn order(&mut self, external: &str) -> Checked<Value> {
+    pub(super) async fn order(&mut self, external: &str) -> StepResult<Value> {
         let sku = self.sku().await?;
         let line = json!({ "sku": sku, "quantity": 3, "unitPrice": "2", "unitDiscount": "1" });
         let address = json!({ "address1": "Check 1", "city": "Berlin", "country": "DE" });
@@ -56,16 +59,16 @@ impl Stage {
     }
 
     /// Makes an order.
-    pub(super) async fn place(&mut self) -> Checked<Placed> {
-        self.probe.needs(&[Operation::CreateOrder])?;
+    pub(super) async fn place(&mut self) -> StepResult<TestOrder> {
+        self.probe.needs(&[OrderOperation::CreateOrder])?;
         let external = self.probe.id();
         let asked = self.order(&external).await?;
         let key = self.probe.key();
         let order = self
             .probe
-            .change(Operation::CreateOrder, &key, &asked)
+            .change(OrderOperation::CreateOrder, &key, &asked)
             .await?;
-        Ok(Placed {
+        Ok(TestOrder {
             id: text(&order, "id"),
             external,
             order,
@@ -73,13 +76,18 @@ impl Stage {
     }
 
     /// Makes a change of an order that must succeed.
-    pub(super) async fn step(&self, operation: Operation, asked: Value) -> Checked<Value> {
+    pub(super) async fn step(&self, operation: OrderOperation, asked: Value) -> StepResult<Value> {
         let key = self.probe.key();
         self.probe.change(operation, &key, &asked).await
     }
 
     /// Makes a change of an order that must be refused with this code.
-    pub(super) async fn refused(&self, operation: Operation, asked: Value, code: &str) -> Checked {
+    pub(super) async fn refused(
+        &self,
+        operation: OrderOperation,
+        asked: Value,
+        code: &str,
+    ) -> StepResult {
         let key = self.probe.key();
         let seen = self.probe.ask(operation, &key, &asked).await?;
         seen.refused(code)
@@ -88,11 +96,11 @@ impl Stage {
     /// As [`Stage::refused`], with a fact that its context must hold.
     pub(super) async fn refused_with(
         &self,
-        operation: Operation,
+        operation: OrderOperation,
         asked: Value,
         code: &str,
         (fact, wanted): (&str, Value),
-    ) -> Checked {
+    ) -> StepResult {
         let key = self.probe.key();
         let seen = self.probe.ask(operation, &key, &asked).await?;
         let words = seen.refused(code)?;
@@ -105,8 +113,8 @@ impl Stage {
     }
 
     /// That no order has this external id.
-    pub(super) async fn not_made(&self, external: &str) -> Checked<()> {
-        if self.probe.needs(&[Operation::GetOrders]).is_err() {
+    pub(super) async fn not_made(&self, external: &str) -> StepResult<()> {
+        if self.probe.needs(&[OrderOperation::GetOrders]).is_err() {
             return Ok(());
         }
         match self.probe.orders(external).await?.len() {
@@ -116,11 +124,11 @@ impl Stage {
     }
 
     /// The status of an order now, where that can be asked for.
-    pub(super) async fn status(&self, placed: &Placed) -> Checked<Option<String>> {
-        if self.probe.needs(&[Operation::GetOrders]).is_err() {
+    pub(super) async fn status(&self, test_order: &TestOrder) -> StepResult<Option<String>> {
+        if self.probe.needs(&[OrderOperation::GetOrders]).is_err() {
             return Ok(None);
         }
-        let found = self.probe.orders(&placed.external).await?;
+        let found = self.probe.orders(&test_order.external).await?;
         Ok(found.first().map(|order| text(order, "status")))
     }
 }
@@ -130,7 +138,7 @@ pub(super) fn text(entity: &Value, name: &str) -> String {
 }
 
 /// That a member has a value; how it is written does not matter for amounts.
-pub(super) fn has(entity: &Value, name: &str, wanted: &Value) -> Checked<()> {
+pub(super) fn has(entity: &Value, name: &str, wanted: &Value) -> StepResult<()> {
     let plain = |value: &Value| match value.as_str() {
         Some(text) if text.contains('.') => {
             json!(text.trim_end_matches('0').trim_end_matches('.'))

@@ -1,9 +1,9 @@
 //! Chance that is the same in every run.
 
 /// Numbers that look like chance: the same ones from the same start.
-pub(in crate::sql) struct Chance(pub(in crate::sql) u64);
+pub(in crate::sql) struct SplitMix64(pub(in crate::sql) u64);
 
-impl Chance {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,7 +1,7 @@
 //! One connection at work: given back when its work is done, closed when it is dropped before.
 
-use super::dialect::Speaks;
-use super::failing::{Ended, ended};
+use super::dialect::SqlDialect;
+use super::errors::{TransactionError, to_transaction_error};
 use crate::Failure;
 use candor_fault::Cause;
 use sqlx::any::{AnyArguments, AnyRow};
@@ -11,20 +11,20 @@ use sqlx::{Any, AnyConnection, AssertSqlSafe, Row as _};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// A statement with its arguments.
-pub(super) type Statement = Query<'static, Any, AnyArguments>;
+pub(super) type AnyQuery = Query<'static, Any, AnyArguments>;
 
 /// A statement of fixed text.
-pub(super) fn sql(text: &'static str) -> Statement {
+pub(super) fn sql(text: &'static str) -> AnyQuery {
     sqlx::query(text)
 }
 
 /// A statement whose text was made here, of nothing that a caller said.
-pub(super) fn made(text: String) -> Statement {
+pub(super) fn dynamic_sql(text: String) -> AnyQuery {
     sqlx::query(AssertSqlSafe(text))
 }
 
 /// `($1, $2), ($3, $4)`: rows of arguments from the number `first` on, each of the given types.
-pub(super) fn rows(count: usize, types: &[&str], first: usize) -> String {
+pub(super) fn values_list(count: usize, types: &[&str], first: usize) -> String {
     let mut text = String::with_capacity(count * types.len() * 20);
     for row in 0..count {
         text.push_str(if row == 0 { "(" } else { ", (" });
@@ -39,7 +39,7 @@ pub(super) fn rows(count: usize, types: &[&str], first: usize) -> String {
 }
 
 /// `$1, $2, $3`: so many arguments from the number `first` on.
-pub(super) fn list(count: usize, first: usize) -> String {
+pub(super) fn placeholders(count: usize, first: usize) -> String {
     let numbers: Vec<_> = (first..first + count).map(|n| format!("${n}")).collect();
     numbers.join(", ")
 }
@@ -47,35 +47,35 @@ pub(super) fn list(count: usize, first: usize) -> String {
 /// A connection that works for one call. Dropped in the middle of its work it is closed, so that
 /// nothing goes on when nobody waits for it any more: an open transaction is rolled back.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct DbConnection {
     connection: Option<PoolConnection<Any>>,
-    speaks: Speaks,
+    dialect: SqlDialect,
     // After the connection: whoever comes next finds it given back.
     _place: OwnedSemaphorePermit,
 }
 
-impl Session {
+impl DbConnection {
     /// A connection with its place in the line.
     pub(super) fn new(
         connection: PoolConnection<Any>,
         place: OwnedSemaphorePermit,
-        speaks: Speaks,
-    ) -> Session {
-        Session {
+        dialect: SqlDialect,
+    ) -> DbConnection {
+        DbConnection {
             connection: Some(connection),
-            speaks,
+            dialect,
             _place: place,
         }
     }
 
-    pub(super) const fn speaks(&self) -> Speaks {
-        self.speaks
+    pub(super) const fn dialect(&self) -> SqlDialect {
+        self.dialect
     }
 
-    fn at_work(&mut self) -> Result<&mut AnyConnection, Ended> {
+    fn at_work(&mut self) -> Result<&mut AnyConnection, TransactionError> {
         let over = || {
             let cause = Box::new(Cause::from("the connection was given back"));
-            Ended::Failed(Failure::Broken(
+            TransactionError::Failed(Failure::Internal(
                 "a connection was used after its end",
                 cause,
             ))
@@ -83,35 +83,41 @@ impl Session {
         self.connection.as_deref_mut().ok_or_else(over)
     }
 
-    pub(super) async fn begin(&mut self) -> Result<(), Ended> {
-        let begin = sql(self.speaks.begin());
+    pub(super) async fn begin(&mut self) -> Result<(), TransactionError> {
+        let begin = sql(self.dialect.begin());
         self.execute(begin).await.map(|_| ())
     }
 
     /// Runs a statement; says how many rows it changed.
-    pub(super) async fn execute(&mut self, statement: Statement) -> Result<u64, Ended> {
-        let speaks = self.speaks;
+    pub(super) async fn execute(&mut self, statement: AnyQuery) -> Result<u64, TransactionError> {
+        let dialect = self.dialect;
         let done = statement.execute(self.at_work()?).await;
         done.map(|done| done.rows_affected())
-            .map_err(|error| ended(error, speaks))
+            .map_err(|error| to_transaction_error(error, dialect))
     }
 
     /// All rows.
-    pub(super) async fn all(&mut self, statement: Statement) -> Result<Vec<AnyRow>, Ended> {
-        let speaks = self.speaks;
+    pub(super) async fn all(
+        &mut self,
+        statement: AnyQuery,
+    ) -> Result<Vec<AnyRow>, TransactionError> {
+        let dialect = self.dialect;
         let rows = statement.fetch_all(self.at_work()?).await;
-        rows.map_err(|error| ended(error, speaks))
+        rows.map_err(|error| to_transaction_error(error, dialect))
     }
 
     /// The first row.
-    pub(super) async fn first(&mut self, statement: Statement) -> Result<Option<AnyRow>, Ended> {
-        let speaks = self.speaks;
+    pub(super) async fn first(
+        &mut self,
+        statement: AnyQuery,
+    ) -> Result<Option<AnyRow>, TransactionError> {
+        let dialect = self.dialect;
         let row = statement.fetch_optional(self.at_work()?).await;
-        row.map_err(|error| ended(error, speaks))
+        row.map_err(|error| to_transaction_error(error, dialect))
     }
 
     /// Makes the transaction last.
-    pub(super) async fn commit(mut self) -> Result<(), Ended> {
+    pub(super) async fn commit(mut self) -> Result<(), TransactionError> {
         self.execute(sql("COMMIT")).await?;
         self.finish();
         Ok(())
@@ -123,7 +129,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for DbConnection {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             drop(connection.detach());
@@ -133,38 +139,38 @@ impl Drop for Session {
 
 fn unread(error: sqlx::Error) -> Failure {
     let cause = Cause::error("DatabaseError", &error);
-    Failure::Broken("a row of the database cannot be read", Box::new(cause))
+    Failure::Internal("a row of the database cannot be read", Box::new(cause))
 }
 
 /// Text in a row.
-pub(super) fn text(row: &AnyRow, place: usize) -> Result<String, Failure> {
+pub(super) fn get_text(row: &AnyRow, place: usize) -> Result<String, Failure> {
     row.try_get(place).map_err(unread)
 }
 
 /// Text in a row, or nothing.
-pub(super) fn maybe(row: &AnyRow, place: usize) -> Result<Option<String>, Failure> {
+pub(super) fn get_optional_text(row: &AnyRow, place: usize) -> Result<Option<String>, Failure> {
     row.try_get(place).map_err(unread)
 }
 
 /// A number in a row.
-pub(super) fn number(row: &AnyRow, place: usize) -> Result<i64, Failure> {
+pub(super) fn get_number(row: &AnyRow, place: usize) -> Result<i64, Failure> {
     row.try_get(place).map_err(unread)
 }
 
 /// A number in a row, or nothing.
-pub(super) fn maybe_number(row: &AnyRow, place: usize) -> Result<Option<i64>, Failure> {
+pub(super) fn get_optional_number(row: &AnyRow, place: usize) -> Result<Option<i64>, Failure> {
     row.try_get(place).map_err(unread)
 }
 
 /// JSON in a row, as we wrote it.
-pub(super) fn json<T: serde::de::DeserializeOwned>(
+pub(super) fn get_json<T: serde::de::DeserializeOwned>(
     row: &AnyRow,
     place: usize,
 ) -> Result<T, Failure> {
-    let text = text(row, place)?;
+    let text = get_text(row, place)?;
     serde_json::from_str(&text).map_err(|error| {
         let cause = Cause::error("DatabaseError", &error);
-        Failure::Broken("a row of the database cannot be read", Box::new(cause))
+        Failure::Internal("a row of the database cannot be read", Box::new(cause))
     })
 }
 
@@ -174,9 +180,9 @@ mod tests {
 
     #[test]
     fn arguments_are_numbered_through() {
-        assert_eq!(list(3, 2), "$2, $3, $4");
+        assert_eq!(placeholders(3, 2), "$2, $3, $4");
         assert_eq!(
-            rows(2, &["TEXT", "BIGINT"], 1),
+            values_list(2, &["TEXT", "BIGINT"], 1),
             "(CAST($1 AS TEXT), CAST($2 AS BIGINT)), (CAST($3 AS TEXT), CAST($4 AS BIGINT))"
         );
     }

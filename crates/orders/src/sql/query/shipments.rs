@@ -1,17 +1,17 @@
 //! Pages of what has left and of what came back.
 
-use super::place::{Span, write};
-use super::walk::{Arguments, Each, Walk, Wanted, Written, limit};
-use super::{Paged, each};
+use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
+use super::position::{PageRange, write};
+use super::{PagedEntity, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Fulfillment, FulfillmentLine, LineQuantity, Return, ReturnOutcome};
-use crate::query::Query;
-use crate::sql::order::{foreign, moment};
-use crate::sql::session::{json, text};
+use crate::query::EntityQuery;
+use crate::sql::connection::{get_json, get_text};
+use crate::sql::order::{foreign, get_time};
 use serde::Deserialize;
 use sqlx::any::AnyRow;
 
-const FULFILLMENTS: Walk<'_, 1> = Walk {
+const FULFILLMENTS: IndexScan<'_, 1> = IndexScan {
     columns: "id, order_id, details, created_at, updated_at",
     from: "fulfillments",
     at: "created_at",
@@ -20,7 +20,7 @@ const FULFILLMENTS: Walk<'_, 1> = Walk {
     repeats: false,
 };
 
-const RETURNS: Walk<'_, 1> = Walk {
+const RETURNS: IndexScan<'_, 1> = IndexScan {
     columns: "id, order_id, details, created_at, updated_at, outcome",
     from: "returns",
     ..FULFILLMENTS
@@ -29,7 +29,7 @@ const RETURNS: Walk<'_, 1> = Walk {
 /// What a fulfilment has beside its columns.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Sent {
+struct FulfillmentDetails {
     line_items: Vec<FulfillmentLine>,
     #[serde(default)]
     tracking_numbers: Vec<String>,
@@ -38,17 +38,21 @@ struct Sent {
 /// What a return has beside its columns.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Back {
+struct ReturnDetails {
     line_items: Vec<LineQuantity>,
 }
 
-fn written(walk: Walk<'_, 1>, query: &Query, page_size: i64) -> Result<Written, Failure> {
+fn build_query(
+    walk: IndexScan<'_, 1>,
+    query: &EntityQuery,
+    page_size: i64,
+) -> Result<PageQuery, Failure> {
     let filters = &query.filters;
-    let span = Span::of(query)?;
-    let mut arguments = Arguments::default();
-    let mut wanted = Wanted::default();
+    let span = PageRange::of(query)?;
+    let mut arguments = SqlArguments::default();
+    let mut wanted = RowFilter::default();
     match (&filters.ids, &filters.order_ids) {
-        (None, Some(orders)) => wanted.each = Some(Each::of("order_id", orders)),
+        (None, Some(orders)) => wanted.each = Some(LeadingFilter::of("order_id", orders)),
         (ids, orders) => {
             for (column, list) in [("id", ids), ("order_id", orders)] {
                 wanted.only(&mut arguments, column, list.as_ref());
@@ -63,25 +67,25 @@ fn written(walk: Walk<'_, 1>, query: &Query, page_size: i64) -> Result<Written, 
 }
 
 fn outcome(row: &AnyRow, place: usize) -> Result<ReturnOutcome, Failure> {
-    let outcome = ReturnOutcome::read(&text(row, place)?);
+    let outcome = ReturnOutcome::read(&get_text(row, place)?);
     outcome.ok_or_else(|| foreign("the database has an unknown outcome"))
 }
 
-impl Paged for Fulfillment {
-    fn written(query: &Query, page_size: i64) -> Result<Written, Failure> {
-        written(FULFILLMENTS, query, page_size)
+impl PagedEntity for Fulfillment {
+    fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
+        build_query(FULFILLMENTS, query, page_size)
     }
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Fulfillment>, Failure> {
         each(rows, |row| {
-            let sent: Sent = json(row, 2)?;
+            let sent: FulfillmentDetails = get_json(row, 2)?;
             Ok(Fulfillment {
-                id: text(row, 0)?,
-                order_id: text(row, 1)?,
+                id: get_text(row, 0)?,
+                order_id: get_text(row, 1)?,
                 line_items: sent.line_items,
                 tracking_numbers: sent.tracking_numbers,
-                created_at: moment(row, 3)?,
-                updated_at: moment(row, 4)?,
+                created_at: get_time(row, 3)?,
+                updated_at: get_time(row, 4)?,
             })
         })
     }
@@ -91,21 +95,21 @@ impl Paged for Fulfillment {
     }
 }
 
-impl Paged for Return {
-    fn written(query: &Query, page_size: i64) -> Result<Written, Failure> {
-        written(RETURNS, query, page_size)
+impl PagedEntity for Return {
+    fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
+        build_query(RETURNS, query, page_size)
     }
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Return>, Failure> {
         each(rows, |row| {
-            let back: Back = json(row, 2)?;
+            let back: ReturnDetails = get_json(row, 2)?;
             Ok(Return {
-                id: text(row, 0)?,
-                order_id: text(row, 1)?,
+                id: get_text(row, 0)?,
+                order_id: get_text(row, 1)?,
                 outcome: outcome(row, 5)?,
                 line_items: back.line_items,
-                created_at: moment(row, 3)?,
-                updated_at: moment(row, 4)?,
+                created_at: get_time(row, 3)?,
+                updated_at: get_time(row, 4)?,
             })
         })
     }

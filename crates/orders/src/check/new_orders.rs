@@ -1,9 +1,9 @@
 //! Checks of new orders: made, refused, found, paged through.
 
-use super::placing::{has, quantities, text};
-use super::probe::{Checked, failed, shown};
-use super::{Check, Stage};
-use crate::Operation;
+use super::probe::{StepResult, failed, shown};
+use super::test_orders::{has, quantities, text};
+use super::{Check, CheckRun};
+use crate::OrderOperation;
 use futures_util::FutureExt as _;
 use serde_json::json;
 
@@ -11,40 +11,40 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         name: "create",
         expected: "a new order is pending, has the id it was given, and the sums of its lines",
-        work: |stage| create(stage).boxed(),
+        work: |run| create(run).boxed(),
     },
     Check {
         name: "find",
         expected: "a new order is found by id and by externalId, and alone",
-        work: |stage| find(stage).boxed(),
+        work: |run| find(run).boxed(),
     },
     Check {
         name: "pages",
         expected: "pages of one show each of three orders once, oldest first, and then end",
-        work: |stage| pages(stage).boxed(),
+        work: |run| pages(run).boxed(),
     },
     Check {
         name: "unknown-sku",
         expected: "an order of an unknown SKU is refused as SKU_NOT_FOUND and not made",
-        work: |stage| unknown_sku(stage).boxed(),
+        work: |run| unknown_sku(run).boxed(),
     },
     Check {
         name: "wrong-total",
         expected: "an order with a wrong total is refused and not made",
-        work: |stage| wrong_total(stage).boxed(),
+        work: |run| wrong_total(run).boxed(),
     },
     Check {
         name: "external-id-conflict",
         expected: "a second order with the same externalId is refused as EXTERNAL_ID_CONFLICT",
-        work: |stage| external_id_conflict(stage).boxed(),
+        work: |run| external_id_conflict(run).boxed(),
     },
 ];
 
-async fn create(stage: &mut Stage) -> Checked {
-    let placed = stage.place().await?;
-    let order = &placed.order;
+async fn create(run: &mut CheckRun) -> StepResult {
+    let test_order = run.place().await?;
+    let order = &test_order.order;
     has(order, "status", &json!("pending"))?;
-    has(order, "externalId", &json!(placed.external))?;
+    has(order, "externalId", &json!(test_order.external))?;
     has(order, "subTotal", &json!("6"))?;
     has(order, "discountTotal", &json!("3"))?;
     has(order, "total", &json!("3"))?;
@@ -57,38 +57,41 @@ async fn create(stage: &mut Stage) -> Checked {
     ] {
         has(line, name, &json!(wanted))?;
     }
-    Ok(format!("made {}", shown(&placed.id)))
+    Ok(format!("made {}", shown(&test_order.id)))
 }
 
-async fn find(stage: &mut Stage) -> Checked {
-    stage.probe.needs(&[Operation::GetOrders])?;
-    let placed = stage.place().await?;
-    let filters = [("ids", &placed.id), ("externalIds", &placed.external)];
+async fn find(run: &mut CheckRun) -> StepResult {
+    run.probe.needs(&[OrderOperation::GetOrders])?;
+    let test_order = run.place().await?;
+    let filters = [
+        ("ids", &test_order.id),
+        ("externalIds", &test_order.external),
+    ];
     for (filter, id) in filters {
         let asked = json!({ filter: [id] });
-        let (found, next) = stage.probe.page(Operation::GetOrders, 5, asked).await?;
+        let (found, next) = run.probe.page(OrderOperation::GetOrders, 5, asked).await?;
         let ids: Vec<_> = found.iter().map(|order| text(order, "id")).collect();
-        if ids != [placed.id.as_str()] || next.is_some() {
+        if ids != [test_order.id.as_str()] || next.is_some() {
             return failed(format!("{} orders for {filter} of one", ids.len()));
         }
     }
-    Ok(format!("found {}", shown(&placed.id)))
+    Ok(format!("found {}", shown(&test_order.id)))
 }
 
-async fn pages(stage: &mut Stage) -> Checked {
-    stage.probe.needs(&[Operation::GetOrders])?;
+async fn pages(run: &mut CheckRun) -> StepResult {
+    run.probe.needs(&[OrderOperation::GetOrders])?;
     let mut made = Vec::new();
     let mut externals = Vec::new();
     for _ in 0..3 {
-        let placed = stage.place().await?;
-        made.push(placed.id);
-        externals.push(placed.external);
+        let test_order = run.place().await?;
+        made.push(test_order.id);
+        externals.push(test_order.external);
     }
     let mut seen = Vec::new();
     let mut asked = json!({ "externalIds": externals });
     // One more than there are orders: an empty page may tell that it was the last.
     for _ in 0..=made.len() {
-        let page = stage.probe.page(Operation::GetOrders, 1, asked.clone());
+        let page = run.probe.page(OrderOperation::GetOrders, 1, asked.clone());
         let (orders, next) = page.await?;
         seen.extend(orders.iter().map(|order| text(order, "id")));
         match next {
@@ -100,38 +103,37 @@ async fn pages(stage: &mut Stage) -> Checked {
     failed("the pages do not end")
 }
 
-async fn unknown_sku(stage: &mut Stage) -> Checked {
-    stage.probe.needs(&[Operation::CreateOrder])?;
-    let (external, sku) = (stage.probe.id(), stage.probe.id());
+async fn unknown_sku(run: &mut CheckRun) -> StepResult {
+    run.probe.needs(&[OrderOperation::CreateOrder])?;
+    let (external, sku) = (run.probe.id(), run.probe.id());
     let asked = json!({ "order": { "externalId": external, "lineItems": quantities(&sku, 1) } });
-    let words = stage
-        .refused(Operation::CreateOrder, asked, "SKU_NOT_FOUND")
+    let words = run
+        .refused(OrderOperation::CreateOrder, asked, "SKU_NOT_FOUND")
         .await?;
-    stage.not_made(&external).await?;
+    run.not_made(&external).await?;
     Ok(words)
 }
 
-async fn wrong_total(stage: &mut Stage) -> Checked {
-    stage.probe.needs(&[Operation::CreateOrder])?;
-    let external = stage.probe.id();
-    let mut asked = stage.order(&external).await?;
+async fn wrong_total(run: &mut CheckRun) -> StepResult {
+    run.probe.needs(&[OrderOperation::CreateOrder])?;
+    let external = run.probe.id();
+    let mut asked = run.order(&external).await?;
     asked["order"]["total"] = json!("4");
-    let key = stage.probe.key();
-    let seen = stage
+    let key = run.probe.key();
+    let seen = run
         .probe
-        .ask(Operation::CreateOrder, &key, &asked)
+        .ask(OrderOperation::CreateOrder, &key, &asked)
         .await?;
     if !matches!(seen.status(), 400..=499) {
         return failed(seen.words());
     }
-    stage.not_made(&external).await?;
+    run.not_made(&external).await?;
     Ok(seen.words())
 }
 
-async fn external_id_conflict(stage: &mut Stage) -> Checked {
-    let placed = stage.place().await?;
-    let asked = stage.order(&placed.external).await?;
-    stage
-        .refused(Operation::CreateOrder, asked, "EXTERNAL_ID_CONFLICT")
+async fn external_id_conflict(run: &mut CheckRun) -> StepResult {
+    let test_order = run.place().await?;
+    let asked = run.order(&test_order.external).await?;
+    run.refused(OrderOperation::CreateOrder, asked, "EXTERNAL_ID_CONFLICT")
         .await
 }

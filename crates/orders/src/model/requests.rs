@@ -1,6 +1,6 @@
 //! What calls ask for; the form in which it is compared with an earlier call of the same key.
 
-use super::{Address, CustomField, OrderCustomer, Status};
+use super::{CustomField, OrderCustomer, OrderStatus, PostalAddress};
 use candor_schema::Int;
 use serde::{Deserialize, Serialize};
 
@@ -31,16 +31,16 @@ pub struct NewOrder {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     /// What is ordered.
-    pub line_items: Vec<NewLine>,
+    pub line_items: Vec<NewLineItem>,
     /// Who orders: a known customer by id, or anybody by address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub customer: Option<OrderCustomer>,
     /// Where it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shipping_address: Option<Address>,
+    pub shipping_address: Option<PostalAddress>,
     /// Who pays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub billing_address: Option<Address>,
+    pub billing_address: Option<PostalAddress>,
     /// Words to find it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
@@ -64,7 +64,7 @@ pub struct NewOrder {
 /// One line of an order to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct NewLine {
+pub struct NewLineItem {
     /// Which variant.
     pub sku: String,
     /// How many.
@@ -102,10 +102,10 @@ pub struct OrderUpdates {
     pub name: Option<String>,
     /// Where it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shipping_address: Option<Address>,
+    pub shipping_address: Option<PostalAddress>,
     /// Who pays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub billing_address: Option<Address>,
+    pub billing_address: Option<PostalAddress>,
     /// Words to find it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
@@ -129,12 +129,12 @@ pub enum SettableStatus {
     Delivered,
 }
 
-impl From<SettableStatus> for Status {
+impl From<SettableStatus> for OrderStatus {
     fn from(settable: SettableStatus) -> Self {
         match settable {
-            SettableStatus::Confirmed => Status::Confirmed,
-            SettableStatus::Processing => Status::Processing,
-            SettableStatus::Delivered => Status::Delivered,
+            SettableStatus::Confirmed => OrderStatus::Confirmed,
+            SettableStatus::Processing => OrderStatus::Processing,
+            SettableStatus::Delivered => OrderStatus::Delivered,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Checks of the protocol itself and of the seven queries.
 
-use super::probe::{Checked, failed, skipped};
-use super::{Check, Stage};
-use crate::Operation;
+use super::probe::{StepResult, failed, skipped};
+use super::{Check, CheckRun};
+use crate::OrderOperation;
 use crate::http::capabilities::{Capabilities, ROUTE};
 use futures_util::FutureExt as _;
 use serde_json::json;
@@ -16,7 +16,7 @@ macro_rules! query {
         Check {
             name: $name,
             expected: "a page of at most five entities that fit their schema, and nextCursor",
-            work: |stage| fits(stage, Operation::$operation).boxed(),
+            work: |run| fits(run, OrderOperation::$operation).boxed(),
         }
     };
 }
@@ -25,22 +25,22 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         name: "capabilities",
         expected: "GET /v1/capabilities tells protocol 1, the operations and keepsKeys",
-        work: |stage| capabilities(stage).boxed(),
+        work: |run| capabilities(run).boxed(),
     },
     Check {
         name: "credentials",
         expected: "a request without the token is answered 401 or 403",
-        work: |stage| credentials(stage).boxed(),
+        work: |run| credentials(run).boxed(),
     },
     Check {
         name: "not-offered",
         expected: "an operation that is not listed is answered 501",
-        work: |stage| not_offered(stage).boxed(),
+        work: |run| not_offered(run).boxed(),
     },
     Check {
         name: "bad-json",
         expected: "a body that is no JSON is answered with a status of 400 to 499",
-        work: |stage| bad_json(stage).boxed(),
+        work: |run| bad_json(run).boxed(),
     },
     query!(GetOrders, "get-orders"),
     query!(GetCustomers, "get-customers"),
@@ -52,17 +52,17 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         name: "unknown-ids",
         expected: "a query for ids that do not exist is answered with an empty page",
-        work: |stage| unknown_ids(stage).boxed(),
+        work: |run| unknown_ids(run).boxed(),
     },
     Check {
         name: "foreign-cursor",
         expected: "a cursor that is not the order system's own is answered with a status of 400 to 499",
-        work: |stage| foreign_cursor(stage).boxed(),
+        work: |run| foreign_cursor(run).boxed(),
     },
 ];
 
-async fn capabilities(stage: &mut Stage) -> Checked {
-    let seen = stage.probe.get(ROUTE).await?;
+async fn capabilities(run: &mut CheckRun) -> StepResult {
+    let seen = run.probe.get(ROUTE).await?;
     seen.succeeded()?;
     let known = match Capabilities::read(&seen.heard) {
         Ok(known) => known,
@@ -70,16 +70,16 @@ async fn capabilities(stage: &mut Stage) -> Checked {
     };
     let count = known.operations.len();
     let keys = if known.keeps_keys { "" } else { "not " };
-    stage.probe.capabilities = Some(known);
+    run.probe.capabilities = Some(known);
     Ok(format!("{count} of 12 operations, keys are {keys}kept"))
 }
 
-async fn credentials(stage: &mut Stage) -> Checked {
-    let Some(stranger) = &stage.stranger else {
+async fn credentials(run: &mut CheckRun) -> StepResult {
+    let Some(stranger) = &run.stranger else {
         return skipped("no token was given");
     };
     let body = json!({ "pageSize": 1 }).to_string();
-    let offered = stage.probe.capabilities.as_ref();
+    let offered = run.probe.capabilities.as_ref();
     let reads = offered.and_then(|known| known.operations.iter().find(|one| !one.changes()));
     let Some(reads) = reads else {
         return skipped("no query is offered");
@@ -91,17 +91,17 @@ async fn credentials(stage: &mut Stage) -> Checked {
     }
 }
 
-async fn not_offered(stage: &mut Stage) -> Checked {
-    let Some(known) = &stage.probe.capabilities else {
+async fn not_offered(run: &mut CheckRun) -> StepResult {
+    let Some(known) = &run.probe.capabilities else {
         return skipped("the capabilities are not known");
     };
-    let missing = Operation::ALL
+    let missing = OrderOperation::ALL
         .into_iter()
         .filter(|one| !known.operations.contains(one));
-    let names: Vec<_> = missing.map(Operation::name).chain([NOBODYS]).collect();
+    let names: Vec<_> = missing.map(OrderOperation::name).chain([NOBODYS]).collect();
     for name in &names {
-        let key = stage.probe.key();
-        let seen = stage.probe.send(name, Some(&key), "{}").await?;
+        let key = run.probe.key();
+        let seen = run.probe.send(name, Some(&key), "{}").await?;
         if seen.status() != 501 {
             return failed(seen.words());
         }
@@ -109,8 +109,8 @@ async fn not_offered(stage: &mut Stage) -> Checked {
     Ok(format!("501 for {}", names.join(", ")))
 }
 
-async fn bad_json(stage: &mut Stage) -> Checked {
-    let probe = &stage.probe;
+async fn bad_json(run: &mut CheckRun) -> StepResult {
+    let probe = &run.probe;
     probe.needs(&[])?;
     let offered = probe
         .capabilities
@@ -130,9 +130,9 @@ async fn bad_json(stage: &mut Stage) -> Checked {
     Ok(format!("{} refuses it", operation.name()))
 }
 
-async fn fits(stage: &mut Stage, operation: Operation) -> Checked {
-    stage.probe.needs(&[operation])?;
-    let (items, next) = stage.probe.page(operation, 5, json!({})).await?;
+async fn fits(run: &mut CheckRun, operation: OrderOperation) -> StepResult {
+    run.probe.needs(&[operation])?;
+    let (items, next) = run.probe.page(operation, 5, json!({})).await?;
     let more = if next.is_some() {
         "and more"
     } else {
@@ -141,15 +141,15 @@ async fn fits(stage: &mut Stage, operation: Operation) -> Checked {
     Ok(format!("{} entities {more}", items.len()))
 }
 
-async fn unknown_ids(stage: &mut Stage) -> Checked {
-    let probe = &stage.probe;
+async fn unknown_ids(run: &mut CheckRun) -> StepResult {
+    let probe = &run.probe;
     let mut asked = Vec::new();
-    for operation in Operation::ALL.into_iter().filter(|one| !one.changes()) {
+    for operation in OrderOperation::ALL.into_iter().filter(|one| !one.changes()) {
         if probe.needs(&[operation]).is_err() {
             continue;
         }
         let filter = match operation {
-            Operation::GetInventory => "skus",
+            OrderOperation::GetInventory => "skus",
             _ => "ids",
         };
         let (items, next) = probe
@@ -167,8 +167,8 @@ async fn unknown_ids(stage: &mut Stage) -> Checked {
     }
 }
 
-async fn foreign_cursor(stage: &mut Stage) -> Checked {
-    let probe = &stage.probe;
+async fn foreign_cursor(run: &mut CheckRun) -> StepResult {
+    let probe = &run.probe;
     let offered = probe
         .capabilities
         .iter()

@@ -1,8 +1,8 @@
 //! The answers of the tools, as schemas: what `outputSchema` publishes, and what the answers of
 //! adapters are held against.
 
-use crate::Operation;
-use crate::model::Status;
+use crate::OrderOperation;
+use crate::model::OrderStatus;
 use serde_json::{Value, json};
 
 /// The schema of an object with these members; all of them are there but for the optional ones.
@@ -88,7 +88,7 @@ fn order() -> Value {
     shape(
         stamped(json!({
             "id": text(),
-            "status": { "enum": Status::ALL.map(Status::word) },
+            "status": { "enum": OrderStatus::ALL.map(OrderStatus::word) },
             "currency": text(),
             "lineItems": list(line),
             "subTotal": amount(),
@@ -172,23 +172,23 @@ fn inventory() -> Value {
 }
 
 /// What one entity of an operation's answer looks like.
-pub(crate) fn entity(operation: Operation) -> Value {
+pub(crate) fn entity(operation: OrderOperation) -> Value {
     match operation {
-        Operation::CreateOrder
-        | Operation::UpdateOrder
-        | Operation::CancelOrder
-        | Operation::GetOrders => order(),
-        Operation::FulfillOrder | Operation::GetFulfillments => fulfillment(),
-        Operation::CreateReturn | Operation::GetReturns => returned(),
-        Operation::GetCustomers => customer(),
-        Operation::GetProducts => product(),
-        Operation::GetVariants => variant(),
-        Operation::GetInventory => inventory(),
+        OrderOperation::CreateOrder
+        | OrderOperation::UpdateOrder
+        | OrderOperation::CancelOrder
+        | OrderOperation::GetOrders => order(),
+        OrderOperation::FulfillOrder | OrderOperation::GetFulfillments => fulfillment(),
+        OrderOperation::CreateReturn | OrderOperation::GetReturns => returned(),
+        OrderOperation::GetCustomers => customer(),
+        OrderOperation::GetProducts => product(),
+        OrderOperation::GetVariants => variant(),
+        OrderOperation::GetInventory => inventory(),
     }
 }
 
 /// The schema of an operation's answer.
-pub(crate) fn answer(operation: Operation) -> Value {
+pub(crate) fn answer(operation: OrderOperation) -> Value {
     let member = operation.member();
     if operation.changes() {
         return shape(json!({ member: entity(operation) }), json!({}));

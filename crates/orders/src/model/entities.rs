@@ -1,6 +1,6 @@
 //! The entities as answers show them; members that have no value are left out.
 
-use super::{Moment, ReturnOutcome, Status};
+use super::{OrderStatus, ReturnOutcome, UtcTime};
 use serde::{Deserialize, Serialize};
 
 /// An order.
@@ -16,7 +16,7 @@ pub struct Order {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Where it stands.
-    pub status: Status,
+    pub status: OrderStatus,
     /// The currency of all its amounts.
     pub currency: String,
     /// What was ordered.
@@ -26,10 +26,10 @@ pub struct Order {
     pub customer: Option<OrderCustomer>,
     /// Where it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shipping_address: Option<Address>,
+    pub shipping_address: Option<PostalAddress>,
     /// Who pays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub billing_address: Option<Address>,
+    pub billing_address: Option<PostalAddress>,
     /// Words to find it by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
@@ -49,9 +49,9 @@ pub struct Order {
     /// What is left to pay.
     pub total: String,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: UtcTime,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: UtcTime,
 }
 
 /// One line of an order, with what became of it.
@@ -98,7 +98,7 @@ pub struct OrderCustomer {
 /// A postal address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Address {
+pub struct PostalAddress {
     /// The first line.
     pub address1: String,
     /// The second line.
@@ -153,9 +153,9 @@ pub struct Customer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_name: Option<String>,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: UtcTime,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: UtcTime,
 }
 
 /// A product of the catalogue; what is sold are its variants.
@@ -170,9 +170,9 @@ pub struct Product {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: UtcTime,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: UtcTime,
 }
 
 /// One variant of a product: what a line of an order names.
@@ -192,9 +192,9 @@ pub struct ProductVariant {
     /// What one costs.
     pub price: String,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: UtcTime,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: UtcTime,
 }
 
 /// The stock of one SKU at one location. Reservations belong to the SKU: the location is chosen when
@@ -213,9 +213,9 @@ pub struct Inventory {
     /// How many of the SKU can still be ordered, over all locations.
     pub available_total: i64,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: UtcTime,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: UtcTime,
 }
 
 /// Goods of an order that left together.
@@ -232,9 +232,9 @@ pub struct Fulfillment {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tracking_numbers: Vec<String>,
     /// When it left.
-    pub created_at: Moment,
+    pub created_at: UtcTime,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: UtcTime,
 }
 
 /// How many of one SKU left from one location.
@@ -263,7 +263,7 @@ pub struct Return {
     /// What came back.
     pub line_items: Vec<super::LineQuantity>,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: UtcTime,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: UtcTime,
 }

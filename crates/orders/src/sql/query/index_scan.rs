@@ -5,37 +5,37 @@
 //! the page. All other filters are conditions within the branches. The texts of statements are few:
 //! databases keep them prepared.
 
-use super::place::{After, Span};
-use crate::model::Moment;
+use super::position::{PagePosition, PageRange};
+use crate::model::UtcTime;
 use crate::query::{Filters, PAGE_MAX};
-use crate::sql::session::{Statement, made};
+use crate::sql::connection::{AnyQuery, dynamic_sql};
 
 /// Limits are part of the text, since a plan depends on them: these are all there are.
 const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, PAGE_MAX + 1];
 
 /// An argument of a statement.
 #[derive(Debug, Clone)]
-enum Argument {
+enum SqlArgument {
     Text(Option<String>),
     Number(i64),
 }
 
 /// The arguments of a statement, as its text is written.
 #[derive(Debug, Default)]
-pub(super) struct Arguments(Vec<Argument>);
+pub(super) struct SqlArguments(Vec<SqlArgument>);
 
-impl Arguments {
-    fn add(&mut self, argument: Argument) -> String {
+impl SqlArguments {
+    fn add(&mut self, argument: SqlArgument) -> String {
         self.0.push(argument);
         format!("${}", self.0.len())
     }
 
     fn text(&mut self, text: &str) -> String {
-        self.add(Argument::Text(Some(text.to_owned())))
+        self.add(SqlArgument::Text(Some(text.to_owned())))
     }
 
     fn number(&mut self, number: i64) -> String {
-        self.add(Argument::Number(number))
+        self.add(SqlArgument::Number(number))
     }
 
     /// `$1, $2, $2, $2`: one of these texts. The last one is repeated up to a power of two.
@@ -54,8 +54,8 @@ impl Arguments {
     }
 
     /// With the text that they are the arguments of.
-    pub(super) fn of(self, text: String) -> Written {
-        Written {
+    pub(super) fn of(self, text: String) -> PageQuery {
+        PageQuery {
             text,
             arguments: self.0,
         }
@@ -64,25 +64,28 @@ impl Arguments {
 
 /// A statement as it is written.
 #[derive(Debug, Clone)]
-pub(super) struct Written {
+pub(super) struct PageQuery {
     pub(super) text: String,
-    arguments: Vec<Argument>,
+    arguments: Vec<SqlArgument>,
 }
 
-impl Written {
+impl PageQuery {
     /// The statement, ready to be run.
-    pub(super) fn statement(self) -> Statement {
+    pub(super) fn statement(self) -> AnyQuery {
         let arguments = self.arguments.into_iter();
-        arguments.fold(made(self.text), |statement, argument| match argument {
-            Argument::Text(text) => statement.bind(text),
-            Argument::Number(number) => statement.bind(number),
-        })
+        arguments.fold(
+            dynamic_sql(self.text),
+            |statement, argument| match argument {
+                SqlArgument::Text(text) => statement.bind(text),
+                SqlArgument::Number(number) => statement.bind(number),
+            },
+        )
     }
 }
 
 /// A filter that decides where to look.
 #[derive(Debug)]
-pub(super) struct Each {
+pub(super) struct LeadingFilter {
     /// The column that an index begins with, before the order of pages.
     pub(super) column: &'static str,
     /// What it equals in one branch, `?` for the value.
@@ -90,10 +93,10 @@ pub(super) struct Each {
     values: Vec<String>,
 }
 
-impl Each {
-    pub(super) fn of<T: AsRef<str>>(column: &'static str, values: &[T]) -> Each {
+impl LeadingFilter {
+    pub(super) fn of<T: AsRef<str>>(column: &'static str, values: &[T]) -> LeadingFilter {
         let values = values.iter().map(|value| value.as_ref().to_owned());
-        Each {
+        LeadingFilter {
             column,
             equals: "?",
             values: values.collect(),
@@ -101,7 +104,7 @@ impl Each {
     }
 
     /// Where the column has not the value itself, but what a query finds by it.
-    pub(super) const fn found_by(mut self, query: &'static str) -> Each {
+    pub(super) const fn found_by(mut self, query: &'static str) -> LeadingFilter {
         self.equals = query;
         self
     }
@@ -109,7 +112,7 @@ impl Each {
 
 /// What is walked.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Walk<'a, const N: usize> {
+pub(super) struct IndexScan<'a, const N: usize> {
     /// The columns of a row; those of the order of pages are called as in `order`.
     pub(super) columns: &'a str,
     /// Where they come from.
@@ -126,18 +129,18 @@ pub(super) struct Walk<'a, const N: usize> {
 
 /// Which of the entities behind the place are wanted.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
-    pub(super) each: Option<Each>,
+pub(super) struct RowFilter {
+    pub(super) each: Option<LeadingFilter>,
     pub(super) conditions: Vec<String>,
     /// The first to walk is what changed, in whatever order: what is found is sorted.
     pub(super) changed: bool,
 }
 
-impl Wanted {
+impl RowFilter {
     /// Only those with one of these values in a column, where any are asked for.
     pub(super) fn only(
         &mut self,
-        arguments: &mut Arguments,
+        arguments: &mut SqlArguments,
         column: &str,
         values: Option<&Vec<String>>,
     ) {
@@ -148,7 +151,7 @@ impl Wanted {
     }
 
     /// Only those changed within the range that is asked for.
-    pub(super) fn within(&mut self, arguments: &mut Arguments, column: &str, filters: &Filters) {
+    pub(super) fn within(&mut self, arguments: &mut SqlArguments, column: &str, filters: &Filters) {
         let range = (filters.updated_at_min, filters.updated_at_max);
         let condition = between(arguments, (column, self.changed), range);
         self.conditions.extend(condition);
@@ -164,28 +167,28 @@ pub(super) fn limit(page_size: i64) -> i64 {
 /// The condition of a range of times; nothing where the range has no ends. It is walked by, or it is
 /// a condition beside what is walked by: then it is a sum, which is in no index.
 pub(super) fn between(
-    arguments: &mut Arguments,
+    arguments: &mut SqlArguments,
     (column, walked): (&str, bool),
-    (min, max): (Option<Moment>, Option<Moment>),
+    (min, max): (Option<UtcTime>, Option<UtcTime>),
 ) -> Option<String> {
     if min.is_none() && max.is_none() {
         return None;
     }
-    let min = arguments.number(min.map_or(i64::MIN, Moment::micros));
-    let max = arguments.number(max.map_or(i64::MAX, Moment::micros));
+    let min = arguments.number(min.map_or(i64::MIN, UtcTime::micros));
+    let max = arguments.number(max.map_or(i64::MAX, UtcTime::micros));
     let beside = if walked { "" } else { " + 0" };
     Some(format!(
         "{column}{beside} >= {min} AND {column}{beside} <= {max}"
     ))
 }
 
-impl<const N: usize> Walk<'_, N> {
+impl<const N: usize> IndexScan<'_, N> {
     /// The query for the rows of a page.
     pub(super) fn text(
         &self,
-        arguments: &mut Arguments,
-        span: &Span<N>,
-        wanted: &Wanted,
+        arguments: &mut SqlArguments,
+        span: &PageRange<N>,
+        wanted: &RowFilter,
         limit: i64,
     ) -> String {
         // A sum is in no index: the one by time is left alone then.
@@ -194,7 +197,7 @@ impl<const N: usize> Walk<'_, N> {
             false => self.at.to_owned(),
         };
         let order = format!("{at}, {}", self.rest.join(", "));
-        let After { at: first, rest } = &span.after;
+        let PagePosition { at: first, rest } = &span.after;
         let mut from = vec![arguments.number(*first)];
         from.extend(rest.iter().map(|text| arguments.text(text)));
         let from = from.join(", ");
@@ -215,7 +218,7 @@ impl<const N: usize> Walk<'_, N> {
         let mut branches = Vec::new();
         for place in 0..each.values.len().next_power_of_two() {
             // No row equals nothing: such a branch is there for the text alone.
-            let value = arguments.add(Argument::Text(each.values.get(place).cloned()));
+            let value = arguments.add(SqlArgument::Text(each.values.get(place).cloned()));
             let value = each.equals.replace('?', &value);
             let column = each.column;
             branches.push(match self.repeats {

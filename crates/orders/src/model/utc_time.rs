@@ -9,7 +9,7 @@ use std::borrow::Cow;
 const PARTS: usize = 9;
 
 /// The last instant that has a text here: 22 hours into the last day but one of the calendar.
-const LAST: Moment = Moment(253_402_207_200_000_000);
+const LAST: UtcTime = UtcTime(253_402_207_200_000_000);
 
 /// The day of that instant.
 const LAST_BUT_ONE: jiff::civil::Date = jiff::civil::date(9999, 12, 30);
@@ -30,12 +30,12 @@ fn shortened(text: &str) -> Cow<'_, str> {
 
 /// An instant with microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(i64);
+pub struct UtcTime(i64);
 
-impl Moment {
+impl UtcTime {
     /// The instant so many microseconds after the beginning of 1970.
-    pub const fn of_micros(micros: i64) -> Moment {
-        Moment(micros)
+    pub const fn of_micros(micros: i64) -> UtcTime {
+        UtcTime(micros)
     }
 
     /// The microseconds since the beginning of 1970.
@@ -45,7 +45,7 @@ impl Moment {
 
     /// Reads RFC 3339; what is finer than a microsecond is cut off. The last hours of the calendar are
     /// taken for the last instant that is counted: nothing is later, and callers write them for "ever".
-    pub fn read(text: &str) -> Option<Moment> {
+    pub fn read(text: &str) -> Option<UtcTime> {
         let text = shortened(text);
         if let Ok(instant) = text.parse::<Timestamp>() {
             return Some(LAST.min(instant.into()));
@@ -63,23 +63,23 @@ impl Moment {
     }
 }
 
-impl From<Timestamp> for Moment {
+impl From<Timestamp> for UtcTime {
     fn from(instant: Timestamp) -> Self {
-        Moment(instant.as_microsecond())
+        UtcTime(instant.as_microsecond())
     }
 }
 
-impl Serialize for Moment {
+impl Serialize for UtcTime {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text())
     }
 }
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for UtcTime {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let unread = || serde::de::Error::custom("not an instant of RFC 3339");
-        Moment::read(&text).ok_or_else(unread)
+        UtcTime::read(&text).ok_or_else(unread)
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn an_instant_is_said_in_utc_with_six_places() {
-        let said = |text| Moment::read(text).map(Moment::text);
+        let said = |text| UtcTime::read(text).map(UtcTime::text);
         let noon = Some(String::from("2025-10-12T12:00:00.000000Z"));
         assert_eq!(said("2025-10-12T12:00:00Z"), noon);
         assert_eq!(said("2025-10-12T14:00:00+02:00"), noon);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_end_of_the_calendar_is_the_last_instant() {
-        let said = |text| Moment::read(text).map(Moment::text);
+        let said = |text| UtcTime::read(text).map(UtcTime::text);
         let last = Some(String::from("9999-12-30T22:00:00.000000Z"));
         assert_eq!(said("9999-12-31T23:59:59Z"), last);
         assert_eq!(said("9999-12-31T23:59:59.999999999999Z"), last);

@@ -1,22 +1,22 @@
 //! What becomes of one call: a pure function of the script, the operation and the call's number.
 
-use super::script::{Fault, Rule, Script, When};
-use crate::Operation;
+use super::script::{CallSelector, InjectedFault, Script, ScriptRule};
+use crate::OrderOperation;
 use std::time::Duration;
 
 /// What becomes of one call.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fate<'a> {
+pub(super) struct Injection<'a> {
     /// How long it waits first.
     pub(super) latency: Duration,
     /// How it fails, if it does.
-    pub(super) fault: Option<&'a Fault>,
+    pub(super) fault: Option<&'a InjectedFault>,
 }
 
 impl Script {
     /// What becomes of the call of this number, from 1, of an operation: the first rule that matches
     /// decides; latencies of rules before it are added up.
-    pub(super) fn fate(&self, operation: Operation, number: u64) -> Fate<'_> {
+    pub(super) fn injection(&self, operation: OrderOperation, number: u64) -> Injection<'_> {
         let mut latency = Duration::ZERO;
         let rules = self.rules.iter().enumerate();
         for (place, rule) in rules.filter(|(_, rule)| rule.is_about(operation)) {
@@ -27,35 +27,35 @@ impl Script {
                 continue;
             }
             match &rule.fault {
-                Fault::Latency { ms } => {
+                InjectedFault::Latency { ms } => {
                     latency = latency.saturating_add(Duration::from_millis(*ms));
                 }
                 fault => {
                     let fault = Some(fault);
-                    return Fate { latency, fault };
+                    return Injection { latency, fault };
                 }
             }
         }
         let fault = None;
-        Fate { latency, fault }
+        Injection { latency, fault }
     }
 }
 
-impl Rule {
-    fn is_about(&self, operation: Operation) -> bool {
+impl ScriptRule {
+    fn is_about(&self, operation: OrderOperation) -> bool {
         let named = self.operations.as_ref();
         named.is_none_or(|named| named.contains(&operation))
     }
 }
 
-impl When {
+impl CallSelector {
     /// Whether a rule matches; of the four numbers the last is the call's.
     fn hits(&self, of: [u64; 4]) -> bool {
         let [.., number] = of;
         match self {
-            When::Every(every) => number.is_multiple_of(every.get()),
-            When::Calls(calls) => calls.contains(&number),
-            When::Percent(percent) => {
+            CallSelector::Every(every) => number.is_multiple_of(every.get()),
+            CallSelector::Calls(calls) => calls.contains(&number),
+            CallSelector::Percent(percent) => {
                 let drawn = (u128::from(draw(of)) * 100) >> 64;
                 drawn < u128::from(*percent)
             }
@@ -86,8 +86,8 @@ mod tests {
     }
 
     /// The numbers of the first calls that a script lets fail.
-    fn hit(script: &Script, operation: Operation, calls: u64) -> Vec<u64> {
-        let fails = |number: &u64| script.fate(operation, *number).fault.is_some();
+    fn hit(script: &Script, operation: OrderOperation, calls: u64) -> Vec<u64> {
+        let fails = |number: &u64| script.injection(operation, *number).fault.is_some();
         (1..=calls).filter(fails).collect()
     }
 
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn an_operation_is_known_by_its_place() {
-        for (place, operation) in Operation::ALL.into_iter().enumerate() {
+        for (place, operation) in OrderOperation::ALL.into_iter().enumerate() {
             assert_eq!(operation as usize, place);
         }
     }
@@ -114,24 +114,24 @@ mod tests {
     #[test]
     fn calls_are_chosen_by_number() {
         let every = script(r#"{"every":3,"fault":{"kind":"hang"}}"#);
-        assert_eq!(hit(&every, Operation::GetOrders, 10), [3, 6, 9]);
+        assert_eq!(hit(&every, OrderOperation::GetOrders, 10), [3, 6, 9]);
         let calls = script(r#"{"calls":[4,3],"fault":{"kind":"hang"}}"#);
-        assert_eq!(hit(&calls, Operation::GetOrders, 10), [3, 4]);
+        assert_eq!(hit(&calls, OrderOperation::GetOrders, 10), [3, 4]);
     }
 
     #[test]
     fn chance_is_the_same_every_time_and_another_for_each_rule_operation_and_seed() {
         let tenth = script(r#"{"percent":10,"fault":{"kind":"hang"}}"#);
-        let creates = hit(&tenth, Operation::CreateOrder, 100);
+        let creates = hit(&tenth, OrderOperation::CreateOrder, 100);
         assert_eq!(creates, [1, 34, 37, 38, 64, 73, 76, 88, 95]);
-        assert_ne!(hit(&tenth, Operation::GetOrders, 100), creates);
+        assert_ne!(hit(&tenth, OrderOperation::GetOrders, 100), creates);
         let second = script(
             r#"{"percent":0,"fault":{"kind":"hang"}},{"percent":10,"fault":{"kind":"hang"}}"#,
         );
-        assert_ne!(hit(&second, Operation::CreateOrder, 100), creates);
+        assert_ne!(hit(&second, OrderOperation::CreateOrder, 100), creates);
         let seeded = r#"{"seed":8,"rules":[{"percent":10,"fault":{"kind":"hang"}}]}"#;
         let seeded = Script::read(seeded).unwrap();
-        assert_ne!(hit(&seeded, Operation::CreateOrder, 100), creates);
+        assert_ne!(hit(&seeded, OrderOperation::CreateOrder, 100), creates);
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
             let script = script(&format!(
                 r#"{{"percent":{percent},"fault":{{"kind":"hang"}}}}"#
             ));
-            let hits = hit(&script, Operation::CancelOrder, 10_000).len();
+            let hits = hit(&script, OrderOperation::CancelOrder, 10_000).len();
             assert!(most.contains(&hits), "{percent}: {hits}");
         }
     }
@@ -153,19 +153,19 @@ mod tests {
                {"every":2,"fault":{"kind":"latency","ms":7}},
                {"every":2,"fault":{"kind":"garbage"}}"#,
         );
-        let fate = |operation, number| script.fate(operation, number);
+        let injection = |operation, number| script.injection(operation, number);
         let millis = Duration::from_millis;
-        let plain = fate(Operation::GetOrders, 1);
+        let plain = injection(OrderOperation::GetOrders, 1);
         assert_eq!((plain.latency, plain.fault), (millis(5), None));
-        let first = fate(Operation::GetOrders, 2);
+        let first = injection(OrderOperation::GetOrders, 2);
         assert_eq!(
             (first.latency, first.fault),
-            (millis(5), Some(&Fault::Timeout {}))
+            (millis(5), Some(&InjectedFault::Timeout {}))
         );
-        let both = fate(Operation::GetReturns, 2);
+        let both = injection(OrderOperation::GetReturns, 2);
         assert_eq!(
             (both.latency, both.fault),
-            (millis(12), Some(&Fault::Garbage {}))
+            (millis(12), Some(&InjectedFault::Garbage {}))
         );
     }
 }
