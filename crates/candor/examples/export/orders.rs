@@ -38,7 +38,7 @@ pub(super) fn argument_limits() -> Vec<Limit> {
         limit("values of one filter", FILTER_MAX, schema, ARGUMENTS),
         limit(
             "entities of a page",
-            format!("{PAGE_USUAL}, at most {PAGE_MAX} with `pageSize`"),
+            format!("{PAGE_DEFAULT}, at most {PAGE_MAX} with `pageSize`"),
             schema,
             ARGUMENTS,
         ),
@@ -101,7 +101,7 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
         ),
         limit(
             "a cursor of a backend over HTTP, and a place of any adapter's own",
-            format!("{NEXT_MAX} and {PLACE_MAX} bytes"),
+            format!("{NEXT_MAX} and {POSITION_MAX} bytes"),
             useless,
             "a_place_that_no_cursor_can_name_is_no_answer",
         ),
