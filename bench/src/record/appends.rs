@@ -5,7 +5,7 @@ use super::growth;
 use crate::arguments::Options;
 use crate::findings::{Findings, ratios};
 use crate::report::terminal::Progress;
-use candor_audit::{Log, Options as LogOptions};
+use candor_audit::{Log, LogOptions};
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Write};

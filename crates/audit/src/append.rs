@@ -1,14 +1,14 @@
 //! Writing: one batch of lines, one sync. Everything that waits when a batch begins is in it.
 
 use crate::canonical::NotCanonical;
-use crate::chain::End;
-use crate::checkpoint::Mark;
-use crate::files::{Files, read_range};
+use crate::chain::ChainEnd;
+use crate::checkpoint::LogPosition;
+use crate::checkpoint_thread::CheckpointWriter;
+use crate::file_end::{self, FileEnd, MAX_BATCH};
 use crate::hash::Hash;
-use crate::keeper::Checkpoints;
 use crate::line::{self, MAX_LINE};
+use crate::log_files::{LogFiles, read_range};
 use crate::quarantine;
-use crate::tail::{self, MAX_BATCH, Tail};
 use crate::verify::holds;
 use candor_disk::{Disk, DiskFile};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ const STEP: u64 = 1024 * 1024;
 
 /// Where a line stands: proof that it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
+pub struct AppendReceipt {
     /// Its number.
     pub seq: u64,
     /// Its hash.
@@ -89,7 +89,7 @@ impl From<io::Error> for AppendError {
 
 /// What a crash left behind the last whole line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Torn {
+pub struct TornBytes {
     /// How many bytes it is; they are kept in a file of their own.
     pub bytes: u64,
     /// Their SHA-256.
@@ -97,43 +97,43 @@ pub struct Torn {
 }
 
 /// What is said in the log about what a crash left.
-pub(crate) type SayTorn = dyn Fn(Torn) -> Map<String, Value> + Send + Sync;
+pub(crate) type TornEntry = dyn Fn(TornBytes) -> Map<String, Value> + Send + Sync;
 
 /// The one who writes.
-pub(crate) struct Writer<D: Disk> {
-    pub(crate) files: Files<D>,
+pub(crate) struct LogWriter<D: Disk> {
+    pub(crate) files: LogFiles<D>,
     pub(crate) rotate_at: u64,
     pub(crate) patience: Duration,
-    pub(crate) say_torn: Box<SayTorn>,
+    pub(crate) torn_entry: Box<TornEntry>,
     /// What is kept elsewhere: a log that ends before a checkpoint is broken.
-    pub(crate) checkpoints: Option<Arc<Checkpoints>>,
+    pub(crate) checkpoints: Option<Arc<CheckpointWriter>>,
     /// The file of the lock, while nobody here has it.
     idle: Option<D::File>,
-    known: Tail,
+    known: FileEnd,
     /// The hash of the first line, once it was looked for.
     chain: Option<Hash>,
     reserved: u64,
     /// What a crash left and was put aside, and no line says so yet.
-    unsaid: Option<Torn>,
+    unsaid: Option<TornBytes>,
     /// A sync has failed: what is on the disk is not known, so nothing more is promised.
     unsure: bool,
 }
 
-impl<D: Disk> Writer<D> {
+impl<D: Disk> LogWriter<D> {
     pub(crate) fn new(
-        files: Files<D>,
+        files: LogFiles<D>,
         rotate_at: u64,
         patience: Duration,
-        say_torn: Box<SayTorn>,
+        torn_entry: Box<TornEntry>,
     ) -> Self {
-        Writer {
+        LogWriter {
             files,
             rotate_at,
             patience,
-            say_torn,
+            torn_entry,
             checkpoints: None,
             idle: None,
-            known: Tail::UNKNOWN,
+            known: FileEnd::UNKNOWN,
             chain: None,
             reserved: 0,
             unsaid: None,
@@ -145,7 +145,7 @@ impl<D: Disk> Writer<D> {
     pub(crate) fn append(
         &mut self,
         batch: Vec<Map<String, Value>>,
-    ) -> Vec<Result<Receipt, AppendError>> {
+    ) -> Vec<Result<AppendReceipt, AppendError>> {
         let count = batch.len();
         let written = self.locked(|own| own.write(batch));
         written.unwrap_or_else(|error| vec![Err(error); count])
@@ -171,8 +171,8 @@ impl<D: Disk> Writer<D> {
     }
 
     /// How far the log has come; nothing where it has no lines.
-    pub(crate) fn mark(&mut self) -> io::Result<Option<Mark>> {
-        let End { seq, hash } = self.known.end;
+    pub(crate) fn mark(&mut self) -> io::Result<Option<LogPosition>> {
+        let ChainEnd { seq, hash } = self.known.end;
         if seq == 0 {
             return Ok(None);
         }
@@ -181,14 +181,14 @@ impl<D: Disk> Writer<D> {
             let first = first.and_then(|text| line::read(&text));
             self.chain = first.map(|placed| placed.hash);
         }
-        let last = Receipt { seq, hash };
-        Ok(self.chain.map(|chain| Mark { chain, last }))
+        let last = AppendReceipt { seq, hash };
+        Ok(self.chain.map(|chain| LogPosition { chain, last }))
     }
 
     fn write(
         &mut self,
         batch: Vec<Map<String, Value>>,
-    ) -> Result<Vec<Result<Receipt, AppendError>>, AppendError> {
+    ) -> Result<Vec<Result<AppendReceipt, AppendError>>, AppendError> {
         if self.unsure {
             let unsure = "what an earlier write left is not known";
             return Err(io::Error::other(unsure).into());
@@ -197,23 +197,23 @@ impl<D: Disk> Writer<D> {
             return Err(AppendError::Quarantined);
         }
         let mut file = self.files.current()?;
-        let mut tail = match tail::glance::<D>(&file, &self.known)? {
+        let mut tail = match file_end::glance::<D>(&file, &self.known)? {
             Some(tail) => tail,
             None => self.recovered(&file)?,
         };
         if tail.length >= self.rotate_at {
             self.files.rotate()?;
             file = self.files.current()?;
-            tail = Tail {
+            tail = FileEnd {
                 end: tail.end,
-                ..Tail::UNKNOWN
+                ..FileEnd::UNKNOWN
             };
             self.reserved = 0;
         }
         self.known = tail;
-        let mut built = Built::after(&tail);
+        let mut built = Batch::after(&tail);
         if let Some(torn) = self.unsaid {
-            built.put((self.say_torn)(torn))?;
+            built.put((self.torn_entry)(torn))?;
         }
         let count = batch.len();
         let (mut results, mut promised) = (Vec::with_capacity(count), 0);
@@ -224,7 +224,7 @@ impl<D: Disk> Writer<D> {
                 if failed.is_some() {
                     break;
                 }
-                built = Built::after(&self.known);
+                built = Batch::after(&self.known);
                 promised = results.len();
             }
             results.push(built.put(members));
@@ -241,7 +241,7 @@ impl<D: Disk> Writer<D> {
     }
 
     /// Puts bytes at the end of a file, on the disk when this returns.
-    fn commit(&mut self, file: &D::File, built: &Built) -> Result<(), AppendError> {
+    fn commit(&mut self, file: &D::File, built: &Batch) -> Result<(), AppendError> {
         let before = self.known.length;
         let length = before + built.bytes.len() as u64;
         let needed = length + RESERVE;
@@ -266,7 +266,7 @@ impl<D: Disk> Writer<D> {
             });
         }
         self.unsaid = None;
-        self.known = Tail {
+        self.known = FileEnd {
             end: built.end,
             line: built.line,
             whole: length,
@@ -277,9 +277,9 @@ impl<D: Disk> Writer<D> {
     }
 
     /// The end of a log that does not end with a whole line: what a crash left is put aside.
-    fn recovered(&mut self, file: &D::File) -> Result<Tail, AppendError> {
+    fn recovered(&mut self, file: &D::File) -> Result<FileEnd, AppendError> {
         self.chain = None;
-        let found = tail::find(&self.files, file)?;
+        let found = file_end::find(&self.files, file)?;
         let mut tail = found.map_err(|end| AppendError::Broken(end.seq))?;
         // What a checkpoint has seen was on the disk: no crash takes it.
         let seen = match &self.checkpoints {
@@ -299,7 +299,7 @@ impl<D: Disk> Writer<D> {
     }
 
     /// Puts aside what stands behind the last whole line, or ends that line.
-    fn settled(&mut self, file: &D::File, tail: &mut Tail) -> Result<(), AppendError> {
+    fn settled(&mut self, file: &D::File, tail: &mut FileEnd) -> Result<(), AppendError> {
         if tail.unended {
             self.unsure = true;
             file.append_all(b"\n")?;
@@ -318,7 +318,7 @@ impl<D: Disk> Writer<D> {
         self.unsure = false;
         self.reserved = 0;
         tail.length = tail.whole;
-        self.unsaid = Some(Torn {
+        self.unsaid = Some(TornBytes {
             bytes: bytes.len() as u64,
             hash: Hash::of(&[&bytes]),
         });
@@ -326,7 +326,7 @@ impl<D: Disk> Writer<D> {
     }
 
     /// Looks at the log as it is, and settles what a crash left: whatever can be read afterwards stays.
-    pub(crate) fn settle(&mut self) -> Result<Option<Receipt>, AppendError> {
+    pub(crate) fn settle(&mut self) -> Result<Option<AppendReceipt>, AppendError> {
         self.locked(|own| {
             own.write(Vec::new())?;
             // Whoever wrote the last lines may have died before they were on the disk.
@@ -335,22 +335,22 @@ impl<D: Disk> Writer<D> {
             own.unsure = false;
             Ok(())
         })?;
-        let End { seq, hash } = self.known.end;
-        Ok((seq > 0).then_some(Receipt { seq, hash }))
+        let ChainEnd { seq, hash } = self.known.end;
+        Ok((seq > 0).then_some(AppendReceipt { seq, hash }))
     }
 }
 
 /// Lines that are to be written.
-struct Built {
-    end: End,
+struct Batch {
+    end: ChainEnd,
     /// The length of the last line.
     line: u64,
     bytes: Vec<u8>,
 }
 
-impl Built {
-    fn after(tail: &Tail) -> Built {
-        Built {
+impl Batch {
+    fn after(tail: &FileEnd) -> Batch {
+        Batch {
             end: tail.end,
             line: tail.line,
             bytes: Vec::new(),
@@ -358,7 +358,7 @@ impl Built {
     }
 
     /// Puts one line behind those that are there.
-    fn put(&mut self, members: Map<String, Value>) -> Result<Receipt, AppendError> {
+    fn put(&mut self, members: Map<String, Value>) -> Result<AppendReceipt, AppendError> {
         let seq = self.end.seq + 1;
         let line = line::write(members, seq, self.end.hash).map_err(AppendError::NotCanonical)?;
         let length = line.bytes.len();
@@ -368,23 +368,23 @@ impl Built {
         self.bytes.extend_from_slice(&line.bytes);
         self.line = length as u64;
         let hash = line.hash;
-        self.end = End { seq, hash };
-        Ok(Receipt { seq, hash })
+        self.end = ChainEnd { seq, hash };
+        Ok(AppendReceipt { seq, hash })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Flaw, verify};
+    use crate::verify::{LogFlaw, verify};
     use candor_disk::Open;
-    use candor_sim_disk::{Fault, SimDisk, Trials};
+    use candor_sim_disk::{DiskFault, SimDisk, Trials};
     use serde_json::json;
 
-    fn writer(disk: &SimDisk, rotate_at: u64) -> Writer<SimDisk> {
-        let files = Files::new(disk.clone(), "log");
-        let torn = |torn: Torn| members(json!({ "torn": torn.bytes }));
-        Writer::new(files, rotate_at, Duration::ZERO, Box::new(torn))
+    fn writer(disk: &SimDisk, rotate_at: u64) -> LogWriter<SimDisk> {
+        let files = LogFiles::new(disk.clone(), "log");
+        let torn = |torn: TornBytes| members(json!({ "torn": torn.bytes }));
+        LogWriter::new(files, rotate_at, Duration::ZERO, Box::new(torn))
     }
 
     fn members(value: Value) -> Map<String, Value> {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     fn whole(disk: &SimDisk) -> String {
-        let files = Files::new(disk.clone(), "log");
+        let files = LogFiles::new(disk.clone(), "log");
         let full = files
             .full()
             .unwrap()
@@ -477,7 +477,7 @@ mod tests {
             first.append(vec![members(json!({ "a": 1 }))]);
             let file = disk.open("log", Open::Edit).unwrap();
             file.append_all(b"{\"half\":").unwrap();
-            disk.fail_at(disk.operations() + number, Fault::Eio);
+            disk.fail_at(disk.operations() + number, DiskFault::Eio);
             first.append(vec![members(json!({ "a": 2 }))]);
             // After a sync that failed nothing more is promised.
             if first.append(vec![members(json!({ "a": 3 }))])[0].is_ok() {
@@ -500,7 +500,7 @@ mod tests {
         file.set_len(text.len() as u64 - 1).unwrap();
         assert_eq!(
             verify(disk.clone(), "log").unwrap().flaw,
-            Some(Flaw::Torn(2))
+            Some(LogFlaw::Torn(2))
         );
         for mut writer in [first, writer(&disk, u64::MAX)] {
             file.set_len(text.len() as u64 - 1).unwrap();
@@ -584,16 +584,16 @@ mod tests {
         let edited = lines[2].replace("\"n\":2", "\"n\":3");
         assert_eq!(
             after(&[lines[0], lines[1], &edited, lines[3]]),
-            Some(Flaw::Changed(3))
+            Some(LogFlaw::Changed(3))
         );
-        assert_eq!(after(&[lines[0], lines[2]]), Some(Flaw::Missing(2)));
-        assert_eq!(after(&[lines[1], lines[2]]), Some(Flaw::Missing(1)));
+        assert_eq!(after(&[lines[0], lines[2]]), Some(LogFlaw::Missing(2)));
+        assert_eq!(after(&[lines[1], lines[2]]), Some(LogFlaw::Missing(1)));
         assert_eq!(
             after(&[lines[0], lines[2], lines[1]]),
-            Some(Flaw::Missing(2))
+            Some(LogFlaw::Missing(2))
         );
-        assert_eq!(after(&[lines[0], lines[0]]), Some(Flaw::Missing(2)));
-        assert_eq!(after(&[lines[0], "\n"]), Some(Flaw::NotALine(2)));
-        assert_eq!(after(&[lines[0], &lines[1][..20]]), Some(Flaw::Torn(2)));
+        assert_eq!(after(&[lines[0], lines[0]]), Some(LogFlaw::Missing(2)));
+        assert_eq!(after(&[lines[0], "\n"]), Some(LogFlaw::NotALine(2)));
+        assert_eq!(after(&[lines[0], &lines[1][..20]]), Some(LogFlaw::Torn(2)));
     }
 }

@@ -1,7 +1,7 @@
 //! A checkpoint: how far a log had come, said where whoever changes the log does not reach, and signed
 //! where a key is given. One canonical JSON object; the signature covers it without `signature`.
 
-use crate::append::Receipt;
+use crate::append::AppendReceipt;
 use crate::canonical::canonical;
 use crate::hash::Hash;
 use serde_json::{Map, Value};
@@ -19,11 +19,11 @@ pub const MAX_CHECKPOINT: usize = 16 * 1024;
 
 /// How far a log has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct LogPosition {
     /// The hash of the first line.
     pub(crate) chain: Hash,
     /// The last line.
-    pub(crate) last: Receipt,
+    pub(crate) last: AppendReceipt,
 }
 
 /// What was said about a log.
@@ -50,24 +50,24 @@ pub struct Checkpoint {
 
 /// These bytes are no checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotACheckpoint;
+pub struct InvalidCheckpoint;
 
-impl fmt::Display for NotACheckpoint {
+impl fmt::Display for InvalidCheckpoint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("the file is no checkpoint")
     }
 }
 
-impl std::error::Error for NotACheckpoint {}
+impl std::error::Error for InvalidCheckpoint {}
 
 impl Checkpoint {
     /// Reads a checkpoint.
-    pub fn read(bytes: &[u8]) -> Result<Checkpoint, NotACheckpoint> {
+    pub fn read(bytes: &[u8]) -> Result<Checkpoint, InvalidCheckpoint> {
         if bytes.len() > MAX_CHECKPOINT {
-            return Err(NotACheckpoint);
+            return Err(InvalidCheckpoint);
         }
-        let members = serde_json::from_slice(bytes).map_err(|_| NotACheckpoint)?;
-        Checkpoint::of(members).ok_or(NotACheckpoint)
+        let members = serde_json::from_slice(bytes).map_err(|_| InvalidCheckpoint)?;
+        Checkpoint::of(members).ok_or(InvalidCheckpoint)
     }
 
     fn of(mut members: Map<String, Value>) -> Option<Checkpoint> {
@@ -99,7 +99,7 @@ impl Checkpoint {
     /// The text of a checkpoint, and what it says.
     pub(crate) fn write(
         log: &str,
-        mark: &Mark,
+        mark: &LogPosition,
         counter: u64,
         timestamp: String,
         signer: Option<&Signer>,
@@ -145,8 +145,8 @@ impl Checkpoint {
     }
 
     /// The line that it names.
-    pub fn receipt(&self) -> Receipt {
-        Receipt {
+    pub fn receipt(&self) -> AppendReceipt {
+        AppendReceipt {
             seq: self.seq,
             hash: self.hash,
         }
@@ -162,32 +162,32 @@ pub struct Signer {
 
 /// Why a key cannot sign checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyError {
+pub enum SignerKeyError {
     /// It is encrypted, and has to be opened first.
     Encrypted,
     /// It is no Ed25519 key.
     Kind,
 }
 
-impl fmt::Display for KeyError {
+impl fmt::Display for SignerKeyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            KeyError::Encrypted => "the key is encrypted",
-            KeyError::Kind => "the key is no Ed25519 key",
+            SignerKeyError::Encrypted => "the key is encrypted",
+            SignerKeyError::Kind => "the key is no Ed25519 key",
         })
     }
 }
 
-impl std::error::Error for KeyError {}
+impl std::error::Error for SignerKeyError {}
 
 impl Signer {
     /// Signs with this key: Ed25519, and not encrypted any more.
-    pub fn new(key: PrivateKey) -> Result<Signer, KeyError> {
+    pub fn new(key: PrivateKey) -> Result<Signer, SignerKeyError> {
         if key.is_encrypted() {
-            return Err(KeyError::Encrypted);
+            return Err(SignerKeyError::Encrypted);
         }
         if key.key_data().ed25519().is_none() {
-            return Err(KeyError::Kind);
+            return Err(SignerKeyError::Kind);
         }
         let key_id = key.fingerprint(HashAlg::Sha256).to_string();
         Ok(Signer { key, key_id })
@@ -215,11 +215,11 @@ mod tests {
     use super::*;
     use ssh_key::private::{Ed25519Keypair, KeypairData};
 
-    fn mark() -> Mark {
+    fn mark() -> LogPosition {
         let hash = Hash::of(&[b"line"]);
-        Mark {
+        LogPosition {
             chain: Hash::of(&[b"first"]),
-            last: Receipt { seq: 7, hash },
+            last: AppendReceipt { seq: 7, hash },
         }
     }
 
@@ -299,7 +299,7 @@ mod tests {
         ] {
             assert_eq!(
                 Checkpoint::read(bad.as_bytes()),
-                Err(NotACheckpoint),
+                Err(InvalidCheckpoint),
                 "{bad}"
             );
         }
@@ -309,13 +309,19 @@ mod tests {
     fn only_an_open_ed25519_key_signs() {
         let mut random = ssh_key::rand_core::OsRng;
         let encrypted = key(1).encrypt(&mut random, "secret").unwrap();
-        assert_eq!(Signer::new(encrypted).unwrap_err(), KeyError::Encrypted);
+        assert_eq!(
+            Signer::new(encrypted).unwrap_err(),
+            SignerKeyError::Encrypted
+        );
         let other = PrivateKey::random(
             &mut random,
             ssh_key::Algorithm::Ecdsa {
                 curve: ssh_key::EcdsaCurve::NistP256,
             },
         );
-        assert_eq!(Signer::new(other.unwrap()).unwrap_err(), KeyError::Kind);
+        assert_eq!(
+            Signer::new(other.unwrap()).unwrap_err(),
+            SignerKeyError::Kind
+        );
     }
 }

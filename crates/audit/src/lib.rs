@@ -8,32 +8,32 @@ mod append;
 mod canonical;
 mod chain;
 mod checkpoint;
-#[cfg(test)]
-mod costs;
-mod files;
+mod checkpoint_file;
+mod checkpoint_thread;
+mod file_end;
+mod find_line;
 mod hash;
-mod keeper;
 mod line;
+mod line_scanner;
 mod log;
-mod place;
+mod log_files;
 mod quarantine;
 mod read;
-mod seek;
-mod stream;
-mod tail;
 mod verify;
+#[cfg(test)]
+mod write_costs;
 
-pub use append::{AppendError, Receipt};
+pub use append::{AppendError, AppendReceipt};
 pub use canonical::{NotCanonical, canonical};
 pub use checkpoint::{
-    CHECKPOINT_NAMESPACE, Checkpoint, KeyError, MAX_CHECKPOINT, NotACheckpoint, Signer,
+    CHECKPOINT_NAMESPACE, Checkpoint, InvalidCheckpoint, MAX_CHECKPOINT, Signer, SignerKeyError,
 };
+pub use checkpoint_file::CheckpointFile;
+pub use checkpoint_thread::{CHECKPOINT_EVERY, CHECKPOINT_LINES, CheckpointWriter};
 pub use hash::Hash;
-pub use keeper::{CHECKPOINT_EVERY, CHECKPOINT_LINES, Checkpoints};
 pub use line::MAX_LINE;
-pub use log::{Log, MAX_WAITING, OpenError, Options, Torn};
-pub use place::Place;
-pub use quarantine::{QuarantineError, Quarantined, quarantine};
-pub use read::{Extent, Lines, Page, Raw, extent, lines, page, tail};
+pub use log::{Log, LogOptions, MAX_WAITING, OpenError, TornBytes};
+pub use quarantine::{QuarantineError, QuarantinedLog, quarantine};
+pub use read::{LinePage, LineReader, LogLine, LogSize, last_lines, lines, log_size, page};
 pub use ssh_key::{PrivateKey, PublicKey};
-pub use verify::{Flaw, Verified, verify, verify_against, verify_from};
+pub use verify::{LogFlaw, Verification, verify, verify_against, verify_from};

@@ -21,7 +21,7 @@ const HASH_CLOSES: &[u8] = b"\",";
 
 /// A line with its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct ChainedLine {
     pub(crate) bytes: Vec<u8>,
     pub(crate) hash: Hash,
 }
@@ -31,7 +31,7 @@ pub(crate) fn write(
     mut members: Map<String, Value>,
     seq: u64,
     before: Hash,
-) -> Result<Line, NotCanonical> {
+) -> Result<ChainedLine, NotCanonical> {
     members.insert(String::from(SEQ), Value::from(seq));
     members.insert(String::from(PREV_HASH), Value::from(before.to_string()));
     // A member of that name would be taken for the line's own hash.
@@ -49,7 +49,7 @@ pub(crate) fn write(
     bytes.extend_from_slice(HASH_CLOSES);
     bytes.extend_from_slice(&body[place..]);
     bytes.push(b'\n');
-    Ok(Line { bytes, hash })
+    Ok(ChainedLine { bytes, hash })
 }
 
 /// Where the member of this name begins.
@@ -67,7 +67,7 @@ fn member(body: &[u8], name: &str) -> Option<usize> {
 
 /// What a line says about its place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct ChainFields {
     pub(crate) seq: u64,
     pub(crate) before: Hash,
     /// The hash that it says it has.
@@ -77,7 +77,7 @@ pub(crate) struct Placed {
 }
 
 /// Reads a line without its line break; nothing where it is none.
-pub(crate) fn read(line: &[u8]) -> Option<Placed> {
+pub(crate) fn read(line: &[u8]) -> Option<ChainFields> {
     let (mut seq, mut before, mut hash) = (None, None, None);
     each_member(line, |key, value| match &line[key.clone()] {
         b"\"seq\"" => seq = Some(value),
@@ -90,7 +90,7 @@ pub(crate) fn read(line: &[u8]) -> Option<Placed> {
     if line.get(value.end) != Some(&b',') {
         return None;
     }
-    Some(Placed {
+    Some(ChainFields {
         seq: number(&line[seq?])?,
         before: quoted(&line[before?])?,
         hash: quoted(&line[value])?,
@@ -299,7 +299,7 @@ mod tests {
             let given: Map<_, _> = names.into_iter().map(|(name, text)| (name, json!({ "hash": text }))).collect();
             let line = write(given, seq, Hash::of(&[b"x"])).unwrap();
             let placed = read(line.bytes.strip_suffix(b"\n").unwrap()).unwrap();
-            let wanted = Placed { seq, before: Hash::of(&[b"x"]), hash: line.hash, actual: line.hash };
+            let wanted = ChainFields { seq, before: Hash::of(&[b"x"]), hash: line.hash, actual: line.hash };
             prop_assert_eq!(placed, wanted);
         }
 

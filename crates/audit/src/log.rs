@@ -1,11 +1,11 @@
 //! A log that is open: a thread that writes, and a queue to it. Callers that wait together share one
 //! sync; one that is alone and may block writes itself.
 
-pub use crate::append::Torn;
-use crate::append::{AppendError, Receipt, SayTorn, Writer};
-use crate::checkpoint::Mark;
-use crate::files::Files;
-use crate::keeper::{Checkpoints, Keeper, Teller};
+pub use crate::append::TornBytes;
+use crate::append::{AppendError, AppendReceipt, LogWriter, TornEntry};
+use crate::checkpoint::LogPosition;
+use crate::checkpoint_thread::{CheckpointThread, CheckpointWriter, PositionSender};
+use crate::log_files::LogFiles;
 use candor_disk::Disk;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -30,23 +30,23 @@ const ROTATE_AT: u64 = 64 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a log is kept.
-pub struct Options {
+pub struct LogOptions {
     /// At which size a file is full.
     pub rotate_at: u64,
     /// How long another process is waited for.
     pub patience: Duration,
     /// What the log says about what a crash left.
-    pub say_torn: Box<SayTorn>,
+    pub torn_entry: Box<TornEntry>,
     /// Where checkpoints are kept, and how they are made; none are where this is nothing.
-    pub checkpoints: Option<Checkpoints>,
+    pub checkpoints: Option<CheckpointWriter>,
 }
 
-impl Default for Options {
+impl Default for LogOptions {
     fn default() -> Self {
-        Options {
+        LogOptions {
             rotate_at: ROTATE_AT,
             patience: PATIENCE,
-            say_torn: Box::new(|torn| {
+            torn_entry: Box::new(|torn| {
                 let mut members = Map::new();
                 members.insert(String::from("kind"), Value::from("torn"));
                 members.insert(String::from("bytes"), Value::from(torn.bytes));
@@ -58,7 +58,7 @@ impl Default for Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for LogOptions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Options")
             .field("rotate_at", &self.rotate_at)
@@ -71,40 +71,44 @@ impl fmt::Debug for Options {
 /// Why a log cannot be opened.
 pub type OpenError = AppendError;
 
-enum Job {
-    Line(Line),
+enum WriterJob {
+    Line(QueuedLine),
     Settle(oneshot::Sender<Result<(), AppendError>>),
 }
 
-struct Line {
+struct QueuedLine {
     members: Map<String, Value>,
-    done: oneshot::Sender<Result<Receipt, AppendError>>,
+    done: oneshot::Sender<Result<AppendReceipt, AppendError>>,
 }
 
 /// A writer on whatever disk.
-trait Writes: Send {
-    fn append(&mut self, batch: Vec<Map<String, Value>>) -> Vec<Result<Receipt, AppendError>>;
+trait AnyDiskWriter: Send {
+    fn append(&mut self, batch: Vec<Map<String, Value>>)
+    -> Vec<Result<AppendReceipt, AppendError>>;
     fn settle(&mut self) -> Result<(), AppendError>;
-    fn mark(&mut self) -> io::Result<Option<Mark>>;
+    fn mark(&mut self) -> io::Result<Option<LogPosition>>;
 }
 
-impl<D: Disk> Writes for Writer<D> {
-    fn append(&mut self, batch: Vec<Map<String, Value>>) -> Vec<Result<Receipt, AppendError>> {
-        Writer::append(self, batch)
+impl<D: Disk> AnyDiskWriter for LogWriter<D> {
+    fn append(
+        &mut self,
+        batch: Vec<Map<String, Value>>,
+    ) -> Vec<Result<AppendReceipt, AppendError>> {
+        LogWriter::append(self, batch)
     }
 
     fn settle(&mut self) -> Result<(), AppendError> {
-        Writer::settle(self).map(drop)
+        LogWriter::settle(self).map(drop)
     }
 
-    fn mark(&mut self) -> io::Result<Option<Mark>> {
-        Writer::mark(self)
+    fn mark(&mut self) -> io::Result<Option<LogPosition>> {
+        LogWriter::mark(self)
     }
 }
 
 /// The writer, for the thread and for callers that are alone.
 struct Shared {
-    writer: Mutex<Box<dyn Writes>>,
+    writer: Mutex<Box<dyn AnyDiskWriter>>,
     /// How many jobs wait or are being done by the thread.
     waiting: AtomicUsize,
 }
@@ -112,26 +116,26 @@ struct Shared {
 /// A log that is open.
 pub struct Log {
     shared: Arc<Shared>,
-    queue: Option<SyncSender<Job>>,
+    queue: Option<SyncSender<WriterJob>>,
     writing: Mutex<Option<JoinHandle<()>>>,
-    last: Option<Receipt>,
-    keeper: Option<Keeper>,
+    last: Option<AppendReceipt>,
+    keeper: Option<CheckpointThread>,
 }
 
 impl Log {
     /// Opens the log of this name, or makes it, and settles what a crash left.
-    pub fn open<D: Disk>(disk: D, name: &str, options: Options) -> Result<Log, OpenError> {
-        let files = Files::new(disk, name);
-        let (patience, say_torn) = (options.patience, options.say_torn);
+    pub fn open<D: Disk>(disk: D, name: &str, options: LogOptions) -> Result<Log, OpenError> {
+        let files = LogFiles::new(disk, name);
+        let (patience, torn_entry) = (options.patience, options.torn_entry);
         let checkpoints = options.checkpoints.map(Arc::new);
-        let mut writer = Writer::new(files, options.rotate_at, patience, say_torn);
+        let mut writer = LogWriter::new(files, options.rotate_at, patience, torn_entry);
         writer.checkpoints = checkpoints.clone();
         let last = writer.settle()?;
         let keeper = match checkpoints {
-            Some(how) => Some(Keeper::start(name, last, how)?),
+            Some(how) => Some(CheckpointThread::start(name, last, how)?),
             None => None,
         };
-        let told = keeper.as_ref().map(Keeper::teller);
+        let told = keeper.as_ref().map(CheckpointThread::teller);
         if let Some(told) = &told {
             // What a crash kept from being said.
             told.tell(writer.mark());
@@ -155,24 +159,27 @@ impl Log {
     }
 
     /// The last line that was there when the log was opened.
-    pub fn last(&self) -> Option<Receipt> {
+    pub fn last(&self) -> Option<AppendReceipt> {
         self.last
     }
 
     /// Why the last checkpoint could not be written everywhere; nothing where it was. Lines are none
     /// the worse for it.
-    pub fn checkpoint_trouble(&self) -> Option<Arc<io::Error>> {
+    pub fn checkpoint_error(&self) -> Option<Arc<io::Error>> {
         self.keeper.as_ref()?.teller().trouble()
     }
 
     /// Appends a line; it is on the disk when this is ready.
-    pub async fn append(&self, members: Map<String, Value>) -> Result<Receipt, AppendError> {
+    pub async fn append(&self, members: Map<String, Value>) -> Result<AppendReceipt, AppendError> {
         let waiting = self.begin(members)?;
         waiting.await.unwrap_or(Err(AppendError::Closed))
     }
 
     /// The same, for callers that may block.
-    pub fn append_blocking(&self, members: Map<String, Value>) -> Result<Receipt, AppendError> {
+    pub fn append_blocking(
+        &self,
+        members: Map<String, Value>,
+    ) -> Result<AppendReceipt, AppendError> {
         if self.shared.waiting.load(Ordering::Acquire) == 0
             && let Ok(mut writer) = self.shared.writer.try_lock()
         {
@@ -191,20 +198,20 @@ impl Log {
     /// callers that may block.
     pub fn settle_blocking(&self) -> Result<(), AppendError> {
         let (done, waiting) = oneshot::channel();
-        self.send(Job::Settle(done))?;
+        self.send(WriterJob::Settle(done))?;
         waiting.blocking_recv().unwrap_or(Err(AppendError::Closed))
     }
 
     fn begin(
         &self,
         members: Map<String, Value>,
-    ) -> Result<oneshot::Receiver<Result<Receipt, AppendError>>, AppendError> {
+    ) -> Result<oneshot::Receiver<Result<AppendReceipt, AppendError>>, AppendError> {
         let (done, waiting) = oneshot::channel();
-        self.send(Job::Line(Line { members, done }))?;
+        self.send(WriterJob::Line(QueuedLine { members, done }))?;
         Ok(waiting)
     }
 
-    fn send(&self, job: Job) -> Result<(), AppendError> {
+    fn send(&self, job: WriterJob) -> Result<(), AppendError> {
         let queue = self.queue.as_ref().ok_or(AppendError::Closed)?;
         self.shared.waiting.fetch_add(1, Ordering::AcqRel);
         let sent = queue.try_send(job);
@@ -241,7 +248,7 @@ impl fmt::Debug for Log {
 }
 
 /// Writes whatever waits, until nobody can ask any more.
-fn write(shared: &Shared, waiting: &Receiver<Job>, told: Option<&Teller>) {
+fn write(shared: &Shared, waiting: &Receiver<WriterJob>, told: Option<&PositionSender>) {
     while let Ok(first) = waiting.recv() {
         // A writer that panicked is in no state to go on.
         let Ok(mut writer) = shared.writer.lock() else {
@@ -251,11 +258,11 @@ fn write(shared: &Shared, waiting: &Receiver<Job>, told: Option<&Teller>) {
         let (mut batch, mut callers, mut asked) = (Vec::new(), Vec::new(), Vec::new());
         for job in std::iter::once(first).chain(more).take(MAX_TOGETHER) {
             match job {
-                Job::Line(line) => {
+                WriterJob::Line(line) => {
                     batch.push(line.members);
                     callers.push(line.done);
                 }
-                Job::Settle(done) => asked.push(done),
+                WriterJob::Settle(done) => asked.push(done),
             }
         }
         let done = callers.len() + asked.len();

@@ -2,14 +2,14 @@
 //! line says so. `NAME.quarantining` stands for as long as that is not done; nobody writes meanwhile,
 //! and whoever tries again goes on where it was left.
 
-use crate::append::Receipt;
+use crate::append::AppendReceipt;
 use crate::canonical::NotCanonical;
-use crate::checkpoint::{Checkpoint, Mark};
-use crate::files::{Files, MODE};
+use crate::checkpoint::{Checkpoint, LogPosition};
+use crate::checkpoint_thread::CheckpointWriter;
 use crate::hash::Hash;
-use crate::keeper::Checkpoints;
 use crate::line;
-use crate::verify::{Flaw, verify_locked};
+use crate::log_files::{LogFiles, MODE};
+use crate::verify::{LogFlaw, verify_locked};
 use candor_disk::{Disk, DiskFile, Open};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,15 +20,15 @@ use std::time::Duration;
 
 /// A log that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Quarantined {
+pub struct QuarantinedLog {
     /// Which quarantine of the log it is.
     pub number: u32,
     /// The names that the files have now.
     pub files: Vec<String>,
     /// The last line that was right.
-    pub last: Option<Receipt>,
+    pub last: Option<AppendReceipt>,
     /// What was wrong with the next one.
-    pub flaw: Option<Flaw>,
+    pub flaw: Option<LogFlaw>,
 }
 
 /// Why a log was not put aside, or not to the end. Another try goes on where this one ended.
@@ -82,16 +82,16 @@ pub fn quarantine<D: Disk>(
     disk: D,
     name: &str,
     patience: Duration,
-    checkpoints: Option<&Checkpoints>,
-    say: &dyn Fn(&Quarantined) -> Map<String, Value>,
-) -> Result<(Quarantined, Receipt), QuarantineError> {
-    let files = Files::new(disk, name);
+    checkpoints: Option<&CheckpointWriter>,
+    say: &dyn Fn(&QuarantinedLog) -> Map<String, Value>,
+) -> Result<(QuarantinedLog, AppendReceipt), QuarantineError> {
+    let files = LogFiles::new(disk, name);
     let lock = files.lock_within(patience)?;
     let _lock = lock.ok_or(QuarantineError::Locked)?;
     let moved = match begun(&files)? {
         Some(moved) => {
             // Names whose sync failed are never sure: all of it is done again.
-            for (from, to) in moved.moves(&files, Way::Back)? {
+            for (from, to) in moved.moves(&files, MoveDirection::Back)? {
                 files.disk.rename(from, to)?;
             }
             moved
@@ -99,7 +99,7 @@ pub fn quarantine<D: Disk>(
         None => begin(&files, checkpoints)?,
     };
     mark(&files, &moved)?;
-    for (from, to) in moved.moves(&files, Way::Aside)? {
+    for (from, to) in moved.moves(&files, MoveDirection::Aside)? {
         files.disk.rename_new(from, to)?;
     }
     files.disk.sync_dir("")?;
@@ -109,7 +109,7 @@ pub fn quarantine<D: Disk>(
     if first.bytes.len() > line::MAX_LINE {
         return Err(QuarantineError::TooLong);
     }
-    let receipt = Receipt {
+    let receipt = AppendReceipt {
         seq: 1,
         hash: first.hash,
     };
@@ -117,7 +117,7 @@ pub fn quarantine<D: Disk>(
     files.disk.rename(draft(name), name)?;
     files.disk.sync_dir("")?;
     if let Some(checkpoints) = checkpoints {
-        let mark = Mark {
+        let mark = LogPosition {
             chain: receipt.hash,
             last: receipt,
         };
@@ -134,7 +134,7 @@ pub fn quarantine<D: Disk>(
 }
 
 /// Puts the marker there.
-fn mark<D: Disk>(files: &Files<D>, moved: &Moved) -> io::Result<()> {
+fn mark<D: Disk>(files: &LogFiles<D>, moved: &QuarantineState) -> io::Result<()> {
     let draft = draft(&files.name);
     fresh(files, &draft, &serde_json::to_vec(moved)?)?;
     files.disk.rename(draft, marker(&files.name))?;
@@ -150,7 +150,7 @@ fn draft(name: &str) -> String {
 }
 
 /// Whether somebody began to put the log aside and did not finish.
-pub(crate) fn is_begun<D: Disk>(files: &Files<D>) -> io::Result<bool> {
+pub(crate) fn is_begun<D: Disk>(files: &LogFiles<D>) -> io::Result<bool> {
     match files.disk.open(marker(&files.name), Open::Read) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -160,18 +160,18 @@ pub(crate) fn is_begun<D: Disk>(files: &Files<D>) -> io::Result<bool> {
 
 /// What the marker says: enough to go on.
 #[derive(Serialize, Deserialize)]
-struct Moved {
+struct QuarantineState {
     number: u32,
     /// Whether there was a file that was being written.
     current: bool,
-    last: Option<Receipt>,
-    flaw: Option<Flaw>,
+    last: Option<AppendReceipt>,
+    flaw: Option<LogFlaw>,
 }
 
 /// How long a marker may be.
 const MAX_MARKER: usize = 4096;
 
-fn begun<D: Disk>(files: &Files<D>) -> io::Result<Option<Moved>> {
+fn begun<D: Disk>(files: &LogFiles<D>) -> io::Result<Option<QuarantineState>> {
     let file = match files.disk.open(marker(&files.name), Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
@@ -181,15 +181,18 @@ fn begun<D: Disk>(files: &Files<D>) -> io::Result<Option<Moved>> {
 }
 
 /// Looks at the log once more, and chooses where it goes.
-fn begin<D: Disk>(files: &Files<D>, checkpoints: Option<&Checkpoints>) -> io::Result<Moved> {
-    let places = checkpoints.map_or(&[][..], |checkpoints| &checkpoints.places);
+fn begin<D: Disk>(
+    files: &LogFiles<D>,
+    checkpoints: Option<&CheckpointWriter>,
+) -> io::Result<QuarantineState> {
+    let places = checkpoints.map_or(&[][..], |checkpoints| &checkpoints.files);
     // A checkpoint that cannot be read is one more reason to begin anew.
     let seen: Vec<Checkpoint> = places
         .iter()
         .filter_map(|place| place.read().ok().flatten())
         .collect();
     let verified = verify_locked(files, &seen)?;
-    Ok(Moved {
+    Ok(QuarantineState {
         number: free_number(files)?,
         current: files.to_read()?.is_some(),
         last: verified.last,
@@ -198,7 +201,7 @@ fn begin<D: Disk>(files: &Files<D>, checkpoints: Option<&Checkpoints>) -> io::Re
 }
 
 /// A new file with these bytes, on the disk but for its name.
-fn fresh<D: Disk>(files: &Files<D>, name: &str, bytes: &[u8]) -> io::Result<()> {
+fn fresh<D: Disk>(files: &LogFiles<D>, name: &str, bytes: &[u8]) -> io::Result<()> {
     match files.disk.unlink(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         gone => gone?,
@@ -209,7 +212,7 @@ fn fresh<D: Disk>(files: &Files<D>, name: &str, bytes: &[u8]) -> io::Result<()> 
 }
 
 /// The first number that no quarantine has.
-fn free_number<D: Disk>(files: &Files<D>) -> io::Result<u32> {
+fn free_number<D: Disk>(files: &LogFiles<D>) -> io::Result<u32> {
     let names = files.disk.list("")?;
     let taken = |number: u32| {
         let own = format!("{}.quarantined.{number}", files.name);
@@ -225,7 +228,7 @@ fn free_number<D: Disk>(files: &Files<D>) -> io::Result<u32> {
 
 /// Which way files are moved.
 #[derive(Clone, Copy)]
-enum Way {
+enum MoveDirection {
     Aside,
     Back,
 }
@@ -241,17 +244,21 @@ fn is_part(end: &str) -> bool {
     }
 }
 
-impl Moved {
+impl QuarantineState {
     fn name(&self, files: &str) -> String {
         format!("{files}.quarantined.{}", self.number)
     }
 
     /// The files that have to be moved one way, and where.
-    fn moves<D: Disk>(&self, files: &Files<D>, way: Way) -> io::Result<Vec<(String, String)>> {
+    fn moves<D: Disk>(
+        &self,
+        files: &LogFiles<D>,
+        way: MoveDirection,
+    ) -> io::Result<Vec<(String, String)>> {
         let (own, aside) = (files.name.clone(), self.name(&files.name));
         let (from, to) = match way {
-            Way::Aside => (own, aside),
-            Way::Back => (aside, own),
+            MoveDirection::Aside => (own, aside),
+            MoveDirection::Back => (aside, own),
         };
         let mut moves = Vec::new();
         for name in files.disk.list("")? {
@@ -270,12 +277,12 @@ impl Moved {
     }
 
     /// What stands aside now.
-    fn seen<D: Disk>(&self, files: &Files<D>) -> io::Result<Quarantined> {
+    fn seen<D: Disk>(&self, files: &LogFiles<D>) -> io::Result<QuarantinedLog> {
         let own = self.name(&files.name);
         let deeper = format!("{own}.");
         let names = files.disk.list("")?.into_iter();
         let names = names.filter_map(|name| name.into_string().ok());
-        Ok(Quarantined {
+        Ok(QuarantinedLog {
             number: self.number,
             files: names
                 .filter(|name| *name == own || name.starts_with(&deeper))
@@ -289,8 +296,8 @@ impl Moved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::append::{AppendError, Torn, Writer};
-    use crate::place::Place;
+    use crate::append::{AppendError, LogWriter, TornBytes};
+    use crate::checkpoint_file::CheckpointFile;
     use crate::verify::verify;
     use candor_sim_disk::{SimDisk, Trials};
     use serde_json::json;
@@ -299,13 +306,13 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    fn writer(disk: &SimDisk) -> Writer<SimDisk> {
-        let files = Files::new(disk.clone(), "log");
-        let torn = |torn: Torn| members(json!({ "torn": torn.bytes }));
-        Writer::new(files, 500, Duration::ZERO, Box::new(torn))
+    fn writer(disk: &SimDisk) -> LogWriter<SimDisk> {
+        let files = LogFiles::new(disk.clone(), "log");
+        let torn = |torn: TornBytes| members(json!({ "torn": torn.bytes }));
+        LogWriter::new(files, 500, Duration::ZERO, Box::new(torn))
     }
 
-    fn aside(disk: &SimDisk) -> Result<(Quarantined, Receipt), QuarantineError> {
+    fn aside(disk: &SimDisk) -> Result<(QuarantinedLog, AppendReceipt), QuarantineError> {
         quarantine(disk.clone(), "log", Duration::ZERO, None, &|aside| {
             members(json!({ "kind": "quarantine", "files": aside.files }))
         })
@@ -345,7 +352,7 @@ mod tests {
             "log.quarantined.1.000002",
         ];
         assert_eq!(aside.files, names);
-        assert_eq!(aside.flaw, Some(Flaw::Changed(5)));
+        assert_eq!(aside.flaw, Some(LogFlaw::Changed(5)));
         assert_eq!(aside.last.unwrap().seq, 4);
         assert_eq!((text(&disk, names[1]), text(&disk, names[2])), old);
         let new = text(&disk, "log");
@@ -402,23 +409,23 @@ mod tests {
     #[test]
     fn checkpoints_go_on_with_the_new_chain() {
         let (disk, elsewhere) = (broken(), SimDisk::new(2));
-        let checkpoints = Checkpoints {
-            places: vec![Place::new(elsewhere, "checkpoint")],
+        let checkpoints = CheckpointWriter {
+            files: vec![CheckpointFile::new(elsewhere, "checkpoint")],
             signer: None,
             now: Box::new(|| String::from("now")),
         };
-        let mark = Mark {
+        let mark = LogPosition {
             chain: Hash::NONE,
-            last: Receipt {
+            last: AppendReceipt {
                 seq: 9,
                 hash: Hash::NONE,
             },
         };
         checkpoints.say("log", mark, false).unwrap();
-        let say = |_: &Quarantined| Map::new();
+        let say = |_: &QuarantinedLog| Map::new();
         let moved = quarantine(disk, "log", Duration::ZERO, Some(&checkpoints), &say);
         let (_, first) = moved.unwrap();
-        let there = checkpoints.places[0].read().unwrap().unwrap();
+        let there = checkpoints.files[0].read().unwrap().unwrap();
         assert_eq!((there.counter, there.receipt()), (2, first));
     }
 

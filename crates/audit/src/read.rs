@@ -1,10 +1,10 @@
 //! Reading: the lines of a log as they stand, from a number on or from the end, without a look at the
 //! rest. A line that is still being written is none yet.
 
-use crate::files::{Files, Part, read_range};
+use crate::find_line::{LinePosition, seek};
 use crate::line;
-use crate::seek::{Spot, seek};
-use crate::stream::{Step, Stream};
+use crate::line_scanner::{LineScanner, ScannedLine};
+use crate::log_files::{LogFile, LogFiles, read_range};
 use candor_disk::{Disk, DiskFile};
 use std::io;
 
@@ -13,16 +13,16 @@ const WINDOW: u64 = 64 * 1024;
 
 /// A line as it stands in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Raw {
+pub struct LogLine {
     /// Its number; nothing where it is no line of a log.
     pub seq: Option<u64>,
     /// Its bytes, without the line break.
     pub bytes: Vec<u8>,
 }
 
-impl Raw {
-    fn of(bytes: &[u8]) -> Raw {
-        Raw {
+impl LogLine {
+    fn of(bytes: &[u8]) -> LogLine {
+        LogLine {
             seq: line::seq(bytes),
             bytes: bytes.to_vec(),
         }
@@ -31,16 +31,16 @@ impl Raw {
 
 /// Some lines of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct LinePage {
     /// The lines, in their order.
-    pub lines: Vec<Raw>,
+    pub lines: Vec<LogLine>,
     /// Whether others follow.
     pub more: bool,
 }
 
 /// How large a log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
+pub struct LogSize {
     /// How many files it has.
     pub files: usize,
     /// Their bytes.
@@ -48,14 +48,14 @@ pub struct Extent {
 }
 
 /// How large the log of this name is; no files where there is none.
-pub fn extent<D: Disk>(disk: D, name: &str) -> io::Result<Extent> {
-    let files = Files::new(disk, name);
+pub fn log_size<D: Disk>(disk: D, name: &str) -> io::Result<LogSize> {
+    let files = LogFiles::new(disk, name);
     let parts = files.parts()?;
     let mut bytes = 0;
     for part in &parts {
         bytes += part.with(&files, DiskFile::len)?;
     }
-    Ok(Extent {
+    Ok(LogSize {
         files: parts.len(),
         bytes,
     })
@@ -63,21 +63,21 @@ pub fn extent<D: Disk>(disk: D, name: &str) -> io::Result<Extent> {
 
 /// The lines of the log of this name from a number on. Nothing is proved about them: that is
 /// [`verify`](crate::verify)'s.
-pub fn lines<D: Disk>(disk: D, name: &str, from: u64) -> io::Result<Lines<D>> {
-    let files = Files::new(disk, name);
+pub fn lines<D: Disk>(disk: D, name: &str, from: u64) -> io::Result<LineReader<D>> {
+    let files = LogFiles::new(disk, name);
     let parts = files.parts()?;
     let start = match from {
         0 | 1 => None,
         _ => seek(&files, &parts, from)?,
     };
-    let Spot { part, offset } = start.unwrap_or(Spot { part: 0, offset: 0 });
+    let LinePosition { part, offset } = start.unwrap_or(LinePosition { part: 0, offset: 0 });
     let mut parts = parts.into_iter();
     parts.by_ref().take(part).for_each(drop);
-    Ok(Lines {
+    Ok(LineReader {
         file: None,
         files,
         parts,
-        stream: Stream::at(offset),
+        stream: LineScanner::at(offset),
         from,
     })
 }
@@ -89,8 +89,8 @@ pub fn page<D: Disk>(
     after: u64,
     count: usize,
     bytes: usize,
-) -> io::Result<Page> {
-    let mut page = Page {
+) -> io::Result<LinePage> {
+    let mut page = LinePage {
         lines: Vec::new(),
         more: false,
     };
@@ -109,17 +109,17 @@ pub fn page<D: Disk>(
 
 /// The lines of a log, one after the other.
 #[derive(Debug)]
-pub struct Lines<D: Disk> {
-    files: Files<D>,
-    parts: std::vec::IntoIter<Part<D>>,
+pub struct LineReader<D: Disk> {
+    files: LogFiles<D>,
+    parts: std::vec::IntoIter<LogFile<D>>,
     file: Option<D::File>,
-    stream: Stream,
+    stream: LineScanner,
     /// Lines before this number are passed over.
     from: u64,
 }
 
-impl<D: Disk> Lines<D> {
-    fn step(&mut self) -> io::Result<Option<Raw>> {
+impl<D: Disk> LineReader<D> {
+    fn step(&mut self) -> io::Result<Option<LogLine>> {
         loop {
             let file = match &self.file {
                 Some(file) => file,
@@ -129,18 +129,18 @@ impl<D: Disk> Lines<D> {
                 },
             };
             match self.stream.next(file)? {
-                Step::Line(bytes) => {
+                ScannedLine::Line(bytes) => {
                     if self.from > 0 && line::seq(bytes).is_none_or(|seq| seq < self.from) {
                         continue;
                     }
                     self.from = 0;
-                    return Ok(Some(Raw::of(bytes)));
+                    return Ok(Some(LogLine::of(bytes)));
                 }
-                Step::TooLong => {
+                ScannedLine::TooLong => {
                     let long = "a line is longer than a line may be";
                     return Err(io::Error::new(io::ErrorKind::InvalidData, long));
                 }
-                Step::End { .. } => {
+                ScannedLine::End { .. } => {
                     self.file = None;
                     self.stream.restart();
                 }
@@ -149,10 +149,10 @@ impl<D: Disk> Lines<D> {
     }
 }
 
-impl<D: Disk> Iterator for Lines<D> {
-    type Item = io::Result<Raw>;
+impl<D: Disk> Iterator for LineReader<D> {
+    type Item = io::Result<LogLine>;
 
-    fn next(&mut self) -> Option<io::Result<Raw>> {
+    fn next(&mut self) -> Option<io::Result<LogLine>> {
         let step = self.step().transpose();
         if let None | Some(Err(_)) = step {
             self.file = None;
@@ -163,13 +163,18 @@ impl<D: Disk> Iterator for Lines<D> {
 }
 
 /// The last lines of the log of this name: so many at most, and from so many bytes at most.
-pub fn tail<D: Disk>(disk: D, name: &str, count: usize, bytes: u64) -> io::Result<Vec<Raw>> {
-    let files = Files::new(disk, name);
-    let mut found: Vec<Raw> = Vec::new();
+pub fn last_lines<D: Disk>(
+    disk: D,
+    name: &str,
+    count: usize,
+    bytes: u64,
+) -> io::Result<Vec<LogLine>> {
+    let files = LogFiles::new(disk, name);
+    let mut found: Vec<LogLine> = Vec::new();
     let mut left = bytes;
     for part in files.parts()?.into_iter().rev() {
         let file = part.open(&files)?;
-        let (mut lines, read) = last_lines(&file, count - found.len(), left)?;
+        let (mut lines, read) = last_lines_of(&file, count - found.len(), left)?;
         left = left.saturating_sub(read);
         lines.append(&mut found);
         found = lines;
@@ -181,7 +186,7 @@ pub fn tail<D: Disk>(disk: D, name: &str, count: usize, bytes: u64) -> io::Resul
 }
 
 /// The last lines of a file, and how many bytes were looked at for them.
-fn last_lines(file: &impl DiskFile, count: usize, most: u64) -> io::Result<(Vec<Raw>, u64)> {
+fn last_lines_of(file: &impl DiskFile, count: usize, most: u64) -> io::Result<(Vec<LogLine>, u64)> {
     let length = file.len()?;
     let mut window = WINDOW.min(most);
     loop {
@@ -192,7 +197,10 @@ fn last_lines(file: &impl DiskFile, count: usize, most: u64) -> io::Result<(Vec<
         let whole: Vec<&[u8]> = all.skip(usize::from(start > 0)).collect();
         if whole.len() >= count || start == 0 || window >= most {
             let wanted = whole.len().saturating_sub(count);
-            let lines = whole[wanted..].iter().map(|text| Raw::of(text)).collect();
+            let lines = whole[wanted..]
+                .iter()
+                .map(|text| LogLine::of(text))
+                .collect();
             return Ok((lines, length - start));
         }
         window = (window * 4).min(most);

@@ -1,13 +1,13 @@
 //! Verification: every line of every file, one after the other, in bounded memory, and whether it is
 //! what checkpoints have seen.
 
-use crate::append::Receipt;
-use crate::chain::{Break, End};
+use crate::append::AppendReceipt;
+use crate::chain::{ChainBreak, ChainEnd};
 use crate::checkpoint::Checkpoint;
-use crate::files::{Files, Part};
+use crate::find_line::{LinePosition, seek};
 use crate::line;
-use crate::seek::{Spot, seek};
-use crate::stream::{Step, Stream};
+use crate::line_scanner::{LineScanner, ScannedLine};
+use crate::log_files::{LogFile, LogFiles};
 use candor_disk::{Disk, DiskFile};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What is wrong with a log: the first thing, and behind which line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Flaw {
+pub enum LogFlaw {
     /// The line with this number is no line of a log.
     NotALine(u64),
     /// The line with this number is not what its hash says.
@@ -35,23 +35,23 @@ pub enum Flaw {
     Rewritten(u64),
 }
 
-impl Flaw {
+impl LogFlaw {
     /// The number of the first line that is not as it was.
     pub fn seq(self) -> u64 {
         match self {
-            Flaw::NotALine(seq)
-            | Flaw::Changed(seq)
-            | Flaw::Missing(seq)
-            | Flaw::Torn(seq)
-            | Flaw::Truncated(seq)
-            | Flaw::Rewritten(seq) => seq,
+            LogFlaw::NotALine(seq)
+            | LogFlaw::Changed(seq)
+            | LogFlaw::Missing(seq)
+            | LogFlaw::Torn(seq)
+            | LogFlaw::Truncated(seq)
+            | LogFlaw::Rewritten(seq) => seq,
         }
     }
 }
 
 /// What a log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Verified {
+pub struct Verification {
     /// How many files were looked at.
     pub files: usize,
     /// How many lines were looked at and are right.
@@ -59,13 +59,13 @@ pub struct Verified {
     /// Their bytes.
     pub bytes: u64,
     /// The last line that is right.
-    pub last: Option<Receipt>,
+    pub last: Option<AppendReceipt>,
     /// What is wrong with the next one.
-    pub flaw: Option<Flaw>,
+    pub flaw: Option<LogFlaw>,
 }
 
 /// Looks at every line of the log of this name.
-pub fn verify<D: Disk>(disk: D, name: &str) -> io::Result<Verified> {
+pub fn verify<D: Disk>(disk: D, name: &str) -> io::Result<Verification> {
     verify_against(disk, name, &[])
 }
 
@@ -74,50 +74,54 @@ pub fn verify_against<D: Disk>(
     disk: D,
     name: &str,
     checkpoints: &[Checkpoint],
-) -> io::Result<Verified> {
-    let files = Files::new(disk, name);
+) -> io::Result<Verification> {
+    let files = LogFiles::new(disk, name);
     let parts = files.parts()?;
-    Check::new(End::START, checkpoints).parts(&files, parts, 0)
+    Verifier::new(ChainEnd::START, checkpoints).parts(&files, parts, 0)
 }
 
 /// The same, by one who has the log's lock.
 pub(crate) fn verify_locked<D: Disk>(
-    files: &Files<D>,
+    files: &LogFiles<D>,
     checkpoints: &[Checkpoint],
-) -> io::Result<Verified> {
-    let mut check = Check::new(End::START, checkpoints);
+) -> io::Result<Verification> {
+    let mut check = Verifier::new(ChainEnd::START, checkpoints);
     check.has_lock = true;
     check.parts(files, files.parts()?, 0)
 }
 
 /// Looks at the line that a checkpoint names and at every line after it. What stands before is looked
 /// at only where those are not as they were: to say which line is the first.
-pub fn verify_from<D: Disk>(disk: D, name: &str, checkpoint: &Checkpoint) -> io::Result<Verified> {
-    let files = Files::new(disk, name);
+pub fn verify_from<D: Disk>(
+    disk: D,
+    name: &str,
+    checkpoint: &Checkpoint,
+) -> io::Result<Verification> {
+    let files = LogFiles::new(disk, name);
     let mut parts = files.parts()?;
     if let Some(spot) = behind(&files, &parts, checkpoint)? {
         parts.drain(..spot.part);
-        let Receipt { seq, hash } = checkpoint.receipt();
-        let rest = Check::new(End { seq, hash }, &[]).parts(&files, parts, spot.offset)?;
-        if let None | Some(Flaw::Torn(_)) = rest.flaw {
+        let AppendReceipt { seq, hash } = checkpoint.receipt();
+        let rest = Verifier::new(ChainEnd { seq, hash }, &[]).parts(&files, parts, spot.offset)?;
+        if let None | Some(LogFlaw::Torn(_)) = rest.flaw {
             return Ok(rest);
         }
     }
-    let whole = Check::new(End::START, std::slice::from_ref(checkpoint));
+    let whole = Verifier::new(ChainEnd::START, std::slice::from_ref(checkpoint));
     whole.parts(&files, files.parts()?, 0)
 }
 
 /// Whether the line that a checkpoint names is there as it was.
-pub(crate) fn holds<D: Disk>(files: &Files<D>, checkpoint: &Checkpoint) -> io::Result<bool> {
+pub(crate) fn holds<D: Disk>(files: &LogFiles<D>, checkpoint: &Checkpoint) -> io::Result<bool> {
     Ok(behind(files, &files.parts()?, checkpoint)?.is_some())
 }
 
 /// Where the line ends that a checkpoint names; nothing where it is not there as it was.
 fn behind<D: Disk>(
-    files: &Files<D>,
-    parts: &[Part<D>],
+    files: &LogFiles<D>,
+    parts: &[LogFile<D>],
     checkpoint: &Checkpoint,
-) -> io::Result<Option<Spot>> {
+) -> io::Result<Option<LinePosition>> {
     let Some(spot) = seek(files, parts, checkpoint.seq)? else {
         return Ok(None);
     };
@@ -125,7 +129,7 @@ fn behind<D: Disk>(
         return Ok(None);
     };
     let offset = part.with(files, |file| behind_in(file, spot.offset, checkpoint))?;
-    Ok(offset.map(|offset| Spot { offset, ..spot }))
+    Ok(offset.map(|offset| LinePosition { offset, ..spot }))
 }
 
 /// The same in one file, from a line at or before it on.
@@ -134,13 +138,13 @@ fn behind_in(
     mut offset: u64,
     checkpoint: &Checkpoint,
 ) -> io::Result<Option<u64>> {
-    let mut stream = Stream::at(offset);
-    while let Step::Line(text) = stream.next(file)? {
+    let mut stream = LineScanner::at(offset);
+    while let ScannedLine::Line(text) = stream.next(file)? {
         offset += text.len() as u64 + 1;
         if line::seq(text).is_some_and(|seq| seq < checkpoint.seq) {
             continue;
         }
-        let end = End::after(text).ok();
+        let end = ChainEnd::after(text).ok();
         let same = end.map(|end| (end.seq, end.hash)) == Some((checkpoint.seq, checkpoint.hash));
         return Ok(same.then_some(offset));
     }
@@ -148,19 +152,19 @@ fn behind_in(
 }
 
 /// How far a verification is.
-struct Check {
-    end: End,
+struct Verifier {
+    end: ChainEnd,
     lines: u64,
     bytes: u64,
     /// What checkpoints have seen, the first one last.
-    seen: Vec<Receipt>,
+    seen: Vec<AppendReceipt>,
     /// Whether whoever checks has the log's lock.
     has_lock: bool,
 }
 
-impl Check {
-    fn new(end: End, checkpoints: &[Checkpoint]) -> Check {
-        let first = |checkpoint: &Checkpoint| Receipt {
+impl Verifier {
+    fn new(end: ChainEnd, checkpoints: &[Checkpoint]) -> Verifier {
+        let first = |checkpoint: &Checkpoint| AppendReceipt {
             seq: 1,
             hash: checkpoint.chain,
         };
@@ -169,7 +173,7 @@ impl Check {
             .flat_map(|seen| [first(seen), seen.receipt()])
             .collect();
         seen.sort_unstable_by_key(|receipt| std::cmp::Reverse(receipt.seq));
-        Check {
+        Verifier {
             end,
             lines: 0,
             bytes: 0,
@@ -180,15 +184,15 @@ impl Check {
 
     fn parts<D: Disk>(
         mut self,
-        files: &Files<D>,
-        parts: Vec<Part<D>>,
+        files: &LogFiles<D>,
+        parts: Vec<LogFile<D>>,
         offset: u64,
-    ) -> io::Result<Verified> {
-        let mut stream = Stream::at(offset);
+    ) -> io::Result<Verification> {
+        let mut stream = LineScanner::at(offset);
         let (mut looked_at, mut flaw) = (0, None);
         for part in parts {
             looked_at += 1;
-            let written = matches!(part, Part::Current(_)) && !self.has_lock;
+            let written = matches!(part, LogFile::Current(_)) && !self.has_lock;
             let file = part.open(files)?;
             flaw = self.file(&mut stream, &file, written.then_some(files))?;
             if flaw.is_some() {
@@ -196,15 +200,15 @@ impl Check {
             }
             stream.restart();
         }
-        if let (None | Some(Flaw::Torn(_)), false) = (flaw, self.seen.is_empty()) {
-            flaw = Some(Flaw::Truncated(self.end.seq + 1));
+        if let (None | Some(LogFlaw::Torn(_)), false) = (flaw, self.seen.is_empty()) {
+            flaw = Some(LogFlaw::Truncated(self.end.seq + 1));
         }
-        let End { seq, hash } = self.end;
-        Ok(Verified {
+        let ChainEnd { seq, hash } = self.end;
+        Ok(Verification {
             files: looked_at,
             lines: self.lines,
             bytes: self.bytes,
-            last: (seq > 0).then_some(Receipt { seq, hash }),
+            last: (seq > 0).then_some(AppendReceipt { seq, hash }),
             flaw,
         })
     }
@@ -212,24 +216,24 @@ impl Check {
     /// Looks at the lines of a file, which may be one that is being written.
     fn file<D: Disk>(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut LineScanner,
         file: &D::File,
-        written: Option<&Files<D>>,
-    ) -> io::Result<Option<Flaw>> {
+        written: Option<&LogFiles<D>>,
+    ) -> io::Result<Option<LogFlaw>> {
         let mut calm: Option<Option<D::File>> = None;
         loop {
             let flaw = match stream.next(file)? {
-                Step::Line(text) => self.line(text),
-                Step::TooLong => Some(Flaw::NotALine(self.end.seq + 1)),
-                Step::End { rest: 0 } => return Ok(None),
-                Step::End { .. } => match (written, &calm) {
+                ScannedLine::Line(text) => self.line(text),
+                ScannedLine::TooLong => Some(LogFlaw::NotALine(self.end.seq + 1)),
+                ScannedLine::End { rest: 0 } => return Ok(None),
+                ScannedLine::End { .. } => match (written, &calm) {
                     (Some(files), None) => {
                         // Perhaps somebody is writing this line: while the lock is held nobody is.
                         // Who may only read has to take the file as it is.
                         calm = Some(files.calm_within(PATIENCE).ok().flatten());
                         None
                     }
-                    _ => Some(Flaw::Torn(self.end.seq + 1)),
+                    _ => Some(LogFlaw::Torn(self.end.seq + 1)),
                 },
             };
             if flaw.is_some() {
@@ -238,17 +242,17 @@ impl Check {
         }
     }
 
-    fn line(&mut self, text: &[u8]) -> Option<Flaw> {
+    fn line(&mut self, text: &[u8]) -> Option<LogFlaw> {
         let next = self.end.seq + 1;
         let end = match self.end.then(text) {
             Ok(end) => end,
-            Err(Break::NotALine) => return Some(Flaw::NotALine(next)),
-            Err(Break::Changed) => return Some(Flaw::Changed(next)),
-            Err(Break::Elsewhere) => return Some(Flaw::Missing(next)),
+            Err(ChainBreak::NotALine) => return Some(LogFlaw::NotALine(next)),
+            Err(ChainBreak::Changed) => return Some(LogFlaw::Changed(next)),
+            Err(ChainBreak::OutOfOrder) => return Some(LogFlaw::Missing(next)),
         };
         while let Some(seen) = self.seen.pop_if(|seen| seen.seq == end.seq) {
             if seen.hash != end.hash {
-                return Some(Flaw::Rewritten(next));
+                return Some(LogFlaw::Rewritten(next));
             }
         }
         self.end = end;

@@ -1,7 +1,7 @@
 //! The log of writes: a line for every attempt and one for its outcome, each on the disk before
 //! anything is done or answered. The lines are a chain.
 
-use candor_audit::{AppendError, Log, Options, Torn};
+use candor_audit::{AppendError, Log, LogOptions, TornBytes};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_fault::dialects::Github;
 use candor_fault::{Effect, Timestamp, ToolOutput, VALUE_MAX_BYTES, excerpt, iso_millis};
@@ -88,7 +88,7 @@ impl From<io::Error> for Unopened {
 /// version 1 is kept as it is under another name.
 pub fn open_writes<D: Disk>(disk: D, name: &str, clock: Arc<dyn Clock>) -> Result<Log, Unopened> {
     keep_old(&disk, name)?;
-    let say_torn = move |torn: Torn| {
+    let torn_entry = move |torn: TornBytes| {
         let members = json!({
             "v": VERSION,
             "at": iso_millis(clock.now()),
@@ -98,9 +98,9 @@ pub fn open_writes<D: Disk>(disk: D, name: &str, clock: Arc<dyn Clock>) -> Resul
         });
         object(members)
     };
-    let options = Options {
-        say_torn: Box::new(say_torn),
-        ..Options::default()
+    let options = LogOptions {
+        torn_entry: Box::new(torn_entry),
+        ..LogOptions::default()
     };
     Log::open(disk, name, options).map_err(Unopened::Log)
 }

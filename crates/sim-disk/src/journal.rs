@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Something a disk was asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the calls")]
-pub enum Operation {
+pub enum DiskOperation {
     Open {
         path: PathBuf,
         how: Open,
@@ -66,10 +66,10 @@ pub enum Operation {
     },
 }
 
-impl Operation {
+impl DiskOperation {
     /// Whether it changes nothing, neither on the disk nor in memory.
     pub fn only_looks(&self) -> bool {
-        use Operation::{List, Open as Opened, Read};
+        use DiskOperation::{List, Open as Opened, Read};
         match self {
             Opened { how, .. } => matches!(how, Open::Read | Open::Edit),
             Read { .. } | List { .. } => true,
@@ -79,25 +79,28 @@ impl Operation {
 
     /// Whether it writes bytes to a file.
     pub fn writes(&self) -> bool {
-        matches!(self, Operation::Write { .. } | Operation::Append { .. })
+        matches!(
+            self,
+            DiskOperation::Write { .. } | DiskOperation::Append { .. }
+        )
     }
 
     /// Whether it makes something durable.
     pub fn syncs(&self) -> bool {
-        use Operation::{SyncAll, SyncData, SyncDir};
+        use DiskOperation::{SyncAll, SyncData, SyncDir};
         matches!(self, SyncData { .. } | SyncAll { .. } | SyncDir { .. })
     }
 }
 
 /// One entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum JournalEntry {
     /// An operation and how it ended.
     Operation {
         /// How many operations were before it.
         number: u64,
         /// What was asked.
-        operation: Operation,
+        operation: DiskOperation,
         /// Nothing, or the operating system's code of the error.
         error: Option<i32>,
     },
@@ -105,11 +108,11 @@ pub enum Event {
     Mark(String),
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for JournalEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Mark(text) => write!(f, "      -- {text}"),
-            Event::Operation {
+            JournalEntry::Mark(text) => write!(f, "      -- {text}"),
+            JournalEntry::Operation {
                 number,
                 operation,
                 error,

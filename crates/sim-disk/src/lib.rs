@@ -14,54 +14,54 @@
 //!   syncs succeed all the same.
 //! - Synced bytes are never damaged by a later write next to them, and nothing rots.
 
-mod content;
-mod fault;
+mod dir_tree;
+mod disk_fault;
+mod disk_state;
+mod file_content;
 mod journal;
-mod random;
-mod state;
+mod seeded_random;
 mod survival;
-mod tree;
 mod trials;
 
-pub use fault::Fault;
-pub use journal::{Event, Operation};
+pub use disk_fault::DiskFault;
+pub use journal::{DiskOperation, JournalEntry};
 pub use survival::Survival;
-pub use trials::{Failure, Summary, Trials, for_every_operation};
+pub use trials::{TrialFailure, TrialSummary, Trials, for_every_operation};
 
 use candor_disk::{Disk, DiskFile, Open, names};
-use content::Change;
+use dir_tree::Inode;
+use disk_state::DiskState;
+use file_content::FileChange;
 use rustix::io::Errno;
-use state::State;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tree::Inode;
 
 /// A simulated disk. Clones are the same disk.
 #[derive(Debug, Clone)]
 pub struct SimDisk {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<DiskState>>,
 }
 
 impl SimDisk {
     /// An empty disk; whatever is left to chance comes from the seed.
     pub fn new(seed: u64) -> SimDisk {
-        SimDisk::of(State::new(seed))
+        SimDisk::of(DiskState::new(seed))
     }
 
-    fn of(state: State) -> SimDisk {
+    fn of(state: DiskState) -> SimDisk {
         let state = Arc::new(Mutex::new(state));
         SimDisk { state }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DiskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Plans a fault for the operation that has `number` operations before it. A fault that cannot
     /// happen there does not.
-    pub fn fail_at(&self, number: u64, fault: Fault) {
+    pub fn fail_at(&self, number: u64, fault: DiskFault) {
         self.lock().faults.insert(number, fault);
     }
 
@@ -80,20 +80,20 @@ impl SimDisk {
     pub fn mark(&self, text: impl ToString) {
         let mut state = self.lock();
         if !state.dead {
-            state.journal.push(Event::Mark(text.to_string()));
+            state.journal.push(JournalEntry::Mark(text.to_string()));
         }
     }
 
     /// Every operation and every mark, in order.
-    pub fn journal(&self) -> Vec<Event> {
+    pub fn journal(&self) -> Vec<JournalEntry> {
         self.lock().journal.clone()
     }
 
     /// The marks alone.
     pub fn marks(&self) -> Vec<String> {
-        let mark = |event: &Event| match event {
-            Event::Mark(text) => Some(text.clone()),
-            Event::Operation { .. } => None,
+        let mark = |event: &JournalEntry| match event {
+            JournalEntry::Mark(text) => Some(text.clone()),
+            JournalEntry::Operation { .. } => None,
         };
         self.lock().journal.iter().filter_map(mark).collect()
     }
@@ -123,8 +123,8 @@ impl SimDisk {
 
     fn perform<T>(
         &self,
-        operation: Operation,
-        act: impl FnOnce(&mut State, Option<Fault>) -> Result<T, Errno>,
+        operation: DiskOperation,
+        act: impl FnOnce(&mut DiskState, Option<DiskFault>) -> Result<T, Errno>,
     ) -> io::Result<T> {
         Ok(self.lock().perform(operation, act)?)
     }
@@ -132,7 +132,7 @@ impl SimDisk {
     fn rename_with(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
         let (old, new) = (names(from)?, names(to)?);
         let (from, to) = (from.to_path_buf(), to.to_path_buf());
-        self.perform(Operation::Rename { from, to }, |state, _| {
+        self.perform(DiskOperation::Rename { from, to }, |state, _| {
             let (from, to) = (state.tree.place(&old)?, state.tree.place(&new)?);
             state.tree.rename(from, to, replace)
         })
@@ -145,7 +145,7 @@ impl Disk for SimDisk {
     fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<SimFile> {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();
-        let operation = Operation::Open {
+        let operation = DiskOperation::Open {
             path: path.clone(),
             how,
         };
@@ -164,7 +164,7 @@ impl Disk for SimDisk {
     fn create_dir(&self, path: impl AsRef<Path>, _mode: u32) -> io::Result<()> {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();
-        self.perform(Operation::CreateDir { path }, |state, _| {
+        self.perform(DiskOperation::CreateDir { path }, |state, _| {
             let place = state.tree.place(&names)?;
             state.create_dir(place)
         })
@@ -181,7 +181,7 @@ impl Disk for SimDisk {
     fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
         let (first, second) = (names(one.as_ref())?, names(other.as_ref())?);
         let (one, other) = (one.as_ref().to_path_buf(), other.as_ref().to_path_buf());
-        self.perform(Operation::Exchange { one, other }, |state, _| {
+        self.perform(DiskOperation::Exchange { one, other }, |state, _| {
             let first = state.tree.place(&first)?;
             let second = state.tree.place(&second)?;
             state.tree.exchange(first, second)
@@ -191,7 +191,7 @@ impl Disk for SimDisk {
     fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();
-        self.perform(Operation::Unlink { path }, |state, _| {
+        self.perform(DiskOperation::Unlink { path }, |state, _| {
             let place = state.tree.place(&names)?;
             state.tree.unlink(place)
         })
@@ -200,7 +200,7 @@ impl Disk for SimDisk {
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();
-        self.perform(Operation::SyncDir { path }, |state, fault| {
+        self.perform(DiskOperation::SyncDir { path }, |state, fault| {
             let dir = state.tree.dir(&names)?;
             state.sync_dir(dir, fault)
         })
@@ -209,7 +209,7 @@ impl Disk for SimDisk {
     fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();
-        self.perform(Operation::List { path }, |state, _| {
+        self.perform(DiskOperation::List { path }, |state, _| {
             Ok(state.tree.list(state.tree.dir(&names)?))
         })
     }
@@ -232,8 +232,8 @@ impl SimFile {
 
     fn perform<T>(
         &self,
-        operation: Operation,
-        act: impl FnOnce(&mut State, Option<Fault>) -> Result<T, Errno>,
+        operation: DiskOperation,
+        act: impl FnOnce(&mut DiskState, Option<DiskFault>) -> Result<T, Errno>,
     ) -> io::Result<T> {
         self.disk.perform(operation, act)
     }
@@ -257,7 +257,7 @@ impl DiskFile for SimFile {
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let (path, len) = (self.path(), bytes.len());
-        self.perform(Operation::Read { path, offset, len }, |state, _| {
+        self.perform(DiskOperation::Read { path, offset, len }, |state, _| {
             let start = usize::try_from(offset).map_err(|_| Errno::INVAL)?;
             let data = &state.file(self.inode).live.bytes;
             let data = data.get(start..).unwrap_or_default();
@@ -270,15 +270,18 @@ impl DiskFile for SimFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let (path, len) = (self.path(), bytes.len());
-        self.perform(Operation::Write { path, offset, len }, |state, fault| {
-            self.writable(Errno::BADF)?;
-            state.write(self.inode, offset, bytes, fault)
-        })
+        self.perform(
+            DiskOperation::Write { path, offset, len },
+            |state, fault| {
+                self.writable(Errno::BADF)?;
+                state.write(self.inode, offset, bytes, fault)
+            },
+        )
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         let (path, len) = (self.path(), bytes.len());
-        self.perform(Operation::Append { path, len }, |state, fault| {
+        self.perform(DiskOperation::Append { path, len }, |state, fault| {
             self.writable(Errno::BADF)?;
             let end = state.file(self.inode).live.bytes.len() as u64;
             state.write(self.inode, end, bytes, fault)
@@ -287,7 +290,7 @@ impl DiskFile for SimFile {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let path = self.path();
-        self.perform(Operation::SetLen { path, len }, |state, _| {
+        self.perform(DiskOperation::SetLen { path, len }, |state, _| {
             self.writable(Errno::INVAL)?;
             state.set_len(self.inode, len)
         })
@@ -295,7 +298,7 @@ impl DiskFile for SimFile {
 
     fn reserve(&self, up_to: u64) -> io::Result<()> {
         let path = self.path();
-        self.perform(Operation::Reserve { path, up_to }, |state, _| {
+        self.perform(DiskOperation::Reserve { path, up_to }, |state, _| {
             self.writable(Errno::BADF)?;
             state.reserve(self.inode, up_to)
         })
@@ -307,22 +310,24 @@ impl DiskFile for SimFile {
 
     fn set_mode(&self, mode: u32) -> io::Result<()> {
         let path = self.path();
-        self.perform(Operation::SetMode { path, mode }, |state, _| {
-            state.file(self.inode).change(Change::Mode(mode & 0o7777));
+        self.perform(DiskOperation::SetMode { path, mode }, |state, _| {
+            state
+                .file(self.inode)
+                .change(FileChange::Mode(mode & 0o7777));
             Ok(())
         })
     }
 
     fn sync_data(&self) -> io::Result<()> {
         let path = self.path();
-        self.perform(Operation::SyncData { path }, |state, fault| {
+        self.perform(DiskOperation::SyncData { path }, |state, fault| {
             state.sync(self.inode, false, fault)
         })
     }
 
     fn sync_all(&self) -> io::Result<()> {
         let path = self.path();
-        self.perform(Operation::SyncAll { path }, |state, fault| {
+        self.perform(DiskOperation::SyncAll { path }, |state, fault| {
             state.sync(self.inode, true, fault)
         })
     }

@@ -1,6 +1,6 @@
 //! What is left after a crash.
 
-use super::random::Random;
+use crate::seeded_random::SeededRandom;
 
 /// What survives a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Survival {
 
 /// What becomes of one change that was not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum ChangeOutcome {
     Kept,
     Lost,
     Torn,
@@ -25,25 +25,25 @@ pub(super) enum Fate {
 
 /// The choices of one power failure.
 #[derive(Debug)]
-pub(super) struct Choices {
-    pub(super) random: Random,
+pub(crate) struct SurvivalChoices {
+    pub(crate) random: SeededRandom,
     kept_of_8: usize,
 }
 
-impl Choices {
+impl SurvivalChoices {
     /// Nearly everything, about half, or nearly nothing is kept: the single loss and the single
     /// survivor are the cases that a fair coin hardly ever shows.
-    pub(super) fn new(seed: u64) -> Choices {
-        let mut random = Random::new(seed);
+    pub(crate) fn new(seed: u64) -> SurvivalChoices {
+        let mut random = SeededRandom::new(seed);
         let kept_of_8 = [1, 4, 7][random.below(3)];
-        Choices { random, kept_of_8 }
+        SurvivalChoices { random, kept_of_8 }
     }
 
-    pub(super) fn fate(&mut self) -> Fate {
+    pub(crate) fn fate(&mut self) -> ChangeOutcome {
         match (self.random.below(8) < self.kept_of_8, self.random.coin()) {
-            (true, _) => Fate::Kept,
-            (false, true) => Fate::Lost,
-            (false, false) => Fate::Torn,
+            (true, _) => ChangeOutcome::Kept,
+            (false, true) => ChangeOutcome::Lost,
+            (false, false) => ChangeOutcome::Torn,
         }
     }
 }

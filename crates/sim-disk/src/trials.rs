@@ -1,6 +1,6 @@
 //! The exhaustive driver: a workload with every fault at every operation, and a look at what is left.
 
-use super::{Event, Fault, SimDisk, Survival};
+use super::{DiskFault, JournalEntry, SimDisk, Survival};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,14 +10,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub fn for_every_operation(
     workload: impl Fn(&SimDisk),
     check: impl Fn(&SimDisk, &[String]),
-) -> Result<Summary, Failure> {
+) -> Result<TrialSummary, TrialFailure> {
     Trials::new().run(workload, check)
 }
 
 /// Which faults are tried, how often, and from which disk on.
 #[derive(Debug, Clone)]
 pub struct Trials {
-    faults: Vec<Fault>,
+    faults: Vec<DiskFault>,
     images: u64,
     rounds: u64,
     crash_again: bool,
@@ -32,9 +32,9 @@ impl Default for Trials {
 
 /// One way of running the workload.
 #[derive(Debug, Clone)]
-struct Plan {
+struct FaultPlan {
     seed: u64,
-    faults: Vec<(u64, Fault)>,
+    faults: Vec<(u64, DiskFault)>,
 }
 
 impl Trials {
@@ -42,7 +42,7 @@ impl Trials {
     /// failure, from an empty disk.
     pub fn new() -> Trials {
         Trials {
-            faults: Fault::ALL.to_vec(),
+            faults: DiskFault::ALL.to_vec(),
             images: 16,
             rounds: 2,
             crash_again: false,
@@ -51,7 +51,7 @@ impl Trials {
     }
 
     /// Tries these faults only.
-    pub fn faults(mut self, faults: &[Fault]) -> Trials {
+    pub fn faults(mut self, faults: &[DiskFault]) -> Trials {
         self.faults = faults.to_vec();
         self
     }
@@ -91,14 +91,14 @@ impl Trials {
         &self,
         workload: impl Fn(&SimDisk),
         check: impl Fn(&SimDisk, &[String]),
-    ) -> Result<Summary, Failure> {
-        let mut run = Run {
+    ) -> Result<TrialSummary, TrialFailure> {
+        let mut run = TrialRun {
             trials: self,
             workload,
             check,
-            summary: Summary::default(),
+            summary: TrialSummary::default(),
         };
-        let none = Plan {
+        let none = FaultPlan {
             seed: 0,
             faults: Vec::new(),
         };
@@ -107,17 +107,17 @@ impl Trials {
         for (number, fault) in self.faults_of(&plain, 0) {
             for seed in 0..if fault.has_chance() { self.rounds } else { 1 } {
                 let faults = vec![(number, fault)];
-                run.with(Plan { seed, faults })?;
+                run.with(FaultPlan { seed, faults })?;
             }
         }
         Ok(run.summary)
     }
 
     /// Every operation of a run from a number on, with each fault that can happen at it.
-    fn faults_of(&self, disk: &SimDisk, from: u64) -> Vec<(u64, Fault)> {
+    fn faults_of(&self, disk: &SimDisk, from: u64) -> Vec<(u64, DiskFault)> {
         let mut all = Vec::new();
         for event in disk.journal() {
-            if let Event::Operation {
+            if let JournalEntry::Operation {
                 number, operation, ..
             } = event
                 && number >= from
@@ -131,22 +131,22 @@ impl Trials {
     }
 }
 
-struct Run<'a, W, C> {
+struct TrialRun<'a, W, C> {
     trials: &'a Trials,
     workload: W,
     check: C,
-    summary: Summary,
+    summary: TrialSummary,
 }
 
-impl<W: Fn(&SimDisk), C: Fn(&SimDisk, &[String])> Run<'_, W, C> {
-    fn with(&mut self, plan: Plan) -> Result<(), Failure> {
+impl<W: Fn(&SimDisk), C: Fn(&SimDisk, &[String])> TrialRun<'_, W, C> {
+    fn with(&mut self, plan: FaultPlan) -> Result<(), TrialFailure> {
         let disk = self.once(&plan)?;
         if !self.trials.crash_again || disk.is_dead() {
             return Ok(());
         }
         let faulty = plan.faults.last().map_or(0, |(number, _)| number + 1);
         for (number, fault) in self.trials.faults_of(&disk, faulty) {
-            if fault == Fault::Crash {
+            if fault == DiskFault::Crash {
                 let mut twice = plan.clone();
                 twice.faults.push((number, fault));
                 self.once(&twice)?;
@@ -156,14 +156,14 @@ impl<W: Fn(&SimDisk), C: Fn(&SimDisk, &[String])> Run<'_, W, C> {
     }
 
     /// Runs the workload by a plan and checks everything that may be left of it.
-    fn once(&mut self, plan: &Plan) -> Result<SimDisk, Failure> {
+    fn once(&mut self, plan: &FaultPlan) -> Result<SimDisk, TrialFailure> {
         let disk = self.trials.start.after(Survival::Everything);
-        disk.lock().random = super::random::Random::new(plan.seed);
+        disk.lock().random = crate::seeded_random::SeededRandom::new(plan.seed);
         for (number, fault) in &plan.faults {
             disk.fail_at(*number, *fault);
         }
         self.summary.runs += 1;
-        let failure = |survival, why| Failure {
+        let failure = |survival, why| TrialFailure {
             faults: plan.faults.clone(),
             survival,
             why,
@@ -199,7 +199,7 @@ fn caught(act: impl FnOnce()) -> Result<(), String> {
 
 /// How much was tried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct TrialSummary {
     /// The operations of the run without a fault.
     pub operations: u64,
     /// How often the workload ran.
@@ -210,18 +210,18 @@ pub struct Summary {
 
 /// The first thing that went wrong, with all that is needed to repeat it.
 #[derive(Clone)]
-pub struct Failure {
+pub struct TrialFailure {
     /// The faults that were planned, and at which operations.
-    pub faults: Vec<(u64, Fault)>,
+    pub faults: Vec<(u64, DiskFault)>,
     /// What survived; nothing where the workload itself panicked.
     pub survival: Option<Survival>,
     /// What the panic said.
     pub why: String,
     /// Everything that was done.
-    pub journal: Vec<Event>,
+    pub journal: Vec<JournalEntry>,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for TrialFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.why)?;
         writeln!(f, "faults: {:?}", self.faults)?;
@@ -234,11 +234,11 @@ impl fmt::Display for Failure {
     }
 }
 
-impl fmt::Debug for Failure {
+impl fmt::Debug for TrialFailure {
     /// As readable as can be: this is what `unwrap` shows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for TrialFailure {}

@@ -3,7 +3,7 @@
 // A test that cannot go on has nobody to return an error to.
 #![allow(clippy::expect_used, clippy::panic)]
 
-use crate::{Process, Reached, Response};
+use crate::{Process, ReachedCodes, Response};
 use std::ffi::OsStr;
 use std::io::{self, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -23,7 +23,7 @@ pub struct Http {
     address: SocketAddr,
     path: String,
     headers: Vec<(String, String)>,
-    reached: Mutex<Reached>,
+    reached: Mutex<ReachedCodes>,
 }
 
 impl Http {
@@ -41,7 +41,7 @@ impl Http {
             address,
             path,
             headers: Vec::new(),
-            reached: Mutex::new(Reached::default()),
+            reached: Mutex::new(ReachedCodes::default()),
         }
     }
 

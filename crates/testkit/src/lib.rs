@@ -6,7 +6,7 @@ mod http_message;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod process;
-mod reached;
+mod reached_codes;
 mod skip;
 mod small_disk;
 mod stdio;
@@ -14,8 +14,8 @@ pub mod user;
 
 pub use http::{Connection, Http};
 pub use http_message::Response;
-pub use process::{Ended, Exit, Process};
-pub use reached::{Reached, failing_codes};
+pub use process::{Exit, Process, ProcessOutput};
+pub use reached_codes::{ReachedCodes, failing_codes};
 pub use skip::{skip, skip_for_kernel};
 pub use small_disk::on_small_disk;
 pub use stdio::Stdio;

@@ -35,7 +35,7 @@ impl From<ExitStatus> for Exit {
 
 /// A process that has ended, with everything it said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProcessOutput {
     /// How it ended.
     pub exit: Exit,
     /// Everything on stdout.
@@ -50,24 +50,24 @@ pub struct Process {
     pid: u32,
     exit: Receiver<ExitStatus>,
     ended: Option<Exit>,
-    said: Arc<Said>,
+    said: Arc<StderrCapture>,
 }
 
 /// What a process has said on stderr so far.
 #[derive(Debug, Default)]
-struct Said {
-    text: Mutex<Text>,
+struct StderrCapture {
+    text: Mutex<StderrText>,
     more: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Text {
+struct StderrText {
     lines: Vec<String>,
     ended: bool,
 }
 
-impl Said {
-    fn locked(&self) -> MutexGuard<'_, Text> {
+impl StderrCapture {
+    fn locked(&self) -> MutexGuard<'_, StderrText> {
         // A line is pushed whole or not at all.
         self.text.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,7 +89,7 @@ impl Said {
     }
 
     /// Waits until `found` finds something in what was said.
-    fn wait<T>(&self, limit: Duration, found: impl Fn(&Text) -> Option<T>) -> Option<T> {
+    fn wait<T>(&self, limit: Duration, found: impl Fn(&StderrText) -> Option<T>) -> Option<T> {
         let until = Instant::now() + limit;
         let mut text = self.locked();
         loop {
@@ -117,7 +117,7 @@ impl Process {
         let stdin = streams.stdin.take().expect("stdin is piped");
         let stdout = streams.stdout.take().expect("stdout is piped");
         let stderr = streams.stderr.take().expect("stderr is piped");
-        let said = Arc::new(Said::default());
+        let said = Arc::new(StderrCapture::default());
         let listener = Arc::clone(&said);
         thread::spawn(move || listener.listen(stderr));
         (
@@ -143,7 +143,7 @@ impl Process {
     }
 
     /// Runs `command` with nothing on stdin to its end, which must come within `limit`.
-    pub fn run(command: Command, limit: Duration) -> Ended {
+    pub fn run(command: Command, limit: Duration) -> ProcessOutput {
         let shown = format!("{command:?}");
         let (mut process, stdin, mut stdout) = Process::start(command);
         drop(stdin);
@@ -159,7 +159,7 @@ impl Process {
         let exit = process.exit_within(limit);
         let exit = exit.unwrap_or_else(|| panic!("no end within {limit:?}: {shown}"));
         let stderr = process.whole_stderr(limit);
-        Ended {
+        ProcessOutput {
             exit,
             stdout,
             stderr,
@@ -203,7 +203,7 @@ impl Process {
 
     /// Everything on stderr, once it is closed.
     pub fn whole_stderr(&self, limit: Duration) -> String {
-        let all = |text: &Text| text.ended.then(|| text.lines.concat());
+        let all = |text: &StderrText| text.ended.then(|| text.lines.concat());
         let whole = self.said.wait(limit, all);
         whole.unwrap_or_else(|| panic!("stderr is still open: {}", self.stderr()))
     }

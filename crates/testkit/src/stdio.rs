@@ -3,7 +3,7 @@
 // A test that cannot go on has nobody to return an error to.
 #![allow(clippy::expect_used, clippy::panic)]
 
-use crate::{Exit, Process, Reached};
+use crate::{Exit, Process, ReachedCodes};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdout, Command};
@@ -24,7 +24,7 @@ pub struct Stdio {
     process: Process,
     input: Option<Sender<Vec<u8>>>,
     output: Output,
-    reached: Reached,
+    reached: ReachedCodes,
 }
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Stdio {
             process,
             input: Some(input),
             output: Output::Unread(Some(stdout)),
-            reached: Reached::default(),
+            reached: ReachedCodes::default(),
         }
     }
 
@@ -70,7 +70,7 @@ impl Stdio {
     }
 
     /// The failing codes seen so far.
-    pub fn reached(&self) -> &Reached {
+    pub fn reached(&self) -> &ReachedCodes {
         &self.reached
     }
 

@@ -10,7 +10,7 @@ use crate::protected::DenyReadError;
 use crate::reading::ReadError;
 use crate::role::Role;
 use crate::write::{SettleError, TurnError, WriteError};
-use candor_audit::{AppendError, Flaw};
+use candor_audit::{AppendError, LogFlaw};
 use candor_fault::dialects::Workspace;
 use candor_fault::{Fault, Violations};
 use std::io;
@@ -96,7 +96,7 @@ pub(crate) enum StartError {
     /// There is a session with another root.
     Other { root: PathBuf },
     /// The log is broken.
-    Flawed(Flaw),
+    Flawed(LogFlaw),
     /// The log cannot be opened.
     Log(candor_audit::OpenError),
     /// The state directory of the root cannot be used.
@@ -143,7 +143,7 @@ pub(crate) enum Broken {
     /// A command changed protected paths.
     Protected(Vec<PathBuf>),
     /// The log does not verify.
-    Chain(Flaw),
+    Chain(LogFlaw),
 }
 
 macro_rules! from {

@@ -5,7 +5,7 @@ use crate::notes::{Notes, Subject};
 use crate::person::Deed;
 use crate::role::Role;
 use crate::write::{Settled, hash_of};
-use candor_audit::Torn;
+use candor_audit::TornBytes;
 use candor_fault::dialects::Workspace;
 use candor_fault::{Cause, Effect, Timestamp, iso_millis};
 use candor_secrets::redact;
@@ -81,7 +81,7 @@ pub(crate) fn of_call(
 }
 
 /// The line about what a crash left of the log itself.
-pub(crate) fn of_torn(actor: &Actor, at: Timestamp, torn: &Torn) -> Map<String, Value> {
+pub(crate) fn of_torn(actor: &Actor, at: Timestamp, torn: &TornBytes) -> Map<String, Value> {
     let said = format!(
         "{} bytes behind the last whole line were put aside; their SHA-256 is {}",
         torn.bytes, torn.hash

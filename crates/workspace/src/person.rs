@@ -10,7 +10,7 @@ use crate::role::Role;
 use crate::session::CHECKPOINT;
 use crate::state::{self, LOG};
 use crate::write::{self, JournalError};
-use candor_audit::{AppendError, Checkpoints, Log, Options, Place, Receipt};
+use candor_audit::{AppendError, AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogOptions};
 use candor_disk::Disk;
 use candor_fault::iso_millis;
 use candor_street::Clock;
@@ -112,24 +112,24 @@ pub fn record_by_person(
     os_user: &str,
     clock: &Arc<dyn Clock>,
     deed: &Deed<'_>,
-) -> Result<Receipt, AppendError> {
+) -> Result<AppendReceipt, AppendError> {
     let actor = Actor {
         role: None,
         os_user: os_user.to_owned(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    let place = Place::new(state::open(&state::of_root(state, root.id()))?, CHECKPOINT);
+    let place = CheckpointFile::new(state::open(&state::of_root(state, root.id()))?, CHECKPOINT);
     // A checkpoint that a server signs is not replaced by one that nobody signed.
     let is_signed = place.read()?.is_some_and(|known| known.is_signed());
     let (now, who, then) = (Arc::clone(clock), actor.clone(), Arc::clone(clock));
-    let options = Options {
-        say_torn: Box::new(move |torn| line::of_torn(&who, then.now(), &torn)),
-        checkpoints: (!is_signed).then(|| Checkpoints {
-            places: vec![place],
+    let options = LogOptions {
+        torn_entry: Box::new(move |torn| line::of_torn(&who, then.now(), &torn)),
+        checkpoints: (!is_signed).then(|| CheckpointWriter {
+            files: vec![place],
             signer: None,
             now: Box::new(move || iso_millis(now.now())),
         }),
-        ..Options::default()
+        ..LogOptions::default()
     };
     let log = Log::open(root.disk(), LOG, options)?;
     log.append_blocking(line::of_deed(&actor, clock.now(), deed))
@@ -257,15 +257,15 @@ mod tests {
         let (ws, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = Root::open(ws.path().canonicalize().unwrap()).unwrap();
         let disk = state::open(&state::of_root(state.path(), root.id())).unwrap();
-        let place = || Place::new(disk.clone(), CHECKPOINT);
+        let place = || CheckpointFile::new(disk.clone(), CHECKPOINT);
         let key = PrivateKey::random(&mut OsRng, Algorithm::Ed25519).unwrap();
-        let options = Options {
-            checkpoints: Some(Checkpoints {
-                places: vec![place()],
+        let options = LogOptions {
+            checkpoints: Some(CheckpointWriter {
+                files: vec![place()],
                 signer: Some(Signer::new(key).unwrap()),
                 now: Box::new(|| String::from("2026-01-31T12:00:00.000Z")),
             }),
-            ..Options::default()
+            ..LogOptions::default()
         };
         let log = Log::open(root.disk(), LOG, options).unwrap();
         log.append_blocking(serde_json::Map::new()).unwrap();

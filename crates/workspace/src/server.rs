@@ -47,7 +47,7 @@ impl WorkspaceServer {
         let verified =
             candor_audit::verify(state.clone(), REFUSALS).map_err(|error| unusable(&error))?;
         match verified.flaw {
-            None | Some(candor_audit::Flaw::Torn(_)) => {}
+            None | Some(candor_audit::LogFlaw::Torn(_)) => {}
             Some(flaw) => {
                 return Err(faults::self_audit_failure(&format!(
                     "the log {REFUSALS} in the state directory does not verify: line {} is the first that is wrong",

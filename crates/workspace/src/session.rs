@@ -9,7 +9,10 @@ use crate::path::Root;
 use crate::role::Role;
 use crate::state::{self, LOG};
 use crate::write::{About, SettleError, Settled, Turn, Writing};
-use candor_audit::{Checkpoints, Flaw, Log, OpenError, Options, Place, Receipt, Verified};
+use candor_audit::{
+    AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogFlaw, LogOptions, OpenError,
+    Verification,
+};
 use candor_disk::RealDisk;
 use candor_fault::iso_millis;
 use candor_street::Clock;
@@ -83,7 +86,7 @@ impl Session {
         let places = places(config, &directory).map_err(StartError::State)?;
         // What a crash tore off the end is put aside when the log is opened.
         match verified(root, &places).map_err(StartError::State)? {
-            None | Some(Flaw::Torn(_)) => {}
+            None | Some(LogFlaw::Torn(_)) => {}
             Some(flaw) => return Err(StartError::Flawed(flaw).into()),
         }
         let log = open_log(root.disk(), LOG, &actor, &clock, config, places);
@@ -122,7 +125,7 @@ impl Session {
     }
 
     /// A line of the log was written.
-    pub(crate) fn noticed(&self, receipt: Receipt) {
+    pub(crate) fn noticed(&self, receipt: AppendReceipt) {
         self.last.fetch_max(receipt.seq, Ordering::AcqRel);
     }
 
@@ -176,7 +179,7 @@ impl Session {
     }
 
     /// Looks at the whole log, from its first line.
-    pub(crate) fn verify(&self, config: &Config) -> io::Result<Verified> {
+    pub(crate) fn verify(&self, config: &Config) -> io::Result<Verification> {
         let directory = state::of_root(&config.state, self.root.id());
         let mut checkpoints = Vec::new();
         for place in places(config, &directory)? {
@@ -187,19 +190,19 @@ impl Session {
 }
 
 /// Where checkpoints of a root's log are kept.
-fn places(config: &Config, directory: &Path) -> io::Result<Vec<Place>> {
-    let mut places = vec![Place::new(state::open(directory)?, CHECKPOINT)];
+fn places(config: &Config, directory: &Path) -> io::Result<Vec<CheckpointFile>> {
+    let mut places = vec![CheckpointFile::new(state::open(directory)?, CHECKPOINT)];
     for elsewhere in &config.checkpoint_to {
         // Several roots may have their checkpoints in one directory.
         let id = directory.file_name().unwrap_or_default().display();
         let name = format!("{id}.{CHECKPOINT}");
-        places.push(Place::new(state::open(elsewhere)?, &name));
+        places.push(CheckpointFile::new(state::open(elsewhere)?, &name));
     }
     Ok(places)
 }
 
 /// What is wrong with a log, from its newest checkpoint on.
-fn verified(root: &Root, places: &[Place]) -> io::Result<Option<Flaw>> {
+fn verified(root: &Root, places: &[CheckpointFile]) -> io::Result<Option<LogFlaw>> {
     let mut checkpoints = Vec::new();
     for place in places {
         checkpoints.extend(place.read()?);
@@ -221,18 +224,18 @@ pub(crate) fn open_log(
     actor: &Actor,
     clock: &Arc<dyn Clock>,
     config: &Config,
-    places: Vec<Place>,
+    places: Vec<CheckpointFile>,
 ) -> Result<Log, OpenError> {
     let (who, now) = (actor.clone(), Arc::clone(clock));
     let clock = Arc::clone(clock);
-    let options = Options {
-        say_torn: Box::new(move |torn| line::of_torn(&who, now.now(), &torn)),
-        checkpoints: Some(Checkpoints {
-            places,
+    let options = LogOptions {
+        torn_entry: Box::new(move |torn| line::of_torn(&who, now.now(), &torn)),
+        checkpoints: Some(CheckpointWriter {
+            files: places,
             signer: config.signer.clone(),
             now: Box::new(move || iso_millis(clock.now())),
         }),
-        ..Options::default()
+        ..LogOptions::default()
     };
     Log::open(disk, name, options)
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may stop where something is not as it should be.
 
-use candor_audit::{Log, Options};
+use candor_audit::{Log, LogOptions};
 use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
 use candor_fault::dialects::Workspace;
 use candor_fault::{Answer, Cause, Receipt, Timestamp};
@@ -157,7 +157,7 @@ fn no_answer_leaves_before_its_line_is_on_the_disk() {
     let disk = Gated(RealDisk::at(directory.path()).unwrap(), gate);
     // Opening syncs once.
     go_on.send(()).unwrap();
-    let log = Log::open(disk, "log", Options::default()).unwrap();
+    let log = Log::open(disk, "log", LogOptions::default()).unwrap();
     syncs.recv().unwrap();
 
     let tool = Tool::read_only(

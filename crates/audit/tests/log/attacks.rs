@@ -1,7 +1,7 @@
 //! What somebody could do to a log, and that each is found with the first line that is not as it was.
 
 use crate::ground::{Ground, set, text};
-use candor_audit::{Flaw, Options, verify, verify_against, verify_from};
+use candor_audit::{LogFlaw, LogOptions, verify, verify_against, verify_from};
 use candor_disk::Disk;
 
 /// A log of ten lines, and its text.
@@ -13,7 +13,7 @@ fn victim() -> (Ground, String) {
 }
 
 /// What is found against both checkpoints, and from the last one on.
-fn found(ground: &Ground) -> Option<Flaw> {
+fn found(ground: &Ground) -> Option<LogFlaw> {
     let checkpoints = ground.checkpoints();
     let whole = verify_against(ground.log.clone(), "log", &checkpoints).unwrap();
     let newest = checkpoints.iter().max_by_key(|checkpoint| checkpoint.seq);
@@ -24,7 +24,7 @@ fn found(ground: &Ground) -> Option<Flaw> {
     whole.flaw
 }
 
-fn found_in(text: &str) -> Option<Flaw> {
+fn found_in(text: &str) -> Option<LogFlaw> {
     let (ground, _) = victim();
     ground.set(text);
     found(&ground)
@@ -35,11 +35,11 @@ fn an_edited_line_is_found() {
     let (_, text) = victim();
     for n in 0..10 {
         let edited = text.replace(&format!("\"n\":{n}"), "\"n\":77");
-        assert_eq!(found_in(&edited), Some(Flaw::Changed(n + 1)));
+        assert_eq!(found_in(&edited), Some(LogFlaw::Changed(n + 1)));
     }
     assert_eq!(
         found_in(&text.replace("\"seq\":4,", "\"seq\":5,")),
-        Some(Flaw::Changed(4))
+        Some(LogFlaw::Changed(4))
     );
 }
 
@@ -51,8 +51,8 @@ fn lines_that_were_taken_out_or_swapped_are_found() {
         let mut left = lines.clone();
         left.remove(gone);
         let wanted = match gone {
-            9 => Flaw::Truncated(10),
-            gone => Flaw::Missing(gone as u64 + 1),
+            9 => LogFlaw::Truncated(10),
+            gone => LogFlaw::Missing(gone as u64 + 1),
         };
         assert_eq!(found_in(&left.concat()), Some(wanted));
     }
@@ -61,7 +61,7 @@ fn lines_that_were_taken_out_or_swapped_are_found() {
         swapped.swap(place, place + 1);
         assert_eq!(
             found_in(&swapped.concat()),
-            Some(Flaw::Missing(place as u64 + 1))
+            Some(LogFlaw::Missing(place as u64 + 1))
         );
     }
 }
@@ -72,14 +72,14 @@ fn a_log_that_was_cut_short_is_found() {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     for kept in 0..10 {
         let cut = lines[..kept].concat();
-        assert_eq!(found_in(&cut), Some(Flaw::Truncated(kept as u64 + 1)));
+        assert_eq!(found_in(&cut), Some(LogFlaw::Truncated(kept as u64 + 1)));
         // In the middle of a line too: no crash takes what a checkpoint has seen.
         let cut = cut + &lines[kept][..20];
-        assert_eq!(found_in(&cut), Some(Flaw::Truncated(kept as u64 + 1)));
+        assert_eq!(found_in(&cut), Some(LogFlaw::Truncated(kept as u64 + 1)));
     }
     let (ground, _) = victim();
     ground.log.unlink("log").unwrap();
-    assert_eq!(found(&ground), Some(Flaw::Truncated(1)));
+    assert_eq!(found(&ground), Some(LogFlaw::Truncated(1)));
 }
 
 /// A chain that is right in itself, written anew from a line on, or from the first.
@@ -89,12 +89,12 @@ fn a_log_that_was_written_anew_is_found() {
         let (ground, text) = victim();
         let first: String = text.split_inclusive('\n').take(kept).collect();
         ground.set(&first);
-        ground.append_with(10 - kept as u64, "forged", Options::default());
+        ground.append_with(10 - kept as u64, "forged", LogOptions::default());
         assert_eq!(verify(ground.log.clone(), "log").unwrap().flaw, None);
         // A checkpoint knows the first line and the last.
-        let wanted = Flaw::Rewritten(if kept == 0 { 1 } else { 10 });
+        let wanted = LogFlaw::Rewritten(if kept == 0 { 1 } else { 10 });
         assert_eq!(found(&ground), Some(wanted));
-        ground.append_with(5, "more", Options::default());
+        ground.append_with(5, "more", LogOptions::default());
         assert_eq!(found(&ground), Some(wanted));
     }
 }
@@ -102,14 +102,14 @@ fn a_log_that_was_written_anew_is_found() {
 #[test]
 fn a_full_file_that_is_gone_is_found() {
     let ground = Ground::new();
-    let options = Options {
+    let options = LogOptions {
         rotate_at: 500,
         ..ground.options()
     };
     ground.append_with(10, "a", options);
     let full = text(&ground.log, "log.000002");
     ground.log.unlink("log.000002").unwrap();
-    let Some(Flaw::Missing(seq)) = found(&ground) else {
+    let Some(LogFlaw::Missing(seq)) = found(&ground) else {
         panic!("nothing was found");
     };
     assert!(full.contains(&format!("\"seq\":{seq},")), "{full}");
@@ -126,5 +126,5 @@ fn a_log_that_was_rolled_back_is_found_by_the_checkpoint_that_was_not() {
     let near = &ground.checkpoints()[..1];
     let unseen = verify_against(ground.log.clone(), "log", near).unwrap();
     assert_eq!(unseen.flaw, None);
-    assert_eq!(found(&ground), Some(Flaw::Truncated(11)));
+    assert_eq!(found(&ground), Some(LogFlaw::Truncated(11)));
 }

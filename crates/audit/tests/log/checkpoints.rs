@@ -2,9 +2,9 @@
 
 use crate::ground::{Ground, checkpoint, members};
 use candor_audit::{
-    AppendError, CHECKPOINT_LINES, Log, Options, PrivateKey, Signer, verify_against, verify_from,
+    AppendError, CHECKPOINT_LINES, Log, LogOptions, PrivateKey, Signer, verify_against, verify_from,
 };
-use candor_sim_disk::{Event, Operation};
+use candor_sim_disk::{DiskOperation, JournalEntry};
 use serde_json::json;
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 
@@ -32,9 +32,10 @@ fn many_lines_do_not_wait_for_the_log_to_be_closed() {
         log.append_blocking(members(json!({ "n": n }))).unwrap();
     }
     let written = || {
-        let is_rename = |event: &Event| {
-            let renamed = |operation: &Operation| matches!(operation, Operation::Rename { .. });
-            matches!(event, Event::Operation { operation, .. } if renamed(operation))
+        let is_rename = |event: &JournalEntry| {
+            let renamed =
+                |operation: &DiskOperation| matches!(operation, DiskOperation::Rename { .. });
+            matches!(event, JournalEntry::Operation { operation, .. } if renamed(operation))
         };
         ground.near.journal().iter().any(is_rename)
     };
@@ -94,10 +95,10 @@ fn a_place_that_fails_stops_no_line() {
     for n in 0..2 * CHECKPOINT_LINES {
         log.append_blocking(members(json!({ "n": n }))).unwrap();
     }
-    while log.checkpoint_trouble().is_none() {
+    while log.checkpoint_error().is_none() {
         std::thread::yield_now();
     }
-    let trouble = log.checkpoint_trouble().unwrap();
+    let trouble = log.checkpoint_error().unwrap();
     assert_eq!(trouble.kind(), std::io::ErrorKind::StorageFull);
     drop(log);
     assert_eq!(checkpoint(&ground.near).seq, 2 * CHECKPOINT_LINES + 1);
@@ -123,7 +124,7 @@ fn a_log_that_ends_before_its_checkpoint_is_not_written() {
     }
     // Nobody who keeps no checkpoints could know.
     ground.set(&kept);
-    Log::open(ground.log.clone(), "log", Options::default()).unwrap();
+    Log::open(ground.log.clone(), "log", LogOptions::default()).unwrap();
 }
 
 /// Nor is one that was written anew, however long it is: its next checkpoint would hide that.
@@ -134,9 +135,9 @@ fn a_log_that_was_written_anew_is_not_written() {
         ground.append(10, "a");
         let text = ground.text();
         ground.set(&text.split_inclusive('\n').take(kept).collect::<String>());
-        let forged = Options {
+        let forged = LogOptions {
             rotate_at: if small { 1000 } else { u64::MAX },
-            ..Options::default()
+            ..LogOptions::default()
         };
         ground.append_with(20, "forged", forged);
         match Log::open(ground.log.clone(), "log", ground.options()) {
@@ -150,7 +151,7 @@ fn a_log_that_was_written_anew_is_not_written() {
 #[test]
 fn a_log_that_is_opened_is_caught_up_with() {
     let ground = Ground::new();
-    let receipts = ground.append_with(3, "a", Options::default());
+    let receipts = ground.append_with(3, "a", LogOptions::default());
     ground.append(0, "a");
     for checkpoint in ground.checkpoints() {
         assert_eq!(checkpoint.receipt(), receipts[2]);
@@ -163,7 +164,7 @@ fn a_log_that_is_opened_is_caught_up_with() {
 #[test]
 fn a_log_is_verified_from_its_checkpoint_on() {
     let ground = Ground::new();
-    let small = || Options {
+    let small = || LogOptions {
         rotate_at: 40_000,
         ..ground.options()
     };

@@ -1,6 +1,6 @@
 //! Logs for tests, on a simulated disk.
 
-use candor_audit::{Checkpoint, Checkpoints, Log, Options, Place, Receipt};
+use candor_audit::{AppendReceipt, Checkpoint, CheckpointFile, CheckpointWriter, Log, LogOptions};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_sim_disk::SimDisk;
 use serde_json::{Map, Value, json};
@@ -25,24 +25,30 @@ impl Ground {
         }
     }
 
-    pub(crate) fn options(&self) -> Options {
-        let places = [&self.near, &self.far].map(|disk| Place::new(disk.clone(), "checkpoint"));
-        Options {
-            checkpoints: Some(Checkpoints {
-                places: places.into(),
+    pub(crate) fn options(&self) -> LogOptions {
+        let places =
+            [&self.near, &self.far].map(|disk| CheckpointFile::new(disk.clone(), "checkpoint"));
+        LogOptions {
+            checkpoints: Some(CheckpointWriter {
+                files: places.into(),
                 signer: None,
                 now: Box::new(|| String::from("2026-01-02T03:04:05.678Z")),
             }),
-            ..Options::default()
+            ..LogOptions::default()
         }
     }
 
     /// Appends so many lines and closes the log.
-    pub(crate) fn append(&self, count: u64, word: &str) -> Vec<Receipt> {
+    pub(crate) fn append(&self, count: u64, word: &str) -> Vec<AppendReceipt> {
         self.append_with(count, word, self.options())
     }
 
-    pub(crate) fn append_with(&self, count: u64, word: &str, options: Options) -> Vec<Receipt> {
+    pub(crate) fn append_with(
+        &self,
+        count: u64,
+        word: &str,
+        options: LogOptions,
+    ) -> Vec<AppendReceipt> {
         let log = Log::open(self.log.clone(), "log", options).unwrap();
         let lines = (0..count).map(|n| members(json!({ "n": n, "word": word })));
         lines
@@ -66,7 +72,7 @@ impl Ground {
 }
 
 pub(crate) fn checkpoint(disk: &SimDisk) -> Checkpoint {
-    let place = Place::new(disk.clone(), "checkpoint");
+    let place = CheckpointFile::new(disk.clone(), "checkpoint");
     place.read().unwrap().unwrap()
 }
 

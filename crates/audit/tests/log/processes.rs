@@ -1,7 +1,7 @@
 //! Several processes that append to one log, and processes that are killed while they append.
 
 use crate::real_log::{checkpoint_file, options};
-use candor_audit::{Log, Raw, lines, verify_against};
+use candor_audit::{Log, LogLine, lines, verify_against};
 use candor_disk::RealDisk;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -25,7 +25,7 @@ fn parse_receipt(line: &str) -> Option<(u64, String)> {
 }
 
 /// Verifies the log and returns its lines by number.
-fn verified_lines(directory: &Path) -> BTreeMap<u64, Raw> {
+fn verified_lines(directory: &Path) -> BTreeMap<u64, LogLine> {
     let checkpoint = checkpoint_file(directory).read().unwrap();
     let checkpoints: Vec<_> = checkpoint.into_iter().collect();
     let disk = RealDisk::at(directory).unwrap();
@@ -37,7 +37,7 @@ fn verified_lines(directory: &Path) -> BTreeMap<u64, Raw> {
     all
 }
 
-fn has_line(all: &BTreeMap<u64, Raw>, seq: u64, hash: &str) -> bool {
+fn has_line(all: &BTreeMap<u64, LogLine>, seq: u64, hash: &str) -> bool {
     let text = all
         .get(&seq)
         .map(|line| String::from_utf8_lossy(&line.bytes));

@@ -1,17 +1,17 @@
 //! Lines of a log by number and from its end, across files.
 
 use crate::ground::{Ground, set};
-use candor_audit::{Options, Raw, lines, page, tail};
-use candor_sim_disk::{Event, Operation};
+use candor_audit::{LogLine, LogOptions, last_lines, lines, page};
+use candor_sim_disk::{DiskOperation, JournalEntry};
 
-fn numbers(lines: &[Raw]) -> Vec<u64> {
+fn numbers(lines: &[LogLine]) -> Vec<u64> {
     lines.iter().map(|line| line.seq.unwrap()).collect()
 }
 
 /// A log of 3000 lines in several files.
 fn long() -> Ground {
     let ground = Ground::new();
-    let options = Options {
+    let options = LogOptions {
         rotate_at: 200_000,
         ..ground.options()
     };
@@ -25,8 +25,8 @@ fn lines_are_found_by_number_without_reading_the_rest() {
     let read = || {
         let journal = ground.log.journal();
         let bytes = journal.iter().map(|event| match event {
-            Event::Operation {
-                operation: Operation::Read { len, .. },
+            JournalEntry::Operation {
+                operation: DiskOperation::Read { len, .. },
                 ..
             } if *len < 1 << 20 => *len as u64,
             _ => 0,
@@ -39,7 +39,7 @@ fn lines_are_found_by_number_without_reading_the_rest() {
         let first = all.next().unwrap().unwrap();
         assert_eq!(first.seq, Some(from.max(1)));
         assert!(read() - before < 100_000, "{from}");
-        let rest: Vec<Raw> = all.map(Result::unwrap).collect();
+        let rest: Vec<LogLine> = all.map(Result::unwrap).collect();
         assert_eq!(rest.len() as u64, 3000 - from.max(1));
         assert!(
             rest.iter()
@@ -81,11 +81,11 @@ fn a_page_is_bounded_in_lines_and_bytes() {
 fn the_last_lines_come_from_several_files() {
     let ground = long();
     for count in [0, 1, 2, 700, 1500, 3000, 9999] {
-        let found = tail(ground.log.clone(), "log", count, 1 << 24).unwrap();
+        let found = last_lines(ground.log.clone(), "log", count, 1 << 24).unwrap();
         let first = 3001 - (count as u64).min(3000);
         assert!(numbers(&found).into_iter().eq(first..=3000), "{count}");
     }
-    let bounded = tail(ground.log.clone(), "log", 9999, 1000).unwrap();
+    let bounded = last_lines(ground.log.clone(), "log", 9999, 1000).unwrap();
     assert!(!bounded.is_empty() && bounded.len() < 5);
     assert_eq!(bounded.last().unwrap().seq, Some(3000));
 }
@@ -101,14 +101,17 @@ fn what_is_no_line_is_shown_as_it_stands() {
         .replacen("what?", "{", 1)
         + "{\"half";
     set(&ground.log, "log", &text);
-    let all: Vec<Raw> = lines(ground.log.clone(), "log", 0)
+    let all: Vec<LogLine> = lines(ground.log.clone(), "log", 0)
         .unwrap()
         .map(Result::unwrap)
         .collect();
     let seqs: Vec<_> = all.iter().map(|line| line.seq).collect();
     assert_eq!(seqs, [Some(1), None, Some(3)]);
     assert!(all[1].bytes.starts_with(b"what?"));
-    assert_eq!(tail(ground.log.clone(), "log", 2, 9999).unwrap(), all[1..]);
+    assert_eq!(
+        last_lines(ground.log.clone(), "log", 2, 9999).unwrap(),
+        all[1..]
+    );
     let third = page(ground.log.clone(), "log", 2, 9, 9999).unwrap();
     assert_eq!(numbers(&third.lines), [3]);
 }

@@ -1,7 +1,9 @@
 //! Appending to a log: lines with checksums and a sync never fail, and each shortcut is noticed.
 
 use candor_disk::{Disk, DiskFile, Open};
-use candor_sim_disk::{Event, Failure, Fault, Operation, SimDisk, Summary, Survival};
+use candor_sim_disk::{
+    DiskFault, DiskOperation, JournalEntry, SimDisk, Survival, TrialFailure, TrialSummary,
+};
 use candor_sim_disk::{SimFile, Trials};
 use std::io;
 
@@ -10,7 +12,7 @@ const LIMIT: usize = 1 << 20;
 
 /// What a log does, or leaves out.
 #[derive(Clone, Copy)]
-struct Habits {
+struct LogProtocol {
     checksum: bool,
     sync: bool,
     sync_dir: bool,
@@ -19,7 +21,7 @@ struct Habits {
     reserve: bool,
 }
 
-const RIGHT: Habits = Habits {
+const RIGHT: LogProtocol = LogProtocol {
     checksum: true,
     sync: true,
     sync_dir: true,
@@ -38,7 +40,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
-impl Habits {
+impl LogProtocol {
     fn line(self, number: usize) -> Vec<u8> {
         let text = text(number);
         match self.checksum {
@@ -59,19 +61,19 @@ impl Habits {
     }
 
     /// Appends one line; the error says whether the log can still be used.
-    fn append(self, file: &SimFile, number: usize) -> Result<(), Broken> {
-        let end = file.len().map_err(|_| Broken(true))?;
+    fn append(self, file: &SimFile, number: usize) -> Result<(), AppendFailed> {
+        let end = file.len().map_err(|_| AppendFailed(true))?;
         if file.append_all(&self.line(number)).is_err() {
             let cut = || file.set_len(end);
             let usable = !self.cut_off_after_errors || cut().is_ok();
-            return Err(Broken(!usable));
+            return Err(AppendFailed(!usable));
         }
         match self.sync {
             true if self.sync_again => file.sync_data().or_else(|_| file.sync_data()),
             true => file.sync_data(),
             false => Ok(()),
         }
-        .map_err(|_| Broken(true))
+        .map_err(|_| AppendFailed(true))
     }
 
     /// Appends some lines, and says which were acknowledged.
@@ -80,8 +82,8 @@ impl Habits {
         for number in 0..LINES {
             match self.append(&file, number) {
                 Ok(()) => disk.mark(text(number)),
-                Err(Broken(true)) => return,
-                Err(Broken(false)) => disk.mark("refused"),
+                Err(AppendFailed(true)) => return,
+                Err(AppendFailed(false)) => disk.mark("refused"),
             }
         }
     }
@@ -116,7 +118,7 @@ impl Habits {
         assert!(found.is_sorted(), "lines out of order");
     }
 
-    fn try_all(self, trials: Trials) -> Result<Summary, Failure> {
+    fn try_all(self, trials: Trials) -> Result<TrialSummary, TrialFailure> {
         trials.run(
             |disk| self.workload(disk),
             |disk, acknowledged| self.check(disk, acknowledged),
@@ -126,7 +128,7 @@ impl Habits {
 
 /// Whether the log must not be used any more.
 #[derive(Debug)]
-struct Broken(bool);
+struct AppendFailed(bool);
 
 #[test]
 fn the_right_log_never_fails() {
@@ -137,11 +139,11 @@ fn the_right_log_never_fails() {
         "{summary:?}"
     );
     let reserve = true;
-    Habits { reserve, ..RIGHT }.try_all(all()).unwrap();
+    LogProtocol { reserve, ..RIGHT }.try_all(all()).unwrap();
 }
 
 #[track_caller]
-fn caught(habits: Habits, why: &str) {
+fn caught(habits: LogProtocol, why: &str) {
     let few = Trials::new().images(8).rounds(4);
     let failure = habits.try_all(few).expect_err("noticed");
     assert!(failure.why.contains(why), "{failure}");
@@ -150,25 +152,25 @@ fn caught(habits: Habits, why: &str) {
 #[test]
 fn an_answer_before_the_sync_is_noticed() {
     let sync = false;
-    caught(Habits { sync, ..RIGHT }, "lost");
+    caught(LogProtocol { sync, ..RIGHT }, "lost");
 }
 
 #[test]
 fn a_new_log_without_a_durable_name_is_noticed() {
     let sync_dir = false;
-    caught(Habits { sync_dir, ..RIGHT }, "lost");
+    caught(LogProtocol { sync_dir, ..RIGHT }, "lost");
 }
 
 #[test]
 fn a_line_without_a_checksum_is_noticed() {
     let checksum = false;
-    caught(Habits { checksum, ..RIGHT }, "nobody wrote");
+    caught(LogProtocol { checksum, ..RIGHT }, "nobody wrote");
 }
 
 #[test]
 fn a_torn_line_that_stays_before_the_next_is_noticed() {
     let cut_off_after_errors = false;
-    let glued = Habits {
+    let glued = LogProtocol {
         cut_off_after_errors,
         ..RIGHT
     };
@@ -179,7 +181,7 @@ fn a_torn_line_that_stays_before_the_next_is_noticed() {
 fn a_failed_sync_that_is_repeated_is_noticed() {
     let sync_again = true;
     caught(
-        Habits {
+        LogProtocol {
             sync_again,
             ..RIGHT
         },
@@ -191,8 +193,8 @@ fn a_failed_sync_that_is_repeated_is_noticed() {
 fn reserved_room_lets_lines_about_a_full_disk_be_written() {
     let acknowledged = |reserve| {
         let disk = SimDisk::new(0);
-        let file = Habits { reserve, ..RIGHT }.open(&disk).unwrap();
-        disk.fail_at(disk.operations(), Fault::Full);
+        let file = LogProtocol { reserve, ..RIGHT }.open(&disk).unwrap();
+        disk.fail_at(disk.operations(), DiskFault::Full);
         let lines = (0..40).filter(|line| RIGHT.append(&file, *line).is_ok());
         lines.count()
     };
@@ -206,13 +208,13 @@ fn the_journal_shows_that_the_sync_came_before_the_answer() {
     RIGHT.workload(&disk);
     let events = disk.journal();
     let answers = events.iter().enumerate();
-    let answers = answers.filter(|(_, event)| matches!(event, Event::Mark(_)));
+    let answers = answers.filter(|(_, event)| matches!(event, JournalEntry::Mark(_)));
     for (at, _) in answers {
         let before = events.get(at - 1);
         let synced = matches!(
             before,
-            Some(Event::Operation {
-                operation: Operation::SyncData { .. },
+            Some(JournalEntry::Operation {
+                operation: DiskOperation::SyncData { .. },
                 error: None,
                 ..
             })
@@ -225,7 +227,7 @@ fn the_journal_shows_that_the_sync_came_before_the_answer() {
 
 /// A process that is killed leaves lines that can be read and are not durable yet. The next one
 /// may report them only after a sync of its own: the second crash shows who does not.
-fn report_after_restart(syncs: bool) -> Result<Summary, Failure> {
+fn report_after_restart(syncs: bool) -> Result<TrialSummary, TrialFailure> {
     let recover = |disk: &SimDisk| {
         if let Ok(file) = disk.open("log", Open::Edit)
             && (!syncs || (disk.sync_dir("").is_ok() && file.sync_data().is_ok()))
@@ -234,7 +236,7 @@ fn report_after_restart(syncs: bool) -> Result<Summary, Failure> {
             lines.iter().for_each(|line| disk.mark(line));
         }
     };
-    Trials::new().faults(&[Fault::Crash]).images(4).run(
+    Trials::new().faults(&[DiskFault::Crash]).images(4).run(
         |disk| RIGHT.workload(disk),
         |disk, _| {
             recover(disk);
@@ -258,7 +260,7 @@ fn trusting_what_a_killed_process_left_unsynced_is_noticed() {
 #[test]
 fn recovery_is_tried_like_everything_else() {
     let first = SimDisk::new(3);
-    first.fail_at(6, Fault::Crash);
+    first.fail_at(6, DiskFault::Crash);
     RIGHT.workload(&first);
     assert!(first.is_dead());
     let acknowledged = first.marks();

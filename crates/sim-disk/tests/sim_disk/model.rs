@@ -1,7 +1,7 @@
 //! The rules of the model, one by one.
 
 use candor_disk::{Disk, DiskFile, Open};
-use candor_sim_disk::{Fault, SimDisk, Survival};
+use candor_sim_disk::{DiskFault, SimDisk, Survival};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::io;
@@ -183,7 +183,7 @@ fn a_crash_takes_effect_in_the_middle_of_the_operation() {
     let disk = SimDisk::new(0);
     put_durable(&disk, "", "f");
     let file = disk.open("f", Open::Edit).unwrap();
-    disk.fail_at(disk.operations(), Fault::Crash);
+    disk.fail_at(disk.operations(), DiskFault::Crash);
     assert_eq!(code(file.append(b"!")), 108);
     assert!(disk.is_dead());
     disk.mark("too late");
@@ -216,26 +216,26 @@ fn faults_bring_the_codes_of_the_system_and_happen_once() {
     let disk = SimDisk::new(0);
     let file = disk.open("f", NEW).unwrap();
     let next = |fault| disk.fail_at(disk.operations(), fault);
-    next(Fault::Enospc);
+    next(DiskFault::Enospc);
     assert_eq!(code(file.append(b"abc")), 28);
     assert_eq!(file.len().unwrap(), 0);
-    next(Fault::Eio);
+    next(DiskFault::Eio);
     assert_eq!(code(file.append(b"abc")), 5);
     file.set_len(0).unwrap();
-    next(Fault::Short);
+    next(DiskFault::Short);
     assert!((1..3).contains(&file.append(b"abc").unwrap()));
     file.set_len(0).unwrap();
-    next(Fault::Short);
+    next(DiskFault::Short);
     file.append_all(b"abc").unwrap();
-    next(Fault::Eio);
+    next(DiskFault::Eio);
     assert_eq!(code(file.read_all(10)), 5);
     assert_eq!(file.read_all(10).unwrap(), b"abc");
-    next(Fault::Eio);
+    next(DiskFault::Eio);
     assert_eq!(code(disk.rename("f", "g")), 5);
-    next(Fault::Enospc);
+    next(DiskFault::Enospc);
     assert_eq!(code(disk.create_dir("d", 0o700)), 28);
     assert_eq!(show(&disk, ""), "f=abc");
-    next(Fault::Short);
+    next(DiskFault::Short);
     disk.unlink("f").unwrap();
 }
 
@@ -266,7 +266,7 @@ fn a_failed_sync_of_a_directory_leaves_its_names_unknown_for_good() {
         put_durable(&disk, "", "old");
         put(&disk, "new", "");
         disk.unlink("old").unwrap();
-        disk.fail_at(disk.operations(), Fault::Eio);
+        disk.fail_at(disk.operations(), DiskFault::Eio);
         assert_eq!(code(disk.sync_dir("")), 5);
         assert_eq!(show(&disk, ""), "new=");
         disk.sync_dir("").unwrap();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const PATHS: [&str; 9] = ["a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "d/e/f", "a/b"];
 
 #[derive(Debug, Clone)]
-enum Step {
+enum DiskStep {
     Open(&'static str, Open),
     CreateDir(&'static str),
     Rename(&'static str, &'static str, bool),
@@ -29,7 +29,7 @@ enum Step {
     Close(usize),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = DiskStep> {
     let path = || prop::sample::select(PATHS.to_vec());
     let dir = || prop::sample::select([&PATHS[..], &["", "."]].concat());
     let how = prop::sample::select(vec![
@@ -41,27 +41,27 @@ fn step() -> impl Strategy<Value = Step> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..2000);
     let file = || 0..8usize;
     prop_oneof![
-        8 => (path(), how).prop_map(|(path, how)| Step::Open(path, how)),
-        4 => path().prop_map(Step::CreateDir),
-        6 => (path(), path(), any::<bool>()).prop_map(|(a, b, r)| Step::Rename(a, b, r)),
-        4 => (path(), path()).prop_map(|(a, b)| Step::Exchange(a, b)),
-        2 => path().prop_map(Step::Unlink),
-        2 => dir().prop_map(Step::List),
-        1 => dir().prop_map(Step::SyncDir),
-        4 => (file(), bytes(), 0..5000u64).prop_map(|(f, b, at)| Step::Write(f, b, at)),
-        4 => (file(), bytes()).prop_map(|(f, b)| Step::Append(f, b)),
-        2 => (file(), 0..5000u64).prop_map(|(f, len)| Step::SetLen(f, len)),
-        1 => (file(), 0..0o1000u32).prop_map(|(f, mode)| Step::SetMode(f, mode | 0o600)),
-        1 => (file(), 0..9000u64).prop_map(|(f, len)| Step::Reserve(f, len)),
-        1 => (file(), any::<bool>()).prop_map(|(f, all)| Step::Sync(f, all)),
-        1 => file().prop_map(Step::Close),
+        8 => (path(), how).prop_map(|(path, how)| DiskStep::Open(path, how)),
+        4 => path().prop_map(DiskStep::CreateDir),
+        6 => (path(), path(), any::<bool>()).prop_map(|(a, b, r)| DiskStep::Rename(a, b, r)),
+        4 => (path(), path()).prop_map(|(a, b)| DiskStep::Exchange(a, b)),
+        2 => path().prop_map(DiskStep::Unlink),
+        2 => dir().prop_map(DiskStep::List),
+        1 => dir().prop_map(DiskStep::SyncDir),
+        4 => (file(), bytes(), 0..5000u64).prop_map(|(f, b, at)| DiskStep::Write(f, b, at)),
+        4 => (file(), bytes()).prop_map(|(f, b)| DiskStep::Append(f, b)),
+        2 => (file(), 0..5000u64).prop_map(|(f, len)| DiskStep::SetLen(f, len)),
+        1 => (file(), 0..0o1000u32).prop_map(|(f, mode)| DiskStep::SetMode(f, mode | 0o600)),
+        1 => (file(), 0..9000u64).prop_map(|(f, len)| DiskStep::Reserve(f, len)),
+        1 => (file(), any::<bool>()).prop_map(|(f, all)| DiskStep::Sync(f, all)),
+        1 => file().prop_map(DiskStep::Close),
     ]
 }
 
 /// A result with the system's code for an error.
-type Said<T> = Result<T, i32>;
+type OsResult<T> = Result<T, i32>;
 
-fn said<T>(result: io::Result<T>) -> Said<T> {
+fn said<T>(result: io::Result<T>) -> OsResult<T> {
     result.map_err(|error| error.raw_os_error().unwrap())
 }
 
@@ -74,78 +74,79 @@ const EINVAL: i32 = 22;
 const ENOTEMPTY: i32 = 39;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Entry {
+enum ModelEntry {
     File(usize),
     Dir,
 }
 
 /// The plain oracle: whole paths, and no notion of a disk.
 #[derive(Debug, Default)]
-struct Plain {
-    entries: BTreeMap<PathBuf, Entry>,
+struct ModelDisk {
+    entries: BTreeMap<PathBuf, ModelEntry>,
     files: Vec<(Vec<u8>, u32)>,
 }
 
-impl Plain {
-    fn entry(&self, path: &Path) -> Option<Entry> {
+impl ModelDisk {
+    fn entry(&self, path: &Path) -> Option<ModelEntry> {
         match path.components().next() {
-            None => Some(Entry::Dir),
+            None => Some(ModelEntry::Dir),
             Some(_) => self.entries.get(path).copied(),
         }
     }
 
     /// Whether everything above a path is a directory.
-    fn reachable(&self, path: &Path) -> Said<()> {
+    fn reachable(&self, path: &Path) -> OsResult<()> {
         let mut above: Vec<_> = path.ancestors().skip(1).collect();
         above.reverse();
         above.into_iter().try_for_each(|dir| self.is_dir(dir))
     }
 
-    fn is_dir(&self, path: &Path) -> Said<()> {
+    fn is_dir(&self, path: &Path) -> OsResult<()> {
         match self.entry(path) {
-            Some(Entry::Dir) => Ok(()),
-            Some(Entry::File(_)) => Err(ENOTDIR),
+            Some(ModelEntry::Dir) => Ok(()),
+            Some(ModelEntry::File(_)) => Err(ENOTDIR),
             None => Err(ENOENT),
         }
     }
 
-    fn open(&mut self, path: &Path, how: Open) -> Said<usize> {
+    fn open(&mut self, path: &Path, how: Open) -> OsResult<usize> {
         self.reachable(path)?;
         match (self.entry(path), how) {
             (Some(_), Open::CreateNew(_)) => Err(EEXIST),
-            (Some(Entry::Dir), _) => Err(EISDIR),
-            (Some(Entry::File(file)), _) => Ok(file),
+            (Some(ModelEntry::Dir), _) => Err(EISDIR),
+            (Some(ModelEntry::File(file)), _) => Ok(file),
             (None, Open::Create(mode) | Open::CreateNew(mode)) => {
                 self.files.push((Vec::new(), mode));
                 let file = self.files.len() - 1;
-                self.entries.insert(path.to_path_buf(), Entry::File(file));
+                self.entries
+                    .insert(path.to_path_buf(), ModelEntry::File(file));
                 Ok(file)
             }
             (None, _) => Err(ENOENT),
         }
     }
 
-    fn create_dir(&mut self, path: &Path) -> Said<()> {
+    fn create_dir(&mut self, path: &Path) -> OsResult<()> {
         self.reachable(path)?;
         if self.entry(path).is_some() {
             return Err(EEXIST);
         }
-        self.entries.insert(path.to_path_buf(), Entry::Dir);
+        self.entries.insert(path.to_path_buf(), ModelEntry::Dir);
         Ok(())
     }
 
-    fn unlink(&mut self, path: &Path) -> Said<()> {
+    fn unlink(&mut self, path: &Path) -> OsResult<()> {
         self.reachable(path)?;
         match self.entry(path).ok_or(ENOENT)? {
-            Entry::Dir => Err(EISDIR),
-            Entry::File(_) => {
+            ModelEntry::Dir => Err(EISDIR),
+            ModelEntry::File(_) => {
                 self.entries.remove(path);
                 Ok(())
             }
         }
     }
 
-    fn rename(&mut self, from: &Path, to: &Path, replace: bool) -> Said<()> {
+    fn rename(&mut self, from: &Path, to: &Path, replace: bool) -> OsResult<()> {
         self.reachable(from)?;
         self.reachable(to)?;
         let entry = self.entry(from).ok_or(ENOENT)?;
@@ -161,9 +162,9 @@ impl Plain {
         }
         match (entry, replaced) {
             _ if from == to => return Ok(()),
-            (Entry::Dir, Some(Entry::File(_))) => return Err(ENOTDIR),
-            (Entry::File(_), Some(Entry::Dir)) => return Err(EISDIR),
-            (_, Some(Entry::Dir)) if !self.list(to)?.is_empty() => return Err(ENOTEMPTY),
+            (ModelEntry::Dir, Some(ModelEntry::File(_))) => return Err(ENOTDIR),
+            (ModelEntry::File(_), Some(ModelEntry::Dir)) => return Err(EISDIR),
+            (_, Some(ModelEntry::Dir)) if !self.list(to)?.is_empty() => return Err(ENOTEMPTY),
             _ => {}
         }
         self.entries.remove(to);
@@ -172,7 +173,7 @@ impl Plain {
         Ok(())
     }
 
-    fn exchange(&mut self, one: &Path, other: &Path) -> Said<()> {
+    fn exchange(&mut self, one: &Path, other: &Path) -> OsResult<()> {
         self.reachable(one)?;
         self.reachable(other)?;
         self.entry(one).ok_or(ENOENT)?;
@@ -189,7 +190,7 @@ impl Plain {
     }
 
     /// Takes out everything at and below a path, each entry with its place below that.
-    fn take(&mut self, from: &Path) -> Vec<(PathBuf, Entry)> {
+    fn take(&mut self, from: &Path) -> Vec<(PathBuf, ModelEntry)> {
         let inside = self.entries.keys().filter(|path| path.starts_with(from));
         let inside: Vec<_> = inside.cloned().collect();
         let taken = inside.into_iter().map(|old| {
@@ -199,14 +200,14 @@ impl Plain {
         taken.collect()
     }
 
-    fn put(&mut self, to: &Path, taken: Vec<(PathBuf, Entry)>) {
+    fn put(&mut self, to: &Path, taken: Vec<(PathBuf, ModelEntry)>) {
         for (below, entry) in taken {
             let new: PathBuf = to.join(below).components().collect();
             self.entries.insert(new, entry);
         }
     }
 
-    fn list(&self, path: &Path) -> Said<Vec<OsString>> {
+    fn list(&self, path: &Path) -> OsResult<Vec<OsString>> {
         let path: PathBuf = path.components().filter(|c| c.as_os_str() != ".").collect();
         self.reachable(&path)?;
         self.is_dir(&path)?;
@@ -227,11 +228,15 @@ struct Handle<F> {
 
 impl<F: DiskFile> Handle<F> {
     /// Does to the file and to the bytes what a step says; what the disk said, and the oracle.
-    fn act(&self, step: &Step, plain: &mut (Vec<u8>, u32)) -> (Said<usize>, Said<usize>) {
+    fn act(
+        &self,
+        step: &DiskStep,
+        plain: &mut (Vec<u8>, u32),
+    ) -> (OsResult<usize>, OsResult<usize>) {
         let (bytes, mode) = plain;
         let refused = |code| Err(code).filter_ok(self.writable);
         match step {
-            Step::Write(_, new, offset) => {
+            DiskStep::Write(_, new, offset) => {
                 let done = self.file.write_all_at(new, *offset).map(|()| new.len());
                 if self.writable && !new.is_empty() {
                     overwrite(bytes, *offset as usize, new);
@@ -243,21 +248,21 @@ impl<F: DiskFile> Handle<F> {
                 };
                 (said(done), expected.map(|_| new.len()))
             }
-            Step::Append(_, new) => {
+            DiskStep::Append(_, new) => {
                 let done = self.file.append(new);
                 if self.writable {
                     bytes.extend(new);
                 }
                 (said(done), refused(EBADF).map(|_| new.len()))
             }
-            Step::SetLen(_, len) => {
+            DiskStep::SetLen(_, len) => {
                 let done = self.file.set_len(*len).map(|()| 0);
                 if self.writable {
                     bytes.resize(*len as usize, 0);
                 }
                 (said(done), refused(EINVAL))
             }
-            Step::Reserve(_, up_to) => {
+            DiskStep::Reserve(_, up_to) => {
                 let done = self.file.reserve(*up_to).map(|()| 0);
                 let expected = if *up_to == 0 {
                     Err(EINVAL)
@@ -266,22 +271,22 @@ impl<F: DiskFile> Handle<F> {
                 };
                 (said(done), expected)
             }
-            Step::SetMode(_, new) => {
+            DiskStep::SetMode(_, new) => {
                 *mode = *new;
                 (said(self.file.set_mode(*new)).map(|()| 0), Ok(0))
             }
-            Step::Sync(_, true) => (said(self.file.sync_all()).map(|()| 0), Ok(0)),
+            DiskStep::Sync(_, true) => (said(self.file.sync_all()).map(|()| 0), Ok(0)),
             _ => (said(self.file.sync_data()).map(|()| 0), Ok(0)),
         }
     }
 }
 
 trait FilterOk {
-    fn filter_ok(self, ok: bool) -> Said<usize>;
+    fn filter_ok(self, ok: bool) -> OsResult<usize>;
 }
 
-impl FilterOk for Said<usize> {
-    fn filter_ok(self, ok: bool) -> Said<usize> {
+impl FilterOk for OsResult<usize> {
+    fn filter_ok(self, ok: bool) -> OsResult<usize> {
         if ok { Ok(0) } else { self }
     }
 }
@@ -296,15 +301,15 @@ fn overwrite(bytes: &mut Vec<u8>, offset: usize, new: &[u8]) {
 
 struct Compared<D: Disk> {
     disk: D,
-    plain: Plain,
+    plain: ModelDisk,
     handles: Vec<Handle<D::File>>,
 }
 
 impl<D: Disk> Compared<D> {
-    fn run(disk: D, steps: &[Step]) -> Result<Compared<D>, TestCaseError> {
+    fn run(disk: D, steps: &[DiskStep]) -> Result<Compared<D>, TestCaseError> {
         let mut both = Compared {
             disk,
-            plain: Plain::default(),
+            plain: ModelDisk::default(),
             handles: Vec::new(),
         };
         for step in steps {
@@ -314,15 +319,15 @@ impl<D: Disk> Compared<D> {
         Ok(both)
     }
 
-    fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
+    fn step(&mut self, step: &DiskStep) -> Result<(), TestCaseError> {
         let Compared { disk, plain, .. } = self;
         let (done, expected) = match step {
-            Step::Open(path, how) => return self.open(path, *how),
-            Step::CreateDir(path) => (
+            DiskStep::Open(path, how) => return self.open(path, *how),
+            DiskStep::CreateDir(path) => (
                 disk.create_dir(path, 0o700),
                 plain.create_dir(Path::new(path)),
             ),
-            Step::Rename(from, to, replace) => {
+            DiskStep::Rename(from, to, replace) => {
                 let done = match replace {
                     true => disk.rename(from, to),
                     false => disk.rename_new(from, to),
@@ -330,18 +335,18 @@ impl<D: Disk> Compared<D> {
                 let (from, to) = (Path::new(from), Path::new(to));
                 (done, plain.rename(from, to, *replace))
             }
-            Step::Exchange(one, other) => (
+            DiskStep::Exchange(one, other) => (
                 disk.exchange(one, other),
                 plain.exchange(Path::new(one), Path::new(other)),
             ),
-            Step::Unlink(path) => (disk.unlink(path), plain.unlink(Path::new(path))),
-            Step::SyncDir(path) => (disk.sync_dir(path), plain.list(Path::new(path)).map(drop)),
-            Step::List(path) => {
+            DiskStep::Unlink(path) => (disk.unlink(path), plain.unlink(Path::new(path))),
+            DiskStep::SyncDir(path) => (disk.sync_dir(path), plain.list(Path::new(path)).map(drop)),
+            DiskStep::List(path) => {
                 let (listed, expected) = (said(disk.list(path)), plain.list(Path::new(path)));
                 prop_assert_eq!(listed, expected, "{:?}", step);
                 return Ok(());
             }
-            Step::Close(at) if *at < self.handles.len() => {
+            DiskStep::Close(at) if *at < self.handles.len() => {
                 self.handles.remove(*at);
                 return Ok(());
             }
@@ -367,13 +372,13 @@ impl<D: Disk> Compared<D> {
         Ok(())
     }
 
-    fn act(&mut self, step: &Step) -> Result<(), TestCaseError> {
-        let (Step::Write(at, ..)
-        | Step::Append(at, ..)
-        | Step::SetLen(at, ..)
-        | Step::SetMode(at, ..)
-        | Step::Reserve(at, ..)
-        | Step::Sync(at, ..)) = step
+    fn act(&mut self, step: &DiskStep) -> Result<(), TestCaseError> {
+        let (DiskStep::Write(at, ..)
+        | DiskStep::Append(at, ..)
+        | DiskStep::SetLen(at, ..)
+        | DiskStep::SetMode(at, ..)
+        | DiskStep::Reserve(at, ..)
+        | DiskStep::Sync(at, ..)) = step
         else {
             return Ok(());
         };
@@ -391,12 +396,12 @@ impl<D: Disk> Compared<D> {
 }
 
 /// Whether a disk holds exactly what the oracle holds.
-fn same(disk: &impl Disk, plain: &Plain) -> Result<(), TestCaseError> {
+fn same(disk: &impl Disk, plain: &ModelDisk) -> Result<(), TestCaseError> {
     prop_assert_eq!(said(disk.list("")), plain.list(Path::new("")));
     for (path, entry) in &plain.entries {
         match entry {
-            Entry::Dir => prop_assert_eq!(said(disk.list(path)), plain.list(path)),
-            Entry::File(file) => {
+            ModelEntry::Dir => prop_assert_eq!(said(disk.list(path)), plain.list(path)),
+            ModelEntry::File(file) => {
                 let file = &plain.files[*file];
                 let found = disk.open(path, Open::Read).unwrap();
                 prop_assert_eq!(&found.read_all(1 << 20).unwrap(), &file.0, "{:?}", path);
@@ -407,7 +412,7 @@ fn same(disk: &impl Disk, plain: &Plain) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<DiskStep>> {
     prop::collection::vec(step(), 1..60)
 }
 
@@ -424,8 +429,8 @@ proptest! {
         both.disk.sync_dir("").unwrap();
         for (path, entry) in &both.plain.entries {
             match entry {
-                Entry::Dir => both.disk.sync_dir(path).unwrap(),
-                Entry::File(_) => {
+                ModelEntry::Dir => both.disk.sync_dir(path).unwrap(),
+                ModelEntry::File(_) => {
                     let file = both.disk.open(path, Open::Edit).unwrap();
                     file.sync_all().unwrap();
                 }
@@ -459,7 +464,7 @@ proptest! {
 fn the_real_disk_is_the_same_map() {
     // Real syncs take real time: fewer cases than for the simulated disk.
     let mut runner = TestRunner::new(ProptestConfig::with_cases(100));
-    let agrees = |steps: Vec<Step>| {
+    let agrees = |steps: Vec<DiskStep>| {
         let dir = tempfile::tempdir().unwrap();
         let disk = RealDisk::at(dir.path()).unwrap();
         Compared::run(disk, &steps).map(drop)

@@ -1,7 +1,7 @@
 //! Replacing a file: the one right protocol never fails, and each step left out is noticed.
 
 use candor_disk::{Disk, DiskFile, Open};
-use candor_sim_disk::{Failure, Fault, SimDisk, Summary, Trials};
+use candor_sim_disk::{DiskFault, SimDisk, TrialFailure, TrialSummary, Trials};
 use std::io;
 
 /// How many images by chance of every crash are enough to notice a wrong protocol.
@@ -95,7 +95,7 @@ fn syncing_again_after_a_failure(disk: &SimDisk, bytes: &[u8]) -> io::Result<()>
 }
 
 /// Writes versions 1 and 2, going on after errors, and says which were acknowledged.
-fn trials(protocol: Protocol, trials: Trials) -> Result<Summary, Failure> {
+fn trials(protocol: Protocol, trials: Trials) -> Result<TrialSummary, TrialFailure> {
     let workload = |disk: &SimDisk| {
         for number in 1..3 {
             if protocol(disk, &version(number)).is_ok() {
@@ -128,7 +128,7 @@ fn the_right_protocol_never_fails() {
 }
 
 #[track_caller]
-fn caught(protocol: Protocol, why: &str) -> Failure {
+fn caught(protocol: Protocol, why: &str) -> TrialFailure {
     let few = Trials::new().images(FEW);
     let failure = trials(protocol, few).expect_err("noticed");
     assert!(failure.why.contains(why), "{failure}");
@@ -163,13 +163,16 @@ fn a_short_write_that_is_believed_is_noticed() {
         failure
             .faults
             .iter()
-            .all(|(_, fault)| *fault != Fault::Crash)
+            .all(|(_, fault)| *fault != DiskFault::Crash)
     );
 }
 
 #[test]
 fn a_failed_sync_that_is_repeated_is_noticed() {
-    let few = Trials::new().faults(&[Fault::Eio]).rounds(4).images(FEW);
+    let few = Trials::new()
+        .faults(&[DiskFault::Eio])
+        .rounds(4)
+        .images(FEW);
     let failure = trials(syncing_again_after_a_failure, few).expect_err("noticed");
     assert!(failure.why.contains("whole"), "{failure}");
 }

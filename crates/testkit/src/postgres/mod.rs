@@ -3,22 +3,22 @@
 // A test that cannot go on has nobody to return an error to.
 #![allow(clippy::expect_used, clippy::panic)]
 
-mod account;
+mod cluster_template;
 mod error;
-mod family;
-mod folder;
-mod launch;
 mod programs;
 mod required;
-mod template;
+mod server_account;
+mod server_folder;
+mod server_launch;
+mod server_processes;
 
 pub use error::Error;
 pub use required::{required, required_tcp};
 
 use crate::Process;
-use family::Family;
-use folder::Folder;
-use launch::{DURABLE, FORGETFUL, Launch, NUMBER};
+use server_folder::ServerFolder;
+use server_launch::{DURABLE, FORGETFUL, NUMBER, ServerLaunch};
+use server_processes::ServerProcesses;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -46,11 +46,11 @@ const END: Duration = Duration::from_secs(20);
 /// a server. The same becomes of one that is kept in a `static`.
 #[derive(Debug)]
 pub struct Postgres {
-    launch: Launch,
+    launch: ServerLaunch,
     process: Mutex<Process>,
     made: AtomicU32,
     // After the process, which works in it. Nothing where the data is kept.
-    folder: Option<Folder>,
+    folder: Option<ServerFolder>,
 }
 
 impl Postgres {
@@ -66,10 +66,10 @@ impl Postgres {
 
     fn started(tcp: bool) -> Result<Postgres, Error> {
         let programs = programs::folder().ok_or(Error::Missing)?;
-        let account = account::Account::of_server();
-        let folder = Folder::new(&programs, account)?;
+        let account = server_account::ServerAccount::of_server();
+        let folder = ServerFolder::new(&programs, account)?;
         let places = (folder.path(), folder.data());
-        let mut launch = Launch::new(programs, account, places, FORGETFUL);
+        let mut launch = ServerLaunch::new(programs, account, places, FORGETFUL);
         let process = if tcp {
             launch.on_free_port()?
         } else {
@@ -88,9 +88,9 @@ impl Postgres {
     /// get through to the folder, whose path has to leave room for the name of a socket.
     pub fn kept(folder: &Path) -> Result<Postgres, Error> {
         let programs = programs::folder().ok_or(Error::Missing)?;
-        let account = account::Account::of_server();
-        let data = folder::kept(folder, &programs, account)?;
-        let launch = Launch::new(programs, account, (folder, data), DURABLE);
+        let account = server_account::ServerAccount::of_server();
+        let data = server_folder::kept(folder, &programs, account)?;
+        let launch = ServerLaunch::new(programs, account, (folder, data), DURABLE);
         let process = launch.run()?;
         Ok(Postgres {
             launch,
@@ -143,7 +143,7 @@ impl Postgres {
     /// The processes of the server, the postmaster among them; none when it has ended.
     pub fn processes(&self) -> Vec<u32> {
         let family = running(&mut self.process());
-        family.map(Family::all).unwrap_or_default()
+        family.map(ServerProcesses::all).unwrap_or_default()
     }
 
     /// What the server has logged since it was started.
@@ -179,7 +179,7 @@ impl Postgres {
 
     /// Ends the server as a crash would: connections break without a word.
     pub fn kill(&self) {
-        launch::kill(&mut self.process());
+        server_launch::kill(&mut self.process());
     }
 
     /// Starts the server again, with its data and at its address; one that runs is ended before.
@@ -209,9 +209,9 @@ impl Drop for Postgres {
 }
 
 /// Whom to signal, unless all of it has ended: then the numbers may be others'.
-fn running(process: &mut Process) -> Option<Family> {
+fn running(process: &mut Process) -> Option<ServerProcesses> {
     let runs = process.exit_within(Duration::ZERO).is_none();
-    runs.then(|| Family::of(process.pid()))
+    runs.then(|| ServerProcesses::of(process.pid()))
 }
 
 /// With the port always, so that the environment of a client does not decide it.

@@ -3,7 +3,7 @@ use crate::failure::{Broken, Failure, PlanFailure};
 use crate::line::{Actor, of_call, of_settled, of_torn};
 use crate::notes::{Approval, Notes, Subject};
 use crate::write::{About, Settled};
-use candor_audit::{Hash, Log, Options, Torn};
+use candor_audit::{Hash, Log, LogOptions, TornBytes};
 use candor_disk::RealDisk;
 use candor_fault::dialects::{Wire, Workspace};
 use candor_fault::{Fault, Timestamp, ToolOutput};
@@ -87,7 +87,7 @@ fn lines() -> Vec<Value> {
         finished: false,
         left: 0,
     };
-    let torn = Torn {
+    let torn = TornBytes {
         bytes: 3,
         hash: Hash::NONE,
     };
@@ -106,7 +106,12 @@ fn lines() -> Vec<Value> {
             .map(|fault| line(CallOutcome::Failed(fault), vec![])),
     );
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(RealDisk::at(dir.path()).unwrap(), "log", Options::default()).unwrap();
+    let log = Log::open(
+        RealDisk::at(dir.path()).unwrap(),
+        "log",
+        LogOptions::default(),
+    )
+    .unwrap();
     for line in said {
         log.append_blocking(line).unwrap();
     }

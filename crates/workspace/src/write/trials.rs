@@ -2,7 +2,7 @@
 //! files agree.
 
 use super::{About, Change, SettleError, Settled, What, Writing, hash_of};
-use candor_audit::{AppendError, Log, Options, verify};
+use candor_audit::{AppendError, Log, LogOptions, verify};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_sim_disk::{SimDisk, SimFile, Trials};
 use serde_json::{Map, Value, json};
@@ -139,7 +139,7 @@ struct Place {
 impl Place {
     fn open(disk: &SimDisk) -> Option<Place> {
         let root = Below(disk.clone(), "ws");
-        let log = Log::open(root.clone(), LOG, Options::default()).ok()?;
+        let log = Log::open(root.clone(), LOG, LogOptions::default()).ok()?;
         let writing = Arc::new(Writing::new(root, Below(disk.clone(), "state")));
         Some(Place { log, writing })
     }
@@ -278,12 +278,12 @@ fn log_and_files_agree_when_the_power_fails_after_a_fault() {
 /// What is done about a crash can crash itself.
 #[test]
 fn settling_can_be_interrupted_anywhere() {
-    use candor_sim_disk::{Fault, Survival};
+    use candor_sim_disk::{DiskFault, Survival};
     let whole = prepared().after(Survival::Everything);
     workload(&whole);
     for number in 0..whole.operations() {
         let disk = prepared().after(Survival::Everything);
-        disk.fail_at(number, Fault::Crash);
+        disk.fail_at(number, DiskFault::Crash);
         workload(&disk);
         let left = disk.after(Survival::Everything);
         let settle = |disk: &SimDisk| {

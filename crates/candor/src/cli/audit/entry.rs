@@ -1,7 +1,7 @@
 //! One entry of a log as people are shown it, whatever server wrote it: members that are not known are
 //! left alone, and ones that are missing are blank.
 
-use candor_audit::Raw;
+use candor_audit::LogLine;
 use serde_json::{Map, Value};
 
 /// The members of an entry.
@@ -11,7 +11,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Reads a line; nothing where it is none.
-    pub(super) fn read(raw: &Raw) -> Option<Entry> {
+    pub(super) fn read(raw: &LogLine) -> Option<Entry> {
         let members = serde_json::from_slice(&raw.bytes).ok()?;
         Some(Entry { members })
     }

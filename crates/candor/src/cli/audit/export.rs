@@ -3,7 +3,7 @@
 use super::entry::{COLUMNS, Entry};
 use super::{BROKEN, Named};
 use crate::cli::Trouble;
-use candor_audit::{Raw, lines};
+use candor_audit::{LogLine, lines};
 use clap::Args;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ fn closed(written: io::Result<()>) -> Result<bool, Trouble> {
     }
 }
 
-fn write_line(out: &mut impl Write, raw: &Raw) -> io::Result<()> {
+fn write_line(out: &mut impl Write, raw: &LogLine) -> io::Result<()> {
     out.write_all(&raw.bytes)?;
     out.write_all(b"\n")
 }

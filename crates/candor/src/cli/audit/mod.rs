@@ -8,7 +8,7 @@ mod stats;
 mod verify;
 
 use super::Trouble;
-use candor_audit::{Checkpoint, Extent, Flaw, Place, extent};
+use candor_audit::{Checkpoint, CheckpointFile, LogFlaw, LogSize, log_size};
 use candor_disk::RealDisk;
 use clap::Subcommand;
 use std::io;
@@ -77,8 +77,9 @@ impl Named {
     }
 
     /// How large the log of this name is; a log without a file is a mistake.
-    fn extent(&self) -> Result<Extent, Trouble> {
-        let extent = extent(self.disk.clone(), &self.name).map_err(|error| self.unread(&error))?;
+    fn extent(&self) -> Result<LogSize, Trouble> {
+        let extent =
+            log_size(self.disk.clone(), &self.name).map_err(|error| self.unread(&error))?;
         match extent.files {
             0 => Err(
                 Trouble::new(format!("there is no log {}", self.path.display()))
@@ -94,32 +95,32 @@ impl Named {
         there.ok_or_else(|| Trouble::new(format!("there is no checkpoint {}", self.path.display())))
     }
 
-    fn place(&self) -> Place {
-        Place::new(self.disk.clone(), &self.name)
+    fn place(&self) -> CheckpointFile {
+        CheckpointFile::new(self.disk.clone(), &self.name)
     }
 }
 
 /// What is wrong with a log, in words.
-fn words(flaw: Flaw) -> &'static str {
+fn words(flaw: LogFlaw) -> &'static str {
     match flaw {
-        Flaw::NotALine(_) => "it is no line of a log",
-        Flaw::Changed(_) => "it is not what its hash says",
-        Flaw::Missing(_) => "another line stands in its place",
-        Flaw::Torn(_) => "it is cut off",
-        Flaw::Truncated(_) => "the log ends before it, but a checkpoint has seen it",
-        Flaw::Rewritten(_) => "it is not the line that a checkpoint has seen",
+        LogFlaw::NotALine(_) => "it is no line of a log",
+        LogFlaw::Changed(_) => "it is not what its hash says",
+        LogFlaw::Missing(_) => "another line stands in its place",
+        LogFlaw::Torn(_) => "it is cut off",
+        LogFlaw::Truncated(_) => "the log ends before it, but a checkpoint has seen it",
+        LogFlaw::Rewritten(_) => "it is not the line that a checkpoint has seen",
     }
 }
 
 /// What is wrong with a log, for programs.
-fn kind(flaw: Flaw) -> &'static str {
+fn kind(flaw: LogFlaw) -> &'static str {
     match flaw {
-        Flaw::NotALine(_) => "not_a_line",
-        Flaw::Changed(_) => "changed",
-        Flaw::Missing(_) => "missing",
-        Flaw::Torn(_) => "torn",
-        Flaw::Truncated(_) => "truncated",
-        Flaw::Rewritten(_) => "rewritten",
+        LogFlaw::NotALine(_) => "not_a_line",
+        LogFlaw::Changed(_) => "changed",
+        LogFlaw::Missing(_) => "missing",
+        LogFlaw::Torn(_) => "torn",
+        LogFlaw::Truncated(_) => "truncated",
+        LogFlaw::Rewritten(_) => "rewritten",
     }
 }
 

@@ -5,7 +5,8 @@ use super::{Named, counted, kind};
 use crate::cli::{Trouble, print};
 use crate::host::{note, system_clock};
 use candor_audit::{
-    Checkpoints, PrivateKey, QuarantineError, Quarantined, Signer, quarantine, verify_against,
+    CheckpointWriter, PrivateKey, QuarantineError, QuarantinedLog, Signer, quarantine,
+    verify_against,
 };
 use candor_fault::iso_millis;
 use clap::Args;
@@ -56,12 +57,12 @@ impl QuarantineArgs {
             return Err(Trouble::new("nothing was moved"));
         }
         let clock = system_clock();
-        let checkpoints = Checkpoints {
-            places: places.iter().map(Named::place).collect(),
+        let checkpoints = CheckpointWriter {
+            files: places.iter().map(Named::place).collect(),
             signer,
             now: Box::new(move || iso_millis(clock.now())),
         };
-        let say = |aside: &Quarantined| self.first_line(aside);
+        let say = |aside: &QuarantinedLog| self.first_line(aside);
         let moved = quarantine(
             log.disk.clone(),
             &log.name,
@@ -112,7 +113,7 @@ impl QuarantineArgs {
     }
 
     /// What the new log says about the old one.
-    fn first_line(&self, aside: &Quarantined) -> Map<String, Value> {
+    fn first_line(&self, aside: &QuarantinedLog) -> Map<String, Value> {
         let clock = system_clock();
         let flaw = aside
             .flaw

@@ -4,7 +4,7 @@ use super::Named;
 use super::entry::Entry;
 use crate::cli::{Trouble, print};
 use anstyle::{AnsiColor, Style};
-use candor_audit::{Raw, tail};
+use candor_audit::{LogLine, last_lines};
 use candor_fault::escape_visible;
 use clap::Args;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ impl TailArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let log = Named::at(&self.path)?;
         log.extent()?;
-        let last = tail(log.disk.clone(), &log.name, self.count as usize, MAX_BYTES);
+        let last = last_lines(log.disk.clone(), &log.name, self.count as usize, MAX_BYTES);
         let last = last.map_err(|error| log.unread(&error))?;
         let mut out = Vec::new();
         for raw in &last {
@@ -54,7 +54,7 @@ const TOOL: Style = AnsiColor::Cyan.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
 
 /// An entry on one line.
-fn line(raw: &Raw) -> String {
+fn line(raw: &LogLine) -> String {
     let (Some(seq), Some(entry)) = (raw.seq, Entry::read(raw)) else {
         return format!(
             "{FAILED}     ?  no line of a log: {} bytes{FAILED:#}",

@@ -2,7 +2,7 @@
 
 use super::{BROKEN, Named, counted, kind, words};
 use crate::cli::{Trouble, print};
-use candor_audit::{Checkpoint, Flaw, PublicKey, Verified, verify_against};
+use candor_audit::{Checkpoint, LogFlaw, PublicKey, Verification, verify_against};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ impl VerifyArgs {
 
     fn object(
         &self,
-        verified: &Verified,
+        verified: &Verification,
         checkpoints: &[(&Path, Checkpoint)],
     ) -> Result<String, Trouble> {
         let checkpoints = checkpoints.iter().map(|(path, checkpoint)| {
@@ -96,7 +96,7 @@ impl VerifyArgs {
         Ok(text + "\n")
     }
 
-    fn text(&self, verified: &Verified, checkpoints: &[(&Path, Checkpoint)]) -> String {
+    fn text(&self, verified: &Verification, checkpoints: &[(&Path, Checkpoint)]) -> String {
         let lines = counted(verified.lines, "line");
         let files = counted(verified.files as u64, "file");
         let mut text = format!("{} is whole: {lines} in {files}\n", self.path.display());
@@ -121,12 +121,12 @@ impl VerifyArgs {
 }
 
 /// What is said about a log that is not what it was.
-pub(super) fn broken(path: &Path, verified: &Verified) -> Option<Trouble> {
+pub(super) fn broken(path: &Path, verified: &Verification) -> Option<Trouble> {
     let flaw = verified.flaw?;
     let (path, seq) = (path.display(), flaw.seq());
     let before = match (flaw, seq) {
         (_, 1) => String::new(),
-        (Flaw::Rewritten(_), _) => String::from("lines before it may be others too; "),
+        (LogFlaw::Rewritten(_), _) => String::from("lines before it may be others too; "),
         (_, 2) => String::from("line 1 is whole; "),
         (_, seq) => format!("lines 1 to {} hold together; ", seq - 1),
     };

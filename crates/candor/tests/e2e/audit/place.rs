@@ -1,8 +1,10 @@
 //! A folder with a log in it, always the same one, and the program that looks at it.
 
-use candor_audit::{Checkpoints, Log, Options, Place as Kept, PrivateKey, Receipt, Signer};
+use candor_audit::{
+    AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogOptions, PrivateKey, Signer,
+};
 use candor_disk::RealDisk;
-use candor_testkit::{Ended, Exit, Process};
+use candor_testkit::{Exit, Process, ProcessOutput};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -33,16 +35,20 @@ impl Place {
     }
 
     /// Appends entries, and leaves a checkpoint in `state/checkpoint.json`.
-    pub(crate) fn append(&self, entries: Vec<Value>, key: Option<PrivateKey>) -> Vec<Receipt> {
+    pub(crate) fn append(
+        &self,
+        entries: Vec<Value>,
+        key: Option<PrivateKey>,
+    ) -> Vec<AppendReceipt> {
         let state = RealDisk::at(self.path("state")).unwrap();
-        let options = Options {
+        let options = LogOptions {
             rotate_at: 700,
-            checkpoints: Some(Checkpoints {
-                places: vec![Kept::new(state, "checkpoint.json")],
+            checkpoints: Some(CheckpointWriter {
+                files: vec![CheckpointFile::new(state, "checkpoint.json")],
                 signer: key.map(|key| Signer::new(key).unwrap()),
                 now: Box::new(|| String::from("2026-01-02T03:04:09.000Z")),
             }),
-            ..Options::default()
+            ..LogOptions::default()
         };
         let disk = RealDisk::at(self.folder.path()).unwrap();
         let log = Log::open(disk, "log.jsonl", options).unwrap();
@@ -78,7 +84,7 @@ impl Place {
     }
 
     /// `candor audit ARGUMENTS`, in the folder.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> ProcessOutput {
         let mut command = Process::command(CANDOR, &["audit"]);
         command
             .args(arguments)

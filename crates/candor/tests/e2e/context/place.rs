@@ -1,7 +1,7 @@
 //! A directory of a test's own, and the program `context` run to its end in it.
 
 use crate::context::server::Server;
-use candor_testkit::{Ended, Exit, Process, Reached};
+use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -213,7 +213,7 @@ impl Said {
 
 /// Runs a command to its end. Error objects on stderr are noted.
 pub(crate) fn said(command: Command) -> Said {
-    let Ended {
+    let ProcessOutput {
         exit,
         stdout,
         stderr,
@@ -221,7 +221,7 @@ pub(crate) fn said(command: Command) -> Said {
     let Exit::Code(code) = exit else {
         panic!("{exit:?}: {stderr}");
     };
-    let mut reached = Reached::default();
+    let mut reached = ReachedCodes::default();
     reached.tell(Some("context"));
     reached.note(stderr.as_bytes());
     Said {

@@ -1,9 +1,9 @@
 //! Where data is kept when nobody says where.
 
 use crate::github::place::{CANDOR, LIMIT, Place};
-use candor_testkit::{Ended, Exit, Process};
+use candor_testkit::{Exit, Process, ProcessOutput};
 
-fn init(place: &Place, environment: &[(&str, &str)], arguments: &[&str]) -> Ended {
+fn init(place: &Place, environment: &[(&str, &str)], arguments: &[&str]) -> ProcessOutput {
     let mut command = Process::command(CANDOR, arguments);
     command
         .env_remove("HOME")

@@ -1,7 +1,7 @@
 //! A data directory of a test's own, and the programs that work on it.
 
 use crate::github::asking::Asked;
-use candor_testkit::{Ended, Exit, Http, Process, Stdio};
+use candor_testkit::{Exit, Http, Process, ProcessOutput, Stdio};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ impl Place {
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> ProcessOutput {
         Process::run(self.command(arguments), LIMIT)
     }
 

@@ -1,6 +1,6 @@
 //! `candor orders check-adapter` against the sample adapter, as somebody at a terminal runs it.
 
-use candor_testkit::{Ended, Exit, Process};
+use candor_testkit::{Exit, Process, ProcessOutput};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::ChildStdin;
@@ -22,7 +22,7 @@ fn sample(arguments: &[&str]) -> (Process, ChildStdin, String) {
     (process, stdin, line.trim().to_owned())
 }
 
-fn check(arguments: &[&str]) -> (Ended, String) {
+fn check(arguments: &[&str]) -> (ProcessOutput, String) {
     let mut all = vec!["orders", "check-adapter"];
     all.extend(arguments);
     let command = Process::command(env!("CARGO_BIN_EXE_candor"), &all);

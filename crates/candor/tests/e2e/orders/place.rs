@@ -2,7 +2,7 @@
 
 use crate::orders::shelf::Shelf;
 use candor_testkit::postgres::{self, Postgres};
-use candor_testkit::{Ended, Exit, Http, Process, Stdio};
+use candor_testkit::{Exit, Http, Process, ProcessOutput, Stdio};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -171,7 +171,7 @@ pub(crate) fn quiet(arguments: &[&str]) -> Command {
 
 /// What a command complains about, which answers nothing and ends with 1.
 pub(crate) fn complaint(command: Command) -> String {
-    let Ended {
+    let ProcessOutput {
         exit,
         stdout,
         stderr,

@@ -3,7 +3,7 @@
 use crate::workspace::asking::Client;
 use candor_disk::RealDisk;
 use candor_fault::Timestamp;
-use candor_testkit::{Ended, Exit, Process, Reached, Stdio};
+use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes, Stdio};
 use candor_workspace::approval::{
     self, Approval, ApproverKey, Revocation, Subject, approver_line, sign_approval,
 };
@@ -227,7 +227,7 @@ impl Place {
 
 /// The envelope that a process prints instead of serving; nothing but it is on stderr's last line.
 pub(crate) fn failed_start(command: Command) -> Value {
-    let Ended {
+    let ProcessOutput {
         exit,
         stdout,
         stderr,
@@ -235,7 +235,7 @@ pub(crate) fn failed_start(command: Command) -> Value {
     assert_eq!((exit, stdout), (Exit::Code(1), Vec::new()), "{stderr}");
     let text = stderr.lines().next_back().unwrap_or_default();
     let envelope: Value = serde_json::from_str(text).unwrap_or_else(|_| panic!("{stderr}"));
-    let mut reached = Reached::default();
+    let mut reached = ReachedCodes::default();
     reached.tell(Some(SERVED));
     let result = json!({ "result": { "isError": true, "content": [{ "text": text }] } });
     reached.note(result.to_string().as_bytes());

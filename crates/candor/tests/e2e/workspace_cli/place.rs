@@ -1,6 +1,6 @@
 //! A repository of a test's own, with keys and state beside it, and the commands that a person types.
 
-use candor_testkit::{Ended, Exit, Process};
+use candor_testkit::{Exit, Process, ProcessOutput};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,7 +74,7 @@ impl Place {
     }
 
     /// `candor workspace ARGUMENTS`, to its end.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> ProcessOutput {
         let arguments: Vec<_> = ["workspace"].iter().chain(arguments).copied().collect();
         Process::run(self.command(CANDOR, &arguments), LIMIT)
     }

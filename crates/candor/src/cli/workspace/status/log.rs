@@ -2,7 +2,7 @@
 
 use crate::cli::Trouble;
 use crate::cli::workspace::ground::Ground;
-use candor_audit::{Checkpoint, Flaw, Place, Raw};
+use candor_audit::{Checkpoint, CheckpointFile, LogFlaw, LogLine};
 use candor_disk::RealDisk;
 use candor_workspace::CHECKPOINT;
 use candor_workspace::state::LOG;
@@ -65,7 +65,7 @@ pub(super) fn read(
     state: Option<&RealDisk>,
 ) -> Result<(Shown, Vec<Session>), Trouble> {
     let wrong = |error: io::Error| Trouble::new(format!("the log {LOG} cannot be read: {error}"));
-    let checkpoint = state.map(|state| Place::new(state.clone(), CHECKPOINT).read());
+    let checkpoint = state.map(|state| CheckpointFile::new(state.clone(), CHECKPOINT).read());
     let (checkpoint, unreadable) = match checkpoint.transpose() {
         Ok(checkpoint) => (checkpoint.flatten(), None),
         Err(error) => {
@@ -75,7 +75,7 @@ pub(super) fn read(
     };
     let seen: Vec<Checkpoint> = checkpoint.into_iter().collect();
     let verified = candor_audit::verify_against(ground.root.disk(), LOG, &seen).map_err(wrong)?;
-    let tail = candor_audit::tail(ground.root.disk(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
+    let tail = candor_audit::last_lines(ground.root.disk(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
     let tail = tail.map_err(wrong)?;
     let parsed: Vec<_> = tail.iter().map(parse).collect();
     let first = parsed.len().saturating_sub(SHOWN);
@@ -88,7 +88,7 @@ pub(super) fn read(
         verified: Verified {
             ok: verified.flaw.is_none() && unreadable.is_none(),
             lines: verified.lines,
-            first_bad_seq: verified.flaw.map(Flaw::seq),
+            first_bad_seq: verified.flaw.map(LogFlaw::seq),
             why: verified
                 .flaw
                 .map(|flaw| why(flaw).to_owned())
@@ -99,20 +99,20 @@ pub(super) fn read(
     Ok((shown, sessions(&parsed)))
 }
 
-fn why(flaw: Flaw) -> &'static str {
+fn why(flaw: LogFlaw) -> &'static str {
     match flaw {
-        Flaw::NotALine(_) => "it is no line of a log",
-        Flaw::Changed(_) => "it was changed",
-        Flaw::Missing(_) => "it is missing",
-        Flaw::Torn(_) => "it is cut off, as by a crash; the next session puts it aside",
-        Flaw::Truncated(_) => {
+        LogFlaw::NotALine(_) => "it is no line of a log",
+        LogFlaw::Changed(_) => "it was changed",
+        LogFlaw::Missing(_) => "it is missing",
+        LogFlaw::Torn(_) => "it is cut off, as by a crash; the next session puts it aside",
+        LogFlaw::Truncated(_) => {
             "it is missing at the end, where the checkpoint has seen it or a later one"
         }
-        Flaw::Rewritten(_) => "it is not the one that the checkpoint has seen",
+        LogFlaw::Rewritten(_) => "it is not the one that the checkpoint has seen",
     }
 }
 
-fn parse(raw: &Raw) -> (Option<u64>, Value) {
+fn parse(raw: &LogLine) -> (Option<u64>, Value) {
     (
         raw.seq,
         serde_json::from_slice(&raw.bytes).unwrap_or_default(),

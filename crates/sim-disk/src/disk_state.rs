@@ -1,11 +1,11 @@
 //! The whole disk in one value: names, contents, room, locks, planned faults, journal.
 
-use super::content::{BLOCK, Change, Content, blocks};
-use super::fault::Fault;
-use super::journal::{Event, Operation};
-use super::random::Random;
-use super::survival::{Choices, Survival};
-use super::tree::{Inode, Node, Place, Tree};
+use crate::dir_tree::{DirEntry, DirTree, EntryName, Inode};
+use crate::disk_fault::DiskFault;
+use crate::file_content::{BLOCK, FileChange, FileContent, blocks};
+use crate::journal::{DiskOperation, JournalEntry};
+use crate::seeded_random::SeededRandom;
+use crate::survival::{Survival, SurvivalChoices};
 use candor_disk::Open;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -21,33 +21,33 @@ const LONGEST: u64 = 1 << 28;
 const UMASK: u32 = 0o022;
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) tree: Tree,
-    files: BTreeMap<Inode, Content>,
+pub(crate) struct DiskState {
+    pub(crate) tree: DirTree,
+    files: BTreeMap<Inode, FileContent>,
     last_inode: Inode,
-    pub(super) capacity: u64,
+    pub(crate) capacity: u64,
     /// Where it is full since a fault; the next process finds room again.
     full_at: u64,
     locks: BTreeMap<Inode, u64>,
     last_handle: u64,
-    pub(super) random: Random,
-    pub(super) faults: BTreeMap<u64, Fault>,
-    pub(super) journal: Vec<Event>,
-    pub(super) operations: u64,
-    pub(super) dead: bool,
+    pub(crate) random: SeededRandom,
+    pub(crate) faults: BTreeMap<u64, DiskFault>,
+    pub(crate) journal: Vec<JournalEntry>,
+    pub(crate) operations: u64,
+    pub(crate) dead: bool,
 }
 
-impl State {
-    pub(super) fn new(seed: u64) -> State {
-        State {
-            tree: Tree::default(),
+impl DiskState {
+    pub(crate) fn new(seed: u64) -> DiskState {
+        DiskState {
+            tree: DirTree::default(),
             files: BTreeMap::new(),
             last_inode: 0,
             capacity: u64::MAX,
             full_at: u64::MAX,
             locks: BTreeMap::new(),
             last_handle: 0,
-            random: Random::new(seed),
+            random: SeededRandom::new(seed),
             faults: BTreeMap::new(),
             journal: Vec::new(),
             operations: 0,
@@ -56,29 +56,29 @@ impl State {
     }
 
     /// The disk as the next process finds it.
-    pub(super) fn after(&self, survival: Survival) -> State {
+    pub(crate) fn after(&self, survival: Survival) -> DiskState {
         let seed = match survival {
             Survival::Chance(seed) => seed,
             Survival::Everything | Survival::Synced => 0,
         };
-        let mut choices = Choices::new(seed);
+        let mut choices = SurvivalChoices::new(seed);
         let tree = self.tree.after(survival, &mut choices);
         let files = self.files.iter();
         let files = files.map(|(inode, content)| (*inode, content.after(survival, &mut choices)));
-        State {
+        DiskState {
             tree,
             files: files.collect(),
             last_inode: self.last_inode,
             capacity: self.capacity,
-            ..State::new(choices.random.next())
+            ..DiskState::new(choices.random.next())
         }
     }
 
     /// Counts an operation, lets it meet its fault, and notes how it ended.
-    pub(super) fn perform<T>(
+    pub(crate) fn perform<T>(
         &mut self,
-        operation: Operation,
-        act: impl FnOnce(&mut State, Option<Fault>) -> Result<T, Errno>,
+        operation: DiskOperation,
+        act: impl FnOnce(&mut DiskState, Option<DiskFault>) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
         if self.dead {
             return Err(DEAD);
@@ -89,22 +89,22 @@ impl State {
         let fault = fault.filter(|fault| fault.can_happen_at(&operation));
         let done = match fault {
             // What was under way when the process died is one more change that was not synced.
-            Some(Fault::Crash) if operation.syncs() => Err(DEAD),
-            Some(Fault::Crash) => {
+            Some(DiskFault::Crash) if operation.syncs() => Err(DEAD),
+            Some(DiskFault::Crash) => {
                 act(self, None).ok();
                 Err(DEAD)
             }
-            Some(Fault::Full) => {
+            Some(DiskFault::Full) => {
                 self.full_at = self.used();
                 act(self, None)
             }
-            Some(Fault::Eio) if !operation.syncs() && !operation.writes() => Err(Errno::IO),
-            Some(Fault::Enospc) if !operation.syncs() => Err(Errno::NOSPC),
+            Some(DiskFault::Eio) if !operation.syncs() && !operation.writes() => Err(Errno::IO),
+            Some(DiskFault::Enospc) if !operation.syncs() => Err(Errno::NOSPC),
             other => act(self, other),
         };
-        self.dead = fault == Some(Fault::Crash);
+        self.dead = fault == Some(DiskFault::Crash);
         let error = done.as_ref().err().map(|errno| errno.raw_os_error());
-        self.journal.push(Event::Operation {
+        self.journal.push(JournalEntry::Operation {
             number,
             operation,
             error,
@@ -112,28 +112,28 @@ impl State {
         done
     }
 
-    pub(super) fn open(&mut self, names: &[&OsStr], how: Open) -> Result<Inode, Errno> {
+    pub(crate) fn open(&mut self, names: &[&OsStr], how: Open) -> Result<Inode, Errno> {
         let place = self.tree.place(names)?;
         match (self.tree.get(&place), how) {
             (Some(_), Open::CreateNew(_)) => Err(Errno::EXIST),
-            (Some(Node::Dir(_)), _) => Err(Errno::ISDIR),
-            (Some(Node::File(inode)), _) => Ok(inode),
+            (Some(DirEntry::Dir(_)), _) => Err(Errno::ISDIR),
+            (Some(DirEntry::File(inode)), _) => Ok(inode),
             (None, Open::Read | Open::Edit) => Err(Errno::NOENT),
             (None, Open::Create(mode) | Open::CreateNew(mode)) => {
                 let inode = self.new_inode();
-                self.files.insert(inode, Content::new(mode & !UMASK));
-                self.tree.link(place, Node::File(inode));
+                self.files.insert(inode, FileContent::new(mode & !UMASK));
+                self.tree.link(place, DirEntry::File(inode));
                 Ok(inode)
             }
         }
     }
 
-    pub(super) fn create_dir(&mut self, place: Place) -> Result<(), Errno> {
+    pub(crate) fn create_dir(&mut self, place: EntryName) -> Result<(), Errno> {
         if self.tree.get(&place).is_some() {
             return Err(Errno::EXIST);
         }
         let inode = self.new_inode();
-        self.tree.link(place, Node::Dir(inode));
+        self.tree.link(place, DirEntry::Dir(inode));
         Ok(())
     }
 
@@ -142,22 +142,22 @@ impl State {
         self.last_inode
     }
 
-    pub(super) fn new_handle(&mut self) -> u64 {
+    pub(crate) fn new_handle(&mut self) -> u64 {
         self.last_handle += 1;
         self.last_handle
     }
 
-    pub(super) fn file(&mut self, inode: Inode) -> &mut Content {
+    pub(crate) fn file(&mut self, inode: Inode) -> &mut FileContent {
         self.files.entry(inode).or_default()
     }
 
     /// Writes what fits and what the fault leaves of it; how much that was.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         inode: Inode,
         offset: u64,
         bytes: &[u8],
-        fault: Option<Fault>,
+        fault: Option<DiskFault>,
     ) -> Result<usize, Errno> {
         if bytes.is_empty() {
             return Ok(0);
@@ -166,47 +166,47 @@ impl State {
             return Err(Errno::FBIG);
         }
         let fits = match fault {
-            Some(Fault::Short) => 1 + self.random.below(bytes.len() - 1),
-            Some(Fault::Eio) => self.random.below(bytes.len() + 1),
+            Some(DiskFault::Short) => 1 + self.random.below(bytes.len() - 1),
+            Some(DiskFault::Eio) => self.random.below(bytes.len() + 1),
             _ => self.fits(inode, offset, bytes.len() as u64) as usize,
         };
         if fits > 0 {
             let bytes = bytes.get(..fits).unwrap_or(bytes).to_vec();
             let offset = offset as usize;
-            self.file(inode).change(Change::Write { offset, bytes });
+            self.file(inode).change(FileChange::Write { offset, bytes });
         }
         match (fault, fits) {
-            (Some(Fault::Eio), _) => Err(Errno::IO),
+            (Some(DiskFault::Eio), _) => Err(Errno::IO),
             (_, 0) => Err(Errno::NOSPC),
             (_, fits) => Ok(fits),
         }
     }
 
-    pub(super) fn set_len(&mut self, inode: Inode, len: u64) -> Result<(), Errno> {
+    pub(crate) fn set_len(&mut self, inode: Inode, len: u64) -> Result<(), Errno> {
         if len > LONGEST {
             return Err(Errno::FBIG);
         }
-        self.file(inode).change(Change::SetLen(len as usize));
+        self.file(inode).change(FileChange::SetLen(len as usize));
         Ok(())
     }
 
-    pub(super) fn reserve(&mut self, inode: Inode, up_to: u64) -> Result<(), Errno> {
+    pub(crate) fn reserve(&mut self, inode: Inode, up_to: u64) -> Result<(), Errno> {
         match up_to {
             0 => Err(Errno::INVAL),
             up_to if up_to > LONGEST => Err(Errno::FBIG),
             up_to if self.fits(inode, 0, up_to) < up_to => Err(Errno::NOSPC),
             up_to => {
-                self.file(inode).change(Change::Reserve(up_to));
+                self.file(inode).change(FileChange::Reserve(up_to));
                 Ok(())
             }
         }
     }
 
-    pub(super) fn sync(
+    pub(crate) fn sync(
         &mut self,
         inode: Inode,
         mode_too: bool,
-        fault: Option<Fault>,
+        fault: Option<DiskFault>,
     ) -> Result<(), Errno> {
         let content = self.files.entry(inode).or_default();
         match failing(fault) {
@@ -216,7 +216,7 @@ impl State {
         failing(fault).map_or(Ok(()), Err)
     }
 
-    pub(super) fn sync_dir(&mut self, dir: Inode, fault: Option<Fault>) -> Result<(), Errno> {
+    pub(crate) fn sync_dir(&mut self, dir: Inode, fault: Option<DiskFault>) -> Result<(), Errno> {
         match failing(fault) {
             None => self.tree.sync(dir),
             Some(_) => self.tree.fail_sync(dir, &mut self.random),
@@ -242,19 +242,19 @@ impl State {
         end.saturating_sub(offset).min(len)
     }
 
-    pub(super) fn is_synced(&self) -> bool {
+    pub(crate) fn is_synced(&self) -> bool {
         let mut named = self.tree.files().filter_map(|inode| self.files.get(&inode));
-        self.tree.is_synced() && named.all(Content::is_synced)
+        self.tree.is_synced() && named.all(FileContent::is_synced)
     }
 
-    pub(super) fn try_lock(&mut self, inode: Inode, handle: u64) -> Result<bool, Errno> {
+    pub(crate) fn try_lock(&mut self, inode: Inode, handle: u64) -> Result<bool, Errno> {
         match self.dead {
             true => Err(DEAD),
             false => Ok(*self.locks.entry(inode).or_insert(handle) == handle),
         }
     }
 
-    pub(super) fn release(&mut self, inode: Inode, handle: u64) {
+    pub(crate) fn release(&mut self, inode: Inode, handle: u64) {
         if self.locks.get(&inode) == Some(&handle) {
             self.locks.remove(&inode);
         }
@@ -262,10 +262,10 @@ impl State {
 }
 
 /// How a fault ends a sync.
-fn failing(fault: Option<Fault>) -> Option<Errno> {
+fn failing(fault: Option<DiskFault>) -> Option<Errno> {
     match fault {
-        Some(Fault::Eio) => Some(Errno::IO),
-        Some(Fault::Enospc) => Some(Errno::NOSPC),
+        Some(DiskFault::Eio) => Some(Errno::IO),
+        Some(DiskFault::Enospc) => Some(Errno::NOSPC),
         _ => None,
     }
 }

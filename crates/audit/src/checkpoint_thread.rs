@@ -1,8 +1,8 @@
 //! Who writes checkpoints while a log is open: a thread of its own, so that no line waits for one.
 
-use crate::append::Receipt;
-use crate::checkpoint::{Checkpoint, Mark, Signer};
-use crate::place::{Place, Said};
+use crate::append::AppendReceipt;
+use crate::checkpoint::{Checkpoint, LogPosition, Signer};
+use crate::checkpoint_file::{CheckpointFile, NewCheckpoint};
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,34 +16,34 @@ pub const CHECKPOINT_LINES: u64 = 256;
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 
 /// How checkpoints of a log are made.
-pub struct Checkpoints {
+pub struct CheckpointWriter {
     /// Where they are kept.
-    pub places: Vec<Place>,
+    pub files: Vec<CheckpointFile>,
     /// What signs them.
     pub signer: Option<Signer>,
     /// What time it is, as it stands in them.
     pub now: Box<dyn Fn() -> String + Send + Sync>,
 }
 
-impl fmt::Debug for Checkpoints {
+impl fmt::Debug for CheckpointWriter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Checkpoints")
-            .field("places", &self.places.len())
+            .field("files", &self.files.len())
             .field("signer", &self.signer)
             .finish_non_exhaustive()
     }
 }
 
-impl Checkpoints {
+impl CheckpointWriter {
     /// Those that are there.
     pub(crate) fn read(&self) -> io::Result<Vec<Checkpoint>> {
-        let there = self.places.iter().map(Place::read);
+        let there = self.files.iter().map(CheckpointFile::read);
         there.filter_map(Result::transpose).collect()
     }
 
     /// Says at every place how far the log has come; the first failure, after all were tried.
-    pub(crate) fn say(&self, log: &str, mark: Mark, anew: bool) -> io::Result<()> {
-        let said = Said {
+    pub(crate) fn say(&self, log: &str, mark: LogPosition, anew: bool) -> io::Result<()> {
+        let said = NewCheckpoint {
             log,
             mark,
             signer: self.signer.as_ref(),
@@ -51,7 +51,7 @@ impl Checkpoints {
             anew,
         };
         let mut failed = Ok(());
-        for place in &self.places {
+        for place in &self.files {
             failed = failed.and(place.put(&said).map(|_| ()));
         }
         failed
@@ -59,7 +59,7 @@ impl Checkpoints {
 }
 
 /// The thread that writes checkpoints.
-pub(crate) struct Keeper {
+pub(crate) struct CheckpointThread {
     shared: Arc<Shared>,
     keeping: Option<JoinHandle<()>>,
 }
@@ -73,7 +73,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     /// How far the log has come since the last checkpoint.
-    newest: Option<Mark>,
+    newest: Option<LogPosition>,
     closing: bool,
     trouble: Option<Arc<io::Error>>,
 }
@@ -86,11 +86,11 @@ impl Shared {
 
 /// What tells a keeper how far the log has come.
 #[derive(Clone)]
-pub(crate) struct Teller(Arc<Shared>);
+pub(crate) struct PositionSender(Arc<Shared>);
 
-impl Teller {
+impl PositionSender {
     /// The log has come so far, if that is known.
-    pub(crate) fn tell(&self, mark: io::Result<Option<Mark>>) {
+    pub(crate) fn tell(&self, mark: io::Result<Option<LogPosition>>) {
         let mut state = self.0.state();
         match mark {
             Ok(Some(mark)) => state.newest = Some(mark),
@@ -107,30 +107,30 @@ impl Teller {
     }
 }
 
-impl Keeper {
+impl CheckpointThread {
     pub(crate) fn start(
         log: &str,
-        last: Option<Receipt>,
-        how: Arc<Checkpoints>,
-    ) -> io::Result<Keeper> {
+        last: Option<AppendReceipt>,
+        how: Arc<CheckpointWriter>,
+    ) -> io::Result<CheckpointThread> {
         let last = last.map_or(0, |last| last.seq);
         let shared = Arc::new(Shared::default());
         let (own, log) = (shared.clone(), log.to_owned());
         let keeping = std::thread::Builder::new()
             .name(String::from("checkpoints"))
             .spawn(move || keep(&own, &log, last, &how))?;
-        Ok(Keeper {
+        Ok(CheckpointThread {
             shared,
             keeping: Some(keeping),
         })
     }
 
-    pub(crate) fn teller(&self) -> Teller {
-        Teller(self.shared.clone())
+    pub(crate) fn teller(&self) -> PositionSender {
+        PositionSender(self.shared.clone())
     }
 }
 
-impl Drop for Keeper {
+impl Drop for CheckpointThread {
     /// Writes the last checkpoint.
     fn drop(&mut self) {
         self.shared.state().closing = true;
@@ -143,7 +143,7 @@ impl Drop for Keeper {
 }
 
 /// Writes a checkpoint whenever one is due, until the log is closed.
-fn keep(shared: &Shared, log: &str, last: u64, how: &Checkpoints) {
+fn keep(shared: &Shared, log: &str, last: u64, how: &CheckpointWriter) {
     let (mut seq, mut when) = (last, Instant::now());
     while let Some(mark) = due(shared, seq, when) {
         let said = how.say(log, mark, false);
@@ -153,7 +153,7 @@ fn keep(shared: &Shared, log: &str, last: u64, how: &Checkpoints) {
 }
 
 /// How far the log has come, once that is to be said; nothing when it is closed and all is said.
-fn due(shared: &Shared, seq: u64, when: Instant) -> Option<Mark> {
+fn due(shared: &Shared, seq: u64, when: Instant) -> Option<LogPosition> {
     let mut state = shared.state();
     loop {
         let wait = match &state.newest {
@@ -184,25 +184,25 @@ fn due(shared: &Shared, seq: u64, when: Instant) -> Option<Mark> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::append::{Torn, Writer};
-    use crate::files::Files;
+    use crate::append::{LogWriter, TornBytes};
     use crate::hash::Hash;
+    use crate::log_files::LogFiles;
     use crate::verify::verify_against;
     use candor_sim_disk::{SimDisk, Trials};
     use serde_json::{Map, Value, json};
 
-    fn mark(seq: u64) -> Mark {
+    fn mark(seq: u64) -> LogPosition {
         let hash = Hash::of(&[&seq.to_le_bytes()]);
-        Mark {
+        LogPosition {
             chain: Hash::NONE,
-            last: Receipt { seq, hash },
+            last: AppendReceipt { seq, hash },
         }
     }
 
     /// What is due with so many new lines, so long after the last checkpoint.
-    fn due_with(lines: u64, waited: Duration, closing: bool) -> Option<Mark> {
+    fn due_with(lines: u64, waited: Duration, closing: bool) -> Option<LogPosition> {
         let shared = Arc::new(Shared::default());
-        let teller = Teller(shared.clone());
+        let teller = PositionSender(shared.clone());
         if lines > 0 {
             teller.tell(Ok(Some(mark(1000 + lines))));
         }
@@ -226,18 +226,18 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    fn checkpoints(disk: &SimDisk) -> Arc<Checkpoints> {
-        Arc::new(Checkpoints {
-            places: vec![Place::new(disk.clone(), "checkpoint")],
+    fn checkpoints(disk: &SimDisk) -> Arc<CheckpointWriter> {
+        Arc::new(CheckpointWriter {
+            files: vec![CheckpointFile::new(disk.clone(), "checkpoint")],
             signer: None,
             now: Box::new(|| String::from("now")),
         })
     }
 
-    fn writer(disk: &SimDisk) -> Writer<SimDisk> {
-        let files = Files::new(disk.clone(), "log");
-        let torn = |torn: Torn| members(json!({ "torn": torn.bytes }));
-        let mut writer = Writer::new(files, 500, Duration::ZERO, Box::new(torn));
+    fn writer(disk: &SimDisk) -> LogWriter<SimDisk> {
+        let files = LogFiles::new(disk.clone(), "log");
+        let torn = |torn: TornBytes| members(json!({ "torn": torn.bytes }));
+        let mut writer = LogWriter::new(files, 500, Duration::ZERO, Box::new(torn));
         writer.checkpoints = Some(checkpoints(disk));
         writer
     }
@@ -263,7 +263,7 @@ mod tests {
             let mut writer = writer(disk);
             let last = writer.settle().unwrap().map_or(0, |last| last.seq);
             let said = said.last().map_or(0, |seq| seq.parse().unwrap());
-            let there = checkpoints(disk).places[0].read().unwrap();
+            let there = checkpoints(disk).files[0].read().unwrap();
             let seen = there.as_ref().map_or(0, |checkpoint| checkpoint.seq);
             assert!(said <= seen && seen <= last, "{said} {seen} {last}");
             let there: Vec<_> = there.into_iter().collect();

@@ -1,46 +1,46 @@
 //! The names: what a reader sees, what is on the platter, and the changes in between.
 
-use super::random::Random;
-use super::survival::{Choices, Fate, Survival};
+use crate::seeded_random::SeededRandom;
+use crate::survival::{ChangeOutcome, Survival, SurvivalChoices};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-pub(super) type Inode = u64;
+pub(crate) type Inode = u64;
 
 const ROOT: Inode = 0;
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Node {
+pub(crate) enum DirEntry {
     File(Inode),
     Dir(Inode),
 }
 
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(crate) struct EntryName {
     dir: Inode,
     name: OsString,
 }
 
-type Names = BTreeMap<Place, Node>;
+type Names = BTreeMap<EntryName, DirEntry>;
 
 /// What one operation does to names: all of it survives a crash, or nothing.
 #[derive(Debug, Clone)]
-struct Change {
-    places: Vec<Place>,
+struct NameChange {
+    places: Vec<EntryName>,
     /// What is not durable yet.
-    left: Vec<(Place, Option<Node>)>,
+    left: Vec<(EntryName, Option<DirEntry>)>,
 }
 
-impl Change {
+impl NameChange {
     /// No file system makes this one durable before the other: both are about one name, or the
     /// other makes a directory this one works in.
-    fn needs(&self, earlier: &Change) -> bool {
+    fn needs(&self, earlier: &NameChange) -> bool {
         let mut pairs = earlier.left.iter().flat_map(|(place, node)| {
             let mine = self.places.iter();
-            mine.map(move |mine| mine == place || *node == Some(Node::Dir(mine.dir)))
+            mine.map(move |mine| mine == place || *node == Some(DirEntry::Dir(mine.dir)))
         });
         pairs.any(|needed| needed)
     }
@@ -50,7 +50,8 @@ impl Change {
     }
 
     fn moves_dir(&self) -> bool {
-        let is_dir = |(_, node): &(Place, Option<Node>)| matches!(node, Some(Node::Dir(_)));
+        let is_dir =
+            |(_, node): &(EntryName, Option<DirEntry>)| matches!(node, Some(DirEntry::Dir(_)));
         self.places.len() > 1 && self.left.iter().any(is_dir)
     }
 
@@ -66,7 +67,7 @@ impl Change {
     }
 }
 
-fn apply(names: &mut Names, entries: &[(Place, Option<Node>)]) {
+fn apply(names: &mut Names, entries: &[(EntryName, Option<DirEntry>)]) {
     for (place, node) in entries {
         match node {
             Some(node) => names.insert(place.clone(), *node),
@@ -76,61 +77,61 @@ fn apply(names: &mut Names, entries: &[(Place, Option<Node>)]) {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tree {
+pub(crate) struct DirTree {
     live: Names,
     durable: Names,
-    pending: Vec<Change>,
+    pending: Vec<NameChange>,
 }
 
-impl Tree {
+impl DirTree {
     /// The directory at the end of these names.
-    pub(super) fn dir(&self, names: &[&OsStr]) -> Result<Inode, Errno> {
+    pub(crate) fn dir(&self, names: &[&OsStr]) -> Result<Inode, Errno> {
         names.iter().try_fold(ROOT, |dir, name| {
             let name = name.to_os_string();
-            match self.get(&Place { dir, name }) {
-                Some(Node::Dir(dir)) => Ok(dir),
-                Some(Node::File(_)) => Err(Errno::NOTDIR),
+            match self.get(&EntryName { dir, name }) {
+                Some(DirEntry::Dir(dir)) => Ok(dir),
+                Some(DirEntry::File(_)) => Err(Errno::NOTDIR),
                 None => Err(Errno::NOENT),
             }
         })
     }
 
     /// The place of the last of these names, whether or not anything is there.
-    pub(super) fn place(&self, names: &[&OsStr]) -> Result<Place, Errno> {
+    pub(crate) fn place(&self, names: &[&OsStr]) -> Result<EntryName, Errno> {
         let (last, parents) = names.split_last().ok_or(Errno::INVAL)?;
         let (dir, name) = (self.dir(parents)?, last.to_os_string());
-        Ok(Place { dir, name })
+        Ok(EntryName { dir, name })
     }
 
-    pub(super) fn get(&self, place: &Place) -> Option<Node> {
+    pub(crate) fn get(&self, place: &EntryName) -> Option<DirEntry> {
         self.live.get(place).copied()
     }
 
-    pub(super) fn list(&self, dir: Inode) -> Vec<OsString> {
+    pub(crate) fn list(&self, dir: Inode) -> Vec<OsString> {
         let inside = self.live.keys().filter(|place| place.dir == dir);
         inside.map(|place| place.name.clone()).collect()
     }
 
     /// Every file that has a name.
-    pub(super) fn files(&self) -> impl Iterator<Item = Inode> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = Inode> {
         self.live.values().filter_map(|node| match node {
-            Node::File(inode) => Some(*inode),
-            Node::Dir(_) => None,
+            DirEntry::File(inode) => Some(*inode),
+            DirEntry::Dir(_) => None,
         })
     }
 
-    pub(super) fn is_synced(&self) -> bool {
+    pub(crate) fn is_synced(&self) -> bool {
         self.pending.is_empty()
     }
 
-    pub(super) fn link(&mut self, place: Place, node: Node) {
+    pub(crate) fn link(&mut self, place: EntryName, node: DirEntry) {
         self.change(vec![(place, Some(node))]);
     }
 
-    pub(super) fn unlink(&mut self, place: Place) -> Result<(), Errno> {
+    pub(crate) fn unlink(&mut self, place: EntryName) -> Result<(), Errno> {
         match self.get(&place).ok_or(Errno::NOENT)? {
-            Node::Dir(_) => Err(Errno::ISDIR),
-            Node::File(_) => {
+            DirEntry::Dir(_) => Err(Errno::ISDIR),
+            DirEntry::File(_) => {
                 self.change(vec![(place, None)]);
                 Ok(())
             }
@@ -138,7 +139,12 @@ impl Tree {
     }
 
     /// The rules and their order are those of rename(2).
-    pub(super) fn rename(&mut self, from: Place, to: Place, replace: bool) -> Result<(), Errno> {
+    pub(crate) fn rename(
+        &mut self,
+        from: EntryName,
+        to: EntryName,
+        replace: bool,
+    ) -> Result<(), Errno> {
         let node = self.get(&from).ok_or(Errno::NOENT)?;
         let replaced = self.get(&to);
         if replaced.is_some() && !replace {
@@ -152,9 +158,9 @@ impl Tree {
         }
         match (node, replaced) {
             (node, Some(same)) if node == same => return Ok(()),
-            (Node::Dir(_), Some(Node::File(_))) => return Err(Errno::NOTDIR),
-            (Node::File(_), Some(Node::Dir(_))) => return Err(Errno::ISDIR),
-            (_, Some(Node::Dir(dir))) if !self.list(dir).is_empty() => {
+            (DirEntry::Dir(_), Some(DirEntry::File(_))) => return Err(Errno::NOTDIR),
+            (DirEntry::File(_), Some(DirEntry::Dir(_))) => return Err(Errno::ISDIR),
+            (_, Some(DirEntry::Dir(dir))) if !self.list(dir).is_empty() => {
                 return Err(Errno::NOTEMPTY);
             }
             _ => {}
@@ -164,7 +170,7 @@ impl Tree {
     }
 
     /// The rules are those of renameat2(2) with RENAME_EXCHANGE.
-    pub(super) fn exchange(&mut self, one: Place, other: Place) -> Result<(), Errno> {
+    pub(crate) fn exchange(&mut self, one: EntryName, other: EntryName) -> Result<(), Errno> {
         let first = self.get(&one).ok_or(Errno::NOENT)?;
         let second = self.get(&other).ok_or(Errno::NOENT)?;
         if self.is_within(other.dir, first) || self.is_within(one.dir, second) {
@@ -177,9 +183,9 @@ impl Tree {
     }
 
     /// Whether a directory is this node or somewhere below it.
-    fn is_within(&self, mut dir: Inode, node: Node) -> bool {
+    fn is_within(&self, mut dir: Inode, node: DirEntry) -> bool {
         loop {
-            let this = Node::Dir(dir);
+            let this = DirEntry::Dir(dir);
             if this == node {
                 return true;
             }
@@ -190,10 +196,10 @@ impl Tree {
         }
     }
 
-    fn change(&mut self, left: Vec<(Place, Option<Node>)>) {
+    fn change(&mut self, left: Vec<(EntryName, Option<DirEntry>)>) {
         apply(&mut self.live, &left);
         let places = left.iter().map(|(place, _)| place.clone()).collect();
-        self.pending.push(Change { places, left });
+        self.pending.push(NameChange { places, left });
     }
 
     /// The directories that are synced with this one. A file that moves between two is synced in
@@ -211,7 +217,7 @@ impl Tree {
         }
     }
 
-    pub(super) fn sync(&mut self, dir: Inode) {
+    pub(crate) fn sync(&mut self, dir: Inode) {
         let dirs = self.synced_with(dir);
         for change in &mut self.pending {
             change.settle(&dirs, Some(&mut self.durable));
@@ -221,7 +227,7 @@ impl Tree {
 
     /// A sync that fails: some changes in the directory have reached the platter, the others never
     /// will, although readers see them until the next start.
-    pub(super) fn fail_sync(&mut self, dir: Inode, random: &mut Random) {
+    pub(crate) fn fail_sync(&mut self, dir: Inode, random: &mut SeededRandom) {
         let dirs = self.synced_with(dir);
         for change in &mut self.pending {
             let reached = random.coin().then_some(&mut self.durable);
@@ -232,14 +238,14 @@ impl Tree {
 
     /// Drops changes with nothing left, also those in a directory that is itself gone for good.
     fn drop_settled(&mut self) {
-        let Tree {
+        let DirTree {
             live,
             durable,
             pending,
         } = self;
         let exists = |dir: Inode| {
             let mut nodes = live.values().chain(durable.values());
-            dir == ROOT || nodes.any(|node| *node == Node::Dir(dir))
+            dir == ROOT || nodes.any(|node| *node == DirEntry::Dir(dir))
         };
         for change in pending.iter_mut() {
             change.left.retain(|(place, _)| exists(place.dir));
@@ -247,16 +253,16 @@ impl Tree {
         pending.retain(|change| !change.left.is_empty());
     }
 
-    pub(super) fn after(&self, survival: Survival, choices: &mut Choices) -> Tree {
+    pub(crate) fn after(&self, survival: Survival, choices: &mut SurvivalChoices) -> DirTree {
         let mut names = self.durable.clone();
         match survival {
             Survival::Everything => return self.clone(),
             Survival::Synced => {}
             Survival::Chance(_) => {
-                let mut lost: Vec<&Change> = Vec::new();
+                let mut lost: Vec<&NameChange> = Vec::new();
                 for change in &self.pending {
                     let possible = !lost.iter().any(|earlier| change.needs(earlier));
-                    if possible && choices.fate() == Fate::Kept {
+                    if possible && choices.fate() == ChangeOutcome::Kept {
                         apply(&mut names, &change.left);
                     } else {
                         lost.push(change);
@@ -264,7 +270,7 @@ impl Tree {
                 }
             }
         }
-        Tree {
+        DirTree {
             live: names.clone(),
             durable: names,
             pending: Vec::new(),

@@ -1,10 +1,10 @@
 //! What writing costs, counted: syncs that callers share, and bytes that are read for one line.
 
-use crate::append::{Torn, Writer};
-use crate::files::Files;
+use crate::append::{LogWriter, TornBytes};
 use crate::hash::Hash;
 use crate::line;
-use crate::log::{Log, Options};
+use crate::log::{Log, LogOptions};
+use crate::log_files::LogFiles;
 use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 #[derive(Default)]
-struct Counts {
+struct IoCounts {
     read: AtomicU64,
     syncs: AtomicU64,
     /// Whether a sync takes until this is false.
@@ -27,26 +27,26 @@ struct Counts {
 
 /// The machine's disk, counted.
 #[derive(Clone)]
-struct Counting {
+struct CountingDisk {
     disk: RealDisk,
-    counts: Arc<Counts>,
+    counts: Arc<IoCounts>,
 }
 
 struct CountingFile {
     file: RealFile,
-    counts: Arc<Counts>,
+    counts: Arc<IoCounts>,
 }
 
-impl Counting {
-    fn at(path: &Path) -> Counting {
-        Counting {
+impl CountingDisk {
+    fn at(path: &Path) -> CountingDisk {
+        CountingDisk {
             disk: RealDisk::at(path).unwrap(),
             counts: Arc::default(),
         }
     }
 }
 
-impl Disk for Counting {
+impl Disk for CountingDisk {
     type File = CountingFile;
 
     fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<CountingFile> {
@@ -152,8 +152,8 @@ fn members(value: Value) -> Map<String, Value> {
 #[test]
 fn callers_share_syncs() {
     let dir = tempfile::tempdir().unwrap();
-    let disk = Counting::at(dir.path());
-    let log = Log::open(disk.clone(), "log", Options::default()).unwrap();
+    let disk = CountingDisk::at(dir.path());
+    let log = Log::open(disk.clone(), "log", LogOptions::default()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -203,10 +203,10 @@ fn bulk(path: &Path, count: u64) {
 fn read_for_one(count: u64) -> (u64, u64) {
     let dir = tempfile::tempdir().unwrap();
     bulk(&dir.path().join("log"), count);
-    let disk = Counting::at(dir.path());
-    let say = |_: Torn| Map::new();
-    let files = Files::new(disk.clone(), "log");
-    let mut writer = Writer::new(files, u64::MAX, Duration::ZERO, Box::new(say));
+    let disk = CountingDisk::at(dir.path());
+    let say = |_: TornBytes| Map::new();
+    let files = LogFiles::new(disk.clone(), "log");
+    let mut writer = LogWriter::new(files, u64::MAX, Duration::ZERO, Box::new(say));
     let mut one = || {
         let before = disk.counts.read.load(SeqCst);
         let receipt = writer.append(vec![members(json!({ "n": "0000000" }))]);

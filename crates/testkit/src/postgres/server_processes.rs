@@ -13,13 +13,13 @@ const STOP: Duration = Duration::from_secs(5);
 
 /// The processes below one postmaster, and itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Family {
+pub(super) struct ServerProcesses {
     postmaster: u32,
 }
 
-impl Family {
-    pub(super) fn of(postmaster: u32) -> Family {
-        Family { postmaster }
+impl ServerProcesses {
+    pub(super) fn of(postmaster: u32) -> ServerProcesses {
+        ServerProcesses { postmaster }
     }
 
     /// The postmaster and its children, in no order.

@@ -1,7 +1,7 @@
 //! A place where checkpoints of a log are kept: one file, replaced as a whole, whose counter never goes
 //! back whoever writes it.
 
-use crate::checkpoint::{Checkpoint, MAX_CHECKPOINT, Mark, Signer};
+use crate::checkpoint::{Checkpoint, LogPosition, MAX_CHECKPOINT, Signer};
 use candor_disk::{Disk, DiskFile, Open};
 use std::fmt;
 use std::io;
@@ -15,13 +15,13 @@ const ASK_AGAIN: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where checkpoints of a log are kept. It should be out of reach of whoever could change the log.
-pub struct Place(Box<dyn Shelf>);
+pub struct CheckpointFile(Box<dyn CheckpointStore>);
 
-impl Place {
+impl CheckpointFile {
     /// The file of this name on a disk; `NAME.lock` and `NAME.new` beside it are used too.
-    pub fn new<D: Disk>(disk: D, name: &str) -> Place {
+    pub fn new<D: Disk>(disk: D, name: &str) -> CheckpointFile {
         let name = name.to_owned();
-        Place(Box::new(OnDisk { disk, name }))
+        CheckpointFile(Box::new(StoredCheckpoint { disk, name }))
     }
 
     /// The checkpoint that is there.
@@ -30,38 +30,38 @@ impl Place {
     }
 
     /// Puts a checkpoint there; false where as good a one is there already.
-    pub(crate) fn put(&self, said: &Said<'_>) -> io::Result<bool> {
+    pub(crate) fn put(&self, said: &NewCheckpoint<'_>) -> io::Result<bool> {
         self.0.put(said)
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for CheckpointFile {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Place")
     }
 }
 
 /// What a new checkpoint says.
-pub(crate) struct Said<'a> {
+pub(crate) struct NewCheckpoint<'a> {
     pub(crate) log: &'a str,
-    pub(crate) mark: Mark,
+    pub(crate) mark: LogPosition,
     pub(crate) signer: Option<&'a Signer>,
     pub(crate) now: &'a (dyn Fn() -> String + Send + Sync),
     /// A person has begun the chain anew: whatever was said before is over.
     pub(crate) anew: bool,
 }
 
-trait Shelf: Send + Sync {
+trait CheckpointStore: Send + Sync {
     fn read(&self) -> io::Result<Option<Checkpoint>>;
-    fn put(&self, said: &Said<'_>) -> io::Result<bool>;
+    fn put(&self, said: &NewCheckpoint<'_>) -> io::Result<bool>;
 }
 
-struct OnDisk<D> {
+struct StoredCheckpoint<D> {
     disk: D,
     name: String,
 }
 
-impl<D: Disk> OnDisk<D> {
+impl<D: Disk> StoredCheckpoint<D> {
     fn locked(&self) -> io::Result<D::File> {
         let lock = format!("{}.lock", self.name);
         let file = self.disk.open(lock, Open::Create(MODE))?;
@@ -93,7 +93,7 @@ impl<D: Disk> OnDisk<D> {
     }
 }
 
-impl<D: Disk> Shelf for OnDisk<D> {
+impl<D: Disk> CheckpointStore for StoredCheckpoint<D> {
     fn read(&self) -> io::Result<Option<Checkpoint>> {
         let file = match self.disk.open(&self.name, Open::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -104,7 +104,7 @@ impl<D: Disk> Shelf for OnDisk<D> {
         read.map(Some).map_err(invalid)
     }
 
-    fn put(&self, said: &Said<'_>) -> io::Result<bool> {
+    fn put(&self, said: &NewCheckpoint<'_>) -> io::Result<bool> {
         let _lock = self.locked()?;
         let mark = &said.mark;
         let counter = match self.read() {
@@ -128,17 +128,17 @@ impl<D: Disk> Shelf for OnDisk<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::append::Receipt;
+    use crate::append::AppendReceipt;
     use crate::hash::Hash;
     use candor_sim_disk::{SimDisk, Trials};
 
-    fn said(seq: u64) -> Said<'static> {
+    fn said(seq: u64) -> NewCheckpoint<'static> {
         let hash = Hash::of(&[&seq.to_le_bytes()]);
-        Said {
+        NewCheckpoint {
             log: "log",
-            mark: Mark {
+            mark: LogPosition {
                 chain: Hash::of(&[b"first"]),
-                last: Receipt { seq, hash },
+                last: AppendReceipt { seq, hash },
             },
             signer: None,
             now: &|| String::from("now"),
@@ -147,7 +147,9 @@ mod tests {
     }
 
     fn there(disk: &SimDisk) -> Option<(u64, u64)> {
-        let there = Place::new(disk.clone(), "checkpoint").read().unwrap();
+        let there = CheckpointFile::new(disk.clone(), "checkpoint")
+            .read()
+            .unwrap();
         there.map(|checkpoint| (checkpoint.counter, checkpoint.seq))
     }
 
@@ -155,7 +157,7 @@ mod tests {
     #[test]
     fn a_checkpoint_is_never_torn_and_never_goes_back() {
         let workload = |disk: &SimDisk| {
-            let place = Place::new(disk.clone(), "checkpoint");
+            let place = CheckpointFile::new(disk.clone(), "checkpoint");
             for seq in [3, 5, 9] {
                 if place.put(&said(seq)).is_ok() {
                     disk.mark(seq);
@@ -167,7 +169,7 @@ mod tests {
             let found = there(disk);
             assert!(found.map(|(_, seq)| seq) >= promised.max(), "{found:?}");
             assert!(
-                Place::new(disk.clone(), "checkpoint")
+                CheckpointFile::new(disk.clone(), "checkpoint")
                     .put(&said(10))
                     .unwrap()
             );
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn an_older_end_replaces_nothing() {
         let disk = SimDisk::new(1);
-        let place = Place::new(disk.clone(), "checkpoint");
+        let place = CheckpointFile::new(disk.clone(), "checkpoint");
         assert!(place.put(&said(5)).unwrap());
         assert!(!place.put(&said(5)).unwrap());
         assert!(!place.put(&said(4)).unwrap());
@@ -192,7 +194,7 @@ mod tests {
     #[test]
     fn another_chain_takes_over_only_when_a_person_says_so() {
         let disk = SimDisk::new(1);
-        let place = Place::new(disk.clone(), "checkpoint");
+        let place = CheckpointFile::new(disk.clone(), "checkpoint");
         place.put(&said(5)).unwrap();
         let mut other = said(8);
         other.mark.chain = Hash::of(&[b"other"]);
@@ -209,7 +211,7 @@ mod tests {
         let disk = SimDisk::new(1);
         let file = disk.open("checkpoint", Open::Create(0o600)).unwrap();
         file.append_all(b"precious").unwrap();
-        let refused = Place::new(disk.clone(), "checkpoint").put(&said(5));
+        let refused = CheckpointFile::new(disk.clone(), "checkpoint").put(&said(5));
         assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(file.read_all(99).unwrap(), b"precious");
     }

@@ -16,18 +16,18 @@ const NOBODY: (u32, u32) = (65534, 65534);
 
 /// A user and a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Account {
+pub(super) struct ServerAccount {
     pub(super) uid: u32,
     pub(super) gid: u32,
     /// Whether it is another one than our own.
     other: bool,
 }
 
-impl Account {
+impl ServerAccount {
     /// Our own, or for root the account of PostgreSQL, or else nobody's.
-    pub(super) fn of_server() -> Account {
+    pub(super) fn of_server() -> ServerAccount {
         if !geteuid().is_root() {
-            return Account {
+            return ServerAccount {
                 uid: geteuid().as_raw(),
                 gid: getegid().as_raw(),
                 other: false,
@@ -35,7 +35,7 @@ impl Account {
         }
         let list = fs::read_to_string(ACCOUNTS).unwrap_or_default();
         let (uid, gid) = other_than_root(&list);
-        Account {
+        ServerAccount {
             uid,
             gid,
             other: true,

@@ -10,7 +10,7 @@ const CHUNK: usize = 1024 * 1024;
 
 /// What comes next in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step<'a> {
+pub(crate) enum ScannedLine<'a> {
     /// A line, without its line break.
     Line(&'a [u8]),
     /// More bytes without a line break than a line may have.
@@ -21,7 +21,7 @@ pub(crate) enum Step<'a> {
 
 /// A way through a file.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct LineScanner {
     buffer: Vec<u8>,
     begin: usize,
     filled: usize,
@@ -29,10 +29,10 @@ pub(crate) struct Stream {
     place: u64,
 }
 
-impl Stream {
+impl LineScanner {
     /// From the line that begins here on.
-    pub(crate) fn at(place: u64) -> Stream {
-        Stream {
+    pub(crate) fn at(place: u64) -> LineScanner {
+        LineScanner {
             buffer: vec![0; CHUNK + MAX_LINE],
             begin: 0,
             filled: 0,
@@ -46,17 +46,17 @@ impl Stream {
     }
 
     /// The next line. After an end it may be asked again: the file may have grown.
-    pub(crate) fn next(&mut self, file: &impl DiskFile) -> io::Result<Step<'_>> {
+    pub(crate) fn next(&mut self, file: &impl DiskFile) -> io::Result<ScannedLine<'_>> {
         let mut looked = self.begin;
         loop {
             if let Some(length) = memchr(b'\n', &self.buffer[looked..self.filled]) {
                 let line = self.begin..looked + length;
                 self.begin = line.end + 1;
-                return Ok(Step::Line(&self.buffer[line]));
+                return Ok(ScannedLine::Line(&self.buffer[line]));
             }
             let held = self.filled - self.begin;
             if held >= MAX_LINE {
-                return Ok(Step::TooLong);
+                return Ok(ScannedLine::TooLong);
             }
             self.buffer.copy_within(self.begin..self.filled, 0);
             (self.begin, self.filled, looked) = (0, held, held);
@@ -65,7 +65,7 @@ impl Stream {
                 read => read?,
             };
             if read == 0 {
-                return Ok(Step::End { rest: held });
+                return Ok(ScannedLine::End { rest: held });
             }
             self.place += read as u64;
             self.filled += read;

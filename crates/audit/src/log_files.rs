@@ -18,43 +18,43 @@ const LISTINGS: usize = 100;
 
 /// A log's files on a disk.
 #[derive(Debug)]
-pub(crate) struct Files<D> {
+pub(crate) struct LogFiles<D> {
     pub(crate) disk: D,
     pub(crate) name: String,
 }
 
 /// A file with lines: a full one, or the one that is being written.
 #[derive(Debug)]
-pub(crate) enum Part<D: Disk> {
+pub(crate) enum LogFile<D: Disk> {
     Full(u32),
     Current(D::File),
 }
 
-impl<D: Disk> Part<D> {
+impl<D: Disk> LogFile<D> {
     /// The file, to be read.
-    pub(crate) fn open(self, files: &Files<D>) -> io::Result<D::File> {
+    pub(crate) fn open(self, files: &LogFiles<D>) -> io::Result<D::File> {
         match self {
-            Part::Full(number) => files.open_full(number),
-            Part::Current(file) => Ok(file),
+            LogFile::Full(number) => files.open_full(number),
+            LogFile::Current(file) => Ok(file),
         }
     }
 
     /// Looks into the file.
     pub(crate) fn with<T>(
         &self,
-        files: &Files<D>,
+        files: &LogFiles<D>,
         look: impl FnOnce(&D::File) -> io::Result<T>,
     ) -> io::Result<T> {
         match self {
-            Part::Full(number) => look(&files.open_full(*number)?),
-            Part::Current(file) => look(file),
+            LogFile::Full(number) => look(&files.open_full(*number)?),
+            LogFile::Current(file) => look(file),
         }
     }
 }
 
-impl<D: Disk> Files<D> {
+impl<D: Disk> LogFiles<D> {
     pub(crate) fn new(disk: D, name: &str) -> Self {
-        Files {
+        LogFiles {
             disk,
             name: name.to_owned(),
         }
@@ -91,14 +91,14 @@ impl<D: Disk> Files<D> {
     }
 
     /// Every file with lines, the oldest first, as they stand at one moment.
-    pub(crate) fn parts(&self) -> io::Result<Vec<Part<D>>> {
+    pub(crate) fn parts(&self) -> io::Result<Vec<LogFile<D>>> {
         for _ in 0..LISTINGS {
             let full = self.full()?;
             let current = self.to_read()?;
             // A file that became full in between would be there twice, or not at all.
             if self.full()? == full {
-                let full = full.into_iter().map(Part::Full);
-                return Ok(full.chain(current.map(Part::Current)).collect());
+                let full = full.into_iter().map(LogFile::Full);
+                return Ok(full.chain(current.map(LogFile::Current)).collect());
             }
         }
         Err(io::ErrorKind::ResourceBusy.into())

@@ -1,8 +1,8 @@
 //! Finding a line by its number without reading what stands before it: numbers only grow, so halving
 //! will do.
 
-use crate::files::{Files, Part, read_range};
 use crate::line::{self, MAX_LINE};
+use crate::log_files::{LogFile, LogFiles, read_range};
 use candor_disk::{Disk, DiskFile};
 use memchr::memchr;
 use std::io;
@@ -15,7 +15,7 @@ const LOOK: u64 = 4096;
 
 /// A place at or before a line, where a line begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct LinePosition {
     /// Which of the parts.
     pub(crate) part: usize,
     /// Where in it.
@@ -25,25 +25,25 @@ pub(crate) struct Spot {
 /// A place at or shortly before the line of this number, or before the end where there is none;
 /// nothing where something that is no line was met, so that nothing can be said.
 pub(crate) fn seek<D: Disk>(
-    files: &Files<D>,
-    parts: &[Part<D>],
+    files: &LogFiles<D>,
+    parts: &[LogFile<D>],
     seq: u64,
-) -> io::Result<Option<Spot>> {
+) -> io::Result<Option<LinePosition>> {
     let (mut first, mut behind) = (0, parts.len());
     while first + 1 < behind {
         let middle = first + (behind - first) / 2;
         let seen = parts[middle].with(files, |file| number_at(file, 0, file.len()?))?;
         match seen {
-            Seen::Number(number) if number <= seq => first = middle,
-            Seen::Number(_) | Seen::Nothing => behind = middle,
-            Seen::NotALine => return Ok(None),
+            NumberAt::Number(number) if number <= seq => first = middle,
+            NumberAt::Number(_) | NumberAt::Nothing => behind = middle,
+            NumberAt::NotALine => return Ok(None),
         }
     }
     let Some(part) = parts.get(first) else {
-        return Ok(Some(Spot { part: 0, offset: 0 }));
+        return Ok(Some(LinePosition { part: 0, offset: 0 }));
     };
     let offset = part.with(files, |file| within(file, seq))?;
-    Ok(offset.map(|offset| Spot {
+    Ok(offset.map(|offset| LinePosition {
         part: first,
         offset,
     }))
@@ -59,9 +59,9 @@ fn within(file: &impl DiskFile, seq: u64) -> io::Result<Option<u64>> {
             return Ok(None);
         };
         match number_at(file, begin, length)? {
-            Seen::Number(number) if number <= seq && begin < behind => before = begin,
-            Seen::Number(_) | Seen::Nothing => behind = middle,
-            Seen::NotALine => return Ok(None),
+            NumberAt::Number(number) if number <= seq && begin < behind => before = begin,
+            NumberAt::Number(_) | NumberAt::Nothing => behind = middle,
+            NumberAt::NotALine => return Ok(None),
         }
     }
     Ok(Some(before))
@@ -78,18 +78,18 @@ fn line_after(file: &impl DiskFile, place: u64, length: u64) -> io::Result<Optio
     })
 }
 
-enum Seen {
+enum NumberAt {
     Number(u64),
     NotALine,
     Nothing,
 }
 
 /// The number of the line that begins at a place.
-fn number_at(file: &impl DiskFile, place: u64, length: u64) -> io::Result<Seen> {
+fn number_at(file: &impl DiskFile, place: u64, length: u64) -> io::Result<NumberAt> {
     Ok(match line_break(file, place, length)? {
-        Some((bytes, at)) => line::seq(&bytes[..at]).map_or(Seen::NotALine, Seen::Number),
-        None if length - place > MAX_LINE as u64 => Seen::NotALine,
-        None => Seen::Nothing,
+        Some((bytes, at)) => line::seq(&bytes[..at]).map_or(NumberAt::NotALine, NumberAt::Number),
+        None if length - place > MAX_LINE as u64 => NumberAt::NotALine,
+        None => NumberAt::Nothing,
     })
 }
 

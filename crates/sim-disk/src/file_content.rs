@@ -1,44 +1,44 @@
 //! One file's contents: what is on the platter, what a reader sees, and the changes in between.
 
-use super::random::Random;
-use super::survival::{Choices, Fate, Survival};
+use crate::seeded_random::SeededRandom;
+use crate::survival::{ChangeOutcome, Survival, SurvivalChoices};
 
 /// What a disk writes in one piece.
 const SECTOR: usize = 512;
 
 /// The unit in which room is given out.
-pub(super) const BLOCK: u64 = 4096;
+pub(crate) const BLOCK: u64 = 4096;
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Data {
-    pub(super) bytes: Vec<u8>,
-    pub(super) mode: u32,
+pub(crate) struct FileData {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) mode: u32,
     /// Up to where room is taken; all of it, from the start of the file.
-    pub(super) room: u64,
+    pub(crate) room: u64,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Change {
+pub(crate) enum FileChange {
     Write { offset: usize, bytes: Vec<u8> },
     SetLen(usize),
     Reserve(u64),
     Mode(u32),
 }
 
-impl Data {
-    fn apply(&mut self, change: &Change) {
+impl FileData {
+    fn apply(&mut self, change: &FileChange) {
         match change {
-            Change::Write { offset, bytes } => {
+            FileChange::Write { offset, bytes } => {
                 self.write(*offset, bytes.len(), |data| data.copy_from_slice(bytes));
             }
-            Change::SetLen(len) => {
+            FileChange::SetLen(len) => {
                 if *len <= self.bytes.len() {
                     self.room = blocks(*len as u64);
                 }
                 self.bytes.resize(*len, 0);
             }
-            Change::Reserve(up_to) => self.room = self.room.max(blocks(*up_to)),
-            Change::Mode(mode) => self.mode = *mode,
+            FileChange::Reserve(up_to) => self.room = self.room.max(blocks(*up_to)),
+            FileChange::Mode(mode) => self.mode = *mode,
         }
     }
 
@@ -56,7 +56,7 @@ impl Data {
     /// Writes a part: a prefix that ends at any byte, or any of the sectors. Where the file was
     /// longer before, the old bytes show through. Beyond, there is nothing, or zeros, or whatever
     /// the blocks held before they were this file's.
-    fn tear(&mut self, offset: usize, bytes: &[u8], random: &mut Random) {
+    fn tear(&mut self, offset: usize, bytes: &[u8], random: &mut SeededRandom) {
         let cut = random.below(bytes.len());
         let sectors = random.next();
         let by_sector = random.coin();
@@ -88,47 +88,47 @@ impl Data {
 }
 
 /// A length in whole blocks.
-pub(super) fn blocks(len: u64) -> u64 {
+pub(crate) fn blocks(len: u64) -> u64 {
     len.div_ceil(BLOCK) * BLOCK
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Content {
-    pub(super) live: Data,
-    durable: Data,
-    pending: Vec<Change>,
+pub(crate) struct FileContent {
+    pub(crate) live: FileData,
+    durable: FileData,
+    pending: Vec<FileChange>,
 }
 
-impl Content {
-    pub(super) fn new(mode: u32) -> Content {
-        let data = Data {
+impl FileContent {
+    pub(crate) fn new(mode: u32) -> FileContent {
+        let data = FileData {
             mode,
-            ..Data::default()
+            ..FileData::default()
         };
         // A new inode is written with its mode; only later changes of it are pending.
-        Content {
+        FileContent {
             live: data.clone(),
             durable: data,
             pending: Vec::new(),
         }
     }
 
-    pub(super) fn change(&mut self, change: Change) {
+    pub(crate) fn change(&mut self, change: FileChange) {
         self.live.apply(&change);
         self.pending.push(change);
     }
 
-    pub(super) fn is_synced(&self) -> bool {
+    pub(crate) fn is_synced(&self) -> bool {
         self.pending.is_empty()
     }
 
     /// Makes everything durable, or everything but the mode.
-    pub(super) fn sync(&mut self, mode_too: bool) {
-        let Content {
+    pub(crate) fn sync(&mut self, mode_too: bool) {
+        let FileContent {
             durable, pending, ..
         } = self;
         pending.retain(|change| {
-            let stays = !mode_too && matches!(change, Change::Mode(_));
+            let stays = !mode_too && matches!(change, FileChange::Mode(_));
             if !stays {
                 durable.apply(change);
             }
@@ -138,11 +138,13 @@ impl Content {
 
     /// A sync that fails, as on Linux: some changes have reached the platter, the others never
     /// will, for they count as clean from now on. Readers still see them, or do so no longer.
-    pub(super) fn fail_sync(&mut self, random: &mut Random) {
+    pub(crate) fn fail_sync(&mut self, random: &mut SeededRandom) {
         for change in self.pending.drain(..) {
             match (random.below(3), &change) {
                 (0, _) => self.durable.apply(&change),
-                (1, Change::Write { offset, bytes }) => self.durable.tear(*offset, bytes, random),
+                (1, FileChange::Write { offset, bytes }) => {
+                    self.durable.tear(*offset, bytes, random)
+                }
                 _ => {}
             }
         }
@@ -153,7 +155,7 @@ impl Content {
         }
     }
 
-    pub(super) fn after(&self, survival: Survival, choices: &mut Choices) -> Content {
+    pub(crate) fn after(&self, survival: Survival, choices: &mut SurvivalChoices) -> FileContent {
         let mut data = self.durable.clone();
         match survival {
             Survival::Everything => return self.clone(),
@@ -161,16 +163,16 @@ impl Content {
             Survival::Chance(_) => {
                 for change in &self.pending {
                     match (choices.fate(), change) {
-                        (Fate::Kept, _) => data.apply(change),
-                        (Fate::Torn, Change::Write { offset, bytes }) => {
+                        (ChangeOutcome::Kept, _) => data.apply(change),
+                        (ChangeOutcome::Torn, FileChange::Write { offset, bytes }) => {
                             data.tear(*offset, bytes, &mut choices.random);
                         }
-                        (Fate::Torn | Fate::Lost, _) => {}
+                        (ChangeOutcome::Torn | ChangeOutcome::Lost, _) => {}
                     }
                 }
             }
         }
-        Content {
+        FileContent {
             live: data.clone(),
             durable: data,
             pending: Vec::new(),
@@ -182,9 +184,9 @@ impl Content {
 mod tests {
     use super::*;
 
-    fn written(old: &[u8], offset: usize, new: &[u8]) -> Content {
-        let mut content = Content::new(0o600);
-        let write = |offset, bytes: &[u8]| Change::Write {
+    fn written(old: &[u8], offset: usize, new: &[u8]) -> FileContent {
+        let mut content = FileContent::new(0o600);
+        let write = |offset, bytes: &[u8]| FileChange::Write {
             offset,
             bytes: bytes.to_vec(),
         };
@@ -194,9 +196,9 @@ mod tests {
         content
     }
 
-    fn images(content: &Content) -> Vec<Vec<u8>> {
+    fn images(content: &FileContent) -> Vec<Vec<u8>> {
         let image = |seed| {
-            let after = content.after(Survival::Chance(seed), &mut Choices::new(seed));
+            let after = content.after(Survival::Chance(seed), &mut SurvivalChoices::new(seed));
             after.live.bytes
         };
         (0..4000).map(image).collect()
@@ -245,10 +247,10 @@ mod tests {
 
     #[test]
     fn a_mode_is_durable_after_a_full_sync_only() {
-        let mut content = Content::new(0o600);
-        content.change(Change::Mode(0o755));
-        let mode = |content: &Content| {
-            let after = content.after(Survival::Synced, &mut Choices::new(0));
+        let mut content = FileContent::new(0o600);
+        content.change(FileChange::Mode(0o755));
+        let mode = |content: &FileContent| {
+            let after = content.after(Survival::Synced, &mut SurvivalChoices::new(0));
             after.live.mode
         };
         content.sync(false);
@@ -262,11 +264,11 @@ mod tests {
         let (mut lost, mut unseen) = (0, 0);
         for seed in 0..100 {
             let mut content = written(b"old", 3, b"new");
-            content.fail_sync(&mut Random::new(seed));
+            content.fail_sync(&mut SeededRandom::new(seed));
             unseen += u32::from(content.live.bytes != b"oldnew");
             assert_eq!(content.live.bytes.len(), 6);
             content.sync(true);
-            let after = content.after(Survival::Synced, &mut Choices::new(0));
+            let after = content.after(Survival::Synced, &mut SurvivalChoices::new(0));
             lost += u32::from(after.live.bytes != b"oldnew");
         }
         assert!((20..=90).contains(&lost) && (10..=80).contains(&unseen));

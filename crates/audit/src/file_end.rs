@@ -1,8 +1,8 @@
 //! The end of a log, found by looking at its last lines alone, and what a crash left behind it.
 
-use crate::chain::{Break, End};
-use crate::files::{Files, read_range};
+use crate::chain::{ChainBreak, ChainEnd};
 use crate::line::{MAX_LINE, lines};
+use crate::log_files::{LogFiles, read_range};
 use candor_disk::{Disk, DiskFile};
 use std::io;
 
@@ -14,8 +14,8 @@ const WINDOW: u64 = (MAX_BATCH + 2 * MAX_LINE) as u64;
 
 /// Where a file's lines end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tail {
-    pub(crate) end: End,
+pub(crate) struct FileEnd {
+    pub(crate) end: ChainEnd,
     /// The length of the last of them.
     pub(crate) line: u64,
     /// The length of the whole lines.
@@ -26,10 +26,10 @@ pub(crate) struct Tail {
     pub(crate) length: u64,
 }
 
-impl Tail {
+impl FileEnd {
     /// Nothing is known yet.
-    pub(crate) const UNKNOWN: Tail = Tail {
-        end: End::START,
+    pub(crate) const UNKNOWN: FileEnd = FileEnd {
+        end: ChainEnd::START,
         line: 0,
         whole: 0,
         unended: false,
@@ -40,7 +40,10 @@ impl Tail {
 /// The end of a log whose last file may have been left torn. A line that is broken before the last
 /// batch was not torn by a crash, and neither was one that is whole and of another place: the log is
 /// broken, and its end says how far it can be trusted.
-pub(crate) fn find<D: Disk>(files: &Files<D>, file: &D::File) -> io::Result<Result<Tail, End>> {
+pub(crate) fn find<D: Disk>(
+    files: &LogFiles<D>,
+    file: &D::File,
+) -> io::Result<Result<FileEnd, ChainEnd>> {
     let length = file.len()?;
     let start = length.saturating_sub(WINDOW);
     let bytes = read_range(file, start, length)?;
@@ -54,7 +57,7 @@ pub(crate) fn find<D: Disk>(files: &Files<D>, file: &D::File) -> io::Result<Resu
         _ => None,
     };
     let Some(walked) = walk(first, &bytes[skipped..]) else {
-        return Ok(Err(End::START));
+        return Ok(Err(ChainEnd::START));
     };
     let whole = start + (skipped + walked.whole) as u64;
     if walked.elsewhere || length - whole > MAX_BATCH as u64 {
@@ -66,7 +69,7 @@ pub(crate) fn find<D: Disk>(files: &Files<D>, file: &D::File) -> io::Result<Resu
         Ok(end) => (end, rest.len() as u64 + 1, true),
         Err(_) => (walked.end, walked.line, false),
     };
-    Ok(Ok(Tail {
+    Ok(Ok(FileEnd {
         end,
         line,
         whole: if unended { length } else { whole },
@@ -76,8 +79,8 @@ pub(crate) fn find<D: Disk>(files: &Files<D>, file: &D::File) -> io::Result<Resu
 }
 
 /// How far lines follow each other.
-struct Walked {
-    end: End,
+struct ChainWalk {
+    end: ChainEnd,
     line: u64,
     whole: usize,
     /// Whether a whole line of another place is next.
@@ -85,8 +88,8 @@ struct Walked {
 }
 
 /// Follows lines from an end on, or from the first of them; nothing where not even that is one.
-fn walk(from: Option<End>, bytes: &[u8]) -> Option<Walked> {
-    let mut walked = from.map(|end| Walked {
+fn walk(from: Option<ChainEnd>, bytes: &[u8]) -> Option<ChainWalk> {
+    let mut walked = from.map(|end| ChainWalk {
         end,
         line: 0,
         whole: 0,
@@ -94,18 +97,18 @@ fn walk(from: Option<End>, bytes: &[u8]) -> Option<Walked> {
     });
     for (text, behind) in lines(bytes) {
         let next = match &walked {
-            None => End::after(text),
+            None => ChainEnd::after(text),
             Some(walked) => walked.end.then(text),
         };
         let end = match (next, &mut walked) {
             (Ok(end), _) => end,
-            (Err(Break::Elsewhere), Some(walked)) => {
+            (Err(ChainBreak::OutOfOrder), Some(walked)) => {
                 walked.elsewhere = true;
                 break;
             }
             (Err(_), _) => break,
         };
-        walked = Some(Walked {
+        walked = Some(ChainWalk {
             end,
             line: text.len() as u64 + 1,
             whole: behind,
@@ -116,14 +119,14 @@ fn walk(from: Option<End>, bytes: &[u8]) -> Option<Walked> {
 }
 
 /// The end of the chain in the full files.
-fn before<D: Disk>(files: &Files<D>) -> io::Result<End> {
+fn before<D: Disk>(files: &LogFiles<D>) -> io::Result<ChainEnd> {
     let Some(last) = files.full()?.last().copied() else {
-        return Ok(End::START);
+        return Ok(ChainEnd::START);
     };
     let file = files.open_full(last)?;
     let length = file.len()?;
     let bytes = read_range(&file, length.saturating_sub(2 * MAX_LINE as u64), length)?;
-    let last = lines(&bytes).last().map(|(text, _)| End::after(text));
+    let last = lines(&bytes).last().map(|(text, _)| ChainEnd::after(text));
     match last {
         Some(Ok(end)) => Ok(end),
         _ => Err(io::Error::new(
@@ -136,16 +139,16 @@ fn before<D: Disk>(files: &Files<D>) -> io::Result<End> {
 /// The end of a file whose end was `known`: whatever others have appended since follows it. Nothing
 /// where that is not so, or where nothing was known. Reads the last known line and what came after it,
 /// however long the file is.
-pub(crate) fn glance<D: Disk>(file: &D::File, known: &Tail) -> io::Result<Option<Tail>> {
+pub(crate) fn glance<D: Disk>(file: &D::File, known: &FileEnd) -> io::Result<Option<FileEnd>> {
     let length = file.len()?;
     if known.line == 0 || length < known.length || length - known.length > WINDOW {
         return Ok(None);
     }
     let start = known.length - known.line;
     let bytes = read_range(file, start, length)?;
-    let same = lines(&bytes).next().map(|(text, _)| End::after(text)) == Some(Ok(known.end));
+    let same = lines(&bytes).next().map(|(text, _)| ChainEnd::after(text)) == Some(Ok(known.end));
     let walked = walk(None, &bytes).filter(|walked| same && walked.whole == bytes.len());
-    Ok(walked.map(|walked| Tail {
+    Ok(walked.map(|walked| FileEnd {
         end: walked.end,
         line: walked.line,
         whole: length,

@@ -5,10 +5,10 @@
 //! what nobody holds any more was left by a test that was killed.
 
 use super::Error;
-use super::account::Account;
+use super::cluster_template::{COPIED, ClusterTemplate, KEPT};
 use super::error::doing;
-use super::family::Family;
-use super::template::{COPIED, KEPT, Template};
+use super::server_account::ServerAccount;
+use super::server_processes::ServerProcesses;
 use rustix::fs::{StatVfs, statvfs};
 use rustix::process::geteuid;
 use std::fs::{self, File, Permissions};
@@ -34,23 +34,23 @@ const HELD: &str = "held";
 
 /// A server's folder with its cluster, removed with this value.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct ServerFolder {
     run: TempDir,
     _held: File,
 }
 
-impl Folder {
+impl ServerFolder {
     /// A new cluster, ready to start.
-    pub(super) fn new(programs: &Path, account: Account) -> Result<Folder, Error> {
+    pub(super) fn new(programs: &Path, account: ServerAccount) -> Result<ServerFolder, Error> {
         let base = base()?;
         let lock = base.join("lock");
         let guard = locked(&lock)?;
         sweep(&base);
-        let template = Template::in_base(&base, programs, account, COPIED)?;
+        let template = ClusterTemplate::in_base(&base, programs, account, COPIED)?;
         if !template.exists() {
             template.make()?;
         }
-        let folder = Folder::in_use(&base, account)?;
+        let folder = ServerFolder::in_use(&base, account)?;
         drop(guard);
         if folder.fill(&template)? {
             return Ok(folder);
@@ -77,18 +77,18 @@ impl Folder {
         self.path().join("data")
     }
 
-    fn in_use(base: &Path, account: Account) -> Result<Folder, Error> {
+    fn in_use(base: &Path, account: ServerAccount) -> Result<ServerFolder, Error> {
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(base);
         let run = run.map_err(doing("cannot make a folder in", base))?;
         let held = locked(&run.path().join(HELD))?;
         account.own(run.path())?;
         // A client may be any user; the password is what lets it in.
         open(run.path())?;
-        Ok(Folder { run, _held: held })
+        Ok(ServerFolder { run, _held: held })
     }
 
     /// Copies a cluster, and says whether all of it was there.
-    fn fill(&self, template: &Template<'_>) -> Result<bool, Error> {
+    fn fill(&self, template: &ClusterTemplate<'_>) -> Result<bool, Error> {
         let data = self.data();
         if data.exists() {
             fs::remove_dir_all(&data).map_err(doing("cannot remove", &data))?;
@@ -98,11 +98,15 @@ impl Folder {
 }
 
 /// The cluster that is kept below this folder, made where it is missing.
-pub(super) fn kept(folder: &Path, programs: &Path, account: Account) -> Result<PathBuf, Error> {
+pub(super) fn kept(
+    folder: &Path,
+    programs: &Path,
+    account: ServerAccount,
+) -> Result<PathBuf, Error> {
     fs::create_dir_all(folder).map_err(doing("cannot make", folder))?;
     account.own(folder)?;
     open(folder)?;
-    let template = Template::in_base(folder, programs, account, KEPT)?;
+    let template = ClusterTemplate::in_base(folder, programs, account, KEPT)?;
     if !template.exists() {
         template.make()?;
     }
@@ -179,7 +183,7 @@ fn end_server(run: &Path) {
     // The number may be another process's by now; where it works tells.
     let works_in = fs::read_link(format!("/proc/{postmaster}/cwd"));
     if works_in.is_ok_and(|folder| folder == data) {
-        Family::of(postmaster).kill();
+        ServerProcesses::of(postmaster).kill();
     }
 }
 
@@ -196,9 +200,9 @@ mod tests {
     #[test]
     fn what_nobody_holds_is_swept_and_what_somebody_holds_stays() {
         let base = tempfile::tempdir().unwrap();
-        let account = Account::of_server();
-        let held = Folder::in_use(base.path(), account).unwrap();
-        let Folder { run, _held } = Folder::in_use(base.path(), account).unwrap();
+        let account = ServerAccount::of_server();
+        let held = ServerFolder::in_use(base.path(), account).unwrap();
+        let ServerFolder { run, _held } = ServerFolder::in_use(base.path(), account).unwrap();
         let left = run.keep();
         sweep(base.path());
         assert!(left.exists() && held.path().exists());

@@ -1,6 +1,6 @@
 //! Starting the postmaster: its settings, who it runs as, and when it is ready.
 
-use super::account::Account;
+use super::server_account::ServerAccount;
 use super::{Error, programs, running};
 use crate::Process;
 use std::net::{Ipv4Addr, TcpListener};
@@ -63,23 +63,23 @@ pub(super) const DURABLE: &[&str] = &[
 
 /// Everything that a start needs, and so every start after it.
 #[derive(Debug)]
-pub(super) struct Launch {
+pub(super) struct ServerLaunch {
     programs: PathBuf,
-    account: Account,
+    account: ServerAccount,
     sockets: PathBuf,
     data: PathBuf,
     settings: &'static [&'static str],
     port: Option<u16>,
 }
 
-impl Launch {
+impl ServerLaunch {
     pub(super) fn new(
         programs: PathBuf,
-        account: Account,
+        account: ServerAccount,
         (sockets, data): (&Path, PathBuf),
         settings: &'static [&'static str],
-    ) -> Launch {
-        Launch {
+    ) -> ServerLaunch {
+        ServerLaunch {
             programs,
             account,
             sockets: sockets.to_owned(),

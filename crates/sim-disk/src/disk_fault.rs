@@ -1,10 +1,10 @@
 //! What can be made to go wrong at an operation.
 
-use super::journal::Operation;
+use crate::journal::DiskOperation;
 
 /// What goes wrong at one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
+pub enum DiskFault {
     /// The process dies in the middle of it, and nothing it does afterwards reaches the disk.
     Crash,
     /// It fails with EIO. Of a write, any prefix may have happened; of a sync, any part.
@@ -17,37 +17,37 @@ pub enum Fault {
     Short,
 }
 
-impl Fault {
+impl DiskFault {
     /// Every kind.
-    pub const ALL: [Fault; 5] = [
-        Fault::Crash,
-        Fault::Eio,
-        Fault::Enospc,
-        Fault::Full,
-        Fault::Short,
+    pub const ALL: [DiskFault; 5] = [
+        DiskFault::Crash,
+        DiskFault::Eio,
+        DiskFault::Enospc,
+        DiskFault::Full,
+        DiskFault::Short,
     ];
 
     /// Whether it can happen at such an operation.
-    pub fn can_happen_at(self, operation: &Operation) -> bool {
-        use Operation::{Reserve, SetLen, SetMode, Unlink};
+    pub fn can_happen_at(self, operation: &DiskOperation) -> bool {
+        use DiskOperation::{Reserve, SetLen, SetMode, Unlink};
         match self {
             // A crash while looking is the crash at the next operation that does something.
-            Fault::Crash => !operation.only_looks(),
-            Fault::Eio => true,
-            Fault::Enospc => match operation {
+            DiskFault::Crash => !operation.only_looks(),
+            DiskFault::Eio => true,
+            DiskFault::Enospc => match operation {
                 Unlink { .. } | SetLen { .. } | SetMode { .. } => false,
                 other => !other.only_looks(),
             },
-            Fault::Full => operation.writes() || matches!(operation, Reserve { .. }),
-            Fault::Short => match operation {
-                Operation::Write { len, .. } | Operation::Append { len, .. } => *len > 1,
+            DiskFault::Full => operation.writes() || matches!(operation, Reserve { .. }),
+            DiskFault::Short => match operation {
+                DiskOperation::Write { len, .. } | DiskOperation::Append { len, .. } => *len > 1,
                 _ => false,
             },
         }
     }
 
     /// Whether it has effects that are left to chance while the process goes on.
-    pub(super) fn has_chance(self) -> bool {
-        matches!(self, Fault::Eio | Fault::Enospc | Fault::Short)
+    pub(crate) fn has_chance(self) -> bool {
+        matches!(self, DiskFault::Eio | DiskFault::Enospc | DiskFault::Short)
     }
 }

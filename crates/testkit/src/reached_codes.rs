@@ -15,13 +15,13 @@ static FILES: AtomicU32 = AtomicU32::new(0);
 
 /// The codes that one driver has seen, each noted once, in a file of the driver's own.
 #[derive(Debug)]
-pub struct Reached {
+pub struct ReachedCodes {
     dialect: Option<String>,
     file: Option<PathBuf>,
     noted: BTreeSet<String>,
 }
 
-impl Default for Reached {
+impl Default for ReachedCodes {
     fn default() -> Self {
         // Only tests run this, and only they are told by the environment.
         #[allow(clippy::disallowed_methods)]
@@ -30,7 +30,7 @@ impl Default for Reached {
         let file = folder.map(|folder| {
             PathBuf::from(folder).join(format!("{}-{number}.reached", process::id()))
         });
-        Reached {
+        ReachedCodes {
             dialect: None,
             file,
             noted: BTreeSet::new(),
@@ -38,7 +38,7 @@ impl Default for Reached {
     }
 }
 
-impl Reached {
+impl ReachedCodes {
     /// From here on failures belong to this dialect, whatever they look like.
     pub fn tell(&mut self, dialect: Option<&str>) {
         self.dialect = dialect.map(String::from);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_test_can_tell_the_dialect_itself() {
-        let mut reached = Reached::default();
+        let mut reached = ReachedCodes::default();
         reached.tell(Some("weather"));
         reached.note(br#"{"error":{"code":-1}}"#);
         reached.note(br#"not JSON"#);

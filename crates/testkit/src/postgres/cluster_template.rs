@@ -1,7 +1,7 @@
 //! The cluster that every server starts as a copy of: made once for what decides it, then kept.
 
-use super::account::Account;
 use super::error::doing;
+use super::server_account::ServerAccount;
 use super::{Error, PASSWORD, USER};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -27,21 +27,21 @@ const COUNT: &str = "files";
 
 /// A made cluster, or the place for it.
 #[derive(Debug)]
-pub(super) struct Template<'a> {
+pub(super) struct ClusterTemplate<'a> {
     programs: &'a Path,
-    account: Account,
+    account: ServerAccount,
     made_with: &'static [&'static str],
     place: PathBuf,
 }
 
-impl Template<'_> {
+impl ClusterTemplate<'_> {
     /// The place for it in `base`, named after all that decides what a cluster looks like.
     pub(super) fn in_base<'a>(
         base: &Path,
         programs: &'a Path,
-        account: Account,
+        account: ServerAccount,
         made_with: &'static [&'static str],
-    ) -> Result<Template<'a>, Error> {
+    ) -> Result<ClusterTemplate<'a>, Error> {
         let postgres = programs.join("postgres");
         let version = Command::new(&postgres).arg("--version").output();
         let version = version.map_err(doing("cannot run", &postgres))?.stdout;
@@ -50,7 +50,7 @@ impl Template<'_> {
             (MADE_WITH, made_with, USER, PASSWORD, account, version)
         );
         let name = format!("made-{:016x}", xxh3_64(settings.as_bytes()));
-        Ok(Template {
+        Ok(ClusterTemplate {
             programs,
             account,
             made_with,
@@ -136,7 +136,7 @@ fn count(folder: &Path) -> Result<usize, Error> {
 }
 
 /// Copies a folder for its new owner, and gives how many files there were.
-fn copy(from: &Path, to: &Path, account: Account) -> Result<usize, Error> {
+fn copy(from: &Path, to: &Path, account: ServerAccount) -> Result<usize, Error> {
     let made = DirBuilder::new().mode(0o700).create(to);
     made.map_err(doing("cannot make", to))?;
     account.own(to)?;
@@ -163,8 +163,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::folder::temporary;
     use super::super::programs;
+    use super::super::server_folder::temporary;
     use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
@@ -177,8 +177,8 @@ mod tests {
         let base = tempfile::tempdir_in(temporary()).unwrap();
         // The server's account has to look into it.
         fs::set_permissions(base.path(), Permissions::from_mode(0o755)).unwrap();
-        let account = Account::of_server();
-        let template = Template::in_base(base.path(), &programs, account, COPIED).unwrap();
+        let account = ServerAccount::of_server();
+        let template = ClusterTemplate::in_base(base.path(), &programs, account, COPIED).unwrap();
         let copies = tempfile::tempdir_in(temporary()).unwrap();
         let copied = |name: &str| template.copy(&copies.path().join(name)).unwrap();
         assert!(!template.exists() && !copied("none"));
