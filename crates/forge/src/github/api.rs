@@ -1,34 +1,34 @@
 //! One API: where it is, who asks, what is remembered of it, and what every request carries.
 
-use super::address::Address;
 use super::ask::Ask;
-use super::broken::Broken;
 use super::limits::REFUSAL_MAX_BYTES;
 use super::refusal::{Asked, refusal};
 use super::remembered::Remembered;
 use super::route::Route;
 use super::settings::{Admits, Settings, SetupError};
-use super::token::Token;
-use super::transport::{Transport, Wanted, body};
 use crate::{Answered, Failure, Missing, RepoName, Turn};
-use bytes::Bytes;
 use candor_guard::Retry;
 use candor_guard::retry::{Budget, Policy};
-use candor_street::Clock;
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT,
+use candor_http_client::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
-use hyper::{Method, Request, Response};
+use candor_http_client::{
+    BaseUrl, BearerToken, BodyLimit, Bytes, ClientOptions, HttpClient, PlainHttp, Response,
+    ResponseBody,
+};
+use candor_street::Clock;
 use serde_json::Value;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-const VERSION_HEADER: &str = "x-github-api-version";
+const VERSION_HEADER: HeaderName = HeaderName::from_static("x-github-api-version");
 const VERSION: HeaderValue = HeaderValue::from_static("2022-11-28");
+
+/// The time after which an unused connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+const MAX_IDLE_CONNECTIONS: usize = 4;
 
 /// Retries of all calls together: a fifth of the calls, and these at once.
 const RETRY_PERCENT: u32 = 20;
@@ -36,9 +36,9 @@ const RETRY_FLOOR: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
 
 /// One API, and everything that asking it needs.
 pub(super) struct Api {
-    pub(super) address: Address,
-    pub(super) transport: Transport,
-    token: Option<Token>,
+    pub(super) base: BaseUrl,
+    pub(super) client: HttpClient,
+    token: Option<BearerToken>,
     user_agent: HeaderValue,
     pub(super) may: Admits,
     pub(super) clock: Arc<dyn Clock>,
@@ -51,23 +51,28 @@ pub(super) struct Api {
 impl fmt::Debug for Api {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Api")
-            .field("address", &self.address)
+            .field("base", &self.base)
             .finish_non_exhaustive()
     }
 }
 
 impl Api {
     pub(super) fn new(settings: Settings) -> Result<Api, SetupError> {
-        let address = Address::read(&settings.api_url)?;
-        let transport = Transport::new(&address, settings.timeouts)?;
+        let base = BaseUrl::parse(&settings.api_url, PlainHttp::LoopbackOnly)?;
+        let options = ClientOptions {
+            connect_timeout: settings.timeouts.connect,
+            idle_timeout: IDLE_TIMEOUT,
+            max_idle_connections: MAX_IDLE_CONNECTIONS,
+        };
+        let client = HttpClient::new(&base, options)?;
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .ok()
             .filter(|value| !value.is_empty())
             .ok_or(SetupError::UserAgent)?;
         let budget = Budget::new(RETRY_PERCENT, RETRY_FLOOR);
         Ok(Api {
-            address,
-            transport,
+            base,
+            client,
             token: settings.token,
             user_agent,
             may: settings.may,
@@ -78,34 +83,16 @@ impl Api {
         })
     }
 
-    /// A request. Its address is always one of this API: whoever makes one has it from
-    /// [`Address`], and so the token goes nowhere else.
-    pub(super) fn request(
-        &self,
-        method: &Method,
-        url: &str,
-        accept: &'static str,
-        body: Option<&Value>,
-    ) -> Result<Request<Full<Bytes>>, Broken> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(url)
-            .header(USER_AGENT, &self.user_agent)
-            .header(ACCEPT, accept)
-            .header(VERSION_HEADER, VERSION);
+    /// Returns the headers of a request.
+    pub(super) fn headers(&self, accept: &'static str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(USER_AGENT, self.user_agent.clone());
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        headers.insert(VERSION_HEADER, VERSION);
         if let Some(token) = &self.token {
-            request = request.header(AUTHORIZATION, token.header());
+            headers.insert(AUTHORIZATION, token.header());
         }
-        let bytes = match body {
-            Some(value) => {
-                request = request.header(CONTENT_TYPE, "application/json");
-                Bytes::from(value.to_string())
-            }
-            None => Bytes::new(),
-        };
-        request
-            .body(Full::new(bytes))
-            .map_err(|error| Broken::garbled("RequestError", &error))
+        headers
     }
 
     /// What an unsuccessful answer says. Its status is known; a body that breaks off takes nothing
@@ -113,10 +100,10 @@ impl Api {
     pub(super) async fn refused(
         &self,
         asked: &Asked<'_>,
-        response: Response<Incoming>,
+        response: Response<ResponseBody>,
     ) -> Answered {
-        let (head, incoming) = response.into_parts();
-        let said = body(incoming, Wanted::First(REFUSAL_MAX_BYTES)).await;
+        let (head, body) = response.into_parts();
+        let said = body.read(BodyLimit::Prefix(REFUSAL_MAX_BYTES)).await;
         let said = said.map(|body| body.bytes).unwrap_or_default();
         let (status, now) = (head.status.as_u16(), self.clock.now());
         refusal(asked, status, &head.headers, &said, now)
@@ -148,4 +135,42 @@ impl Api {
 pub(super) fn location(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(LOCATION)?.to_str().ok()?;
     Some(value.to_owned())
+}
+
+/// Returns the URL of the GraphQL API: beside the REST API of an Enterprise server, below the public
+/// one.
+pub(super) fn graphql_url(base: &BaseUrl) -> String {
+    match base.path().strip_suffix("/v3") {
+        Some(parent) => format!("{}{parent}/graphql", base.origin()),
+        None => base.join("/graphql"),
+    }
+}
+
+/// Adds the content type of a JSON body to the headers and returns the body's bytes.
+pub(super) fn json_body(headers: &mut HeaderMap, body: Option<&Value>) -> Bytes {
+    let Some(value) = body else {
+        return Bytes::new();
+    };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Bytes::from(value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphql_is_below_the_public_api_and_beside_that_of_enterprise() {
+        for (api, graphql) in [
+            ("https://api.github.com", "https://api.github.com/graphql"),
+            (
+                "https://Git.Example.com/api/v3/",
+                "https://git.example.com/api/graphql",
+            ),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080/graphql"),
+        ] {
+            let base = BaseUrl::parse(api, PlainHttp::LoopbackOnly).unwrap();
+            assert_eq!(graphql_url(&base), graphql);
+        }
+    }
 }

@@ -3,10 +3,8 @@
 use super::broken::Broken;
 use super::limits::ANSWER_MAX_BYTES;
 use super::route::Route;
-use super::transport::Wanted;
 use crate::{Failure, Missing, Step, Turn};
-use bytes::Bytes;
-use hyper::Method;
+use candor_http_client::{BodyLimit, Bytes, Method};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
@@ -23,7 +21,7 @@ pub(super) const OBJECT: &str = "application/vnd.github.object+json";
 pub(super) struct Ask {
     pub(super) route: Route,
     pub(super) accept: &'static str,
-    pub(super) wanted: Wanted,
+    pub(super) limit: BodyLimit,
     pub(super) missing: Missing,
 }
 
@@ -33,7 +31,7 @@ impl Ask {
         Ask {
             route,
             accept: JSON,
-            wanted: Wanted::Whole(ANSWER_MAX_BYTES),
+            limit: BodyLimit::Whole(ANSWER_MAX_BYTES),
             missing,
         }
     }
@@ -43,8 +41,8 @@ impl Ask {
         self
     }
 
-    pub(super) fn wanting(mut self, wanted: Wanted) -> Ask {
-        self.wanted = wanted;
+    pub(super) fn with_limit(mut self, limit: BodyLimit) -> Ask {
+        self.limit = limit;
         self
     }
 }
@@ -63,8 +61,8 @@ pub(super) struct Change {
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) bytes: Bytes,
-    /// Whether there were more bytes.
-    pub(super) cut: bool,
+    /// True if there were more bytes.
+    pub(super) truncated: bool,
     /// Whether there is another page.
     pub(super) more: bool,
     /// How long to wait where a limit is used up: GraphQL refuses with a success.

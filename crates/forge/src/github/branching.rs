@@ -6,7 +6,7 @@ use super::revisions;
 use super::route::Route;
 use super::shapes::{RawBranch, RawRef};
 use crate::{Answered, Branch, Failure, Missing, RepoName, Revision, Step, Turn, Unmet};
-use hyper::Method;
+use candor_http_client::Method;
 use serde_json::json;
 
 /// The commit that a branch is at.

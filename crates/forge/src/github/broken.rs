@@ -2,13 +2,9 @@
 
 use crate::{Failure, Unreachable};
 use candor_fault::Cause;
-use hyper_util::client::legacy;
+use candor_http_client::ExchangeError;
 use serde_json::error::Category;
 use std::error::Error;
-use std::io;
-
-/// How many errors below an error are looked at.
-const CHAIN_MAX: usize = 16;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,21 +18,7 @@ impl Broken {
         Broken { why, cause }
     }
 
-    /// A request that could not be sent, or an answer whose head did not come.
-    pub(super) fn sending(error: &legacy::Error) -> Broken {
-        let why = match error.is_connect() {
-            true if any(error, |below| below.is::<rustls::Error>()) => Unreachable::Tls,
-            true => Unreachable::Connect,
-            false => by_type(error),
-        };
-        Broken::new(why, Cause::error("HttpError", error))
-    }
-
-    /// An answer whose body did not come.
-    pub(super) fn reading(error: &hyper::Error) -> Broken {
-        Broken::new(by_type(error), Cause::error("HttpError", error))
-    }
-
+    /// A body that is larger than its limit.
     pub(super) fn large() -> Broken {
         Broken::new(Unreachable::TooLarge, Cause::from("more bytes than wanted"))
     }
@@ -70,10 +52,19 @@ impl Broken {
     pub(super) fn redirect(why: &'static str) -> Broken {
         Broken::new(Unreachable::Redirect, Cause::from(why))
     }
+}
 
-    /// Whether it is certain that nothing was sent.
-    pub(super) fn unsent(&self) -> bool {
-        matches!(self.why, Unreachable::Connect | Unreachable::Tls)
+impl From<ExchangeError> for Broken {
+    fn from(error: ExchangeError) -> Broken {
+        let why = match &error {
+            ExchangeError::Connect(_) => Unreachable::Connect,
+            ExchangeError::Tls(_) => Unreachable::Tls,
+            ExchangeError::ConnectionLost(_) => Unreachable::Reset,
+            ExchangeError::TimedOut(_) => Unreachable::Timeout,
+            ExchangeError::InvalidRequest(_) | ExchangeError::Malformed(_) => Unreachable::Garbled,
+            ExchangeError::BodyTooLarge { .. } => return Broken::large(),
+        };
+        Broken::new(why, Cause::error("HttpError", &error))
     }
 }
 
@@ -81,42 +72,6 @@ impl From<Broken> for Failure {
     fn from(broken: Broken) -> Failure {
         Failure::Unreachable(broken.why, broken.cause)
     }
-}
-
-/// After the connection stood.
-fn by_type(error: &(dyn Error + 'static)) -> Unreachable {
-    let says =
-        |ask: fn(&hyper::Error) -> bool| any(error, |below| below.downcast_ref().is_some_and(ask));
-    let late = |below: &(dyn Error + 'static)| {
-        let error: Option<&io::Error> = below.downcast_ref();
-        error.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
-    };
-    if says(hyper::Error::is_timeout) || any(error, late) {
-        Unreachable::Timeout
-    } else if says(hyper::Error::is_parse) {
-        Unreachable::Garbled
-    } else {
-        Unreachable::Reset
-    }
-}
-
-/// Whether anything in a chain of errors is so. An error inside an `io::Error` is not its source.
-fn any(error: &(dyn Error + 'static), is: impl Fn(&(dyn Error + 'static)) -> bool) -> bool {
-    let mut below = Some(error);
-    for _ in 0..CHAIN_MAX {
-        let Some(error) = below else { break };
-        if is(error) {
-            return true;
-        }
-        let inside = error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        below = match inside {
-            Some(inside) => Some(inside),
-            None => error.source(),
-        };
-    }
-    false
 }
 
 #[cfg(test)]
@@ -142,14 +97,5 @@ mod tests {
             cause("<"),
             said("the answer is no JSON, at line 1 column 1")
         );
-    }
-
-    #[test]
-    fn what_stands_inside_of_a_system_error_is_found() {
-        let inside = io::Error::other(io::Error::other(rustls::Error::DecryptError));
-        assert!(any(&inside, |below| below.is::<rustls::Error>()));
-        assert!(!any(&io::Error::other("x"), |below| below.is::<rustls::Error>()));
-        let late = io::Error::other(io::Error::from(io::ErrorKind::TimedOut));
-        assert_eq!(by_type(&late), Unreachable::Timeout);
     }
 }

@@ -1,15 +1,13 @@
 //! Changing: every change is sent once, and what became of it is told apart by types.
 
-use super::api::{Api, location};
+use super::api::{Api, graphql_url, json_body, location};
 use super::ask::{Change, Got, JSON, Lost, Reply};
 use super::broken::Broken;
 use super::limits::{ANSWER_MAX_BYTES, REDIRECTS_MAX};
 use super::refusal::{Asked, wait};
-use super::transport::{Body, Wanted, body};
 use crate::{Failure, Turn};
 use candor_guard::Deadline;
-use hyper::Response;
-use hyper::body::Incoming;
+use candor_http_client::{BodyLimit, BoundedBody, Response, ResponseBody};
 
 impl Api {
     /// Makes a change that is the only one of its call: the mark is set around it.
@@ -39,7 +37,7 @@ impl Api {
     async fn send_along(&self, turn: &Turn, change: &Change) -> Result<Reply, Lost> {
         let mut route = change.route.text().map_err(Lost::not_made)?.to_owned();
         for _ in 0..=REDIRECTS_MAX {
-            let url = self.address.below(&route);
+            let url = self.base.join(&route);
             match self.send_to(turn, &url, change).await? {
                 Got::Reply(reply) => return Ok(reply),
                 // Nothing was changed yet, so looking where it leads changes nothing either.
@@ -55,7 +53,10 @@ impl Api {
 
     /// Asks the GraphQL API.
     pub(super) async fn graphql(&self, turn: &Turn, change: Change) -> Result<Reply, Lost> {
-        match self.send_to(turn, &self.address.graphql(), &change).await? {
+        match self
+            .send_to(turn, &graphql_url(&self.base), &change)
+            .await?
+        {
             Got::Reply(reply) => Ok(reply),
             Got::Moved(_) => Err(Lost::not_made(Broken::redirect("GraphQL was redirected"))),
         }
@@ -69,12 +70,13 @@ impl Api {
             return Err(Lost::not_made(Broken::late()));
         }
         let until = Deadline::after(self.attempt);
-        let request = self.request(&change.method, url, JSON, change.body.as_ref());
-        let sent = self.transport.send(request.map_err(Lost::not_made)?);
+        let mut headers = self.headers(JSON);
+        let body = json_body(&mut headers, change.body.as_ref());
+        let sent = self.client.send(change.method.clone(), url, headers, body);
         let response = match until.run(sent).await {
             Ok(Ok(response)) => response,
-            Ok(Err(broken)) if broken.unsent() => return Err(Lost::not_made(broken)),
-            Ok(Err(broken)) => return Err(Lost::unknown(broken)),
+            Ok(Err(error)) if error.is_unsent() => return Err(Lost::not_made(Broken::from(error))),
+            Ok(Err(error)) => return Err(Lost::unknown(Broken::from(error))),
             Err(_) => return Err(Lost::unknown(Broken::late())),
         };
         match response.status().as_u16() {
@@ -94,14 +96,17 @@ impl Api {
     }
 
     /// The answer to a change that was made.
-    async fn made(&self, until: Deadline, response: Response<Incoming>) -> Result<Reply, Lost> {
-        let (head, incoming) = response.into_parts();
-        let read = until.run(body(incoming, Wanted::Whole(ANSWER_MAX_BYTES)));
-        let read = read.await.unwrap_or_else(|_| Err(Broken::late()));
-        let Body { bytes, cut } = read.map_err(Lost::made)?;
+    async fn made(&self, until: Deadline, response: Response<ResponseBody>) -> Result<Reply, Lost> {
+        let (head, body) = response.into_parts();
+        let read = until.run(body.read(BodyLimit::Whole(ANSWER_MAX_BYTES)));
+        let body = match read.await {
+            Ok(read) => read.map_err(|error| Lost::made(Broken::from(error)))?,
+            Err(_) => return Err(Lost::made(Broken::late())),
+        };
+        let BoundedBody { bytes, truncated } = body;
         Ok(Reply {
             bytes,
-            cut,
+            truncated,
             more: false,
             wait: wait(&head.headers, self.clock.now()),
         })
@@ -111,7 +116,7 @@ impl Api {
         &self,
         until: Deadline,
         change: &Change,
-        response: Response<Incoming>,
+        response: Response<ResponseBody>,
     ) -> Failure {
         let asked = Asked {
             step: change.step,

@@ -10,7 +10,7 @@ use super::shapes::{GitCommit, RawEntry, RawTree, Sha};
 use crate::{Answered, Committed, Failure, Missing, NewFile, RepoName, Step, Turn, Unmet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::Method;
+use candor_http_client::Method;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -7,12 +7,12 @@ use super::limits::LISTING_MAX_ENTRIES;
 use super::revisions;
 use super::route::Route;
 use super::shapes::{RawContent, RawEntry, RawItem, RawTree};
-use super::transport::Wanted;
 use crate::{
     Answered, Directory, Failure, File, Item, ItemKind, Missing, RepoName, Revision, Turn, Unmet,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use candor_http_client::BodyLimit;
 
 pub(super) async fn directory(
     api: &Api,
@@ -165,7 +165,7 @@ async fn raw(
     let missing = Missing::Path(path.to_owned());
     let ask = Ask::new(route(repo, path, at), missing)
         .accepting(RAW)
-        .wanting(Wanted::Whole(most));
+        .with_limit(BodyLimit::Whole(most));
     Ok(api.read(turn, ask).await?.bytes.to_vec())
 }
 

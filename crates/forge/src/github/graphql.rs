@@ -6,7 +6,7 @@ use super::broken::Broken;
 use super::limits::WORDS_MAX_CHARS;
 use super::route::Route;
 use crate::{Answered, Failure, Missing, Step, Turn};
-use hyper::Method;
+use candor_http_client::Method;
 use serde::Deserialize;
 use serde_json::json;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! The backend `github`: the REST API, and GraphQL where REST cannot do a thing.
-mod address;
 mod api;
 mod ask;
 mod branching;
@@ -22,8 +21,6 @@ mod revisions;
 mod route;
 mod settings;
 mod shapes;
-mod token;
-mod transport;
 
 use crate::{
     Answering, Branch, Branches, Checks, Commits, Committed, Details, Directory, File, Forge,
@@ -32,7 +29,6 @@ use crate::{
 };
 use api::Api;
 pub use settings::{Admits, PUBLIC_API, Settings, SetupError, Timeouts};
-pub use token::Token;
 
 /// GitHub, or an Enterprise server.
 #[derive(Debug)]

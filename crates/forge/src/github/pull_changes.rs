@@ -10,7 +10,7 @@ use crate::{
     Answered, Failure, MergeMethod, MergeOrder, Merged, Missing, NewPull, PullChange, PullRequest,
     PullState, RepoName, Step, Turn, Unmergeable, Unmet, Why,
 };
-use hyper::Method;
+use candor_http_client::Method;
 use serde_json::{Map, Value, json};
 
 pub(super) async fn create(

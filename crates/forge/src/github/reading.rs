@@ -6,13 +6,13 @@ use super::broken::Broken;
 use super::limits::REDIRECTS_MAX;
 use super::refusal::Asked;
 use super::remembered::Known;
-use super::transport::{Body, Wanted, body};
 use crate::{Failure, Step, Turn, Unreachable};
 use candor_guard::Deadline;
 use candor_guard::retry::{Again, Retryable};
-use hyper::body::Incoming;
-use hyper::header::{ETAG, HeaderMap, IF_NONE_MATCH, LINK};
-use hyper::{Method, Response};
+use candor_http_client::header::{ETAG, HeaderMap, IF_NONE_MATCH, LINK};
+use candor_http_client::{
+    BodyLimit, BoundedBody, Bytes, ExchangeError, Method, Response, ResponseBody,
+};
 use serde::de::DeserializeOwned;
 
 /// A failed attempt to read.
@@ -43,6 +43,12 @@ impl Retryable for Tried {
 impl From<Broken> for Tried {
     fn from(broken: Broken) -> Tried {
         Tried(broken.into())
+    }
+}
+
+impl From<ExchangeError> for Tried {
+    fn from(error: ExchangeError) -> Tried {
+        Tried(Broken::from(error).into())
     }
 }
 
@@ -98,17 +104,17 @@ impl Api {
     async fn exchange(&self, route: &str, ask: &Ask) -> Result<Got, Tried> {
         let key = format!("{} {route}", ask.accept);
         let known = self.remembered.find(&key);
-        let url = self.address.below(route);
-        let mut request = self.request(&Method::GET, &url, ask.accept, None)?;
+        let mut headers = self.headers(ask.accept);
         if let Some(known) = &known {
-            let etag = known.etag.clone();
-            request.headers_mut().insert(IF_NONE_MATCH, etag);
+            headers.insert(IF_NONE_MATCH, known.etag.clone());
         }
-        let response = self.transport.send(request).await?;
+        let url = self.base.join(route);
+        let sent = self.client.send(Method::GET, &url, headers, Bytes::new());
+        let response = sent.await?;
         match (response.status().as_u16(), known) {
-            (304, Some(known)) => Ok(Got::Reply(unchanged(known, ask.wanted)?)),
+            (304, Some(known)) => Ok(Got::Reply(unchanged(known, ask.limit)?)),
             (200..=299, _) => {
-                let reply = self.success(key, response, ask.wanted).await?;
+                let reply = self.success(key, response, ask.limit).await?;
                 Ok(Got::Reply(reply))
             }
             (301 | 302 | 307 | 308, _) => Ok(Got::Moved(location(response.headers()))),
@@ -126,13 +132,13 @@ impl Api {
     async fn success(
         &self,
         key: String,
-        response: Response<Incoming>,
-        wanted: Wanted,
-    ) -> Result<Reply, Broken> {
-        let (head, incoming) = response.into_parts();
+        response: Response<ResponseBody>,
+        limit: BodyLimit,
+    ) -> Result<Reply, ExchangeError> {
+        let (head, body) = response.into_parts();
         let more = has_next(&head.headers);
-        let Body { bytes, cut } = body(incoming, wanted).await?;
-        if let Some(etag) = head.headers.get(ETAG).filter(|_| !cut) {
+        let BoundedBody { bytes, truncated } = body.read(limit).await?;
+        if let Some(etag) = head.headers.get(ETAG).filter(|_| !truncated) {
             let known = Known {
                 etag: etag.clone(),
                 body: bytes.clone(),
@@ -142,23 +148,19 @@ impl Api {
         }
         Ok(Reply {
             bytes,
-            cut,
+            truncated,
             more,
             wait: None,
         })
     }
 }
 
-/// The answer from before, as much of it as is wanted this time.
-fn unchanged(known: Known, wanted: Wanted) -> Result<Reply, Broken> {
-    let most = wanted.most();
-    let cut = known.body.len() > most;
-    if let (true, Wanted::Whole(_)) = (cut, wanted) {
-        return Err(Broken::large());
-    }
+/// Applies the limit of this request to the remembered answer.
+fn unchanged(known: Known, limit: BodyLimit) -> Result<Reply, ExchangeError> {
+    let BoundedBody { bytes, truncated } = limit.apply(&known.body)?;
     Ok(Reply {
-        bytes: known.body.slice(..known.body.len().min(most)),
-        cut,
+        bytes,
+        truncated,
         more: known.more,
         wait: None,
     })

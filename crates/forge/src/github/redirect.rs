@@ -18,7 +18,7 @@ impl Api {
     ) -> Result<String, Failure> {
         let location = location.ok_or_else(|| Broken::redirect("a redirect to nowhere"))?;
         let route = self
-            .address
+            .base
             .route_of(&location)
             .ok_or_else(|| Broken::redirect("a redirect out of the API"))?;
         let repo = match target(&route) {

@@ -4,8 +4,7 @@
 use super::limits::{RESET_MAX_SECONDS, WORDS_MAX_CHARS};
 use crate::{Answered, Missing, Step};
 use candor_fault::Timestamp;
-use hyper::HeaderMap;
-use hyper::header::RETRY_AFTER;
+use candor_http_client::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -80,7 +79,7 @@ fn names_rate_limits(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::{HeaderName, HeaderValue};
+    use candor_http_client::header::{HeaderName, HeaderValue};
     use proptest::prelude::*;
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {

@@ -2,8 +2,8 @@
 //! Asking with an ETag costs nothing of the rate limit where the answer is still the same.
 
 use super::limits::{REMEMBERED_MAX, REMEMBERED_MAX_BYTES, REMEMBERED_ONE_MAX_BYTES};
-use bytes::Bytes;
-use hyper::header::HeaderValue;
+use candor_http_client::Bytes;
+use candor_http_client::header::HeaderValue;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 

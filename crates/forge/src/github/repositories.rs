@@ -4,8 +4,8 @@ use super::api::Api;
 use super::ask::{Ask, RAW};
 use super::route::Route;
 use super::shapes::{RawFound, RawRepository};
-use super::transport::Wanted;
 use crate::{Answered, Failure, Found, Missing, Paging, RepoName, Repository, Turn};
+use candor_http_client::BodyLimit;
 
 pub(super) async fn search(
     api: &Api,
@@ -45,9 +45,9 @@ pub(super) async fn readme(
     // A README is asked for of a repository that was found: a 404 is about the README alone.
     let ask = Ask::new(Route::of(repo).then("readme"), Missing::Repository)
         .accepting(RAW)
-        .wanting(Wanted::First(most));
+        .with_limit(BodyLimit::Prefix(most));
     match api.read(turn, ask).await {
-        Ok(reply) => Ok(Some((reply.bytes.to_vec(), reply.cut))),
+        Ok(reply) => Ok(Some((reply.bytes.to_vec(), reply.truncated))),
         Err(Failure::Answered(Answered { status: 404, .. })) => Ok(None),
         Err(failure) => Err(failure),
     }

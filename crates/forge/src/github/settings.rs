@@ -1,7 +1,7 @@
 //! What the backend has to be told: where GitHub is, who asks, what it may touch.
 
-use super::token::Token;
 use crate::RepoName;
+use candor_http_client::{BearerToken, HttpSetupError};
 use candor_street::Clock;
 use std::fmt;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct Settings {
     /// Where the REST API is: the public one, or `https://HOST/api/v3` of an Enterprise server.
     pub api_url: String,
     /// What to show; nothing asks anonymously.
-    pub token: Option<Token>,
+    pub token: Option<BearerToken>,
     /// Who asks; GitHub refuses those who do not say.
     pub user_agent: String,
     /// The allow-list, asked again wherever a redirect leads to another repository.
@@ -64,34 +64,34 @@ impl fmt::Debug for Settings {
 /// Why the backend cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupError {
-    /// The address is not one of an API.
-    Address,
-    /// The address is not encrypted, and not on this machine: the token would travel in the open.
-    Unencrypted,
+    /// The HTTP client cannot be created.
+    Http(HttpSetupError),
     /// The user agent cannot stand in a header.
     UserAgent,
-    /// The system has no certificates to trust.
-    Certificates,
-    /// The TLS library refuses what it was given.
-    Tls,
 }
 
 impl fmt::Display for SetupError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            SetupError::Address => {
+            SetupError::Http(HttpSetupError::InvalidUrl) => {
                 "the API's address must look like https://HOST or https://HOST/api/v3"
             }
-            SetupError::Unencrypted => {
+            SetupError::Http(HttpSetupError::Unencrypted) => {
                 "the API's address must begin with https:// unless it is on this machine"
             }
             SetupError::UserAgent => "the user agent must be visible ASCII",
-            SetupError::Certificates => {
+            SetupError::Http(HttpSetupError::NoCertificates) => {
                 "the system has no certificates to trust; install its ca-certificates"
             }
-            SetupError::Tls => "TLS could not be set up",
+            SetupError::Http(HttpSetupError::Tls) => "TLS could not be set up",
         })
     }
 }
 
 impl std::error::Error for SetupError {}
+
+impl From<HttpSetupError> for SetupError {
+    fn from(error: HttpSetupError) -> SetupError {
+        SetupError::Http(error)
+    }
+}

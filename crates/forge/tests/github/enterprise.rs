@@ -5,6 +5,7 @@ use crate::scripted::Play;
 use crate::stage::{Stage, failed, repo, settings};
 use candor_forge::github::{GithubForge, SetupError};
 use candor_forge::{Failure, Forge as _, PullChange, Unreachable};
+use candor_http_client::HttpSetupError;
 use serde_json::json;
 
 #[tokio::test]
@@ -53,8 +54,14 @@ async fn without_a_token_nothing_is_shown() {
 #[test]
 fn what_cannot_be_asked_is_refused_at_once() {
     let refused = |url: &str| GithubForge::new(settings(url.to_owned())).unwrap_err();
-    assert_eq!(refused("github.com"), SetupError::Address);
-    assert_eq!(refused("http://github.com"), SetupError::Unencrypted);
+    assert_eq!(
+        refused("github.com"),
+        SetupError::Http(HttpSetupError::InvalidUrl)
+    );
+    assert_eq!(
+        refused("http://github.com"),
+        SetupError::Http(HttpSetupError::Unencrypted)
+    );
     let mut nobody = settings("http://127.0.0.1:1".to_owned());
     nobody.user_agent = String::new();
     assert_eq!(GithubForge::new(nobody).unwrap_err(), SetupError::UserAgent);

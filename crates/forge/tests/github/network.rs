@@ -7,6 +7,7 @@ use candor_fault::Effect;
 use candor_forge::github::{GithubForge, SetupError};
 use candor_forge::{Failure, Forge as _, MergeMethod, MergeOrder, Unreachable};
 use candor_guard::Deadline;
+use candor_http_client::HttpSetupError;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -193,7 +194,7 @@ async fn a_server_that_speaks_no_tls_is_told_apart() {
     let forge = match GithubForge::new(settings(url)) {
         Ok(forge) => forge,
         // A machine without certificates trusts nobody, and says so before anything is asked.
-        Err(error) => return assert_eq!(error, SetupError::Certificates),
+        Err(error) => return assert_eq!(error, SetupError::Http(HttpSetupError::NoCertificates)),
     };
     let stage = Stage::reading().await;
     let found = forge.repository(&stage.turn, &repo()).await;

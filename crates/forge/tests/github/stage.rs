@@ -4,9 +4,10 @@ use crate::description::assert_described;
 use crate::marks;
 use crate::scripted::{Play, Scripted};
 use candor_fault::{Effect, Timestamp};
-use candor_forge::github::{GithubForge, Settings, Timeouts, Token};
+use candor_forge::github::{GithubForge, Settings, Timeouts};
 use candor_forge::{Answered, Failure, RepoName, Turn};
 use candor_guard::Deadline;
+use candor_http_client::BearerToken;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ pub(crate) struct Stage {
 pub(crate) fn settings(api_url: String) -> Settings {
     Settings {
         api_url,
-        token: Token::new(CANARY),
+        token: BearerToken::new(CANARY),
         user_agent: "candor-test/1".to_owned(),
         may: Arc::new(|_| true),
         random: Box::new(|| 0),

@@ -7,6 +7,7 @@ use crate::http::refusal::Said;
 use crate::http::{Settings, SetupError, headers};
 use crate::{IdempotencyKey, OrderOperation, Response};
 use bytes::Bytes;
+use candor_http_client::ExchangeError;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -195,13 +196,13 @@ impl Probe {
 
 async fn within(
     operation: &'static str,
-    answer: impl Future<Output = Result<Heard, crate::http::Broken>>,
+    answer: impl Future<Output = Result<Heard, ExchangeError>>,
 ) -> StepResult<ProbeResponse> {
     match timeout(REQUEST_TIME, answer).await {
         Ok(Ok(heard)) => Ok(ProbeResponse { operation, heard }),
-        Ok(Err(broken)) => failed(format!(
+        Ok(Err(error)) => failed(format!(
             "{operation}: no answer: {}",
-            shown(&format!("{broken:?}"))
+            shown(&format!("{error:?}"))
         )),
         Err(_) => failed(format!(
             "{operation}: no answer within {} s",

@@ -8,8 +8,8 @@ use crate::model::{
     Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return as Returned,
 };
 use crate::{OrderOperation, Request, Response, output_schemas};
+use candor_http_client::header::{CONTENT_TYPE, HeaderMap};
 use candor_schema::Schema;
-use hyper::header::{CONTENT_TYPE, HeaderMap};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hyper::header::HeaderValue;
+use candor_http_client::header::HeaderValue;
 
 /// What an encoded text begins with; a text that begins so itself is encoded too, so that no two
 /// texts become the same value.

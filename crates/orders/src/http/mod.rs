@@ -1,8 +1,6 @@
 //! The adapter `http`: any order system that speaks the protocol of `docs/adapter-protocol.md`.
 
-mod address;
 pub(crate) mod answer;
-mod broken;
 pub(crate) mod capabilities;
 mod header;
 mod json;
@@ -15,10 +13,8 @@ pub use answer::NEXT_MAX;
 pub use capabilities::{Capabilities, PROTOCOL};
 pub use json::VALUES_MAX;
 pub use link::{BODY_MAX, FAILURE_MAX};
-pub use settings::{Bearer, CONNECT_TIME, Settings, SetupError};
+pub use settings::{CONNECT_TIME, Settings, SetupError};
 pub use wait::WAIT_MAX;
-
-pub(crate) use broken::Broken;
 
 use crate::{
     Adapter, AdapterFuture, Failure, IdempotencyKey, OrderOperation, Request, RequestContext,
@@ -27,7 +23,7 @@ use crate::{
 use answer::Shapes;
 use bytes::Bytes;
 use candor_fault::{Cause, Effect};
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use candor_http_client::header::{HeaderMap, HeaderName, HeaderValue};
 use link::Link;
 use refusal::{Tells, Told, flawed};
 use std::time::Duration;

@@ -1,13 +1,13 @@
 //! Failures of an order system: which failure each status is, and what a client may know of it.
 
 use super::answer::says_json;
-use super::broken::Broken;
 use super::json;
 use super::link::{FAILURE_MAX, Heard};
 use super::wait::{WAIT_USUAL, wait};
 use crate::model::OrderStatus;
 use crate::{Failure, FinalFailure, OrderRefusal, RefusalReason};
 use candor_fault::Cause;
+use candor_http_client::ExchangeError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Display;
@@ -67,18 +67,22 @@ pub(super) fn answered(heard: &Heard) -> Told {
     }
 }
 
-/// An exchange that came to no answer.
-pub(super) fn broken(broken: Broken) -> Told {
-    let boxed = |cause| Some(Box::new(cause));
-    match broken {
-        Broken::Unsent(cause) => (Failure::Unavailable(None, boxed(cause)), Tells::NotByThis),
-        Broken::Lost(cause) => (Failure::Unavailable(None, boxed(cause)), Tells::Nothing),
-        Broken::Late(cause) => (Failure::TimedOut(boxed(cause)), Tells::Nothing),
-        Broken::Garbled(cause) => (unusable(boxed(cause)), Tells::Nothing),
-        Broken::TooLarge => {
-            let cause = Cause::from("the answer has more bytes than are read");
-            (unusable(boxed(cause)), Tells::Nothing)
+/// Maps an exchange without a response.
+pub(super) fn broken(error: ExchangeError) -> Told {
+    let cause = match &error {
+        ExchangeError::BodyTooLarge { .. } => {
+            Cause::from("the answer has more bytes than are read")
         }
+        error => Cause::error("HttpError", error),
+    };
+    let cause = Some(Box::new(cause));
+    match error {
+        error if error.is_unsent() => (Failure::Unavailable(None, cause), Tells::NotByThis),
+        ExchangeError::TimedOut(_) => (Failure::TimedOut(cause), Tells::Nothing),
+        ExchangeError::Malformed(_) | ExchangeError::BodyTooLarge { .. } => {
+            (unusable(cause), Tells::Nothing)
+        }
+        _ => (Failure::Unavailable(None, cause), Tells::Nothing),
     }
 }
 

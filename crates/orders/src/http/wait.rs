@@ -1,6 +1,6 @@
 //! `Retry-After`: how long an order system wants to be left alone.
 
-use hyper::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
+use candor_http_client::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use std::time::Duration;

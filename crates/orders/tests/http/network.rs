@@ -4,6 +4,7 @@ use crate::marks;
 use crate::scripted::{Event, Play, Scripted, capabilities};
 use crate::stage::{asked, create, order, played, query, settings, turn};
 use candor_fault::Effect;
+use candor_http_client::HttpSetupError;
 use candor_orders::http::{BODY_MAX, HttpAdapter, SetupError};
 use candor_orders::{Adapter as _, Failure, FinalFailure, RefusalReason, Response};
 use serde_json::json;
@@ -164,7 +165,7 @@ async fn nobody_speaks_tls_where_it_is_expected() {
     let server = Scripted::playing(Play::Part(b"hello".to_vec())).await;
     let url = server.url().replace("http://", "https://");
     match HttpAdapter::new(&settings(url)) {
-        Err(error) => assert_eq!(error, SetupError::Certificates),
+        Err(error) => assert_eq!(error, SetupError::Http(HttpSetupError::NoCertificates)),
         Ok(adapter) => {
             let (done, effect) = asked(&adapter, &create()).await;
             assert!(matches!(done, Err(Failure::Unavailable(None, Some(_)))));

@@ -1,9 +1,10 @@
 //! The sample adapter of `examples/`, run for real.
 
 use crate::stage::asked;
+use candor_http_client::BearerToken;
 use candor_orders::Adapter as _;
 use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult, check_adapter};
-use candor_orders::http::{Bearer, HttpAdapter, Settings};
+use candor_orders::http::{HttpAdapter, Settings};
 use candor_testkit::Process;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::ChildStdin;
@@ -69,7 +70,7 @@ async fn the_sample_passes_every_check() {
     file.write_all(b"sesame\n").unwrap();
     let sample = Sample::start(&["--token-file", file.path().to_str().unwrap()]);
     let mut settings = Settings::new(&sample.url);
-    settings.bearer = Bearer::new("sesame");
+    settings.bearer = BearerToken::new("sesame");
     let report = checked(&settings, CheckOptions::default()).await;
     assert_eq!(
         report.count(CheckOutcome::Ok),

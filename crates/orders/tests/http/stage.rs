@@ -4,7 +4,8 @@ use crate::marks;
 use crate::scripted::{Play, Scripted};
 use candor_fault::Effect;
 use candor_guard::Deadline;
-use candor_orders::http::{Bearer, HttpAdapter, Settings};
+use candor_http_client::BearerToken;
+use candor_orders::http::{HttpAdapter, Settings};
 use candor_orders::model::{CreateOrder, NewLineItem, NewOrder};
 use candor_orders::{
     Adapter as _, EntityQuery, Failure, Filters, IdempotencyKey, OrderOperation, Request,
@@ -22,7 +23,7 @@ pub(crate) const CANARY: &str = "canary-7f3a";
 
 pub(crate) fn settings(url: String) -> Settings {
     Settings {
-        bearer: Bearer::new(CANARY),
+        bearer: BearerToken::new(CANARY),
         user_agent: String::from("candor-test/1"),
         connect_time: LONG,
         ..Settings::new(url)

@@ -7,7 +7,8 @@ use crate::cli::listen::ListenArgs;
 use crate::cli::{Trouble, VERSION};
 use crate::host::{run, system_clock};
 use crate::lines::Lines;
-use candor_forge::github::{GithubForge, PUBLIC_API, Settings, Timeouts, Token};
+use candor_forge::github::{GithubForge, PUBLIC_API, Settings, Timeouts};
+use candor_http_client::BearerToken;
 use candor_forge::{
     AllowList, Config, Forge, ForgeServer, MAX_TREE_ENTRIES, TREE_ENTRIES, WRITES_A_MINUTE,
 };
@@ -159,7 +160,7 @@ impl ServeArgs {
     }
 
     /// The token for GitHub: from the file, else from the environment, else none.
-    fn token(&self) -> Result<Option<Token>, Trouble> {
+    fn token(&self) -> Result<Option<BearerToken>, Trouble> {
         let text = match &self.github_token_file {
             Some(path) => std::fs::read_to_string(path).map_err(|error| {
                 Trouble::new(format!(
@@ -177,7 +178,7 @@ impl ServeArgs {
                 }
             }
         };
-        let token = Token::new(text.trim());
+        let token = BearerToken::new(text.trim());
         let unusable = || {
             Trouble::new("the token for GitHub is empty, or has characters that no token has")
                 .hinting("check the file of --github-token-file, or GITHUB_TOKEN")

@@ -2,7 +2,8 @@
 
 use crate::cli::Trouble;
 use candor_orders::Adapter;
-use candor_orders::http::{Bearer, HttpAdapter, Settings, SetupError};
+use candor_http_client::{BearerToken, HttpSetupError};
+use candor_orders::http::{HttpAdapter, Settings, SetupError};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,12 +52,12 @@ impl BackendArgs {
 }
 
 /// The token in a file: as it is sent, and as it must not be shown.
-pub(super) fn token(path: &Path) -> Result<(Bearer, String), Trouble> {
+pub(super) fn token(path: &Path) -> Result<(BearerToken, String), Trouble> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Trouble::new(format!("cannot read the token in {shown}: {error}")))?;
     let text = text.trim().to_owned();
-    let bearer = Bearer::new(&text).ok_or_else(|| {
+    let bearer = BearerToken::new(&text).ok_or_else(|| {
         Trouble::new(format!(
             "{shown} is empty, or has characters that no token has"
         ))
@@ -69,7 +70,7 @@ pub(super) fn token(path: &Path) -> Result<(Bearer, String), Trouble> {
 pub(super) fn unusable(error: SetupError) -> Trouble {
     let trouble = Trouble::new(error.to_string());
     match error {
-        SetupError::Unencrypted => trouble
+        SetupError::Http(HttpSetupError::Unencrypted) => trouble
             .hinting("--allow-insecure-backend sends everything in the open, the token among it"),
         _ => trouble.hinting("docs/adapter-protocol.md says what stands behind the address"),
     }

@@ -1,0 +1,101 @@
+//! Reads the body of a response up to a limit.
+
+use crate::ExchangeError;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+
+/// The part of a body that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyLimit {
+    /// The whole body. More bytes than this are an error.
+    Whole(u64),
+    /// The first bytes.
+    Prefix(u64),
+}
+
+impl BodyLimit {
+    /// Returns the maximum number of bytes.
+    pub fn max(self) -> usize {
+        let (BodyLimit::Whole(max) | BodyLimit::Prefix(max)) = self;
+        usize::try_from(max).unwrap_or(usize::MAX)
+    }
+
+    /// Applies the limit to a body that is already in memory.
+    pub fn apply(self, bytes: &Bytes) -> Result<BoundedBody, ExchangeError> {
+        let truncated = bytes.len() > self.max();
+        match self {
+            BodyLimit::Whole(limit) if truncated => Err(ExchangeError::BodyTooLarge { limit }),
+            _ => Ok(BoundedBody {
+                bytes: bytes.slice(..bytes.len().min(self.max())),
+                truncated,
+            }),
+        }
+    }
+}
+
+/// A body within its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundedBody {
+    pub bytes: Bytes,
+    /// True if the response had more bytes.
+    pub truncated: bool,
+}
+
+/// The body of a response that has not been read yet.
+#[derive(Debug)]
+pub struct ResponseBody(Incoming);
+
+impl ResponseBody {
+    pub(crate) fn new(incoming: Incoming) -> ResponseBody {
+        ResponseBody(incoming)
+    }
+
+    /// Reads the body up to the limit.
+    pub async fn read(mut self, limit: BodyLimit) -> Result<BoundedBody, ExchangeError> {
+        if let BodyLimit::Whole(limit) = limit
+            && self.0.size_hint().lower() > limit
+        {
+            return Err(ExchangeError::BodyTooLarge { limit });
+        }
+        let max = limit.max();
+        // One byte more than the limit proves that the body is larger.
+        let (mut bytes, lost) = self.read_up_to(max.saturating_add(1)).await;
+        lost?;
+        let truncated = bytes.len() > max;
+        bytes.truncate(max);
+        match limit {
+            BodyLimit::Whole(limit) if truncated => Err(ExchangeError::BodyTooLarge { limit }),
+            _ => Ok(BoundedBody {
+                bytes: bytes.freeze(),
+                truncated,
+            }),
+        }
+    }
+
+    /// Reads at most `max` bytes. If the connection is lost, returns the bytes that arrived before.
+    pub async fn read_available(mut self, max: usize) -> Bytes {
+        let (bytes, _lost) = self.read_up_to(max).await;
+        bytes.freeze()
+    }
+
+    /// Reads at most `max` bytes, and returns the error that ended the body early beside them.
+    async fn read_up_to(&mut self, max: usize) -> (BytesMut, Result<(), ExchangeError>) {
+        let mut bytes = BytesMut::new();
+        while bytes.len() < max {
+            let frame = match self.0.frame().await {
+                None => break,
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) => {
+                    return (bytes, Err(ExchangeError::after_connect(error.into())));
+                }
+            };
+            let Ok(mut data) = frame.into_data() else {
+                continue;
+            };
+            data.truncate(max - bytes.len());
+            bytes.extend_from_slice(&data);
+        }
+        (bytes, Ok(()))
+    }
+}
