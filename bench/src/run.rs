@@ -81,8 +81,7 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
         report.tree = Some(github::large_tree(&files.candor, data.path())?);
     }
     if options.wants(Part::Context) {
-        let context = files.candor.with_file_name("context");
-        report.context = context::measure(&context, &files.bench, options, &mut progress)?;
+        report.context = context::measure(&files.candor, &files.bench, options, &mut progress)?;
     }
     if options.wants(Part::Log) {
         record::appending(options, &mut report.record, &mut progress)?;

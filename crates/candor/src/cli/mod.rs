@@ -22,6 +22,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Exit code of a wrong command line, and of everything that has no code of its own.
@@ -149,6 +150,9 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     if let Some(stage) = sandbox::stage(&arguments) {
         return sandbox::run(stage);
     }
+    if is_called_context(&arguments) {
+        return run_context(arguments);
+    }
     match Cli::try_parse_from(arguments) {
         Ok(cli) => perform(&cli.log, || act(cli.command)),
         Err(error) => usage(&error),
@@ -169,8 +173,15 @@ struct ContextCli {
     command: context::ContextCommand,
 }
 
-/// Runs the program `context` with these arguments.
-pub fn run_context(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+/// Returns true if the program is started under the name `context`: by a link to it, or by the
+/// program `context`.
+fn is_called_context(arguments: &[OsString]) -> bool {
+    let name = arguments.first().map(Path::new).and_then(Path::file_name);
+    name.is_some_and(|name| name == "context")
+}
+
+/// Runs as the program `context`.
+fn run_context(arguments: Vec<OsString>) -> ExitCode {
     match ContextCli::try_parse_from(arguments) {
         Ok(cli) => perform(&cli.log, || cli.command.run()),
         Err(error) => usage(&error),

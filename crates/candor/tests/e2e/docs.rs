@@ -91,8 +91,10 @@ fn every_example_is_true() {
 
 /// Runs a line in a directory; what it prints on both ways out, in order.
 fn typed(line: &str, directory: &Path) -> String {
-    let programs = Path::new(env!("CARGO_BIN_EXE_context")).parent().unwrap();
-    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let candor = Path::new(env!("CARGO_BIN_EXE_candor"));
+    let context = candor_testkit::renamed(candor, "context");
+    let path = [&context, candor].map(|program| program.parent().unwrap().display().to_string());
+    let path = format!("{}:/usr/bin:/bin", path.join(":"));
     let run = Command::new("sh")
         .args(["-c", &format!("exec 2>&1; {line}")])
         .current_dir(directory)

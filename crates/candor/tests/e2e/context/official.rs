@@ -1,6 +1,6 @@
 //! The official Rust client, `rmcp`, with the server of caches.
 
-use crate::context::place::{CONTEXT, Place, object};
+use crate::context::place::{Place, context, object};
 use rmcp::model::{CallToolRequestParams, CallToolResult, ProtocolVersion};
 use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientLifecycleMode, ClientServiceExt};
@@ -23,7 +23,7 @@ async fn the_rust_client_sees_answers_and_failures_in_both_eras() {
         },
     ];
     for era in eras {
-        let mut command = Command::new(CONTEXT);
+        let mut command = Command::new(context());
         command.args(["serve", "--root"]).arg(place.root());
         let process = TokioChildProcess::builder(command).stderr(Stdio::null());
         let (process, _) = process.spawn().unwrap();

@@ -1,6 +1,6 @@
 //! What reaches stdout is the answer, every byte of it, or nothing was done.
 
-use crate::context::place::{CONTEXT, Place, object, said};
+use crate::context::place::{Place, context, object, said};
 use insta::assert_snapshot;
 use std::process::Command;
 
@@ -30,7 +30,7 @@ fn a_reader_may_go_away_and_a_full_disk_is_an_io_error() {
     let into = |target: &str, more: &str| {
         let mut shell = Command::new("bash");
         let script = format!("\"$0\" \"$@\" {more} {target}; exit \"${{PIPESTATUS[0]}}\"");
-        shell.args(["-c", &script, CONTEXT]).args(ask);
+        shell.args(["-c", &script]).arg(context()).args(ask);
         shell.current_dir(place.root());
         said(shell)
     };

@@ -1,7 +1,7 @@
 //! A directory of a test's own, and the program `context` run to its end in it.
 
 use crate::context::server::Server;
-use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes};
+use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes, renamed};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,11 +11,15 @@ use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
-pub(crate) const CONTEXT: &str = env!("CARGO_BIN_EXE_context");
 pub(crate) const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
 
 /// How long a command may take before a test fails; none of them should.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// Returns `candor` under the name `context`.
+pub(crate) fn context() -> PathBuf {
+    renamed(CANDOR, "context")
+}
 
 /// The user and the group that nothing belongs to.
 const NOBODY: u32 = 65_534;
@@ -125,10 +129,14 @@ impl Place {
 
     /// A command of `context`, to be run here.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
-        self.command_of(CONTEXT, arguments)
+        self.command_of(&context(), arguments)
     }
 
-    pub(crate) fn command_of<S: AsRef<OsStr>>(&self, program: &str, arguments: &[S]) -> Command {
+    pub(crate) fn command_of<S: AsRef<OsStr>>(
+        &self,
+        program: impl AsRef<OsStr>,
+        arguments: &[S],
+    ) -> Command {
         let mut command = Process::command(program, &[]);
         command
             .args(arguments)
@@ -269,9 +277,9 @@ impl Somebody {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let program = folder.path().join("context");
-        if fs::hard_link(CONTEXT, &program).is_err() {
+        if fs::hard_link(CANDOR, &program).is_err() {
             // By another process: a file that this one has open for writing cannot be executed.
-            let copied = Command::new("cp").arg(CONTEXT).arg(&program).status();
+            let copied = Command::new("cp").arg(CANDOR).arg(&program).status();
             assert!(copied.unwrap().success());
         }
         Somebody(Some(folder))
