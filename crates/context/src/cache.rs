@@ -1,21 +1,23 @@
 //! A cache that is open: proved to be what its manifest says, with an index to answer from.
 
 use crate::failure::{BudgetFlaw, Failure};
-use crate::files::dir_handle::{Folder, read_expected};
-use crate::files::file_stamp::Signature;
-use crate::format::codec::Broken;
+use crate::files::dir_handle::{DirHandle, read_expected};
+use crate::files::file_stamp::FileStamp;
+use crate::format::codec::CorruptFile;
 use crate::format::document::{self, Document, MAX_DOCUMENT_FILE};
 use crate::format::manifest;
 use crate::index::document_index::DocumentIndex;
 use crate::index::passage_index::{PASSAGES_FILE, PassageGatherer, PassageIndex};
-use crate::index::writing::{INDEX_FILE, Of, WordGatherer, passages_in_memory, words_in_memory};
-use crate::passages::{self, Hit, PassageAnswer, split};
+use crate::index::writing::{
+    INDEX_FILE, IndexScope, WordGatherer, passages_in_memory, words_in_memory,
+};
+use crate::passages::{self, PassageHit, SelectedPassage, split};
 use crate::proof::check::{self, Now};
-use crate::proof::proof_file::{Proof, Standing};
-use crate::query::recent_documents::Recent;
+use crate::proof::proof_file::{Proof, ProofValidity};
+use crate::query::recent_documents::RecentDocuments;
 use crate::query::request::{Budget, Query};
-use crate::query::response::{Answer, Selected, Why, score};
-use crate::query::selection::Pick;
+use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
+use crate::query::selection::DocumentMatch;
 use crate::{Digest, MAX_ANSWER};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -23,13 +25,13 @@ use std::sync::{Arc, OnceLock};
 /// A cache that was proved to be right when it was opened.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    folder: Folder,
-    documents: Folder,
+    folder: DirHandle,
+    documents: DirHandle,
     proof: Proof,
     index: Arc<DocumentIndex>,
     /// Opened or made when it is first asked for.
     passages: OnceLock<Arc<PassageIndex>>,
-    recent: Recent,
+    recent: RecentDocuments,
     by_hashing: bool,
     /// Whether our own files in it may be used.
     trusted: bool,
@@ -42,7 +44,7 @@ const TOKENS_AT_ONCE: u64 = 1 << 16;
 
 /// Why an open cache gives no answer.
 #[derive(Debug)]
-pub(crate) enum Setback {
+pub(crate) enum CacheAccessError {
     /// It is not what was proved any more.
     Changed,
     /// The index cannot be used.
@@ -51,33 +53,37 @@ pub(crate) enum Setback {
     Failed(Failure),
 }
 
-impl From<Broken> for Setback {
-    fn from(_: Broken) -> Self {
-        Setback::Index
+impl From<CorruptFile> for CacheAccessError {
+    fn from(_: CorruptFile) -> Self {
+        CacheAccessError::Index
     }
 }
 
 /// What is known of a cache before it is opened.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Known<'a> {
+pub(crate) enum TrustBasis<'a> {
     /// What stands in the cache itself: its proof and its index.
     Sealed,
     /// What was proved before.
-    Before(&'a Cache),
+    Earlier(&'a Cache),
     /// Nothing: proof and index of the cache are not to be used.
     Nothing,
 }
 
 impl Cache {
     /// Opens a cache. Only what is not proved already is read.
-    pub(crate) fn open(folder: Folder, known: Known<'_>, now: Now<'_>) -> Result<Cache, Failure> {
+    pub(crate) fn open(
+        folder: DirHandle,
+        known: TrustBasis<'_>,
+        now: Now<'_>,
+    ) -> Result<Cache, Failure> {
         let documents = match check::documents(&folder) {
             Ok(documents) => documents,
             Err(problem) => return Err(check::without_documents(&folder, problem)),
         };
         let (standing, proof) = best_proof(&folder, &documents, known);
         match (standing, proof) {
-            (Standing::Whole, Some(proof)) => {
+            (ProofValidity::Complete, Some(proof)) => {
                 let index = find_index(&folder, known, proof.cache_version);
                 let count = proof.documents.len();
                 if let Some(index) = index.filter(|index| fits(index, count)) {
@@ -88,17 +94,19 @@ impl Cache {
                 }
                 Cache::check(folder, documents, None, known, now)
             }
-            (Standing::Lists, proof) => Cache::check(folder, documents, proof.as_ref(), known, now),
+            (ProofValidity::ListsOnly, proof) => {
+                Cache::check(folder, documents, proof.as_ref(), known, now)
+            }
             _ => Cache::check(folder, documents, None, known, now),
         }
     }
 
     /// Opens a cache by reading whatever `trusted` does not prove.
     fn check(
-        folder: Folder,
-        documents: Folder,
+        folder: DirHandle,
+        documents: DirHandle,
         trusted: Option<&Proof>,
-        known: Known<'_>,
+        known: TrustBasis<'_>,
         now: Now<'_>,
     ) -> Result<Cache, Failure> {
         let lists = manifest::read(&folder);
@@ -114,7 +122,7 @@ impl Cache {
             None => {
                 let checked = check::check(lists, &documents, None, now, WordGatherer::new);
                 let (manifest, proof, gathered) = checked.sound()?;
-                let index = words_in_memory(Of::listed(&manifest), gathered)?;
+                let index = words_in_memory(IndexScope::listed(&manifest), gathered)?;
                 (proof, Arc::new(index))
             }
         };
@@ -122,15 +130,15 @@ impl Cache {
     }
 
     fn of(
-        folder: Folder,
-        documents: Folder,
+        folder: DirHandle,
+        documents: DirHandle,
         proof: Proof,
         index: Arc<DocumentIndex>,
-        known: Known<'_>,
+        known: TrustBasis<'_>,
         by_hashing: bool,
     ) -> Cache {
         let passages = match known {
-            Known::Before(cache) if cache.version() == proof.cache_version => {
+            TrustBasis::Earlier(cache) if cache.version() == proof.cache_version => {
                 cache.passages.clone()
             }
             _ => OnceLock::new(),
@@ -141,19 +149,19 @@ impl Cache {
             proof,
             index,
             passages,
-            recent: Recent::default(),
+            recent: RecentDocuments::default(),
             by_hashing,
             trusted: known.trusted(),
         }
     }
 
     /// The same cache, opened again after a setback.
-    pub(crate) fn again(&self, setback: &Setback, now: Now<'_>) -> Result<Cache, Failure> {
+    pub(crate) fn again(&self, setback: &CacheAccessError, now: Now<'_>) -> Result<Cache, Failure> {
         let folder = self.folder.folder(".");
         let folder = folder.map_err(Failure::system("open the cache again"))?;
         let known = match setback {
-            Setback::Index => Known::Nothing,
-            Setback::Changed | Setback::Failed(_) => Known::Before(self),
+            CacheAccessError::Index => TrustBasis::Nothing,
+            CacheAccessError::Changed | CacheAccessError::Failed(_) => TrustBasis::Earlier(self),
         };
         Cache::open(folder, known, now)
     }
@@ -163,11 +171,11 @@ impl Cache {
         self.by_hashing
     }
 
-    pub(crate) fn folder(&self) -> &Folder {
+    pub(crate) fn folder(&self) -> &DirHandle {
         &self.folder
     }
 
-    pub(crate) fn documents(&self) -> &Folder {
+    pub(crate) fn documents(&self) -> &DirHandle {
         &self.documents
     }
 
@@ -191,7 +199,7 @@ impl Cache {
     /// Whether a pass over all signatures finds everything as it was.
     pub(crate) fn unchanged(&self, wide: bool) -> bool {
         let standing = self.proof.standing(&self.folder, &self.documents, wide);
-        standing == Standing::Whole
+        standing == ProofValidity::Complete
     }
 
     /// The answer to a query.
@@ -199,7 +207,7 @@ impl Cache {
         &self,
         query: &'q Query,
         budget: Budget,
-    ) -> Result<Answer<'q>, Setback> {
+    ) -> Result<ResolveResponse<'q>, CacheAccessError> {
         let picks = self.index.select(query, budget)?;
         self.answer(query, budget, &picks)
     }
@@ -209,14 +217,14 @@ impl Cache {
         &self,
         query: &'q Query,
         budget: Budget,
-    ) -> Option<Answer<'q>> {
+    ) -> Option<ResolveResponse<'q>> {
         let sizes = self.index.sizes();
         let counted = sizes.documents().saturating_mul(query.terms().len());
         if counted > COUNTED_AT_ONCE {
             return None;
         }
         let picks = self.index.select(query, budget).ok()?;
-        let size = |pick: &Pick| sizes.tokens(pick.document);
+        let size = |pick: &DocumentMatch| sizes.tokens(pick.document);
         if picks.len() > READ_AT_ONCE || picks.iter().map(size).sum::<u64>() > TOKENS_AT_ONCE {
             return None;
         }
@@ -227,48 +235,51 @@ impl Cache {
         &self,
         query: &'q Query,
         budget: Budget,
-        picks: &[Pick],
-    ) -> Result<Answer<'q>, Setback> {
+        picks: &[DocumentMatch],
+    ) -> Result<ResolveResponse<'q>, CacheAccessError> {
         self.bound(query, picks)?;
         let mut buffer = Vec::new();
-        let read = |pick: &Pick| self.selected(query, pick, &mut buffer);
+        let read = |pick: &DocumentMatch| self.selected(query, pick, &mut buffer);
         let documents = picks.iter().map(read).collect::<Result<_, _>>()?;
         let considered = self.index.sizes().documents() as u64;
-        Ok(Answer::new(query, budget, considered, documents))
+        Ok(ResolveResponse::new(query, budget, considered, documents))
     }
 
     /// Refuses what would be too large in any case, before anything is read.
-    fn bound(&self, query: &Query, picks: &[Pick]) -> Result<(), Setback> {
+    fn bound(&self, query: &Query, picks: &[DocumentMatch]) -> Result<(), CacheAccessError> {
         let terms: usize = query.terms().iter().map(|term| term.len() + 3).sum();
         let sizes = self.index.sizes();
-        let size = |pick: &Pick| sizes.tokens(pick.document).saturating_sub(1) * 4 + terms as u64;
+        let size =
+            |pick: &DocumentMatch| sizes.tokens(pick.document).saturating_sub(1) * 4 + terms as u64;
         match picks.iter().map(size).sum::<u64>() <= MAX_ANSWER as u64 {
             true => Ok(()),
-            false => Err(Setback::Failed(Failure::Budget(BudgetFlaw::Answer))),
+            false => Err(CacheAccessError::Failed(Failure::Budget(
+                BudgetFlaw::ResponseTooLarge,
+            ))),
         }
     }
 
     fn selected<'q>(
         &self,
         query: &'q Query,
-        pick: &Pick,
+        pick: &DocumentMatch,
         buffer: &mut Vec<u8>,
-    ) -> Result<Selected<'q>, Setback> {
+    ) -> Result<SelectedDocument<'q>, CacheAccessError> {
         let document = self.document(pick.document, buffer)?;
         let sizes = self.index.sizes();
         let tokens = sizes.tokens(pick.document);
         if tokens != crate::index::words::tokens(document.content.len() as u64) {
-            return Err(Setback::Index);
+            return Err(CacheAccessError::Index);
         }
         let total_words = sizes.words(pick.document);
         let document = Arc::unwrap_or_clone(document);
-        Ok(Selected {
+        Ok(SelectedDocument {
             id: document.id,
             version: document.version,
             content: document.content,
             score: score(pick.matches, total_words),
             tokens,
-            why: Why {
+            why: DocumentExplanation {
                 query_terms: query.terms(),
                 term_matches: pick.matches,
                 total_words,
@@ -277,7 +288,11 @@ impl Cache {
     }
 
     /// A document that is still the one that was proved: one that was read before, or read now.
-    fn document(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Arc<Document>, Setback> {
+    fn document(
+        &self,
+        number: u32,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Arc<Document>, CacheAccessError> {
         if let Some(document) = self.recent.get(number)
             && self.proof.holds(number as usize, &self.documents)
         {
@@ -294,16 +309,18 @@ impl Cache {
         query: &Query,
         budget: Budget,
         now: Now<'_>,
-    ) -> Result<passages::Answer, Setback> {
-        let index = self.passage_index(now).map_err(Setback::Failed)?;
+    ) -> Result<passages::PassagesResponse, CacheAccessError> {
+        let index = self.passage_index(now).map_err(CacheAccessError::Failed)?;
         let found = index.search(query.raw(), budget.tokens())?;
         if found.tokens_used.saturating_mul(4) > MAX_ANSWER as u64 {
-            return Err(Setback::Failed(Failure::Budget(BudgetFlaw::Answer)));
+            return Err(CacheAccessError::Failed(Failure::Budget(
+                BudgetFlaw::ResponseTooLarge,
+            )));
         }
         let passages = self.taken(&index, found.hits)?;
         let digest = index.terms().digest().to_string();
         let (raw, tokens) = (query.raw(), budget.tokens());
-        Ok(passages::Answer::new(
+        Ok(passages::PassagesResponse::new(
             raw,
             tokens,
             found.considered,
@@ -313,8 +330,12 @@ impl Cache {
     }
 
     /// Hits with their texts; each document is read once.
-    fn taken(&self, index: &PassageIndex, hits: Vec<Hit>) -> Result<Vec<PassageAnswer>, Setback> {
-        let mut by_document: BTreeMap<u32, Vec<(usize, u32, Hit)>> = BTreeMap::new();
+    fn taken(
+        &self,
+        index: &PassageIndex,
+        hits: Vec<PassageHit>,
+    ) -> Result<Vec<SelectedPassage>, CacheAccessError> {
+        let mut by_document: BTreeMap<u32, Vec<(usize, u32, PassageHit)>> = BTreeMap::new();
         let mut answers = Vec::new();
         answers.resize_with(hits.len(), || None);
         for (place, hit) in hits.into_iter().enumerate() {
@@ -332,17 +353,17 @@ impl Cache {
             for (place, ordinal, hit) in hits {
                 let passage = passages
                     .get(ordinal as usize)
-                    .ok_or(Setback::Index)?
+                    .ok_or(CacheAccessError::Index)?
                     .clone();
                 let answer =
-                    PassageAnswer::new(&document.id, &version, &document.content, passage, hit);
+                    SelectedPassage::new(&document.id, &version, &document.content, passage, hit);
                 answers[place] = Some(answer);
             }
         }
         answers
             .into_iter()
             .collect::<Option<_>>()
-            .ok_or(Setback::Index)
+            .ok_or(CacheAccessError::Index)
     }
 
     /// The index of passages: the cache's own, or one in memory.
@@ -357,7 +378,7 @@ impl Cache {
                 let documents = &self.documents;
                 let checked = check::check(lists, documents, None, now, PassageGatherer::new);
                 let (manifest, _, gathered) = checked.sound()?;
-                passages_in_memory(Of::listed(&manifest), gathered)?
+                passages_in_memory(IndexScope::listed(&manifest), gathered)?
             }
         };
         Ok(Arc::clone(self.passages.get_or_init(|| Arc::new(index))))
@@ -375,68 +396,78 @@ impl Cache {
 
     /// A document, if it is still the one that was proved, though links to it may be made meanwhile.
     pub(crate) fn read_linked(&self, number: u32, buffer: &mut Vec<u8>) -> Option<Document> {
-        self.read_if(Signature::same_but_for_links, number, buffer)
+        self.read_if(FileStamp::is_same_but_for_links, number, buffer)
             .ok()
     }
 
     /// A document, if it is still the one that was proved.
-    fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, Setback> {
-        self.read_if(Signature::eq, number, buffer)
+    fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, CacheAccessError> {
+        self.read_if(FileStamp::eq, number, buffer)
     }
 
     fn read_if(
         &self,
-        same: impl Fn(&Signature, &Signature) -> bool,
+        same: impl Fn(&FileStamp, &FileStamp) -> bool,
         number: u32,
         buffer: &mut Vec<u8>,
-    ) -> Result<Document, Setback> {
+    ) -> Result<Document, CacheAccessError> {
         let number = number as usize;
-        let mark = self.proof.documents.get(number).ok_or(Setback::Index)?;
+        let mark = self
+            .proof
+            .documents
+            .get(number)
+            .ok_or(CacheAccessError::Index)?;
         let name = self.proof.names.get(number);
         let size = mark.signature.size().min(MAX_DOCUMENT_FILE);
         match read_expected(&self.documents, name, size, buffer) {
             Ok(signature) if same(&signature, &mark.signature) => {
-                document::read(buffer).map_err(|_| Setback::Changed)
+                document::read(buffer).map_err(|_| CacheAccessError::Changed)
             }
-            _ => Err(Setback::Changed),
+            _ => Err(CacheAccessError::Changed),
         }
     }
 }
 
-impl Known<'_> {
+impl TrustBasis<'_> {
     fn trusted(self) -> bool {
         match self {
-            Known::Sealed => true,
-            Known::Before(cache) => cache.trusted,
-            Known::Nothing => false,
+            TrustBasis::Sealed => true,
+            TrustBasis::Earlier(cache) => cache.trusted,
+            TrustBasis::Nothing => false,
         }
     }
 
     /// Whether a proof that holds was come by through hashing.
     fn by_hashing(self, proof: &Proof) -> bool {
         match self {
-            Known::Before(cache) => cache.by_hashing && cache.proof == *proof,
-            Known::Sealed | Known::Nothing => false,
+            TrustBasis::Earlier(cache) => cache.by_hashing && cache.proof == *proof,
+            TrustBasis::Sealed | TrustBasis::Nothing => false,
         }
     }
 }
 
 /// What is proved about a cache, and how far it holds: what was proved before, or what stands in the
 /// cache itself where that holds and the other does not, as after an update.
-fn best_proof(folder: &Folder, documents: &Folder, known: Known<'_>) -> (Standing, Option<Proof>) {
+fn best_proof(
+    folder: &DirHandle,
+    documents: &DirHandle,
+    known: TrustBasis<'_>,
+) -> (ProofValidity, Option<Proof>) {
     let before = match known {
-        Known::Before(cache) => Some(cache.proof.clone()),
-        Known::Sealed | Known::Nothing => None,
+        TrustBasis::Earlier(cache) => Some(cache.proof.clone()),
+        TrustBasis::Sealed | TrustBasis::Nothing => None,
     };
     let standing = |proof: &Proof| proof.standing(folder, documents, true);
-    let held = before.as_ref().map_or(Standing::Lost, standing);
-    if held == Standing::Whole || !known.trusted() {
+    let held = before.as_ref().map_or(ProofValidity::Nothing, standing);
+    if held == ProofValidity::Complete || !known.trusted() {
         return (held, before);
     }
     match Proof::find(folder) {
         Some(sealed) => match standing(&sealed) {
-            Standing::Whole => (Standing::Whole, Some(sealed)),
-            Standing::Lists if held == Standing::Lost => (Standing::Lists, Some(sealed)),
+            ProofValidity::Complete => (ProofValidity::Complete, Some(sealed)),
+            ProofValidity::ListsOnly if held == ProofValidity::Nothing => {
+                (ProofValidity::ListsOnly, Some(sealed))
+            }
             _ => (held, before),
         },
         None => (held, before),
@@ -444,9 +475,13 @@ fn best_proof(folder: &Folder, documents: &Folder, known: Known<'_>) -> (Standin
 }
 
 /// The index of a cache of this version, if there is one to be used.
-fn find_index(folder: &Folder, known: Known<'_>, version: Digest) -> Option<Arc<DocumentIndex>> {
+fn find_index(
+    folder: &DirHandle,
+    known: TrustBasis<'_>,
+    version: Digest,
+) -> Option<Arc<DocumentIndex>> {
     match known {
-        Known::Before(cache) if cache.proof.cache_version == version => {
+        TrustBasis::Earlier(cache) if cache.proof.cache_version == version => {
             Some(Arc::clone(&cache.index))
         }
         _ if !known.trusted() => None,

@@ -2,7 +2,7 @@
 //! is, `faults.rs` decides.
 
 use crate::faults::broken_rule;
-use crate::format::cache_problem::Problem;
+use crate::format::cache_problem::CacheProblem;
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
@@ -32,7 +32,7 @@ pub enum Failure {
     /// The cache breaks the rules of its format.
     Invalid {
         /// What is wrong, in a fixed order, the first hundred.
-        problems: Vec<Problem>,
+        problems: Vec<CacheProblem>,
     },
     /// Something that is there could not be opened, read or written.
     System {
@@ -72,7 +72,7 @@ pub enum BudgetFlaw {
     /// It is no whole number from 0 to the maximum.
     NoCount(String),
     /// What it admits, in this cache and with this query, is larger than any answer may be.
-    Answer,
+    ResponseTooLarge,
 }
 
 /// What is wrong with the sources.
@@ -139,7 +139,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-fn invalid(problems: &[Problem], out: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn invalid(problems: &[CacheProblem], out: &mut fmt::Formatter<'_>) -> fmt::Result {
     match problems {
         [] => out.write_str("the cache is invalid"),
         [first, rest @ ..] => {
@@ -181,7 +181,7 @@ impl fmt::Display for BudgetFlaw {
                 shown(text),
                 crate::MAX_BUDGET
             ),
-            BudgetFlaw::Answer => write!(
+            BudgetFlaw::ResponseTooLarge => write!(
                 out,
                 "the answer to this query with this budget would be larger than {} MiB",
                 crate::MAX_ANSWER / (1024 * 1024)

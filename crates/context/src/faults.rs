@@ -1,7 +1,7 @@
 //! Which cause has which code: the one file of this crate that names codes.
 
 use crate::failure::{Failure, SourceFlaw, TargetFlaw};
-use crate::format::cache_problem::{Problem, Wrong};
+use crate::format::cache_problem::{CacheProblem, CacheProblemKind};
 use crate::query::request::Query;
 use candor_fault::codes::context as codes;
 use candor_fault::dialects::Context;
@@ -41,7 +41,7 @@ impl Failure {
 }
 
 /// A broken rule of the format outweighs a file that cannot be read: it stays when the file can.
-fn of_problems(problems: &[Problem]) -> Fault<Context> {
+fn of_problems(problems: &[CacheProblem]) -> Fault<Context> {
     match broken_rule(problems) {
         true => codes::CacheInvalid.fault(),
         false => codes::IoError.fault(),
@@ -49,8 +49,9 @@ fn of_problems(problems: &[Problem]) -> Fault<Context> {
 }
 
 /// Whether one of these is more than a file that cannot be read.
-pub(crate) fn broken_rule(problems: &[Problem]) -> bool {
-    let unreadable = |problem: &Problem| matches!(problem.what, Wrong::Unreadable(_));
+pub(crate) fn broken_rule(problems: &[CacheProblem]) -> bool {
+    let unreadable =
+        |problem: &CacheProblem| matches!(problem.what, CacheProblemKind::Unreadable(_));
     problems.is_empty() || !problems.iter().all(unreadable)
 }
 
@@ -75,9 +76,9 @@ pub(crate) fn on_the_way(path: &str, error: Errno) -> Failure {
 }
 
 /// Why a file inside a cache cannot be opened: the cache's fault, or the system's.
-pub(crate) fn inside(error: Errno) -> Wrong {
+pub(crate) fn inside(error: Errno) -> CacheProblemKind {
     match error {
-        Errno::NOENT => Wrong::Missing,
+        Errno::NOENT => CacheProblemKind::Missing,
         // A link, a file where a directory is meant, a socket or a device, a way out.
         Errno::LOOP
         | Errno::NOTDIR
@@ -86,8 +87,8 @@ pub(crate) fn inside(error: Errno) -> Wrong {
         | Errno::NODEV
         | Errno::XDEV
         | Errno::INVAL
-        | Errno::NAMETOOLONG => Wrong::NotRegular,
-        error => Wrong::Unreadable(io::Error::from(error).to_string()),
+        | Errno::NAMETOOLONG => CacheProblemKind::NotRegular,
+        error => CacheProblemKind::Unreadable(io::Error::from(error).to_string()),
     }
 }
 

@@ -13,24 +13,24 @@ mod proof;
 mod query;
 mod serve;
 
-pub use build::builder::{Build, Built, Progress};
-pub use build::freshness::{Status, status};
+pub use build::builder::{Build, BuildOutcome, BuildProgress};
+pub use build::freshness::{Freshness, status};
 pub use build::seal::seal;
-pub use build::sources::{BadGlob, Wanted};
+pub use build::sources::{InvalidGlob, SourceFilter};
 pub use failure::{BudgetFlaw, Failure, QueryFlaw, SourceFlaw, TargetFlaw};
-pub use files::location::{Location, Root};
-pub use format::cache_problem::{MAX_PROBLEMS, Problem, Wrong};
+pub use files::location::{Location, RootDirectory};
+pub use format::cache_problem::{CacheProblem, CacheProblemKind, MAX_PROBLEMS};
 pub use format::digest::Digest;
 pub use format::document::{Document, MAX_CONTENT};
 pub use format::manifest::MAX_LIST_FILE;
-pub use proof::inspect::{Inspection, Report, inspect, verify};
+pub use proof::inspect::{Inspection, VerifyResponse, inspect, verify};
 pub use query::oracle::oracle;
 pub use query::reader::Reader;
 pub use query::recent_documents::MAX_RECENT;
 pub use query::request::{Budget, MAX_BUDGET, MAX_QUERY, Query};
-pub use query::response::{Answer, one_line, pretty};
-pub use serve::cache_list::{Caches, list_caches};
-pub use serve::open_caches::{Clock, MAX_OPEN, Noticing};
+pub use query::response::{ResolveResponse, one_line, pretty};
+pub use serve::cache_list::{CacheList, list_caches};
+pub use serve::open_caches::{ChangeDetection, Clock, MAX_OPEN};
 pub use serve::server::{ContextServer, MAX_AT_WORK};
 
 /// The most documents of a cache.

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_is_seen_once_and_in_order() {
+    fn every_number_is_visited_once_in_ascending_order() {
         for count in [0, 1, 17, 1000] {
             let seen = over(count, Vec::new, |seen: &mut Vec<usize>, number| {
                 seen.push(number)

@@ -1,8 +1,8 @@
 //! A small cache that is right, for properties that put other bytes into it.
 
 use candor_context::{
-    Budget, Build, Document, Failure, Location, Query, Reader, Wanted, inspect, one_line, oracle,
-    verify,
+    Budget, Build, Document, Failure, Location, Query, Reader, SourceFilter, inspect, one_line,
+    oracle, verify,
 };
 use candor_fault::Timestamp;
 use serde::de::IgnoredAny;
@@ -46,7 +46,7 @@ impl Cache {
             location: &Location::Anywhere,
             sources: &root,
             cache: &folder.path().join("cache"),
-            wanted: &Wanted::default(),
+            wanted: &SourceFilter::default(),
             passages: true,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,

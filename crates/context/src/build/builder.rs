@@ -1,39 +1,42 @@
 //! Building a cache from sources: whole, or reading only what changed since the last build.
 
-use crate::build::directory_snapshot::Survey;
-use crate::build::document_writer::{Moves, Placed, Placing, name_finally};
-use crate::build::draft::{Draft, Replaced, Target, replace_bytes};
+use crate::build::directory_snapshot::DirectorySnapshots;
+use crate::build::document_writer::{
+    DocumentWriter, PendingRenames, PreparedDocument, name_finally,
+};
+use crate::build::draft::{BuildTarget, CacheDraft, ReplacedCache, replace_bytes};
 use crate::build::origins::{self, ORIGINS_FILE, Origin, Origins};
-use crate::build::reuse::{Before, link_all, take_over};
-use crate::build::sources::{Source, Sources, Wanted};
+use crate::build::reuse::{PreviousCache, link_all, take_over};
+use crate::build::sources::{SourceDirectory, SourceFile, SourceFilter};
 use crate::failure::Failure;
-use crate::files::dir_handle::Folder;
-use crate::files::file_stamp::{SETTLING, SETTLING_TRIES, Signature};
+use crate::files::dir_handle::DirHandle;
+use crate::files::file_stamp::{FileStamp, SETTLING, SETTLING_TRIES};
 use crate::files::location::Location;
 use crate::format::digest::Digest;
-use crate::format::manifest::{INDEX, Listed, MANIFEST, Manifest};
-use crate::index::inverted::Unwritten;
+use crate::format::manifest::{INDEX, MANIFEST, Manifest, ManifestEntry};
+use crate::index::inverted::IndexWriteError;
 use crate::index::passage_index::PASSAGES_FILE;
 use crate::index::writing::{
-    Gatherer, INDEX_FILE, Kept, Of, touched, unwritten, write_passages, write_words,
+    INDEX_FILE, IndexGatherer, IndexScope, ReusedIndex, touched, unwritten, write_passages,
+    write_words,
 };
 use crate::parallel;
 use crate::proof::check::{self, Now};
-use crate::proof::proof_file::{Mark, Names, PROOF_FILE, Proof};
+use crate::proof::proof_file::{DocumentNames, DocumentStamp, PROOF_FILE, Proof};
 use crate::query::reader;
 use candor_fault::Timestamp;
 use std::io::BufWriter;
 use std::path::Path;
 
 /// Hears how far a build is.
-pub trait Progress: Sync {
+pub trait BuildProgress: Sync {
     /// A part begins that has so many steps.
     fn begin(&self, part: &'static str, steps: u64);
     /// One step is done.
     fn step(&self);
 }
 
-impl Progress for () {
+impl BuildProgress for () {
     fn begin(&self, _: &'static str, _: u64) {}
     fn step(&self) {}
 }
@@ -47,7 +50,7 @@ pub struct Build<'a> {
     /// The directory of the cache.
     pub cache: &'a Path,
     /// Which files are sources.
-    pub wanted: &'a Wanted,
+    pub wanted: &'a SourceFilter,
     /// Whether passages are indexed too; an update keeps them where they are.
     pub passages: bool,
     /// Whether a cache that is there is replaced.
@@ -59,12 +62,12 @@ pub struct Build<'a> {
     /// Part of the draft's name.
     pub random: u64,
     /// Hears how far it is.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn BuildProgress,
 }
 
 /// What a build has made.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Built {
+pub struct BuildOutcome {
     /// The digest that stands for the whole cache.
     pub cache_version: Digest,
     /// How many documents it has.
@@ -74,48 +77,48 @@ pub struct Built {
 }
 
 /// What was written into a draft.
-struct Made {
-    placed: Vec<Placed>,
+struct DraftContents {
+    placed: Vec<PreparedDocument>,
     /// In an update they are left to do: names are free once the rest is taken over.
-    moves: Moves,
+    moves: PendingRenames,
     manifest: Manifest,
 }
 
 /// Why a draft is not whole.
-enum Unmade {
+enum DraftError {
     /// The index that is updated is broken.
     Index,
     Failed(Failure),
 }
 
-impl From<Failure> for Unmade {
+impl From<Failure> for DraftError {
     fn from(failure: Failure) -> Self {
-        Unmade::Failed(failure)
+        DraftError::Failed(failure)
     }
 }
 
-impl From<Unmade> for Failure {
-    fn from(unmade: Unmade) -> Self {
+impl From<DraftError> for Failure {
+    fn from(unmade: DraftError) -> Self {
         match unmade {
-            Unmade::Index => unwritten(Unwritten::Broken),
-            Unmade::Failed(failure) => failure,
+            DraftError::Index => unwritten(IndexWriteError::CorruptFile),
+            DraftError::Failed(failure) => failure,
         }
     }
 }
 
 impl Build<'_> {
     /// Builds the whole cache.
-    pub fn run(&self) -> Result<Built, Failure> {
-        let target = Target::find(self.location, self.cache)?;
+    pub fn run(&self) -> Result<BuildOutcome, Failure> {
+        let target = BuildTarget::find(self.location, self.cache)?;
         target.check(self.force)?;
         self.write(&target, None, self.force)
     }
 
     /// Builds the cache anew, reading only the sources that changed.
-    pub fn update(&self) -> Result<Built, Failure> {
+    pub fn update(&self) -> Result<BuildOutcome, Failure> {
         // A cache that is not there is missing, wherever on the way to it that shows.
         self.location.find(self.cache)?;
-        let target = Target::find(self.location, self.cache)?;
+        let target = BuildTarget::find(self.location, self.cache)?;
         // A killed update has left links to the documents; without them their times are others, so
         // they go before anything is proved.
         target.sweep();
@@ -123,7 +126,7 @@ impl Build<'_> {
         target.check_proved(&cache.proof().names)?;
         let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();
         let sealed = (!cache.by_hashing()).then(|| cache.proof().clone());
-        let mut before = Before::new(cache, origins);
+        let mut before = PreviousCache::new(cache, origins);
         // A document that was changed is right as long as what the format protects is the same, but
         // it is not what a build would write.
         let edited = before.cache.by_hashing();
@@ -146,11 +149,11 @@ impl Build<'_> {
 
     fn write(
         &self,
-        target: &Target,
-        before: Option<Before>,
+        target: &BuildTarget,
+        before: Option<PreviousCache>,
         force: bool,
-    ) -> Result<Built, Failure> {
-        let sources = Sources::open(self.location, self.sources)?;
+    ) -> Result<BuildOutcome, Failure> {
+        let sources = SourceDirectory::open(self.location, self.sources)?;
         let draft = match &before {
             Some(_) => target.draft_of_update(self.random)?,
             None => target.draft(self.random)?,
@@ -165,14 +168,14 @@ impl Build<'_> {
         };
         let made = match made {
             // An index that is there breaks off: nothing is taken over.
-            Err(Unmade::Index) if before.is_some() => {
+            Err(DraftError::Index) if before.is_some() => {
                 let passages = self.with_passages(before.as_ref());
                 drop((before, draft));
                 return Build { passages, ..*self }.write(target, None, force);
             }
             made => made?,
         };
-        let Made {
+        let DraftContents {
             manifest,
             placed,
             moves,
@@ -182,7 +185,7 @@ impl Build<'_> {
                 take_over(&before, &draft.documents, &placed, linked.as_ref())?;
                 moves.run(&draft.documents)?;
                 let old = before.cache.into_proof();
-                let folder = draft.publish(force, Replaced::Spared)?;
+                let folder = draft.publish(force, ReplacedCache::KeepAsSpare)?;
                 let before = |number: usize| {
                     let old = old.documents.get(placed[number].shared()? as usize)?;
                     Some(old.signature)
@@ -190,10 +193,10 @@ impl Build<'_> {
                 let (names, version) = (names_of(&manifest), manifest.cache_version);
                 self.prove_in_place(&folder, &names, version, before);
             }
-            None => drop(draft.publish(force, Replaced::Removed)?),
+            None => drop(draft.publish(force, ReplacedCache::Remove)?),
         }
         let kept = placed.iter().filter(|one| one.kept.is_some()).count();
-        Ok(Built {
+        Ok(BuildOutcome {
             cache_version: manifest.cache_version,
             document_count: placed.len() as u64,
             read: (placed.len() - kept) as u64,
@@ -203,15 +206,15 @@ impl Build<'_> {
     /// Writes everything into the draft that the cache that is replaced does not have.
     fn make(
         &self,
-        draft: &Draft<'_>,
-        sources: &Sources,
-        before: Option<&Before>,
-    ) -> Result<Made, Unmade> {
-        let nothing = Survey::default();
+        draft: &CacheDraft<'_>,
+        sources: &SourceDirectory,
+        before: Option<&PreviousCache>,
+    ) -> Result<DraftContents, DraftError> {
+        let nothing = DirectorySnapshots::default();
         let known = before.map_or(&nothing, |before| &before.survey);
         let (list, folders) = sources.list(self.wanted, before.is_some(), known, self.now)?;
         self.progress.begin("documents", list.len() as u64);
-        let placing = Placing {
+        let placing = DocumentWriter {
             sources,
             list: &list,
             into: &draft.documents,
@@ -242,10 +245,10 @@ impl Build<'_> {
         );
         listed?;
         match indexed {
-            Err(Unwritten::Broken) => return Err(Unmade::Index),
+            Err(IndexWriteError::CorruptFile) => return Err(DraftError::Index),
             indexed => indexed.map_err(unwritten)?,
         }
-        Ok(Made {
+        Ok(DraftContents {
             placed,
             moves,
             manifest,
@@ -255,7 +258,7 @@ impl Build<'_> {
     /// Writes the lists.
     fn list(
         &self,
-        draft: &Draft<'_>,
+        draft: &CacheDraft<'_>,
         manifest: &Manifest,
         origins: &Origins,
     ) -> Result<(), Failure> {
@@ -265,31 +268,31 @@ impl Build<'_> {
         draft.write(ORIGINS_FILE, &origins)
     }
 
-    fn with_passages(&self, before: Option<&Before>) -> bool {
+    fn with_passages(&self, before: Option<&PreviousCache>) -> bool {
         self.passages || before.is_some_and(|before| before.with_passages)
     }
 
     /// Writes the indexes.
     fn accelerate(
         &self,
-        draft: &Draft<'_>,
+        draft: &CacheDraft<'_>,
         manifest: &Manifest,
-        gathered: Vec<Gatherer>,
-        placed: &[Placed],
-        before: Option<&Before>,
-    ) -> Result<(), Unwritten> {
+        gathered: Vec<IndexGatherer>,
+        placed: &[PreparedDocument],
+        before: Option<&PreviousCache>,
+    ) -> Result<(), IndexWriteError> {
         self.progress.begin("index", 1);
         let create = |name| {
             draft
                 .create(name)
                 .map(|file| BufWriter::with_capacity(1 << 20, file))
         };
-        let of = Of::listed(manifest);
+        let of = IndexScope::listed(manifest);
         let renumbered = before.map(|before| renumber(before, placed));
         let renumbered = renumbered.as_deref().unwrap_or_default();
-        let (words, passages) = Gatherer::apart(gathered);
+        let (words, passages) = IndexGatherer::apart(gathered);
         let write_words = || {
-            let from = before.map(|before| Kept {
+            let from = before.map(|before| ReusedIndex {
                 index: before.cache.index(),
                 renumbered,
             });
@@ -301,7 +304,7 @@ impl Build<'_> {
         } else {
             let write_passages = || {
                 let index = before.and_then(|before| before.passages.as_ref());
-                let from = index.map(|index| Kept { index, renumbered });
+                let from = index.map(|index| ReusedIndex { index, renumbered });
                 write_passages(create(PASSAGES_FILE)?, of, passages, from)
             };
             let (words, passages) = parallel::both(write_words, write_passages);
@@ -314,7 +317,7 @@ impl Build<'_> {
 
     /// Makes documents and lists durable and puts their proof beside them, while indexes, which it
     /// says nothing about, are still being made.
-    fn prove_early(&self, draft: &Draft<'_>, manifest: &Manifest) -> Result<(), Failure> {
+    fn prove_early(&self, draft: &CacheDraft<'_>, manifest: &Manifest) -> Result<(), Failure> {
         draft.sync_early()?;
         let (names, version) = (names_of(manifest), manifest.cache_version);
         let sign = || sign(&draft.folder, &draft.documents, &names, version, self.now);
@@ -329,10 +332,10 @@ impl Build<'_> {
     /// cache already, and without a proof it is slower and not wrong: nothing here is a failure.
     fn prove_in_place(
         &self,
-        cache: &Folder,
-        names: &Names,
+        cache: &DirHandle,
+        names: &DocumentNames,
         cache_version: Digest,
-        before: impl Fn(usize) -> Option<Signature>,
+        before: impl Fn(usize) -> Option<FileStamp>,
     ) {
         let Ok(documents) = check::documents(cache) else {
             return;
@@ -340,8 +343,8 @@ impl Build<'_> {
         let Some(proof) = prove(|| sign(cache, &documents, names, cache_version, self.now)) else {
             return;
         };
-        let same = |(number, mark): (usize, &Mark)| match before(number) {
-            Some(before) => mark.signature.same_but_for_links(&before),
+        let same = |(number, mark): (usize, &DocumentStamp)| match before(number) {
+            Some(before) => mark.signature.is_same_but_for_links(&before),
             None => true,
         };
         if proof.documents.iter().enumerate().all(same)
@@ -352,7 +355,7 @@ impl Build<'_> {
     }
 }
 
-fn names_of(manifest: &Manifest) -> Names {
+fn names_of(manifest: &Manifest) -> DocumentNames {
     let names = manifest.documents.iter().map(|one| one.name.as_str());
     names.collect()
 }
@@ -370,7 +373,7 @@ fn prove(sign: impl Fn() -> Option<Proof>) -> Option<Proof> {
 }
 
 /// The new number of every document that was there, where it is kept.
-fn renumber(before: &Before, placed: &[Placed]) -> Vec<Option<u32>> {
+fn renumber(before: &PreviousCache, placed: &[PreparedDocument]) -> Vec<Option<u32>> {
     let mut renumbered = vec![None; before.cache.index().sizes().documents()];
     for (new, one) in (0..).zip(placed) {
         if let Some(old) = one.kept {
@@ -383,14 +386,14 @@ fn renumber(before: &Before, placed: &[Placed]) -> Vec<Option<u32>> {
 /// The signatures of a cache whose documents have these names; none where one is too fresh to prove
 /// anything.
 fn sign(
-    cache: &Folder,
-    documents: &Folder,
-    names: &Names,
+    cache: &DirHandle,
+    documents: &DirHandle,
+    names: &DocumentNames,
     cache_version: Digest,
     now: Now<'_>,
 ) -> Option<Proof> {
     let at = now();
-    let settled = |signature: &Signature| signature.settled(at);
+    let settled = |signature: &FileStamp| signature.settled(at);
     let manifest = cache.signature(MANIFEST).ok().filter(settled)?;
     let index = cache.signature(INDEX).ok().filter(settled)?;
     let folder = documents.own_signature().ok().filter(settled)?;
@@ -401,8 +404,8 @@ fn sign(
     let mut marks = parts.concat();
     marks.sort_unstable_by_key(|(number, _)| *number);
     let settled = true;
-    let mark = |(_, signature): (usize, Option<Signature>)| {
-        signature.map(|signature| Mark { signature, settled })
+    let mark = |(_, signature): (usize, Option<FileStamp>)| {
+        signature.map(|signature| DocumentStamp { signature, settled })
     };
     Some(Proof {
         cache_version,
@@ -414,16 +417,19 @@ fn sign(
     })
 }
 
-fn lists(list: &[Source], placed: &[Placed]) -> Manifest {
-    let listed = list.iter().zip(placed).map(|(source, placed)| Listed {
-        id: source.id.clone(),
-        version: placed.version,
-        name: placed.name.clone(),
-    });
+fn lists(list: &[SourceFile], placed: &[PreparedDocument]) -> Manifest {
+    let listed = list
+        .iter()
+        .zip(placed)
+        .map(|(source, placed)| ManifestEntry {
+            id: source.id.clone(),
+            version: placed.version,
+            name: placed.name.clone(),
+        });
     Manifest::of(listed.collect())
 }
 
-fn of_sources(list: &[Source], placed: &[Placed]) -> Vec<Origin> {
+fn of_sources(list: &[SourceFile], placed: &[PreparedDocument]) -> Vec<Origin> {
     let origins = list.iter().zip(placed).map(|(source, placed)| Origin {
         path: source.path.clone(),
         version: placed.version,
@@ -439,7 +445,7 @@ mod tests {
     use crate::failure::SourceFlaw;
 
     #[test]
-    fn a_source_has_a_largest_size() {
+    fn oversized_source_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let sources = root.path().join("sources");
         std::fs::create_dir(&sources).unwrap();
@@ -449,7 +455,7 @@ mod tests {
             location: &Location::Anywhere,
             sources: &sources,
             cache: &root.path().join("cache"),
-            wanted: &Wanted::default(),
+            wanted: &SourceFilter::default(),
             passages: false,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,

@@ -1,8 +1,8 @@
 //! Directories of sources as they were listed: one that has not changed since has the same names in
 //! it, and need not be listed again.
 
-use crate::files::file_stamp::Signature;
-use crate::format::codec::{Broken, Reading, put_bytes};
+use crate::files::file_stamp::FileStamp;
+use crate::format::codec::{ByteReader, CorruptFile, put_bytes};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use rustix::fs::FileType;
@@ -11,10 +11,10 @@ use std::os::unix::ffi::OsStrExt;
 
 /// A directory as it was listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Surveyed {
+pub(crate) struct DirectorySnapshot {
     /// Below the sources; empty for the sources themselves.
     path: OsString,
-    signature: Signature,
+    signature: FileStamp,
     /// Files and directories in it, one after the other: a byte for what it is, and the name.
     entries: Vec<u8>,
 }
@@ -22,13 +22,13 @@ pub(crate) struct Surveyed {
 const FILE: u8 = 0;
 const DIRECTORY: u8 = 1;
 
-impl Surveyed {
+impl DirectorySnapshot {
     /// A directory that had this signature before these names were read from it.
     pub(crate) fn new(
         path: &OsStr,
-        signature: Signature,
+        signature: FileStamp,
         names: &[(OsString, FileType)],
-    ) -> Surveyed {
+    ) -> DirectorySnapshot {
         let mut entries = Vec::new();
         for (name, kind) in names {
             entries.push(match kind {
@@ -38,21 +38,21 @@ impl Surveyed {
             });
             put_bytes(&mut entries, name.as_bytes());
         }
-        Surveyed {
+        DirectorySnapshot {
             path: path.to_owned(),
             signature,
             entries,
         }
     }
 
-    pub(crate) fn signature(&self) -> Signature {
+    pub(crate) fn signature(&self) -> FileStamp {
         self.signature
     }
 
     /// The files and directories in it.
     pub(crate) fn names(&self) -> Vec<(OsString, FileType)> {
         let mut names = Vec::new();
-        let mut reading = Reading(&self.entries);
+        let mut reading = ByteReader(&self.entries);
         while let Ok((name, kind)) = entry(&mut reading) {
             names.push((name.to_owned(), kind));
         }
@@ -65,15 +65,15 @@ impl Surveyed {
         put_bytes(out, &self.entries);
     }
 
-    pub(crate) fn read(reading: &mut Reading<'_>) -> Result<Surveyed, Broken> {
+    pub(crate) fn read(reading: &mut ByteReader<'_>) -> Result<DirectorySnapshot, CorruptFile> {
         let path = OsStr::from_bytes(reading.bytes()?).to_owned();
-        let signature = Signature::read(reading)?;
+        let signature = FileStamp::read(reading)?;
         let entries = reading.bytes()?;
-        let mut inside = Reading(entries);
+        let mut inside = ByteReader(entries);
         while !inside.is_empty() {
             entry(&mut inside)?;
         }
-        Ok(Surveyed {
+        Ok(DirectorySnapshot {
             path,
             signature,
             entries: entries.to_vec(),
@@ -81,33 +81,33 @@ impl Surveyed {
     }
 }
 
-fn entry<'e>(reading: &mut Reading<'e>) -> Result<(&'e OsStr, FileType), Broken> {
+fn entry<'e>(reading: &mut ByteReader<'e>) -> Result<(&'e OsStr, FileType), CorruptFile> {
     let kind = match reading.array()? {
         [FILE] => FileType::RegularFile,
         [DIRECTORY] => FileType::Directory,
-        _ => return Err(Broken),
+        _ => return Err(CorruptFile),
     };
     match reading.bytes()? {
-        b"" | b"." | b".." => Err(Broken),
-        name if name.contains(&b'/') || name.contains(&0) => Err(Broken),
+        b"" | b"." | b".." => Err(CorruptFile),
+        name if name.contains(&b'/') || name.contains(&0) => Err(CorruptFile),
         name => Ok((OsStr::from_bytes(name), kind)),
     }
 }
 
 /// All directories that were listed.
 #[derive(Debug, Default)]
-pub(crate) struct Survey(HashMap<OsString, Surveyed, FixedState>);
+pub(crate) struct DirectorySnapshots(HashMap<OsString, DirectorySnapshot, FixedState>);
 
-impl Survey {
-    pub(crate) fn get(&self, path: &OsStr) -> Option<&Surveyed> {
+impl DirectorySnapshots {
+    pub(crate) fn get(&self, path: &OsStr) -> Option<&DirectorySnapshot> {
         self.0.get(path)
     }
 }
 
-impl FromIterator<Surveyed> for Survey {
-    fn from_iter<I: IntoIterator<Item = Surveyed>>(all: I) -> Survey {
-        let by_path = |one: Surveyed| (one.path.clone(), one);
-        Survey(all.into_iter().map(by_path).collect())
+impl FromIterator<DirectorySnapshot> for DirectorySnapshots {
+    fn from_iter<I: IntoIterator<Item = DirectorySnapshot>>(all: I) -> DirectorySnapshots {
+        let by_path = |one: DirectorySnapshot| (one.path.clone(), one);
+        DirectorySnapshots(all.into_iter().map(by_path).collect())
     }
 }
 
@@ -116,21 +116,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_leads_out_of_its_directory() {
-        let signature = Signature::read(&mut Reading(&[7; 32])).unwrap();
+    fn stored_name_that_leaves_its_directory_is_corrupt() {
+        let signature = FileStamp::read(&mut ByteReader(&[7; 32])).unwrap();
         let surveyed = |name: &[u8]| {
             let name = OsStr::from_bytes(name).to_owned();
             let kinds = [FileType::RegularFile, FileType::Symlink];
             let names = kinds.map(|kind| (name.clone(), kind));
             let mut out = Vec::new();
-            Surveyed::new(OsStr::new("a"), signature, &names).write(&mut out);
-            Surveyed::read(&mut Reading(&out))
+            DirectorySnapshot::new(OsStr::new("a"), signature, &names).write(&mut out);
+            DirectorySnapshot::read(&mut ByteReader(&out))
         };
         let names = surveyed(b"b\xff.md").unwrap().names();
         let wanted = OsStr::from_bytes(b"b\xff.md").to_owned();
         assert_eq!(names, [(wanted, FileType::RegularFile)]);
         for wrong in [&b""[..], b".", b"..", b"../x", b"/x", b"x\0"] {
-            assert_eq!(surveyed(wrong), Err(Broken));
+            assert_eq!(surveyed(wrong), Err(CorruptFile));
         }
     }
 }

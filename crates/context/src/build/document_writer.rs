@@ -3,14 +3,14 @@
 
 use crate::MAX_CONTENT;
 use crate::build::draft::write_new;
-use crate::build::reuse::Before;
-use crate::build::sources::{Source, Sources, unreadable};
+use crate::build::reuse::PreviousCache;
+use crate::build::sources::{SourceDirectory, SourceFile, unreadable};
 use crate::failure::{Failure, SourceFlaw};
-use crate::files::dir_handle::{Folder, signature_of};
-use crate::files::file_stamp::Signature;
+use crate::files::dir_handle::{DirHandle, signature_of};
+use crate::files::file_stamp::FileStamp;
 use crate::format::digest::Digest;
 use crate::format::document;
-use crate::index::writing::Gatherer;
+use crate::index::writing::IndexGatherer;
 use crate::parallel::{self, lock};
 use crate::proof::check::Now;
 use foldhash::fast::FixedState;
@@ -22,17 +22,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// One document of the new cache.
-pub(crate) struct Placed {
+pub(crate) struct PreparedDocument {
     pub(crate) version: Digest,
     pub(crate) name: String,
-    pub(crate) origin: Option<Signature>,
+    pub(crate) origin: Option<FileStamp>,
     /// Its number in the cache that is replaced, where it is taken over.
     pub(crate) kept: Option<u32>,
     /// Whether it was taken over by copying.
     copied: AtomicBool,
 }
 
-impl Placed {
+impl PreparedDocument {
     /// Says that it was taken over by copying.
     pub(crate) fn is_copied(&self) {
         self.copied.store(true, Ordering::Relaxed);
@@ -45,11 +45,11 @@ impl Placed {
 }
 
 /// Puts documents into the folder of a draft.
-pub(crate) struct Placing<'a> {
-    pub(crate) sources: &'a Sources,
-    pub(crate) list: &'a [Source],
-    pub(crate) into: &'a Folder,
-    pub(crate) before: Option<&'a Before>,
+pub(crate) struct DocumentWriter<'a> {
+    pub(crate) sources: &'a SourceDirectory,
+    pub(crate) list: &'a [SourceFile],
+    pub(crate) into: &'a DirHandle,
+    pub(crate) before: Option<&'a PreviousCache>,
     pub(crate) passages: bool,
     pub(crate) now: Now<'a>,
     /// Called for every document.
@@ -57,22 +57,22 @@ pub(crate) struct Placing<'a> {
 }
 
 /// What one worker has done.
-struct Worker {
-    gatherer: Gatherer,
+struct WriteWorker {
+    gatherer: IndexGatherer,
     content: Vec<u8>,
-    placed: Vec<(usize, Placed)>,
+    placed: Vec<(usize, PreparedDocument)>,
 }
 
 /// What all workers share.
-struct Shared<'a> {
+struct WriteQueue<'a> {
     /// Names that are in use.
     taken: Mutex<BTreeSet<String>>,
     /// Documents that wait to be written.
-    waiting: Mutex<Vec<File>>,
+    waiting: Mutex<Vec<PendingFile>>,
     /// Held by the one worker that writes: the directory takes one new name at a time, and whoever
     /// waited for it would do no other work.
     writing: Mutex<()>,
-    into: &'a Folder,
+    into: &'a DirHandle,
     /// The first failure.
     failed: Mutex<Option<(usize, Failure)>>,
     /// Work beyond the first failure is wasted; before it, an earlier one may still be found.
@@ -80,7 +80,7 @@ struct Shared<'a> {
 }
 
 /// A document's file before it is written.
-struct File {
+struct PendingFile {
     number: usize,
     name: String,
     bytes: Vec<u8>,
@@ -89,7 +89,7 @@ struct File {
 /// How many documents may wait to be written before a worker waits for its turn.
 const MOST_WAITING: usize = 64;
 
-impl Shared<'_> {
+impl WriteQueue<'_> {
     fn fail(&self, number: usize, failure: Failure) {
         self.limit.fetch_min(number, Ordering::Relaxed);
         let mut failed = lock(&self.failed);
@@ -100,7 +100,7 @@ impl Shared<'_> {
     }
 
     /// Hands a document over; writes what waits, unless another worker does.
-    fn hand_over(&self, file: File) {
+    fn hand_over(&self, file: PendingFile) {
         let waiting = {
             let mut waiting = lock(&self.waiting);
             waiting.push(file);
@@ -130,11 +130,11 @@ impl Shared<'_> {
     }
 }
 
-impl Placing<'_> {
+impl DocumentWriter<'_> {
     /// Writes every document whose source is new or changed; the others are only found. In the order
     /// of ids, with what was gathered of the written ones.
-    pub(crate) fn run(&self) -> Result<(Vec<Placed>, Vec<Gatherer>), Failure> {
-        let shared = Shared {
+    pub(crate) fn run(&self) -> Result<(Vec<PreparedDocument>, Vec<IndexGatherer>), Failure> {
+        let shared = WriteQueue {
             taken: Mutex::default(),
             waiting: Mutex::default(),
             writing: Mutex::default(),
@@ -142,8 +142,8 @@ impl Placing<'_> {
             failed: Mutex::default(),
             limit: AtomicUsize::new(usize::MAX),
         };
-        let make = || Worker {
-            gatherer: Gatherer::new(self.passages),
+        let make = || WriteWorker {
+            gatherer: IndexGatherer::new(self.passages),
             content: Vec::new(),
             placed: Vec::new(),
         };
@@ -173,14 +173,14 @@ impl Placing<'_> {
 
     fn place(
         &self,
-        worker: &mut Worker,
+        worker: &mut WriteWorker,
         number: usize,
-        shared: &Shared<'_>,
-    ) -> Result<Placed, Failure> {
+        shared: &WriteQueue<'_>,
+    ) -> Result<PreparedDocument, Failure> {
         let source = &self.list[number];
         let found = self.before.and_then(|before| before.find(source));
         if let Some((old, version, origin)) = found {
-            return Ok(Placed {
+            return Ok(PreparedDocument {
                 version,
                 name: String::new(),
                 origin: Some(origin),
@@ -201,13 +201,13 @@ impl Placing<'_> {
         };
         let mut bytes = Vec::with_capacity(content.len() + content.len() / 16 + 256);
         document::write(&mut bytes, &source.id, version, &source.path, content);
-        shared.hand_over(File {
+        shared.hand_over(PendingFile {
             number,
             name: name.clone(),
             bytes,
         });
         worker.gatherer.add(number as u32, content);
-        Ok(Placed {
+        Ok(PreparedDocument {
             version,
             name,
             origin,
@@ -217,7 +217,7 @@ impl Placing<'_> {
     }
 
     /// Reads a source; its signature, where that proves anything later.
-    fn read(&self, path: &str, content: &mut Vec<u8>) -> Result<Option<Signature>, Failure> {
+    fn read(&self, path: &str, content: &mut Vec<u8>) -> Result<Option<FileStamp>, Failure> {
         let failed = |error: Errno| unreadable(path, error.into());
         let (file, before) = self.sources.folder.open_signed(path).map_err(failed)?;
         content.clear();
@@ -256,11 +256,11 @@ fn aside(number: usize) -> String {
 }
 
 /// Written documents that have another name for now: that one, one aside, and the final one.
-pub(crate) struct Moves(Vec<(String, String, String)>);
+pub(crate) struct PendingRenames(Vec<(String, String, String)>);
 
 /// Gives every document its final name: the first of several with equal beginnings, in the order of
 /// ids, has the plain one.
-pub(crate) fn name_finally(placed: &mut [Placed]) -> Moves {
+pub(crate) fn name_finally(placed: &mut [PreparedDocument]) -> PendingRenames {
     let mut seen: HashMap<String, u32, FixedState> = HashMap::default();
     let mut moves = Vec::new();
     for (number, one) in placed.iter_mut().enumerate() {
@@ -276,12 +276,12 @@ pub(crate) fn name_finally(placed: &mut [Placed]) -> Moves {
             moves.push((for_now, aside(number), name));
         }
     }
-    Moves(moves)
+    PendingRenames(moves)
 }
 
-impl Moves {
+impl PendingRenames {
     /// Renames them. Names may be taken by one another: all of them step aside first.
-    pub(crate) fn run(&self, documents: &Folder) -> Result<(), Failure> {
+    pub(crate) fn run(&self, documents: &DirHandle) -> Result<(), Failure> {
         let rename = |from: &str, to: &str| {
             let renamed = rustix::fs::renameat(documents, from, documents, to);
             renamed.map_err(Failure::system("rename a document"))

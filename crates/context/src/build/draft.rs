@@ -2,12 +2,12 @@
 
 use crate::build::origins::ORIGINS_FILE;
 use crate::failure::{Failure, TargetFlaw, shown};
-use crate::files::dir_handle::Folder;
+use crate::files::dir_handle::DirHandle;
 use crate::files::location::Location;
 use crate::format::manifest::{DOCUMENTS, INDEX, MANIFEST};
 use crate::index::passage_index::PASSAGES_FILE;
 use crate::index::writing::INDEX_FILE;
-use crate::proof::proof_file::{Names, PROOF_FILE};
+use crate::proof::proof_file::{DocumentNames, PROOF_FILE};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -30,14 +30,14 @@ const PRIVATE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 
 /// The place of a cache: a name in a directory.
 #[derive(Debug)]
-pub(crate) struct Target {
-    parent: Folder,
+pub(crate) struct BuildTarget {
+    parent: DirHandle,
     name: OsString,
     shown: String,
 }
 
-impl Target {
-    pub(crate) fn find(location: &Location, path: &Path) -> Result<Target, Failure> {
+impl BuildTarget {
+    pub(crate) fn find(location: &Location, path: &Path) -> Result<BuildTarget, Failure> {
         let shown_path = path.to_string_lossy().into_owned();
         let Some(name) = path.file_name() else {
             return Err(Failure::Target(TargetFlaw::NoName(shown_path)));
@@ -53,7 +53,7 @@ impl Target {
             },
             other => other,
         };
-        Ok(Target {
+        Ok(BuildTarget {
             parent: location.find(parent).map_err(lost)?,
             name: name.to_owned(),
             shown: shown_path,
@@ -66,11 +66,11 @@ impl Target {
     }
 
     /// Whether a cache may be replaced that was proved, and whose documents have these names.
-    pub(crate) fn check_proved(&self, documents: &Names) -> Result<(), Failure> {
+    pub(crate) fn check_proved(&self, documents: &DocumentNames) -> Result<(), Failure> {
         self.check_with(true, Some(documents))
     }
 
-    fn check_with(&self, force: bool, documents: Option<&Names>) -> Result<(), Failure> {
+    fn check_with(&self, force: bool, documents: Option<&DocumentNames>) -> Result<(), Failure> {
         let flaw = |flaw| Err(Failure::Target(flaw));
         let stat = rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         match stat {
@@ -91,7 +91,7 @@ impl Target {
     }
 
     /// A name in the directory that no cache has. Documents that are proved are files.
-    fn foreign(&self, proved: Option<&Names>) -> Result<Option<String>, Errno> {
+    fn foreign(&self, proved: Option<&DocumentNames>) -> Result<Option<String>, Errno> {
         let folder = self.parent.folder(&self.name)?;
         for (name, kind) in folder.list()? {
             let known = match kind {
@@ -123,14 +123,14 @@ impl Target {
 
     /// The draft of an update: what the last update has left, with most of its documents already in
     /// place, or a new one.
-    pub(crate) fn draft_of_update(&self, random: u64) -> Result<Draft<'_>, Failure> {
+    pub(crate) fn draft_of_update(&self, random: u64) -> Result<CacheDraft<'_>, Failure> {
         match self.draft_from_spare(random) {
             Some(draft) => Ok(draft),
             None => self.draft(random),
         }
     }
 
-    fn draft_from_spare(&self, random: u64) -> Option<Draft<'_>> {
+    fn draft_from_spare(&self, random: u64) -> Option<CacheDraft<'_>> {
         let spare = self.spare();
         let lock = self.lock(&spare).ok()?;
         if !self.is_spare(&spare) {
@@ -141,7 +141,7 @@ impl Target {
         rustix::fs::renameat_with(parent, &spare, parent, &name, flags).ok()?;
         let folder = parent.folder(&name).ok()?;
         let documents = folder.folder(DOCUMENTS).ok()?;
-        Some(Draft {
+        Some(CacheDraft {
             target: self,
             name: Some(name),
             folder,
@@ -184,7 +184,7 @@ impl Target {
     }
 
     /// A new draft; what killed builds have left is removed.
-    pub(crate) fn draft(&self, random: u64) -> Result<Draft<'_>, Failure> {
+    pub(crate) fn draft(&self, random: u64) -> Result<CacheDraft<'_>, Failure> {
         self.sweep();
         let failed = |error| self.system("write beside", error);
         for turn in 0..8u64 {
@@ -203,7 +203,7 @@ impl Target {
             let mode = Mode::from_raw_mode(0o755);
             rustix::fs::mkdirat(&folder, DOCUMENTS, mode).map_err(failed)?;
             let documents = folder.folder(DOCUMENTS).map_err(failed)?;
-            return Ok(Draft {
+            return Ok(CacheDraft {
                 target: self,
                 name: Some(name),
                 folder,
@@ -306,11 +306,11 @@ impl Target {
 
 /// A cache that is being written. Dropped, it leaves nothing.
 #[derive(Debug)]
-pub(crate) struct Draft<'t> {
-    target: &'t Target,
+pub(crate) struct CacheDraft<'t> {
+    target: &'t BuildTarget,
     name: Option<OsString>,
-    pub(crate) folder: Folder,
-    pub(crate) documents: Folder,
+    pub(crate) folder: DirHandle,
+    pub(crate) documents: DirHandle,
     /// Whether documents of an earlier cache are in it already.
     pub(crate) filled: bool,
     _lock: OwnedFd,
@@ -318,15 +318,15 @@ pub(crate) struct Draft<'t> {
 
 /// What becomes of a cache that is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replaced {
+pub(crate) enum ReplacedCache {
     /// It is removed.
-    Removed,
+    Remove,
     /// Its documents are kept beside the new one, which shares most of them: the next update begins
     /// with them, and nothing has to be unlinked now.
-    Spared,
+    KeepAsSpare,
 }
 
-impl Draft<'_> {
+impl CacheDraft<'_> {
     /// Writes one file of the cache.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         write_new(&self.folder, name, bytes).map_err(|error| Failure::System {
@@ -347,7 +347,11 @@ impl Draft<'_> {
     }
 
     /// Makes everything durable and puts it into its place, whole.
-    pub(crate) fn publish(mut self, force: bool, replaced: Replaced) -> Result<Folder, Failure> {
+    pub(crate) fn publish(
+        mut self,
+        force: bool,
+        replaced: ReplacedCache,
+    ) -> Result<DirHandle, Failure> {
         let target = self.target;
         let failed = |error| target.system("write", error);
         rustix::fs::syncfs(open_for_sync(&self.folder).map_err(failed)?).map_err(failed)?;
@@ -384,13 +388,13 @@ impl Draft<'_> {
         }
         rustix::fs::fsync(open_for_sync(&target.parent).map_err(failed)?).map_err(failed)?;
         // The next build removes what cannot be removed now.
-        if replaced == Replaced::Removed {
+        if replaced == ReplacedCache::Remove {
             target.remove_spare();
         }
         if let Some(old) = self.name.take() {
             let _ = match replaced {
-                Replaced::Removed => target.remove(&old),
-                Replaced::Spared => target.spare_of(&old),
+                ReplacedCache::Remove => target.remove(&old),
+                ReplacedCache::KeepAsSpare => target.spare_of(&old),
             };
         }
         self.folder.folder(".").map_err(failed)
@@ -419,7 +423,7 @@ impl Draft<'_> {
     }
 }
 
-impl Drop for Draft<'_> {
+impl Drop for CacheDraft<'_> {
     fn drop(&mut self) {
         let Some(name) = self.name.take() else {
             return;
@@ -435,7 +439,7 @@ impl Drop for Draft<'_> {
 }
 
 /// A handle that can be synced: those that only name a directory cannot.
-fn open_for_sync(folder: &Folder) -> Result<OwnedFd, Errno> {
+fn open_for_sync(folder: &DirHandle) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(folder, ".", flags, Mode::empty())
 }
@@ -452,14 +456,14 @@ fn is_document(name: &[u8]) -> bool {
         && number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
-fn create(folder: &Folder, name: &str) -> Result<File, Errno> {
+fn create(folder: &DirHandle, name: &str) -> Result<File, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | PRIVATE;
     let mode = Mode::from_raw_mode(0o644);
     rustix::fs::openat(folder.as_fd(), name, flags, mode).map(File::from)
 }
 
 /// Writes a file that was not there.
-pub(crate) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn write_new(folder: &DirHandle, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     create(folder, name)?.write_all(bytes)
 }
 
@@ -470,7 +474,7 @@ fn unfinished(name: &str) -> String {
 
 /// Puts a file into a cache that is already in its place: whole or not at all.
 pub(crate) fn replace_file(
-    folder: &Folder,
+    folder: &DirHandle,
     name: &str,
     write: impl FnOnce(&mut File) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -487,7 +491,7 @@ pub(crate) fn replace_file(
 }
 
 /// The same with bytes that are at hand.
-pub(crate) fn replace_bytes(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn replace_bytes(folder: &DirHandle, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     replace_file(folder, name, |file| {
         file.write_all(bytes).map_err(|error| Failure::System {
             doing: format!("write {name}"),

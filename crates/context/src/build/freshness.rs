@@ -1,12 +1,12 @@
 //! Whether a cache is still what its sources are.
 
 use crate::MAX_CONTENT;
-use crate::build::directory_snapshot::Survey;
+use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::origins;
-use crate::build::sources::{Source, Sources, Wanted, unreadable};
+use crate::build::sources::{SourceDirectory, SourceFile, SourceFilter, unreadable};
 use crate::cache::Cache;
 use crate::failure::Failure;
-use crate::files::file_stamp::Signature;
+use crate::files::file_stamp::FileStamp;
 use crate::files::location::Location;
 use crate::format::digest::Digest;
 use crate::format::manifest;
@@ -20,14 +20,14 @@ use std::path::Path;
 
 /// How sources and cache differ: paths of sources, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Status {
+pub struct Freshness {
     fresh: bool,
     added: Vec<String>,
     changed: Vec<String>,
     removed: Vec<String>,
 }
 
-impl Status {
+impl Freshness {
     /// Whether nothing differs.
     pub fn fresh(&self) -> bool {
         self.fresh
@@ -39,12 +39,14 @@ pub fn status(
     location: &Location,
     sources: &Path,
     cache: &Path,
-    wanted: &Wanted,
+    wanted: &SourceFilter,
     now: Now<'_>,
-) -> Result<Status, Failure> {
+) -> Result<Freshness, Failure> {
     let cache = reader::open(location, cache, now)?;
-    let sources = Sources::open(location, sources)?;
-    let list = sources.list(wanted, true, &Survey::default(), now)?.0;
+    let sources = SourceDirectory::open(location, sources)?;
+    let list = sources
+        .list(wanted, true, &DirectorySnapshots::default(), now)?
+        .0;
     let known = known(&cache)?;
     let make = || (Vec::new(), None);
     let workers = parallel::over(list.len(), make, |(changed, failed), number| {
@@ -68,7 +70,7 @@ pub fn status(
     if let Some((_, failure)) = failures.into_iter().min_by_key(|(number, _)| *number) {
         return Err(failure);
     }
-    let is_new = |source: &&Source| !known.contains_key(&source.id);
+    let is_new = |source: &&SourceFile| !known.contains_key(&source.id);
     let added: Vec<_> = list
         .iter()
         .filter(is_new)
@@ -79,16 +81,16 @@ pub fn status(
     let removed: Vec<_> = gone
         .map(|(id, before)| before.path.clone().unwrap_or_else(|| id.clone()))
         .collect();
-    Ok(Status::of(added, changed, removed))
+    Ok(Freshness::of(added, changed, removed))
 }
 
-impl Status {
-    fn of(mut added: Vec<String>, mut changed: Vec<String>, mut removed: Vec<String>) -> Status {
+impl Freshness {
+    fn of(mut added: Vec<String>, mut changed: Vec<String>, mut removed: Vec<String>) -> Freshness {
         let fresh = added.is_empty() && changed.is_empty() && removed.is_empty();
         for paths in [&mut added, &mut changed, &mut removed] {
             paths.sort_unstable();
         }
-        Status {
+        Freshness {
             fresh,
             added,
             changed,
@@ -98,13 +100,13 @@ impl Status {
 }
 
 /// What a cache knows of one source.
-struct Remembered {
+struct KnownSource {
     version: Digest,
     path: Option<String>,
-    signature: Option<Signature>,
+    signature: Option<FileStamp>,
 }
 
-fn known(cache: &Cache) -> Result<BTreeMap<String, Remembered>, Failure> {
+fn known(cache: &Cache) -> Result<BTreeMap<String, KnownSource>, Failure> {
     let lists = manifest::read(cache.folder());
     let Some(manifest) = lists.manifest else {
         return Err(Failure::Restless);
@@ -117,7 +119,7 @@ fn known(cache: &Cache) -> Result<BTreeMap<String, Remembered>, Failure> {
             None => (None, None),
         };
         let version = one.version;
-        let known = Remembered {
+        let known = KnownSource {
             version,
             path,
             signature,
@@ -127,7 +129,11 @@ fn known(cache: &Cache) -> Result<BTreeMap<String, Remembered>, Failure> {
     Ok(all.collect())
 }
 
-fn differs(sources: &Sources, source: &Source, before: &Remembered) -> Result<bool, Failure> {
+fn differs(
+    sources: &SourceDirectory,
+    source: &SourceFile,
+    before: &KnownSource,
+) -> Result<bool, Failure> {
     let same_path = before.path.as_ref().is_none_or(|path| *path == source.path);
     let failed = |error: rustix::io::Errno| unreadable(&source.path, error.into());
     if same_path && before.signature.is_some() && before.signature == source.signature {

@@ -1,10 +1,10 @@
 //! Where the documents of a cache came from: for each, the source's path and signature, and the
 //! directories that were walked through, so that an update reads only what changed.
 
-use crate::build::directory_snapshot::Surveyed;
-use crate::files::dir_handle::{Folder, read_file};
-use crate::files::file_stamp::{SIGNATURE_BYTES, Signature};
-use crate::format::codec::{Broken, Reading, checked, put_bytes, seal};
+use crate::build::directory_snapshot::DirectorySnapshot;
+use crate::files::dir_handle::{DirHandle, read_file};
+use crate::files::file_stamp::{FileStamp, STAMP_BYTES};
+use crate::format::codec::{ByteReader, CorruptFile, checked, put_bytes, seal};
 use crate::format::digest::Digest;
 
 /// Where that is kept in a cache.
@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 pub(crate) struct Origins {
     /// In the order of ids.
     pub(crate) documents: Vec<Origin>,
-    pub(crate) folders: Vec<Surveyed>,
+    pub(crate) folders: Vec<DirectorySnapshot>,
 }
 
 /// The source of one document.
@@ -30,7 +30,7 @@ pub(crate) struct Origin {
     pub(crate) path: String,
     pub(crate) version: Digest,
     /// Of the source, when it was read; none where it was too fresh to prove anything.
-    pub(crate) signature: Option<Signature>,
+    pub(crate) signature: Option<FileStamp>,
 }
 
 /// The file of these origins.
@@ -56,40 +56,40 @@ pub(crate) fn write(cache_version: Digest, origins: &Origins) -> Vec<u8> {
 }
 
 /// The origins of a cache of this version, if they are known.
-pub(crate) fn find(cache: &Folder, cache_version: Digest) -> Option<Origins> {
+pub(crate) fn find(cache: &DirHandle, cache_version: Digest) -> Option<Origins> {
     let (bytes, _) = read_file(cache, ORIGINS_FILE, MAX_BYTES).ok()?;
     read(&bytes, cache_version).ok()
 }
 
-pub(crate) fn read(bytes: &[u8], cache_version: Digest) -> Result<Origins, Broken> {
+pub(crate) fn read(bytes: &[u8], cache_version: Digest) -> Result<Origins, CorruptFile> {
     let body = checked(bytes, cache_version.seed(), 0)?;
-    let mut reading = Reading(body);
+    let mut reading = ByteReader(body);
     let magic: [u8; 8] = reading.array()?;
     let layout = reading.u32()?;
     let of = Digest::from_raw(reading.array()?);
     if &magic != MAGIC || layout != LAYOUT || of != cache_version {
-        return Err(Broken);
+        return Err(CorruptFile);
     }
     let count = reading.u32()? as usize;
-    if count > bytes.len() / SIGNATURE_BYTES {
-        return Err(Broken);
+    if count > bytes.len() / STAMP_BYTES {
+        return Err(CorruptFile);
     }
     let mut documents = Vec::with_capacity(count);
     for _ in 0..count {
-        let path = std::str::from_utf8(reading.bytes()?).map_err(|_| Broken)?;
+        let path = std::str::from_utf8(reading.bytes()?).map_err(|_| CorruptFile)?;
         documents.push(Origin {
             path: path.to_owned(),
             version: Digest::from_raw(reading.array()?),
             signature: match reading.array()? {
                 [0] => None,
-                [1] => Some(Signature::read(&mut reading)?),
-                _ => return Err(Broken),
+                [1] => Some(FileStamp::read(&mut reading)?),
+                _ => return Err(CorruptFile),
             },
         });
     }
     let mut folders = Vec::new();
     while !reading.is_empty() {
-        folders.push(Surveyed::read(&mut reading)?);
+        folders.push(DirectorySnapshot::read(&mut reading)?);
     }
     Ok(Origins { documents, folders })
 }

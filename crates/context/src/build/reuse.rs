@@ -1,14 +1,14 @@
 //! Taking documents over from the cache that an update replaces, by links instead of reading them.
 
-use crate::build::directory_snapshot::Survey;
-use crate::build::document_writer::Placed;
+use crate::build::directory_snapshot::DirectorySnapshots;
+use crate::build::document_writer::PreparedDocument;
 use crate::build::draft::write_new;
 use crate::build::origins::Origins;
-use crate::build::sources::Source;
+use crate::build::sources::SourceFile;
 use crate::cache::Cache;
 use crate::failure::{Failure, shown};
-use crate::files::dir_handle::{Folder, read_file};
-use crate::files::file_stamp::Signature;
+use crate::files::dir_handle::{DirHandle, read_file};
+use crate::files::file_stamp::FileStamp;
 use crate::format::digest::Digest;
 use crate::format::document::{self, MAX_DOCUMENT_FILE};
 use crate::index::passage_index::{PASSAGES_FILE, PassageIndex};
@@ -18,20 +18,20 @@ use rustix::fs::AtFlags;
 use std::ffi::OsStr;
 
 /// What can be taken over from the cache that is there.
-pub(crate) struct Before {
+pub(crate) struct PreviousCache {
     pub(crate) cache: Cache,
     /// Whether it has an index of passages, which may be a broken one.
     pub(crate) with_passages: bool,
     pub(crate) passages: Option<PassageIndex>,
     /// The directories that the sources were in.
-    pub(crate) survey: Survey,
+    pub(crate) survey: DirectorySnapshots,
     /// Documents whose source has this path.
-    origins: HashMap<String, (u32, Digest, Signature), FixedState>,
+    origins: HashMap<String, (u32, Digest, FileStamp), FixedState>,
 }
 
-impl Before {
+impl PreviousCache {
     /// Everything whose origin is known well enough.
-    pub(crate) fn new(cache: Cache, origins: Origins) -> Before {
+    pub(crate) fn new(cache: Cache, origins: Origins) -> PreviousCache {
         let survey = origins.folders.into_iter().collect();
         let origins = origins.documents;
         let fits = origins.len() == cache.proof().documents.len();
@@ -40,7 +40,7 @@ impl Before {
             let signature = origin.signature?;
             Some((origin.path, (number, origin.version, signature)))
         });
-        Before {
+        PreviousCache {
             with_passages: cache.folder().stat(PASSAGES_FILE).is_ok(),
             passages: cache.own_passage_index(),
             survey,
@@ -55,7 +55,7 @@ impl Before {
     }
 
     /// The document of an unchanged source.
-    pub(crate) fn find(&self, source: &Source) -> Option<(u32, Digest, Signature)> {
+    pub(crate) fn find(&self, source: &SourceFile) -> Option<(u32, Digest, FileStamp)> {
         let known = self.origins.get(&source.path).copied()?;
         (source.signature == Some(known.2)).then_some(known)
     }
@@ -66,7 +66,7 @@ pub(crate) type Linked = Vec<bool>;
 
 /// Links every document of the cache that is replaced into an empty draft: most of them stay, and
 /// which do not is not known yet. What cannot be linked is dealt with later.
-pub(crate) fn link_all(before: &Before, into: &Folder) -> Linked {
+pub(crate) fn link_all(before: &PreviousCache, into: &DirHandle) -> Linked {
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
     let link = |number| {
         let name = proof.names.get(number);
@@ -79,9 +79,9 @@ pub(crate) fn link_all(before: &Before, into: &Folder) -> Linked {
 /// that were written. Whether each is still the proved one is judged when the new cache is signed.
 /// What is `linked` is all that is there; otherwise it is looked up.
 pub(crate) fn take_over(
-    before: &Before,
-    into: &Folder,
-    placed: &[Placed],
+    before: &PreviousCache,
+    into: &DirHandle,
+    placed: &[PreparedDocument],
     linked: Option<&Linked>,
 ) -> Result<(), Failure> {
     let stays = match linked {
@@ -103,9 +103,9 @@ pub(crate) fn take_over(
 
 /// Removes the links that are not wanted; says which documents are in their places.
 fn keep_linked(
-    before: &Before,
-    into: &Folder,
-    placed: &[Placed],
+    before: &PreviousCache,
+    into: &DirHandle,
+    placed: &[PreparedDocument],
     linked: &Linked,
 ) -> Result<Vec<bool>, Failure> {
     let names = &before.cache.proof().names;
@@ -122,7 +122,11 @@ fn keep_linked(
 }
 
 /// The same for links that an earlier update has made.
-fn keep_found(before: &Before, into: &Folder, placed: &[Placed]) -> Result<Vec<bool>, Failure> {
+fn keep_found(
+    before: &PreviousCache,
+    into: &DirHandle,
+    placed: &[PreparedDocument],
+) -> Result<Vec<bool>, Failure> {
     let documents = &before.cache.proof().documents;
     let mut wanted: HashMap<&OsStr, u32, FixedState> = HashMap::default();
     for one in placed {
@@ -142,13 +146,18 @@ fn keep_found(before: &Before, into: &Folder, placed: &[Placed]) -> Result<Vec<b
     Ok(stays)
 }
 
-fn remove(from: &Folder, name: &OsStr) -> Result<(), Failure> {
+fn remove(from: &DirHandle, name: &OsStr) -> Result<(), Failure> {
     let removed = rustix::fs::unlinkat(from, name, AtFlags::empty());
     removed.map_err(Failure::system("tidy the draft"))
 }
 
 /// Where there are no links, or too many to this file already: its bytes are as good.
-fn copy(from: &Folder, name: &str, into: &Folder, one: &Placed) -> Result<(), Failure> {
+fn copy(
+    from: &DirHandle,
+    name: &str,
+    into: &DirHandle,
+    one: &PreparedDocument,
+) -> Result<(), Failure> {
     let read = read_file(from, name, MAX_DOCUMENT_FILE);
     let read = read.and_then(|(bytes, _)| Ok((document::read(&bytes)?.version, bytes)));
     match read {

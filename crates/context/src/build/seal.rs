@@ -1,15 +1,17 @@
 //! Sealing a cache: it is checked completely, and gets a fresh index and proof where it is.
 
-use crate::build::builder::Built;
+use crate::build::builder::BuildOutcome;
 use crate::build::draft::{replace_bytes, replace_file};
 use crate::build::origins::{self, ORIGINS_FILE};
 use crate::failure::Failure;
-use crate::files::dir_handle::Folder;
+use crate::files::dir_handle::DirHandle;
 use crate::files::file_stamp::{SETTLING, SETTLING_TRIES};
 use crate::files::location::Location;
 use crate::format::manifest;
 use crate::index::passage_index::PASSAGES_FILE;
-use crate::index::writing::{Gatherer, INDEX_FILE, Of, unwritten, write_passages, write_words};
+use crate::index::writing::{
+    INDEX_FILE, IndexGatherer, IndexScope, unwritten, write_passages, write_words,
+};
 use crate::proof::check::{self, Now};
 use crate::proof::proof_file::PROOF_FILE;
 use std::io::BufWriter;
@@ -22,7 +24,7 @@ pub fn seal(
     path: &Path,
     passages: bool,
     now: Now<'_>,
-) -> Result<Built, Failure> {
+) -> Result<BuildOutcome, Failure> {
     let folder = location.find(path)?;
     let passages = passages || folder.stat(PASSAGES_FILE).is_ok();
     let documents = match check::documents(&folder) {
@@ -30,11 +32,13 @@ pub fn seal(
         Err(problem) => return Err(check::without_documents(&folder, problem)),
     };
     let lists = manifest::read(&folder);
-    let checked = check::check(lists, &documents, None, now, || Gatherer::new(passages));
+    let checked = check::check(lists, &documents, None, now, || {
+        IndexGatherer::new(passages)
+    });
     let (manifest, mut proof, gathered) = checked.sound()?;
-    let of = Of::listed(&manifest);
+    let of = IndexScope::listed(&manifest);
     distrust_origins(&folder, &of)?;
-    let (in_words, in_passages) = Gatherer::apart(gathered);
+    let (in_words, in_passages) = IndexGatherer::apart(gathered);
     replace_file(&folder, INDEX_FILE, |file| {
         let out = BufWriter::with_capacity(1 << 20, file);
         write_words(out, of, in_words, None, None).map_err(unwritten)
@@ -48,7 +52,7 @@ pub fn seal(
     for _ in 0..SETTLING_TRIES {
         if let Some(bytes) = proof.write() {
             replace_bytes(&folder, PROOF_FILE, &bytes)?;
-            return Ok(Built {
+            return Ok(BuildOutcome {
                 cache_version: of.cache_version,
                 document_count: of.documents as u64,
                 read: of.documents as u64,
@@ -68,7 +72,7 @@ pub fn seal(
 }
 
 /// What is sealed need not be what a build would write: the next update reads every source.
-fn distrust_origins(folder: &Folder, of: &Of) -> Result<(), Failure> {
+fn distrust_origins(folder: &DirHandle, of: &IndexScope) -> Result<(), Failure> {
     let Some(mut origins) = origins::find(folder, of.cache_version) else {
         return Ok(());
     };

@@ -2,11 +2,11 @@
 //! followed, with the rules of `.gitignore` files where they count.
 
 use crate::MAX_DOCUMENTS;
-use crate::build::directory_snapshot::{Survey, Surveyed};
-use crate::build::sources::{Source, Wanted, unreadable};
+use crate::build::directory_snapshot::{DirectorySnapshot, DirectorySnapshots};
+use crate::build::sources::{SourceFile, SourceFilter, unreadable};
 use crate::failure::{Failure, SourceFlaw};
-use crate::files::dir_handle::{Folder, kind};
-use crate::files::file_stamp::Signature;
+use crate::files::dir_handle::{DirHandle, kind};
+use crate::files::file_stamp::FileStamp;
 use crate::format::document::id_of;
 use crate::parallel::{self, lock};
 use crate::proof::check::Now;
@@ -29,29 +29,29 @@ const IGNORE_FILE: &str = ".gitignore";
 const MAX_RULES: u64 = 1024 * 1024;
 
 /// A walk below one directory.
-pub(crate) struct Walk<'a> {
-    pub(crate) wanted: &'a Wanted,
+pub(crate) struct SourceWalk<'a> {
+    pub(crate) wanted: &'a SourceFilter,
     /// Whether the signatures of sources are taken too.
     pub(crate) sign: bool,
     /// How the directory itself is called, for a person.
     pub(crate) shown: &'a str,
     /// What was found before.
-    pub(crate) known: &'a Survey,
+    pub(crate) known: &'a DirectorySnapshots,
     pub(crate) now: Now<'a>,
-    pub(crate) root: &'a Folder,
+    pub(crate) root: &'a DirHandle,
 }
 
 /// A directory that was entered. Its handle lives as long as something below it waits; one that is
 /// known needs none.
-struct Place {
-    folder: Option<Folder>,
+struct WalkedDirectory {
+    folder: Option<DirHandle>,
     /// Below the sources, without a slash at the end; empty for the sources themselves.
     path: OsString,
-    rules: Option<Arc<Rules>>,
+    rules: Option<Arc<IgnoreRules>>,
 }
 
-impl Place {
-    fn stat(&self, root: &Folder, path: &OsStr, name: &OsStr) -> Result<Stat, Errno> {
+impl WalkedDirectory {
+    fn stat(&self, root: &DirHandle, path: &OsStr, name: &OsStr) -> Result<Stat, Errno> {
         match &self.folder {
             Some(folder) => folder.stat(name),
             None => root.stat(path),
@@ -60,14 +60,14 @@ impl Place {
 }
 
 /// The rules of one directory, and those above it.
-struct Rules {
+struct IgnoreRules {
     own: Gitignore,
     /// How many bytes of a path lead to the directory.
     depth: usize,
-    above: Option<Arc<Rules>>,
+    above: Option<Arc<IgnoreRules>>,
 }
 
-impl Rules {
+impl IgnoreRules {
     /// The nearest rule that says anything decides.
     fn ignore(&self, path: &OsStr, directory: bool) -> bool {
         let mut level = Some(self);
@@ -84,31 +84,31 @@ impl Rules {
 }
 
 /// A directory that waits to be entered.
-type Waiting = (Arc<Place>, OsString);
+type QueuedDirectory = (Arc<WalkedDirectory>, OsString);
 
 /// Directories that wait, the last one first: few handles are open at once.
 #[derive(Default)]
-struct Queue {
-    state: Mutex<(Vec<Waiting>, usize)>,
+struct DirectoryQueue {
+    state: Mutex<(Vec<QueuedDirectory>, usize)>,
     changed: Condvar,
 }
 
 /// A directory that is being worked on; dropped, it counts as done, even by a panic.
-struct Busy<'q>(&'q Queue);
+struct BusyDirectory<'q>(&'q DirectoryQueue);
 
-impl Drop for Busy<'_> {
+impl Drop for BusyDirectory<'_> {
     fn drop(&mut self) {
         self.0.lock().1 -= 1;
         self.0.changed.notify_all();
     }
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, (Vec<Waiting>, usize)> {
+impl DirectoryQueue {
+    fn lock(&self) -> MutexGuard<'_, (Vec<QueuedDirectory>, usize)> {
         lock(&self.state)
     }
 
-    fn push(&self, more: Vec<Waiting>) {
+    fn push(&self, more: Vec<QueuedDirectory>) {
         if !more.is_empty() {
             self.lock().0.extend(more);
             self.changed.notify_all();
@@ -116,12 +116,12 @@ impl Queue {
     }
 
     /// The next directory; none when all are done.
-    fn next(&self) -> Option<(Waiting, Busy<'_>)> {
+    fn next(&self) -> Option<(QueuedDirectory, BusyDirectory<'_>)> {
         let mut state = self.lock();
         loop {
             if let Some(waiting) = state.0.pop() {
                 state.1 += 1;
-                return Some((waiting, Busy(self)));
+                return Some((waiting, BusyDirectory(self)));
             }
             if state.1 == 0 {
                 return None;
@@ -134,13 +134,13 @@ impl Queue {
 
 /// What a worker has found. Of several failures the one with the smallest path is told.
 #[derive(Default)]
-struct Found {
-    sources: Vec<Source>,
-    surveyed: Vec<Surveyed>,
+struct WalkOutcome {
+    sources: Vec<SourceFile>,
+    surveyed: Vec<DirectorySnapshot>,
     failed: Option<(OsString, Failure)>,
 }
 
-impl Found {
+impl WalkOutcome {
     fn fail(&mut self, path: OsString, failure: Failure) {
         match &self.failed {
             Some((before, _)) if *before <= path => {}
@@ -149,14 +149,14 @@ impl Found {
     }
 }
 
-impl Walk<'_> {
+impl SourceWalk<'_> {
     /// Every wanted file, and every directory that was entered, in no order.
-    pub(crate) fn run(&self) -> Result<(Vec<Source>, Vec<Surveyed>), Failure> {
-        let queue = Queue::default();
-        let mut found = Found::default();
+    pub(crate) fn run(&self) -> Result<(Vec<SourceFile>, Vec<DirectorySnapshot>), Failure> {
+        let queue = DirectoryQueue::default();
+        let mut found = WalkOutcome::default();
         self.visit(None, OsString::new(), &queue, &mut found);
         let workers = parallel::each(|| {
-            let mut found = Found::default();
+            let mut found = WalkOutcome::default();
             while let Some(((parent, name), _busy)) = queue.next() {
                 self.visit(Some(&parent), name, &queue, &mut found);
             }
@@ -177,7 +177,13 @@ impl Walk<'_> {
     }
 
     /// Goes into a directory: the sources themselves, or one in another.
-    fn visit(&self, parent: Option<&Place>, name: OsString, queue: &Queue, found: &mut Found) {
+    fn visit(
+        &self,
+        parent: Option<&WalkedDirectory>,
+        name: OsString,
+        queue: &DirectoryQueue,
+        found: &mut WalkOutcome,
+    ) {
         let (path, above) = match parent {
             Some(parent) => (joined(&parent.path, &name), parent.rules.clone()),
             None => (OsString::new(), None),
@@ -187,7 +193,7 @@ impl Walk<'_> {
             let names = surveyed.names();
             let rules = above;
             let folder = None;
-            let place = Arc::new(Place {
+            let place = Arc::new(WalkedDirectory {
                 folder,
                 path,
                 rules,
@@ -201,7 +207,7 @@ impl Walk<'_> {
                     false => None,
                 };
                 let folder = Some(folder);
-                let place = Arc::new(Place {
+                let place = Arc::new(WalkedDirectory {
                     folder,
                     path,
                     rules,
@@ -220,14 +226,14 @@ impl Walk<'_> {
 
     /// What is known of a directory that has not changed since. Where rules are written in the
     /// sources, they have to be read in any case.
-    fn unchanged(&self, path: &OsStr) -> Option<&Surveyed> {
+    fn unchanged(&self, path: &OsStr) -> Option<&DirectorySnapshot> {
         let known = self.known.get(path)?;
         if self.wanted.respects_gitignore() {
             return None;
         }
         let stat = match path.is_empty() {
             true => self.root.own_signature(),
-            false => self.root.stat(path).map(|stat| Signature::of(&stat)),
+            false => self.root.stat(path).map(|stat| FileStamp::of(&stat)),
         };
         (stat == Ok(known.signature())).then_some(known)
     }
@@ -235,14 +241,14 @@ impl Walk<'_> {
     /// Opens a directory and lists it.
     fn list(
         &self,
-        parent: Option<&Place>,
+        parent: Option<&WalkedDirectory>,
         path: &OsStr,
         name: &OsStr,
-        found: &mut Found,
-    ) -> Result<(Folder, Vec<(OsString, FileType)>), Errno> {
+        found: &mut WalkOutcome,
+    ) -> Result<(DirHandle, Vec<(OsString, FileType)>), Errno> {
         let folder = match parent {
             None => self.root.readable(OsStr::new(".")),
-            Some(Place {
+            Some(WalkedDirectory {
                 folder: Some(parent),
                 ..
             }) => parent.readable(name),
@@ -259,17 +265,19 @@ impl Walk<'_> {
             }
         }
         if path.len() <= LONGEST && signature.long_settled((self.now)()) {
-            found.surveyed.push(Surveyed::new(path, signature, &names));
+            found
+                .surveyed
+                .push(DirectorySnapshot::new(path, signature, &names));
         }
         Ok((folder, names))
     }
 
     fn enter(
         &self,
-        place: &Arc<Place>,
+        place: &Arc<WalkedDirectory>,
         names: Vec<(OsString, FileType)>,
-        queue: &Queue,
-        found: &mut Found,
+        queue: &DirectoryQueue,
+        found: &mut WalkOutcome,
     ) {
         let mut below = Vec::new();
         for (name, of_kind) in names {
@@ -287,7 +295,7 @@ impl Walk<'_> {
         }
     }
 
-    fn enters(&self, place: &Place, path: &OsStr, name: &OsStr) -> bool {
+    fn enters(&self, place: &WalkedDirectory, path: &OsStr, name: &OsStr) -> bool {
         if path.to_str().is_some_and(|path| self.wanted.excludes(path)) {
             return false;
         }
@@ -297,7 +305,7 @@ impl Walk<'_> {
         }
     }
 
-    fn look(&self, place: &Place, path: OsString, name: &OsStr, found: &mut Found) {
+    fn look(&self, place: &WalkedDirectory, path: OsString, name: &OsStr, found: &mut WalkOutcome) {
         let shown = path.to_string_lossy();
         if !self.wanted.wants(&shown) {
             return;
@@ -310,13 +318,13 @@ impl Walk<'_> {
             return;
         }
         match path.to_str() {
-            Some(path) => found.sources.push(Source {
+            Some(path) => found.sources.push(SourceFile {
                 id: id_of(path),
                 signature: match self.sign {
                     true => place
                         .stat(self.root, OsStr::new(path), name)
                         .ok()
-                        .map(|stat| Signature::of(&stat)),
+                        .map(|stat| FileStamp::of(&stat)),
                     false => None,
                 },
                 path: path.to_owned(),
@@ -341,11 +349,11 @@ fn joined(path: &OsStr, name: &OsStr) -> OsString {
 
 /// The rules that count in a directory. A line that is no rule is none, as for git.
 fn rules_of(
-    folder: &Folder,
+    folder: &DirHandle,
     path: &OsStr,
-    above: Option<Arc<Rules>>,
+    above: Option<Arc<IgnoreRules>>,
     names: &[(OsString, FileType)],
-) -> Option<Arc<Rules>> {
+) -> Option<Arc<IgnoreRules>> {
     if !names.iter().any(|(name, _)| name == IGNORE_FILE) {
         return above;
     }
@@ -362,5 +370,5 @@ fn rules_of(
         0 => 0,
         length => length + 1,
     };
-    Some(Arc::new(Rules { own, depth, above }))
+    Some(Arc::new(IgnoreRules { own, depth, above }))
 }

@@ -1,10 +1,10 @@
 //! Finding sources: regular files below one directory, links not followed, in the order of their ids.
 
-use crate::build::directory_snapshot::{Survey, Surveyed};
-use crate::build::source_walk::Walk;
+use crate::build::directory_snapshot::{DirectorySnapshot, DirectorySnapshots};
+use crate::build::source_walk::SourceWalk;
 use crate::failure::{Failure, SourceFlaw, shown};
-use crate::files::dir_handle::Folder;
-use crate::files::file_stamp::Signature;
+use crate::files::dir_handle::DirHandle;
+use crate::files::file_stamp::FileStamp;
 use crate::files::location::Location;
 use crate::proof::check::Now;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Which files are sources.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct SourceFilter {
     include: Option<GlobSet>,
     exclude: Option<GlobSet>,
     respect_gitignore: bool,
@@ -22,14 +22,14 @@ pub struct Wanted {
 
 /// A glob that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadGlob {
+pub struct InvalidGlob {
     /// What was given.
     pub glob: String,
     /// What is wrong with it.
     pub why: String,
 }
 
-impl Wanted {
+impl SourceFilter {
     /// Every file that matches one of `include` (without any: whose name ends in `.md`), and none of
     /// `exclude`. A glob without `/` is compared with the name, one with `/` with the path below the
     /// sources; `*` does not cross `/`, `**` does.
@@ -37,8 +37,8 @@ impl Wanted {
         include: &[String],
         exclude: &[String],
         respect_gitignore: bool,
-    ) -> Result<Wanted, BadGlob> {
-        Ok(Wanted {
+    ) -> Result<SourceFilter, InvalidGlob> {
+        Ok(SourceFilter {
             include: globs(include)?,
             exclude: globs(exclude)?,
             respect_gitignore,
@@ -66,13 +66,13 @@ impl Wanted {
     }
 }
 
-fn globs(patterns: &[String]) -> Result<Option<GlobSet>, BadGlob> {
+fn globs(patterns: &[String]) -> Result<Option<GlobSet>, InvalidGlob> {
     if patterns.is_empty() {
         return Ok(None);
     }
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let bad = |error: globset::Error| BadGlob {
+        let bad = |error: globset::Error| InvalidGlob {
             glob: pattern.clone(),
             why: error.kind().to_string(),
         };
@@ -86,7 +86,7 @@ fn globs(patterns: &[String]) -> Result<Option<GlobSet>, BadGlob> {
         let glob = GlobBuilder::new(&whole).literal_separator(true).build();
         set.add(glob.map_err(bad)?);
     }
-    let bad = |error: globset::Error| BadGlob {
+    let bad = |error: globset::Error| InvalidGlob {
         glob: patterns.join(" "),
         why: error.kind().to_string(),
     };
@@ -95,22 +95,22 @@ fn globs(patterns: &[String]) -> Result<Option<GlobSet>, BadGlob> {
 
 /// A file that becomes a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     pub(crate) id: String,
     /// The path below the sources, case kept.
     pub(crate) path: String,
-    pub(crate) signature: Option<Signature>,
+    pub(crate) signature: Option<FileStamp>,
 }
 
 /// The directory that sources are in.
 #[derive(Debug)]
-pub(crate) struct Sources {
-    pub(crate) folder: Folder,
+pub(crate) struct SourceDirectory {
+    pub(crate) folder: DirHandle,
     shown: String,
 }
 
-impl Sources {
-    pub(crate) fn open(location: &Location, path: &Path) -> Result<Sources, Failure> {
+impl SourceDirectory {
+    pub(crate) fn open(location: &Location, path: &Path) -> Result<SourceDirectory, Failure> {
         let shown = path.to_string_lossy().into_owned();
         let lost = |failure| match failure {
             // The sources are no cache: that they are not there is a matter of the system.
@@ -119,19 +119,19 @@ impl Sources {
             other => other,
         };
         let folder = location.find(path).map_err(lost)?;
-        Ok(Sources { folder, shown })
+        Ok(SourceDirectory { folder, shown })
     }
 
     /// Every wanted file, in the order of ids, with its signature where that is asked for; and the
     /// directories on the way. Those that are `known` and unchanged are not listed again.
     pub(crate) fn list(
         &self,
-        wanted: &Wanted,
+        wanted: &SourceFilter,
         sign: bool,
-        known: &Survey,
+        known: &DirectorySnapshots,
         now: Now<'_>,
-    ) -> Result<(Vec<Source>, Vec<Surveyed>), Failure> {
-        let walk = Walk {
+    ) -> Result<(Vec<SourceFile>, Vec<DirectorySnapshot>), Failure> {
+        let walk = SourceWalk {
             wanted,
             sign,
             shown: &self.shown,

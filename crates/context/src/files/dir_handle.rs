@@ -2,8 +2,8 @@
 //! nowhere, and only regular files are read.
 
 use crate::faults;
-use crate::files::file_stamp::Signature;
-use crate::format::cache_problem::Wrong;
+use crate::files::file_stamp::FileStamp;
+use crate::format::cache_problem::CacheProblemKind;
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// A directory.
 #[derive(Debug)]
-pub(crate) struct Folder(OwnedFd);
+pub(crate) struct DirHandle(OwnedFd);
 
 const STAY: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
@@ -25,21 +25,21 @@ const STAY: ResolveFlags = ResolveFlags::BENEATH
 /// Without NONBLOCK the opening of a FIFO waits for somebody at its other end.
 const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
-impl AsFd for Folder {
+impl AsFd for DirHandle {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Folder {
-    pub(crate) fn new(handle: OwnedFd) -> Folder {
-        Folder(handle)
+impl DirHandle {
+    pub(crate) fn new(handle: OwnedFd) -> DirHandle {
+        DirHandle(handle)
     }
 
     /// The directory of this name in it.
-    pub(crate) fn folder(&self, name: impl AsRef<Path>) -> Result<Folder, Errno> {
+    pub(crate) fn folder(&self, name: impl AsRef<Path>) -> Result<DirHandle, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
-        self.resolve(name.as_ref(), flags).map(Folder)
+        self.resolve(name.as_ref(), flags).map(DirHandle)
     }
 
     fn resolve(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -53,20 +53,20 @@ impl Folder {
     }
 
     /// The same, with its signature.
-    pub(crate) fn open_signed(&self, path: impl AsRef<Path>) -> Result<(File, Signature), Errno> {
+    pub(crate) fn open_signed(&self, path: impl AsRef<Path>) -> Result<(File, FileStamp), Errno> {
         let file = File::from(self.resolve(path.as_ref(), READING)?);
         let stat = rustix::fs::fstat(&file)?;
         match kind(&stat) {
-            FileType::RegularFile => Ok((file, Signature::of(&stat))),
+            FileType::RegularFile => Ok((file, FileStamp::of(&stat))),
             FileType::Directory => Err(Errno::ISDIR),
             _ => Err(Errno::NXIO),
         }
     }
 
     /// The directory of this name in it, opened for reading.
-    pub(crate) fn readable(&self, name: impl AsRef<Path>) -> Result<Folder, Errno> {
+    pub(crate) fn readable(&self, name: impl AsRef<Path>) -> Result<DirHandle, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        self.resolve(name.as_ref(), flags).map(Folder)
+        self.resolve(name.as_ref(), flags).map(DirHandle)
     }
 
     /// Every name in a directory that was opened for reading, with what it is, in no order.
@@ -90,13 +90,13 @@ impl Folder {
     }
 
     /// The signature of what has this name.
-    pub(crate) fn signature(&self, name: &str) -> Result<Signature, Errno> {
-        self.stat(name).map(|stat| Signature::of(&stat))
+    pub(crate) fn signature(&self, name: &str) -> Result<FileStamp, Errno> {
+        self.stat(name).map(|stat| FileStamp::of(&stat))
     }
 
     /// The signature of the directory itself.
-    pub(crate) fn own_signature(&self) -> Result<Signature, Errno> {
-        rustix::fs::fstat(&self.0).map(|stat| Signature::of(&stat))
+    pub(crate) fn own_signature(&self) -> Result<FileStamp, Errno> {
+        rustix::fs::fstat(&self.0).map(|stat| FileStamp::of(&stat))
     }
 
     /// Device and inode of the directory itself.
@@ -149,10 +149,10 @@ pub(crate) fn kind(stat: &Stat) -> FileType {
 
 /// A whole file of a cache, and the signature that belongs to exactly these bytes.
 pub(crate) fn read_file(
-    folder: &Folder,
+    folder: &DirHandle,
     name: &str,
     limit: u64,
-) -> Result<(Vec<u8>, Signature), Wrong> {
+) -> Result<(Vec<u8>, FileStamp), CacheProblemKind> {
     let mut bytes = Vec::new();
     let signature = read_into(folder, name, limit, &mut bytes)?;
     Ok((bytes, signature))
@@ -160,21 +160,21 @@ pub(crate) fn read_file(
 
 /// The same, into bytes that are used again and again.
 pub(crate) fn read_into(
-    folder: &Folder,
+    folder: &DirHandle,
     name: &str,
     limit: u64,
     bytes: &mut Vec<u8>,
-) -> Result<Signature, Wrong> {
+) -> Result<FileStamp, CacheProblemKind> {
     let (file, before) = folder.open_signed(name).map_err(faults::inside)?;
     if before.size() > limit {
-        return Err(Wrong::Large);
+        return Err(CacheProblemKind::Large);
     }
     bytes.clear();
     // A size is somebody else's word: where there is no room for it, that is said and not died of.
     let size = usize::try_from(before.size()).unwrap_or(usize::MAX);
     bytes
         .try_reserve_exact(size)
-        .map_err(|error| Wrong::Unreadable(error.to_string()))?;
+        .map_err(|error| CacheProblemKind::Unreadable(error.to_string()))?;
     bytes.resize(size, 0);
     let read = file.read_exact_at(bytes, 0);
     let after = signature_of(&file).map_err(faults::inside)?;
@@ -182,8 +182,8 @@ pub(crate) fn read_into(
     match before == after {
         true => read
             .map(|()| after)
-            .map_err(|error| Wrong::Unreadable(error.to_string())),
-        false => Err(Wrong::Unreadable(String::from(
+            .map_err(|error| CacheProblemKind::Unreadable(error.to_string())),
+        false => Err(CacheProblemKind::Unreadable(String::from(
             "it changed while it was read",
         ))),
     }
@@ -192,11 +192,11 @@ pub(crate) fn read_into(
 /// What has this name and is believed to have so many bytes, and its signature afterwards. Only a
 /// caller who knows that signature knows what was read.
 pub(crate) fn read_expected(
-    folder: &Folder,
+    folder: &DirHandle,
     name: &str,
     size: u64,
     bytes: &mut Vec<u8>,
-) -> io::Result<Signature> {
+) -> io::Result<FileStamp> {
     let file = File::from(folder.resolve(Path::new(name), READING)?);
     bytes.clear();
     let size = usize::try_from(size).map_err(io::Error::other)?;
@@ -206,6 +206,6 @@ pub(crate) fn read_expected(
     Ok(signature_of(&file)?)
 }
 
-pub(crate) fn signature_of(file: &File) -> Result<Signature, Errno> {
-    rustix::fs::fstat(file).map(|stat| Signature::of(&stat))
+pub(crate) fn signature_of(file: &File) -> Result<FileStamp, Errno> {
+    rustix::fs::fstat(file).map(|stat| FileStamp::of(&stat))
 }

@@ -1,6 +1,6 @@
 //! What the system says about a file without reading it, and when that proves that it is unchanged.
 
-use crate::format::codec::{Broken, Reading};
+use crate::format::codec::{ByteReader, CorruptFile};
 use candor_fault::Timestamp;
 use rustix::fs::Stat;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Size, times and inode of a file. Two equal ones of one name mean an unchanged file, provided that
 /// the first was taken at least two clock ticks after the last change before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Signature {
+pub(crate) struct FileStamp {
     size: u64,
     mtime: i64,
     ctime: i64,
@@ -16,7 +16,7 @@ pub(crate) struct Signature {
 }
 
 /// Bytes of a signature in a file of ours.
-pub(crate) const SIGNATURE_BYTES: usize = 32;
+pub(crate) const STAMP_BYTES: usize = 32;
 
 /// Two ticks of the slowest clock that Linux stamps files with (100 Hz), in nanoseconds.
 const TWO_TICKS: i64 = 20_000_000;
@@ -30,9 +30,9 @@ pub(crate) const SETTLING: Duration = Duration::from_millis(3);
 /// How often to look.
 pub(crate) const SETTLING_TRIES: usize = 60;
 
-impl Signature {
-    pub(crate) fn of(stat: &Stat) -> Signature {
-        Signature {
+impl FileStamp {
+    pub(crate) fn of(stat: &Stat) -> FileStamp {
+        FileStamp {
             size: stat.st_size.unsigned_abs(),
             mtime: nanoseconds(stat.st_mtime, stat.st_mtime_nsec as i64),
             ctime: nanoseconds(stat.st_ctime, stat.st_ctime_nsec as i64),
@@ -50,7 +50,7 @@ impl Signature {
 
     /// Whether it is the same file with the same content, though names of it may have come and gone
     /// (which changes ctime).
-    pub(crate) fn same_but_for_links(&self, before: &Signature) -> bool {
+    pub(crate) fn is_same_but_for_links(&self, before: &FileStamp) -> bool {
         (self.size, self.mtime, self.inode) == (before.size, before.mtime, before.inode)
     }
 
@@ -77,8 +77,8 @@ impl Signature {
         out.extend_from_slice(&self.inode.to_le_bytes());
     }
 
-    pub(crate) fn read(reading: &mut Reading<'_>) -> Result<Signature, Broken> {
-        Ok(Signature {
+    pub(crate) fn read(reading: &mut ByteReader<'_>) -> Result<FileStamp, CorruptFile> {
+        Ok(FileStamp {
             size: reading.u64()?,
             mtime: reading.i64()?,
             ctime: reading.i64()?,
@@ -96,9 +96,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changed_a_moment_ago_proves_nothing() {
+    fn fresh_stamp_is_not_settled() {
         let at = |nanoseconds| Timestamp::from_nanosecond(nanoseconds).unwrap();
-        let mut signature = Signature {
+        let mut signature = FileStamp {
             size: 1,
             mtime: 0,
             ctime: 1_000_000_000,
@@ -113,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_comes_back() {
-        let signature = Signature {
+    fn stamp_round_trips() {
+        let signature = FileStamp {
             size: u64::MAX,
             mtime: -5,
             ctime: i64::MAX,
@@ -122,8 +122,11 @@ mod tests {
         };
         let mut out = Vec::new();
         signature.write(&mut out);
-        assert_eq!(out.len(), SIGNATURE_BYTES);
-        assert_eq!(Signature::read(&mut Reading(&out)), Ok(signature));
-        assert_eq!(Signature::read(&mut Reading(&out[1..])), Err(Broken));
+        assert_eq!(out.len(), STAMP_BYTES);
+        assert_eq!(FileStamp::read(&mut ByteReader(&out)), Ok(signature));
+        assert_eq!(
+            FileStamp::read(&mut ByteReader(&out[1..])),
+            Err(CorruptFile)
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::faults::on_the_way;
-use crate::files::dir_handle::Folder;
+use crate::files::dir_handle::DirHandle;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::OwnedFd;
@@ -14,12 +14,12 @@ pub enum Location {
     /// Relative paths begin at the working directory, and nothing is confined.
     Anywhere,
     /// Everything lies below a root.
-    Below(Root),
+    Below(RootDirectory),
 }
 
 /// A directory that confines.
 #[derive(Debug)]
-pub struct Root {
+pub struct RootDirectory {
     handle: OwnedFd,
     /// The ways in which an absolute path may name it.
     names: Vec<PathBuf>,
@@ -39,21 +39,21 @@ impl Location {
         };
         let handle = rustix::fs::openat(CWD, root, DIRECTORY, Mode::empty()).map_err(lost)?;
         let names = [std::path::absolute(root), root.canonicalize()];
-        Ok(Location::Below(Root {
+        Ok(Location::Below(RootDirectory {
             handle,
             names: names.into_iter().flatten().collect(),
         }))
     }
 
     /// Finds a directory: the way is gone, but the directory itself needs no permission yet.
-    pub(crate) fn find(&self, path: &Path) -> Result<Folder, Failure> {
+    pub(crate) fn find(&self, path: &Path) -> Result<DirHandle, Failure> {
         let lost = |error| on_the_way(&path.to_string_lossy(), error);
         match self {
             Location::Anywhere => {
                 let open = || rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty());
-                retry_on_intr(open).map(Folder::new).map_err(lost)
+                retry_on_intr(open).map(DirHandle::new).map_err(lost)
             }
-            Location::Below(root) => root.find(path).map(Folder::new).map_err(lost),
+            Location::Below(root) => root.find(path).map(DirHandle::new).map_err(lost),
         }
     }
 
@@ -64,7 +64,7 @@ impl Location {
         &self,
         path: &Path,
         good: impl Fn(&T) -> bool,
-        work: impl Fn(Folder) -> Result<T, Failure>,
+        work: impl Fn(DirHandle) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let mut tries = 0;
         loop {
@@ -85,10 +85,10 @@ impl Location {
     }
 }
 
-impl Root {
+impl RootDirectory {
     /// The handle of the root itself.
-    pub(crate) fn folder(&self) -> Result<Folder, Errno> {
-        self.find(Path::new(".")).map(Folder::new)
+    pub(crate) fn folder(&self) -> Result<DirHandle, Errno> {
+        self.find(Path::new(".")).map(DirHandle::new)
     }
 
     fn find(&self, path: &Path) -> Result<OwnedFd, Errno> {

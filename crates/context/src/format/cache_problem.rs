@@ -8,16 +8,16 @@ pub const MAX_PROBLEMS: usize = 100;
 
 /// Something wrong with one file of a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct CacheProblem {
     /// The file, relative to the cache.
     pub file: String,
     /// What is wrong with it.
-    pub what: Wrong,
+    pub what: CacheProblemKind,
 }
 
 /// What is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wrong {
+pub enum CacheProblemKind {
     /// It is not there.
     Missing,
     /// It is something else than a regular file, or than a directory where one is meant.
@@ -61,50 +61,60 @@ pub enum Wrong {
     Unreadable(String),
 }
 
-impl Problem {
-    pub(crate) fn new(file: impl Into<String>, what: Wrong) -> Problem {
+impl CacheProblem {
+    pub(crate) fn new(file: impl Into<String>, what: CacheProblemKind) -> CacheProblem {
         let file = file.into();
-        Problem { file, what }
+        CacheProblem { file, what }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for CacheProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}: {}", shown(&self.file), self.what)
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for CacheProblemKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wrong::Missing => out.write_str("missing"),
-            Wrong::NotRegular => out.write_str("not of the right kind"),
-            Wrong::Large => out.write_str("too large"),
-            Wrong::Malformed(why) => write!(out, "malformed: {}", shown(why)),
-            Wrong::Unsupported => out.write_str("build_config is not one that can be read here"),
-            Wrong::Count { said, listed } => {
+            CacheProblemKind::Missing => out.write_str("missing"),
+            CacheProblemKind::NotRegular => out.write_str("not of the right kind"),
+            CacheProblemKind::Large => out.write_str("too large"),
+            CacheProblemKind::Malformed(why) => write!(out, "malformed: {}", shown(why)),
+            CacheProblemKind::Unsupported => {
+                out.write_str("build_config is not one that can be read here")
+            }
+            CacheProblemKind::Count { said, listed } => {
                 write!(out, "document_count is {said}, but {listed} are listed")
             }
-            Wrong::CacheVersion => out.write_str("cache_version does not match what is listed"),
-            Wrong::NoVersion(id) => write!(out, "the version of `{}` is no digest", shown(id)),
-            Wrong::Twice(id) => write!(out, "the id `{}` is listed twice", shown(id)),
-            Wrong::Order(id) => write!(out, "the id `{}` is out of order", shown(id)),
-            Wrong::Pointer(file) => {
+            CacheProblemKind::CacheVersion => {
+                out.write_str("cache_version does not match what is listed")
+            }
+            CacheProblemKind::NoVersion(id) => {
+                write!(out, "the version of `{}` is no digest", shown(id))
+            }
+            CacheProblemKind::Twice(id) => write!(out, "the id `{}` is listed twice", shown(id)),
+            CacheProblemKind::Order(id) => write!(out, "the id `{}` is out of order", shown(id)),
+            CacheProblemKind::Pointer(file) => {
                 write!(out, "`{}` is not a name in documents/", shown(file))
             }
-            Wrong::IndexDiffers(id) => {
+            CacheProblemKind::IndexDiffers(id) => {
                 write!(
                     out,
                     "the manifest says something else about `{}`",
                     shown(id)
                 )
             }
-            Wrong::IndexSurplus(id) => write!(out, "the manifest has no `{}`", shown(id)),
-            Wrong::OtherId => out.write_str("it holds a document with another id"),
-            Wrong::OtherVersion => out.write_str("it holds another version of the document"),
-            Wrong::Content => out.write_str("the content does not hash to its version"),
-            Wrong::Unlisted => out.write_str("no entry of the manifest lists it"),
-            Wrong::Unreadable(why) => write!(out, "cannot be read: {why}"),
+            CacheProblemKind::IndexSurplus(id) => {
+                write!(out, "the manifest has no `{}`", shown(id))
+            }
+            CacheProblemKind::OtherId => out.write_str("it holds a document with another id"),
+            CacheProblemKind::OtherVersion => {
+                out.write_str("it holds another version of the document")
+            }
+            CacheProblemKind::Content => out.write_str("the content does not hash to its version"),
+            CacheProblemKind::Unlisted => out.write_str("no entry of the manifest lists it"),
+            CacheProblemKind::Unreadable(why) => write!(out, "cannot be read: {why}"),
         }
     }
 }

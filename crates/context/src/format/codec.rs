@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A file of ours that cannot be used: cut, changed, or of another version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Broken;
+pub(crate) struct CorruptFile;
 
 /// The checksum of a block that begins at `offset` in a file with this `seed`.
 pub(crate) fn checksum(bytes: &[u8], seed: u64, offset: u64) -> u64 {
@@ -29,40 +29,40 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// What is left to read of some bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading<'a>(pub(crate) &'a [u8]);
+pub(crate) struct ByteReader<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Reading<'a> {
+impl<'a> ByteReader<'a> {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Broken> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(Broken)?;
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], CorruptFile> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(CorruptFile)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or(Broken)?;
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], CorruptFile> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(CorruptFile)?;
         self.0 = rest;
         Ok(*taken)
     }
 
-    pub(crate) fn u32(&mut self) -> Result<u32, Broken> {
+    pub(crate) fn u32(&mut self) -> Result<u32, CorruptFile> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    pub(crate) fn u64(&mut self) -> Result<u64, Broken> {
+    pub(crate) fn u64(&mut self) -> Result<u64, CorruptFile> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    pub(crate) fn i64(&mut self) -> Result<i64, Broken> {
+    pub(crate) fn i64(&mut self) -> Result<i64, CorruptFile> {
         Ok(i64::from_le_bytes(self.array()?))
     }
 
     #[inline]
-    pub(crate) fn varint(&mut self) -> Result<u64, Broken> {
-        let (&first, rest) = self.0.split_first().ok_or(Broken)?;
+    pub(crate) fn varint(&mut self) -> Result<u64, CorruptFile> {
+        let (&first, rest) = self.0.split_first().ok_or(CorruptFile)?;
         if first < 0x80 {
             self.0 = rest;
             return Ok(u64::from(first));
@@ -70,12 +70,12 @@ impl<'a> Reading<'a> {
         self.long_varint()
     }
 
-    fn long_varint(&mut self) -> Result<u64, Broken> {
+    fn long_varint(&mut self) -> Result<u64, CorruptFile> {
         let mut number = 0u64;
         for (place, &byte) in self.0.iter().take(10).enumerate() {
             let bits = u64::from(byte & 0x7f);
             if place == 9 && bits > 1 {
-                return Err(Broken);
+                return Err(CorruptFile);
             }
             number |= bits << (7 * place);
             if byte < 0x80 {
@@ -83,21 +83,21 @@ impl<'a> Reading<'a> {
                 return Ok(number);
             }
         }
-        Err(Broken)
+        Err(CorruptFile)
     }
 
-    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Broken> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], CorruptFile> {
         let length = self.varint()?;
-        self.take(usize::try_from(length).map_err(|_| Broken)?)
+        self.take(usize::try_from(length).map_err(|_| CorruptFile)?)
     }
 }
 
 /// Splits bytes from the checksum that ends them.
-pub(crate) fn checked(bytes: &[u8], seed: u64, offset: u64) -> Result<&[u8], Broken> {
-    let (body, sum) = bytes.split_last_chunk::<8>().ok_or(Broken)?;
+pub(crate) fn checked(bytes: &[u8], seed: u64, offset: u64) -> Result<&[u8], CorruptFile> {
+    let (body, sum) = bytes.split_last_chunk::<8>().ok_or(CorruptFile)?;
     match checksum(body, seed, offset) == u64::from_le_bytes(*sum) {
         true => Ok(body),
-        false => Err(Broken),
+        false => Err(CorruptFile),
     }
 }
 
@@ -114,43 +114,43 @@ mod tests {
 
     proptest! {
         #[test]
-        fn varints_come_back(numbers in proptest::collection::vec(any::<u64>().prop_flat_map(|n| (0..64u32).prop_map(move |by| n >> by)), 0..50)) {
+        fn varints_round_trip(numbers in proptest::collection::vec(any::<u64>().prop_flat_map(|n| (0..64u32).prop_map(move |by| n >> by)), 0..50)) {
             let mut out = Vec::new();
             numbers.iter().for_each(|number| put_varint(&mut out, *number));
-            let mut reading = Reading(&out);
+            let mut reading = ByteReader(&out);
             for number in numbers {
                 prop_assert_eq!(reading.varint(), Ok(number));
             }
             prop_assert!(reading.is_empty());
-            prop_assert_eq!(reading.varint(), Err(Broken));
+            prop_assert_eq!(reading.varint(), Err(CorruptFile));
         }
 
         #[test]
-        fn no_bytes_are_trusted(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
-            let mut reading = Reading(&bytes);
+        fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let mut reading = ByteReader(&bytes);
             while reading.bytes().is_ok() {}
         }
     }
 
     #[test]
-    fn a_number_of_more_than_64_bits_is_none() {
-        assert_eq!(Reading(&[0xff; 11]).varint(), Err(Broken));
+    fn varint_beyond_64_bits_is_corrupt() {
+        assert_eq!(ByteReader(&[0xff; 11]).varint(), Err(CorruptFile));
         let mut most = [0xff; 10];
         most[9] = 1;
-        assert_eq!(Reading(&most).varint(), Ok(u64::MAX));
+        assert_eq!(ByteReader(&most).varint(), Ok(u64::MAX));
         most[9] = 2;
-        assert_eq!(Reading(&most).varint(), Err(Broken));
+        assert_eq!(ByteReader(&most).varint(), Err(CorruptFile));
     }
 
     #[test]
-    fn a_checksum_belongs_to_its_place() {
+    fn checksum_depends_on_offset_and_seed() {
         let mut block = b"block".to_vec();
         seal(&mut block, 0, 7, 64);
         assert_eq!(checked(&block, 7, 64), Ok(&b"block"[..]));
-        assert_eq!(checked(&block, 7, 65), Err(Broken));
-        assert_eq!(checked(&block, 8, 64), Err(Broken));
+        assert_eq!(checked(&block, 7, 65), Err(CorruptFile));
+        assert_eq!(checked(&block, 8, 64), Err(CorruptFile));
         block[2] ^= 1;
-        assert_eq!(checked(&block, 7, 64), Err(Broken));
-        assert_eq!(checked(b"short", 7, 64), Err(Broken));
+        assert_eq!(checked(&block, 7, 64), Err(CorruptFile));
+        assert_eq!(checked(b"short", 7, 64), Err(CorruptFile));
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_form_is_read_strictly() {
+    fn digest_text_is_parsed_strictly() {
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Digest::of(b"").to_string(), empty);
         assert_eq!(Digest::parse(empty), Some(Digest::of(b"")));

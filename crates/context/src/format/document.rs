@@ -1,8 +1,8 @@
 //! A document, as it is written into a cache and read from one.
 
-use crate::format::cache_problem::Wrong;
+use crate::format::cache_problem::CacheProblemKind;
 use crate::format::digest::Digest;
-use crate::format::json_object::Object;
+use crate::format::json_object::JsonObject;
 use crate::format::json_string::put_string;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ enum Metadatum {
 }
 
 #[derive(Deserialize)]
-struct Read {
+struct StoredDocument {
     id: String,
     version: String,
     #[serde(rename = "source")]
@@ -63,12 +63,12 @@ pub(crate) fn write(out: &mut Vec<u8>, id: &str, version: Digest, source: &str, 
 }
 
 /// Reads the file of a document and checks that the content is what the version says.
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, Wrong> {
-    let Object(read): Object<Read> =
-        serde_json::from_slice(bytes).map_err(|error| Wrong::Malformed(error.to_string()))?;
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, CacheProblemKind> {
+    let JsonObject(read): JsonObject<StoredDocument> = serde_json::from_slice(bytes)
+        .map_err(|error| CacheProblemKind::Malformed(error.to_string()))?;
     let version = Digest::of(read.content.as_bytes());
     if Digest::parse(&read.version) != Some(version) {
-        return Err(Wrong::Content);
+        return Err(CacheProblemKind::Content);
     }
     Ok(Document {
         id: read.id,
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_written_to_the_byte() {
+    fn document_has_its_exact_bytes() {
         let mut out = Vec::new();
         let version = Digest::of("a\"\\\n\u{1}é".as_bytes());
         write(&mut out, "a.md", version, "A.md", "a\"\\\n\u{1}é");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_checked() {
+    fn malformed_document_is_refused() {
         let version = Digest::of(b"x");
         let good = format!(
             r#"{{"id":"a","version":"{version}","source":"a","content":"x","metadata":{{"n":1,"t":"u"}},"more":[]}}"#
@@ -105,7 +105,7 @@ mod tests {
         assert!(read(good.as_bytes()).is_ok());
         assert_eq!(
             read(good.replace(r#""x""#, r#""y""#).as_bytes()),
-            Err(Wrong::Content)
+            Err(CacheProblemKind::Content)
         );
         for wrong in [
             good.replace("metadata", "metadate"),
@@ -118,7 +118,7 @@ mod tests {
             String::new(),
         ] {
             assert!(
-                matches!(read(wrong.as_bytes()), Err(Wrong::Malformed(_))),
+                matches!(read(wrong.as_bytes()), Err(CacheProblemKind::Malformed(_))),
                 "{wrong}"
             );
         }

@@ -7,20 +7,20 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// What an object says.
-pub(crate) struct Object<T>(pub(crate) T);
+pub(crate) struct JsonObject<T>(pub(crate) T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Members<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
-            type Value = Object<T>;
+            type Value = JsonObject<T>;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<JsonObject<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(JsonObject)
             }
         }
         deserializer.deserialize_map(Members(PhantomData))
@@ -38,12 +38,12 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_object() {
-        let pair: Object<Pair> = serde_json::from_str(r#"{"b":2,"a":1}"#).unwrap();
+    fn array_is_not_an_object() {
+        let pair: JsonObject<Pair> = serde_json::from_str(r#"{"b":2,"a":1}"#).unwrap();
         assert_eq!((pair.0.a, pair.0.b), (1, 2));
         for wrong in ["[1,2]", "null", "1", r#"{"a":1}"#, r#"{"a":1,"a":1,"b":2}"#] {
             assert!(
-                serde_json::from_str::<Object<Pair>>(wrong).is_err(),
+                serde_json::from_str::<JsonObject<Pair>>(wrong).is_err(),
                 "{wrong}"
             );
         }

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn every_character_is_written_as_serde_does() {
+    fn every_character_is_escaped_like_serde() {
         for code in 0..0x300 {
             let text: String = char::from_u32(code).into_iter().collect();
             for before in 0..10 {
@@ -82,7 +82,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_text_is_written_as_serde_does(text in "(\\PC|[\\x00-\\x7f]|[\"\\\\\n!#\\[\\]\u{7f}]){0,60}") {
+        fn every_text_is_escaped_like_serde(text in "(\\PC|[\\x00-\\x7f]|[\"\\\\\n!#\\[\\]\u{7f}]){0,60}") {
             prop_assert_eq!(escaped(&text), serde_json::to_string(&text).unwrap());
         }
     }

@@ -1,11 +1,11 @@
 //! `manifest.json` and `index.json`: written to the byte, read without trust, checked against each
 //! other.
 
-use crate::files::dir_handle::{Folder, signature_of};
-use crate::files::file_stamp::Signature;
-use crate::format::cache_problem::{MAX_PROBLEMS, Problem, Wrong};
+use crate::files::dir_handle::{DirHandle, signature_of};
+use crate::files::file_stamp::FileStamp;
+use crate::format::cache_problem::{CacheProblem, CacheProblemKind, MAX_PROBLEMS};
 use crate::format::digest::{Digest, Digester};
-use crate::format::json_object::Object;
+use crate::format::json_object::JsonObject;
 use crate::{MAX_DOCUMENTS, faults};
 use candor_fault::Timestamp;
 use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
@@ -37,7 +37,7 @@ impl BuildConfig {
 
 /// A document as the manifest lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub(crate) struct ManifestEntry {
     pub(crate) id: String,
     pub(crate) version: Digest,
     /// The name in `documents/`.
@@ -48,7 +48,7 @@ pub(crate) struct Listed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) cache_version: Digest,
-    pub(crate) documents: Vec<Listed>,
+    pub(crate) documents: Vec<ManifestEntry>,
 }
 
 /// The digest that stands for a whole cache.
@@ -80,7 +80,7 @@ struct WrittenEntry<'a> {
 }
 
 impl WrittenEntry<'_> {
-    fn of(one: &Listed) -> WrittenEntry<'_> {
+    fn of(one: &ManifestEntry) -> WrittenEntry<'_> {
         WrittenEntry {
             id: &one.id,
             version: one.version,
@@ -95,7 +95,7 @@ fn pointer(name: &str) -> String {
 
 impl Manifest {
     /// The manifest of these documents, which must be in the order of their ids.
-    pub(crate) fn of(documents: Vec<Listed>) -> Manifest {
+    pub(crate) fn of(documents: Vec<ManifestEntry>) -> Manifest {
         let pairs = documents.iter().map(|one| (one.id.as_str(), one.version));
         Manifest {
             cache_version: cache_version(pairs),
@@ -116,7 +116,7 @@ impl Manifest {
 
     /// The bytes of `index.json`.
     pub(crate) fn index_bytes(&self) -> Vec<u8> {
-        struct Pairs<'a>(&'a [Listed]);
+        struct Pairs<'a>(&'a [ManifestEntry]);
         impl Serialize for Pairs<'_> {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_map(self.0.iter().map(|one| (&one.id, pointer(&one.name))))
@@ -133,30 +133,30 @@ fn pretty(value: &impl Serialize) -> Vec<u8> {
 
 /// What was found in the two files, and everything that is wrong with them.
 #[derive(Debug)]
-pub(crate) struct Lists {
+pub(crate) struct LoadedLists {
     /// What the manifest says of itself, true or not: `cache_version` and `document_count`.
     pub(crate) said: Option<(String, u64)>,
     /// The manifest, as far as it can be understood.
     pub(crate) manifest: Option<Manifest>,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<CacheProblem>,
     /// Of the manifest and of the index, where they were read in full.
-    pub(crate) signatures: Option<(Signature, Signature)>,
+    pub(crate) signatures: Option<(FileStamp, FileStamp)>,
 }
 
 /// Reads and compares both files.
-pub(crate) fn read(cache: &Folder) -> Lists {
+pub(crate) fn read(cache: &DirHandle) -> LoadedLists {
     let mut problems = Vec::new();
-    let manifest = read_json::<Object<ReadManifest>>(cache, MANIFEST)
-        .map_err(|wrong| problems.push(Problem::new(MANIFEST, wrong)));
-    let index = read_json::<ReadIndex>(cache, INDEX)
-        .map_err(|wrong| problems.push(Problem::new(INDEX, wrong)));
+    let manifest = read_json::<JsonObject<StoredManifest>>(cache, MANIFEST)
+        .map_err(|wrong| problems.push(CacheProblem::new(MANIFEST, wrong)));
+    let index = read_json::<StoredIndex>(cache, INDEX)
+        .map_err(|wrong| problems.push(CacheProblem::new(INDEX, wrong)));
     let signatures = match (&manifest, &index) {
         (Ok((_, one)), Ok((_, other))) => Some((*one, *other)),
         _ => None,
     };
     let mut said = None;
     let manifest = match manifest {
-        Ok((Object(read), _)) => {
+        Ok((JsonObject(read), _)) => {
             // What is longer than a digest is none, and as long as a hostile file wants it.
             let told = read.cache_version.len() <= Digest::TEXT;
             let version = told.then(|| read.cache_version.clone());
@@ -168,7 +168,7 @@ pub(crate) fn read(cache: &Folder) -> Lists {
     if let (Some(manifest), Ok((index, _))) = (&manifest, index) {
         index.compare(manifest, &mut problems);
     }
-    Lists {
+    LoadedLists {
         said,
         manifest,
         problems,
@@ -177,37 +177,40 @@ pub(crate) fn read(cache: &Folder) -> Lists {
 }
 
 /// Streams a file through the parser: memory is bounded by what the shape admits, not by the file.
-fn read_json<T: DeserializeOwned>(cache: &Folder, name: &str) -> Result<(T, Signature), Wrong> {
+fn read_json<T: DeserializeOwned>(
+    cache: &DirHandle,
+    name: &str,
+) -> Result<(T, FileStamp), CacheProblemKind> {
     let file = cache.open(name).map_err(faults::inside)?;
     let before = signature_of(&file).map_err(faults::inside)?;
     if before.size() > MAX_LIST_FILE {
-        return Err(Wrong::Large);
+        return Err(CacheProblemKind::Large);
     }
     let reader = BufReader::with_capacity(256 * 1024, (&file).take(MAX_LIST_FILE));
     let value = serde_json::from_reader(reader).map_err(|error| match error.is_io() {
-        true => Wrong::Unreadable(error.to_string()),
-        false => Wrong::Malformed(error.to_string()),
+        true => CacheProblemKind::Unreadable(error.to_string()),
+        false => CacheProblemKind::Malformed(error.to_string()),
     })?;
     match signature_of(&file).map_err(faults::inside)? == before {
         true => Ok((value, before)),
-        false => Err(Wrong::Unreadable(String::from(
+        false => Err(CacheProblemKind::Unreadable(String::from(
             "it changed while it was read",
         ))),
     }
 }
 
 #[derive(Deserialize)]
-struct ReadManifest {
+struct StoredManifest {
     cache_version: String,
-    build_config: Object<BuildConfig>,
+    build_config: JsonObject<BuildConfig>,
     #[serde(rename = "created_at")]
     _created_at: String,
     document_count: u64,
-    documents: Entries,
+    documents: ManifestEntries,
 }
 
 #[derive(Deserialize)]
-struct ReadEntry {
+struct StoredEntry {
     id: String,
     version: String,
     file: String,
@@ -215,14 +218,14 @@ struct ReadEntry {
 
 /// The documents of a manifest, each judged as it is read: of what is wrong, only that is kept.
 #[derive(Default)]
-struct Entries {
+struct ManifestEntries {
     count: u64,
-    listed: Vec<Listed>,
-    wrong: Vec<Wrong>,
+    listed: Vec<ManifestEntry>,
+    wrong: Vec<CacheProblemKind>,
 }
 
-impl Entries {
-    fn push(&mut self, entry: ReadEntry) {
+impl ManifestEntries {
+    fn push(&mut self, entry: StoredEntry) {
         self.count += 1;
         match entry.check(self.listed.last()) {
             Ok(one) => self.listed.push(one),
@@ -232,29 +235,29 @@ impl Entries {
     }
 }
 
-impl<'de> Deserialize<'de> for Entries {
+impl<'de> Deserialize<'de> for ManifestEntries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(EntryList {
+        deserializer.deserialize_seq(ManifestEntriesVisitor {
             most: MAX_DOCUMENTS,
         })
     }
 }
 
 /// Reads the documents of a manifest: a list that cannot grow without end.
-struct EntryList {
+struct ManifestEntriesVisitor {
     most: usize,
 }
 
-impl<'de> Visitor<'de> for EntryList {
-    type Value = Entries;
+impl<'de> Visitor<'de> for ManifestEntriesVisitor {
+    type Value = ManifestEntries;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "at most {} documents", self.most)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entries, A::Error> {
-        let mut entries = Entries::default();
-        while let Some(Object(entry)) = list.next_element()? {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ManifestEntries, A::Error> {
+        let mut entries = ManifestEntries::default();
+        while let Some(JsonObject(entry)) = list.next_element()? {
             if entries.count == self.most as u64 {
                 return Err(serde::de::Error::invalid_length(self.most + 1, &self));
             }
@@ -264,48 +267,48 @@ impl<'de> Visitor<'de> for EntryList {
     }
 }
 
-impl ReadManifest {
-    fn check(self, problems: &mut Vec<Problem>) -> Option<Manifest> {
-        let mut wrong = |what| problems.push(Problem::new(MANIFEST, what));
+impl StoredManifest {
+    fn check(self, problems: &mut Vec<CacheProblem>) -> Option<Manifest> {
+        let mut wrong = |what| problems.push(CacheProblem::new(MANIFEST, what));
         if self.build_config.0 != BuildConfig::ours() {
-            wrong(Wrong::Unsupported);
+            wrong(CacheProblemKind::Unsupported);
             return None;
         }
-        let Entries {
+        let ManifestEntries {
             count: listed,
             listed: documents,
             wrong: of_entries,
         } = self.documents;
         if self.document_count != listed {
             let said = self.document_count;
-            wrong(Wrong::Count { said, listed });
+            wrong(CacheProblemKind::Count { said, listed });
         }
         let whole = of_entries.is_empty();
         of_entries.into_iter().for_each(&mut wrong);
         let manifest = Manifest::of(documents);
         if whole && Digest::parse(&self.cache_version) != Some(manifest.cache_version) {
-            wrong(Wrong::CacheVersion);
+            wrong(CacheProblemKind::CacheVersion);
         }
         Some(manifest)
     }
 }
 
-impl ReadEntry {
-    fn check(self, before: Option<&Listed>) -> Result<Listed, Wrong> {
+impl StoredEntry {
+    fn check(self, before: Option<&ManifestEntry>) -> Result<ManifestEntry, CacheProblemKind> {
         if let Some(before) = before {
             match before.id.as_bytes().cmp(self.id.as_bytes()) {
                 std::cmp::Ordering::Less => {}
-                std::cmp::Ordering::Equal => return Err(Wrong::Twice(self.id)),
-                std::cmp::Ordering::Greater => return Err(Wrong::Order(self.id)),
+                std::cmp::Ordering::Equal => return Err(CacheProblemKind::Twice(self.id)),
+                std::cmp::Ordering::Greater => return Err(CacheProblemKind::Order(self.id)),
             }
         }
         let Some(version) = Digest::parse(&self.version) else {
-            return Err(Wrong::NoVersion(self.id));
+            return Err(CacheProblemKind::NoVersion(self.id));
         };
         let Some(name) = name_in_documents(&self.file) else {
-            return Err(Wrong::Pointer(self.file));
+            return Err(CacheProblemKind::Pointer(self.file));
         };
-        Ok(Listed {
+        Ok(ManifestEntry {
             version,
             name: name.to_owned(),
             id: self.id,
@@ -324,9 +327,9 @@ fn name_in_documents(file: &str) -> Option<&str> {
 }
 
 /// The pairs of `index.json`.
-struct ReadIndex(Vec<(String, String)>);
+struct StoredIndex(Vec<(String, String)>);
 
-impl<'de> Deserialize<'de> for ReadIndex {
+impl<'de> Deserialize<'de> for StoredIndex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Pairs {
             most: MAX_DOCUMENTS,
@@ -339,13 +342,13 @@ struct Pairs {
 }
 
 impl<'de> Visitor<'de> for Pairs {
-    type Value = ReadIndex;
+    type Value = StoredIndex;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "an object of ids and files, at most {}", self.most)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReadIndex, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StoredIndex, A::Error> {
         let mut pairs = Vec::new();
         while let Some(pair) = map.next_entry()? {
             if pairs.len() == self.most {
@@ -353,35 +356,35 @@ impl<'de> Visitor<'de> for Pairs {
             }
             pairs.push(pair);
         }
-        Ok(ReadIndex(pairs))
+        Ok(StoredIndex(pairs))
     }
 }
 
-impl ReadIndex {
+impl StoredIndex {
     /// Both lists in the order of ids, side by side. The order of an object's members is no rule.
-    fn compare(mut self, manifest: &Manifest, problems: &mut Vec<Problem>) {
+    fn compare(mut self, manifest: &Manifest, problems: &mut Vec<CacheProblem>) {
         let mut wrong = |what| {
             // There may be millions: memory is for what will be told.
             if problems.len() < MAX_PROBLEMS {
-                problems.push(Problem::new(INDEX, what));
+                problems.push(CacheProblem::new(INDEX, what));
             }
         };
         self.0.sort();
         let mut pairs = self.0.into_iter().peekable();
         for one in &manifest.documents {
             while let Some((id, _)) = pairs.next_if(|(id, _)| *id < one.id) {
-                wrong(Wrong::IndexSurplus(id));
+                wrong(CacheProblemKind::IndexSurplus(id));
             }
             match pairs.next_if(|(id, _)| *id == one.id) {
                 Some((_, file)) if name_in_documents(&file) == Some(&one.name) => {}
-                _ => wrong(Wrong::IndexDiffers(one.id.clone())),
+                _ => wrong(CacheProblemKind::IndexDiffers(one.id.clone())),
             }
             while let Some((id, _)) = pairs.next_if(|(id, _)| *id == one.id) {
-                wrong(Wrong::Twice(id));
+                wrong(CacheProblemKind::Twice(id));
             }
         }
         for (id, _) in pairs {
-            wrong(Wrong::IndexSurplus(id));
+            wrong(CacheProblemKind::IndexSurplus(id));
         }
     }
 }
@@ -390,9 +393,9 @@ impl ReadIndex {
 mod tests {
     use super::*;
 
-    fn listed(id: &str, content: &str) -> Listed {
+    fn listed(id: &str, content: &str) -> ManifestEntry {
         let version = Digest::of(content.as_bytes());
-        Listed {
+        ManifestEntry {
             id: id.to_owned(),
             version,
             name: format!("{}.json", version.short()),
@@ -400,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn both_files_are_written_to_the_byte() {
+    fn manifest_and_index_have_their_exact_bytes() {
         let manifest = Manifest::of(vec![listed("a.md", "one"), listed("b.md", "")]);
         let at = Timestamp::from_second(1_700_000_000).unwrap();
         insta::assert_snapshot!(String::from_utf8(manifest.manifest_bytes(at)).unwrap(), @r#"
@@ -437,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_one_name_in_documents() {
+    fn file_outside_documents_is_refused() {
         assert_eq!(name_in_documents("documents/a.json"), Some("a.json"));
         for wrong in [
             "",
@@ -458,10 +461,10 @@ mod tests {
     }
 
     #[test]
-    fn a_list_cannot_grow_without_end() {
+    fn entries_beyond_the_limit_are_refused() {
         let read = |text: &str| {
             let mut deserializer = serde_json::Deserializer::from_str(text);
-            (&mut deserializer).deserialize_seq(EntryList { most: 2 })
+            (&mut deserializer).deserialize_seq(ManifestEntriesVisitor { most: 2 })
         };
         let entry = r#"{"id":"a","version":"b","file":"c"}"#;
         let entries = read(&format!("[{entry},{entry}]"));
@@ -476,13 +479,16 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_a_largest_size() {
+    fn oversized_manifest_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = std::fs::File::create(folder.path().join(MANIFEST)).unwrap();
         // Without a block on the disk: nothing of it must be read.
         file.set_len(MAX_LIST_FILE + 1).unwrap();
         let handle = std::fs::File::open(folder.path()).unwrap();
-        let lists = read(&Folder::new(handle.into()));
-        assert_eq!(lists.problems[0], Problem::new(MANIFEST, Wrong::Large));
+        let lists = read(&DirHandle::new(handle.into()));
+        assert_eq!(
+            lists.problems[0],
+            CacheProblem::new(MANIFEST, CacheProblemKind::Large)
+        );
     }
 }

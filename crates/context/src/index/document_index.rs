@@ -1,12 +1,12 @@
 //! The index of a cache's documents: which words they have, and how large they are.
 
-use crate::format::codec::{Broken, Reading};
+use crate::format::codec::{ByteReader, CorruptFile};
 use crate::format::digest::Digest;
-use crate::index::inverted::{Inverted, Kind, Shard};
-use crate::index::words::{Counter, tokens};
+use crate::index::inverted::{IndexKind, InvertedIndex, TermShard};
+use crate::index::words::{WordCounter, tokens};
 use crate::parallel::lock;
 use crate::query::request::{Budget, Query};
-use crate::query::selection::{Matches, Pick, Sizes};
+use crate::query::selection::{DocumentMatch, DocumentSizes, MatchCounts};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ pub(crate) const MAKER: u32 = 1;
 
 /// What the index holds of one document beside its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Facts {
+pub(crate) struct DocumentFacts {
     pub(crate) bytes: u32,
     pub(crate) words: u32,
 }
@@ -26,20 +26,20 @@ const FACTS: usize = 8;
 
 /// Gathers one document.
 pub(crate) fn gather(
-    shard: &mut Shard,
-    counter: &mut Counter,
+    shard: &mut TermShard,
+    counter: &mut WordCounter,
     number: u32,
     content: &str,
-) -> Facts {
+) -> DocumentFacts {
     let words = counter.count(content);
     shard.add_all(counter, number.into());
-    Facts {
+    DocumentFacts {
         bytes: content.len() as u32,
         words: words as u32,
     }
 }
 
-pub(crate) fn write_facts(facts: &[Facts]) -> Vec<u8> {
+pub(crate) fn write_facts(facts: &[DocumentFacts]) -> Vec<u8> {
     let mut out = Vec::with_capacity(facts.len() * FACTS);
     for one in facts {
         out.extend_from_slice(&one.bytes.to_le_bytes());
@@ -48,15 +48,15 @@ pub(crate) fn write_facts(facts: &[Facts]) -> Vec<u8> {
     out
 }
 
-pub(crate) fn read_facts(bytes: &[u8], documents: u32) -> Result<Vec<Facts>, Broken> {
+pub(crate) fn read_facts(bytes: &[u8], documents: u32) -> Result<Vec<DocumentFacts>, CorruptFile> {
     if bytes.len() != documents as usize * FACTS {
-        return Err(Broken);
+        return Err(CorruptFile);
     }
-    let mut reading = Reading(bytes);
+    let mut reading = ByteReader(bytes);
     let mut facts = Vec::with_capacity(documents as usize);
     while !reading.is_empty() {
         let (bytes, words) = (reading.u32()?, reading.u32()?);
-        facts.push(Facts { bytes, words });
+        facts.push(DocumentFacts { bytes, words });
     }
     Ok(facts)
 }
@@ -64,18 +64,18 @@ pub(crate) fn read_facts(bytes: &[u8], documents: u32) -> Result<Vec<Facts>, Bro
 /// An index that is open.
 #[derive(Debug)]
 pub(crate) struct DocumentIndex {
-    terms: Inverted,
-    sizes: Sizes,
+    terms: InvertedIndex,
+    sizes: DocumentSizes,
     /// Room for counting, used again by the next query.
-    idle: Mutex<Vec<Matches>>,
+    idle: Mutex<Vec<MatchCounts>>,
 }
 
 impl DocumentIndex {
-    pub(crate) fn open(file: File, cache_version: Digest) -> Result<DocumentIndex, Broken> {
-        let terms = Inverted::open(file, Kind::Documents, MAKER, cache_version)?;
+    pub(crate) fn open(file: File, cache_version: Digest) -> Result<DocumentIndex, CorruptFile> {
+        let terms = InvertedIndex::open(file, IndexKind::Documents, MAKER, cache_version)?;
         let facts = read_facts(terms.facts(), terms.units())?;
-        let size = |one: &Facts| tokens(one.bytes.into()) as u32;
-        let sizes = Sizes::new(
+        let size = |one: &DocumentFacts| tokens(one.bytes.into()) as u32;
+        let sizes = DocumentSizes::new(
             facts.iter().map(size).collect(),
             facts.iter().map(|one| one.words).collect(),
         );
@@ -83,16 +83,20 @@ impl DocumentIndex {
         Ok(DocumentIndex { terms, sizes, idle })
     }
 
-    pub(crate) fn terms(&self) -> &Inverted {
+    pub(crate) fn terms(&self) -> &InvertedIndex {
         &self.terms
     }
 
-    pub(crate) fn sizes(&self) -> &Sizes {
+    pub(crate) fn sizes(&self) -> &DocumentSizes {
         &self.sizes
     }
 
     /// What a query selects.
-    pub(crate) fn select(&self, query: &Query, budget: Budget) -> Result<Vec<Pick>, Broken> {
+    pub(crate) fn select(
+        &self,
+        query: &Query,
+        budget: Budget,
+    ) -> Result<Vec<DocumentMatch>, CorruptFile> {
         let idle = || lock(&self.idle);
         let mut matches = idle().pop().unwrap_or_default();
         matches.clear(self.sizes.documents());
@@ -102,7 +106,7 @@ impl DocumentIndex {
         Ok(picks)
     }
 
-    fn count(&self, query: &Query, matches: &mut Matches) -> Result<(), Broken> {
+    fn count(&self, query: &Query, matches: &mut MatchCounts) -> Result<(), CorruptFile> {
         let mut terms: BTreeMap<&str, u64> = BTreeMap::new();
         for term in query.terms() {
             *terms.entry(term).or_default() += 1;

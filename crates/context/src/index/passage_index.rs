@@ -1,9 +1,11 @@
 //! The index of a cache's passages: which terms they have, how long they are, whose they are.
 
-use crate::format::codec::{Broken, Reading, put_varint};
+use crate::format::codec::{ByteReader, CorruptFile, put_varint};
 use crate::format::digest::Digest;
-use crate::index::inverted::{Inverted, Kind, Shard};
-use crate::passages::{Analyser, Found, Lists, Named, PassageFacts, VERSION, document, search};
+use crate::index::inverted::{IndexKind, InvertedIndex, TermShard};
+use crate::passages::{
+    Analyser, NumberedTerm, PassageFacts, PassageLists, SearchOutcome, VERSION, document, search,
+};
 use std::fs::File;
 
 /// Where the index of passages is kept in a cache.
@@ -11,22 +13,22 @@ pub(crate) const PASSAGES_FILE: &str = "passages.idx";
 
 /// Gathers what the index needs of each document.
 pub(crate) struct PassageGatherer {
-    pub(crate) shard: Shard,
+    pub(crate) shard: TermShard,
     /// Documents that were seen, with their passages.
     pub(crate) facts: Vec<(u32, Vec<PassageFacts>)>,
     analyser: Analyser,
-    places: Places,
+    places: TermSlots,
 }
 
 /// The places in a shard of the terms that an analyser knows, by their numbers.
 #[derive(Default)]
-struct Places {
+struct TermSlots {
     known: Vec<Option<u32>>,
     /// How often the analyser had forgotten everything when they were.
     forgotten: u64,
 }
 
-impl Places {
+impl TermSlots {
     /// Forgets with the analyser.
     fn follow(&mut self, analyser: &Analyser) {
         if self.forgotten != analyser.forgotten() {
@@ -35,7 +37,7 @@ impl Places {
         }
     }
 
-    fn of(&mut self, term: Named<'_>, shard: &mut Shard) -> u32 {
+    fn of(&mut self, term: NumberedTerm<'_>, shard: &mut TermShard) -> u32 {
         let number = term.number as usize;
         if number >= self.known.len() {
             self.known.resize(number + 1, None);
@@ -48,10 +50,10 @@ impl Places {
 impl PassageGatherer {
     pub(crate) fn new() -> PassageGatherer {
         PassageGatherer {
-            shard: Shard::default(),
+            shard: TermShard::default(),
             facts: Vec::new(),
             analyser: Analyser::new(),
-            places: Places::default(),
+            places: TermSlots::default(),
         }
     }
 
@@ -74,19 +76,21 @@ fn key(document: u32, ordinal: u32) -> u64 {
 
 /// Where the passages of each document begin in their numbering.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Numbering(Vec<u32>);
+pub(crate) struct PassageNumbering(Vec<u32>);
 
-impl Numbering {
+impl PassageNumbering {
     /// From the number of passages of each document.
-    pub(crate) fn new(counts: impl Iterator<Item = usize>) -> Result<Numbering, Broken> {
+    pub(crate) fn new(
+        counts: impl Iterator<Item = usize>,
+    ) -> Result<PassageNumbering, CorruptFile> {
         let mut begins = vec![0];
         let mut next = 0u32;
         for count in counts {
-            let count = u32::try_from(count).map_err(|_| Broken)?;
-            next = next.checked_add(count).ok_or(Broken)?;
+            let count = u32::try_from(count).map_err(|_| CorruptFile)?;
+            next = next.checked_add(count).ok_or(CorruptFile)?;
             begins.push(next);
         }
-        Ok(Numbering(begins))
+        Ok(PassageNumbering(begins))
     }
 
     pub(crate) fn passages(&self) -> u32 {
@@ -116,7 +120,11 @@ impl Numbering {
     }
 
     /// The numbers of another numbering, for documents that got other numbers there.
-    pub(crate) fn renumbered(&self, documents: &[Option<u32>], to: &Numbering) -> Vec<Option<u32>> {
+    pub(crate) fn renumbered(
+        &self,
+        documents: &[Option<u32>],
+        to: &PassageNumbering,
+    ) -> Vec<Option<u32>> {
         let renumber = |passage| {
             let (document, ordinal) = self.place(passage);
             let document = documents.get(document as usize).copied().flatten()?;
@@ -138,15 +146,15 @@ pub(crate) fn write_facts(facts: &[Vec<PassageFacts>]) -> Vec<u8> {
     out
 }
 
-pub(crate) fn read_facts(bytes: &[u8]) -> Result<Vec<Vec<PassageFacts>>, Broken> {
-    let mut reading = Reading(bytes);
+pub(crate) fn read_facts(bytes: &[u8]) -> Result<Vec<Vec<PassageFacts>>, CorruptFile> {
+    let mut reading = ByteReader(bytes);
     let mut all = Vec::new();
     while !reading.is_empty() {
-        let count = usize::try_from(reading.varint()?).map_err(|_| Broken)?;
+        let count = usize::try_from(reading.varint()?).map_err(|_| CorruptFile)?;
         if count > reading.0.len() {
-            return Err(Broken);
+            return Err(CorruptFile);
         }
-        let narrow = |number| u32::try_from(number).map_err(|_| Broken);
+        let narrow = |number| u32::try_from(number).map_err(|_| CorruptFile);
         let mut passages = Vec::with_capacity(count);
         for _ in 0..count {
             passages.push(PassageFacts {
@@ -162,8 +170,8 @@ pub(crate) fn read_facts(bytes: &[u8]) -> Result<Vec<Vec<PassageFacts>>, Broken>
 /// An index that is open.
 #[derive(Debug)]
 pub(crate) struct PassageIndex {
-    terms: Inverted,
-    numbering: Numbering,
+    terms: InvertedIndex,
+    numbering: PassageNumbering,
     facts: Vec<PassageFacts>,
     total_length: u64,
 }
@@ -174,12 +182,12 @@ impl PassageIndex {
         file: File,
         cache_version: Digest,
         documents: usize,
-    ) -> Result<PassageIndex, Broken> {
-        let terms = Inverted::open(file, Kind::Passages, VERSION, cache_version)?;
+    ) -> Result<PassageIndex, CorruptFile> {
+        let terms = InvertedIndex::open(file, IndexKind::Passages, VERSION, cache_version)?;
         let facts = read_facts(terms.facts())?;
-        let numbering = Numbering::new(facts.iter().map(Vec::len))?;
+        let numbering = PassageNumbering::new(facts.iter().map(Vec::len))?;
         if numbering.documents() != documents || numbering.passages() != terms.units() {
-            return Err(Broken);
+            return Err(CorruptFile);
         }
         let facts = facts.concat();
         Ok(PassageIndex {
@@ -190,22 +198,22 @@ impl PassageIndex {
         })
     }
 
-    pub(crate) fn terms(&self) -> &Inverted {
+    pub(crate) fn terms(&self) -> &InvertedIndex {
         &self.terms
     }
 
-    pub(crate) fn numbering(&self) -> &Numbering {
+    pub(crate) fn numbering(&self) -> &PassageNumbering {
         &self.numbering
     }
 
     /// What matches a query best within a budget.
-    pub(crate) fn search(&self, query: &str, budget: u64) -> Result<Found, Broken> {
+    pub(crate) fn search(&self, query: &str, budget: u64) -> Result<SearchOutcome, CorruptFile> {
         search(self, query, budget)
     }
 }
 
-impl Lists for PassageIndex {
-    type Error = Broken;
+impl PassageLists for PassageIndex {
+    type Error = CorruptFile;
 
     fn passages(&self) -> u32 {
         self.terms.units()
@@ -223,7 +231,7 @@ impl Lists for PassageIndex {
         self.facts[passage as usize].tokens
     }
 
-    fn postings(&self, term: &str, visit: &mut dyn FnMut(u32, u32)) -> Result<u32, Broken> {
+    fn postings(&self, term: &str, visit: &mut dyn FnMut(u32, u32)) -> Result<u32, CorruptFile> {
         self.terms.postings(term.as_bytes(), visit)
     }
 }

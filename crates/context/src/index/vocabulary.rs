@@ -11,13 +11,13 @@ const HEAD: usize = 16;
 pub(crate) struct Vocabulary<T> {
     /// The words that are longer than their heads.
     text: Vec<u8>,
-    entries: Vec<Entry<T>>,
+    entries: Vec<VocabularyEntry<T>>,
     /// The lower half of a word's hash, and its place.
     places: HashTable<(u32, u32)>,
 }
 
 /// One word. All that is looked at when it is seen again lies together.
-struct Entry<T> {
+struct VocabularyEntry<T> {
     /// The beginning of the word, zeros behind it.
     head: [u8; HEAD],
     length: u32,
@@ -84,7 +84,7 @@ impl<T> Vocabulary<T> {
         let (hash, place) = (hash as u32, self.entries.len() as u32);
         self.places
             .insert_unique(spread(hash), (hash, place), |(hash, _)| spread(*hash));
-        self.entries.push(Entry {
+        self.entries.push(VocabularyEntry {
             head: head_of(word),
             length: word.len() as u32,
             value,

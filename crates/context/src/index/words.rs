@@ -8,23 +8,23 @@ use std::hash::{BuildHasher, Hasher};
 /// A text has few different words beside all it has, so that they are counted here first, in a table
 /// that stays near the processor.
 #[derive(Default)]
-pub(crate) struct Counter {
+pub(crate) struct WordCounter {
     lower: String,
     hash: FixedState,
     /// Places in `words`, plus one; zero is free.
     slots: Vec<u32>,
-    words: Vec<Counted>,
+    words: Vec<CountedWord>,
 }
 
 /// A word of the text that was counted.
-pub(crate) struct Counted {
+pub(crate) struct CountedWord {
     pub(crate) hash: u64,
     start: u32,
     end: u32,
     pub(crate) count: u32,
 }
 
-impl Counter {
+impl WordCounter {
     /// Counts the different words of `text`, lower-cased; says how many words there are.
     pub(crate) fn count(&mut self, text: &str) -> u64 {
         let mut lower = std::mem::take(&mut self.lower);
@@ -44,11 +44,11 @@ impl Counter {
     }
 
     /// The different words of the text, in the order of their first occurrence.
-    pub(crate) fn words(&self) -> &[Counted] {
+    pub(crate) fn words(&self) -> &[CountedWord] {
         &self.words
     }
 
-    pub(crate) fn spelled(&self, word: &Counted) -> &[u8] {
+    pub(crate) fn spelled(&self, word: &CountedWord) -> &[u8] {
         &self.lower.as_bytes()[word.start as usize..word.end as usize]
     }
 
@@ -72,7 +72,7 @@ impl Counter {
             }
             slot = (slot + 1) & mask;
         }
-        self.words.push(Counted {
+        self.words.push(CountedWord {
             hash,
             start: start as u32,
             end: end as u32,
@@ -122,21 +122,21 @@ fn lower_case(text: &str, out: &mut String) {
 
 /// What a byte is to words.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ByteClass {
     Inside,
     White,
     /// A part of a character that is not ASCII.
     Wide,
 }
 
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Inside; 256];
+const CLASSES: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Inside; 256];
     let mut byte = 0;
     while byte < 256 {
         classes[byte] = match byte as u8 {
-            b' ' | 9..=13 => Class::White,
-            0x80.. => Class::Wide,
-            _ => Class::Inside,
+            b' ' | 9..=13 => ByteClass::White,
+            0x80.. => ByteClass::Wide,
+            _ => ByteClass::Inside,
         };
         byte += 1;
     }
@@ -153,8 +153,8 @@ fn next_word(text: &str, from: usize) -> Option<(usize, usize)> {
 /// The first place behind white space, or the first that is white.
 fn find(text: &str, from: usize, behind: bool) -> Option<usize> {
     let passed = match behind {
-        true => Class::White,
-        false => Class::Inside,
+        true => ByteClass::White,
+        false => ByteClass::Inside,
     };
     let mut at = from;
     loop {
@@ -162,7 +162,7 @@ fn find(text: &str, from: usize, behind: bool) -> Option<usize> {
         at += rest
             .iter()
             .position(|byte| CLASSES[usize::from(*byte)] != passed)?;
-        if CLASSES[usize::from(text.as_bytes()[at])] != Class::Wide {
+        if CLASSES[usize::from(text.as_bytes()[at])] != ByteClass::Wide {
             return Some(at);
         }
         let char = text[at..].chars().next()?;
@@ -199,14 +199,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn counted<C: FromIterator<(String, u32)>>(counter: &Counter) -> C {
+    fn counted<C: FromIterator<(String, u32)>>(counter: &WordCounter) -> C {
         let spelled = |word| str::from_utf8(counter.spelled(word)).unwrap().to_owned();
         let words = counter.words().iter();
         words.map(|word| (spelled(word), word.count)).collect()
     }
 
     #[test]
-    fn every_white_space_splits_and_nothing_else_does() {
+    fn only_unicode_white_space_splits_words() {
         let text = "A\u{b}b\u{85}C\u{a0}d\u{2003}e\u{2028}f\u{3000}g\u{1c}h\u{200b}i\u{180e}j";
         assert_eq!(
             words(text),
@@ -217,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn many_words_are_counted_too() {
+    fn thousands_of_different_words_are_counted() {
         let text: Vec<String> = (0..20_000).map(|n| format!("w{}", n % 7_000)).collect();
-        let mut counter = Counter::default();
+        let mut counter = WordCounter::default();
         let total = counter.count(&text.join("\n"));
         let counted: Vec<_> = counted(&counter);
         let expected: Vec<_> = (0..7_000)
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn begun_tokens_count() {
+    fn partial_token_counts_as_one() {
         assert_eq!([0, 1, 4, 5].map(tokens), [0, 1, 1, 2]);
     }
 
@@ -237,7 +237,7 @@ mod tests {
         #[test]
         fn counting_agrees_with_splitting(text in "[a-zA-ZΣσς.'\u{301}\u{ad}\u{345}İıſK \n\u{85}\u{2028}\u{1c}-]{0,40}|\\PC{0,40}") {
             let plain = words(&text);
-            let mut counter = Counter::default();
+            let mut counter = WordCounter::default();
             counter.count("other words before");
             let total = counter.count(&text);
             let counted: std::collections::BTreeMap<_, _> = counted(&counter);

@@ -2,18 +2,19 @@
 
 use crate::cache::Cache;
 use crate::failure::Failure;
-use crate::format::codec::Broken;
+use crate::format::codec::CorruptFile;
 use crate::format::digest::{Digest, Digester};
 use crate::format::document::Document;
 use crate::format::manifest::Manifest;
-use crate::index::document_index::{self, DocumentIndex, Facts};
+use crate::index::document_index::{self, DocumentFacts, DocumentIndex};
 use crate::index::inverted::{
-    About, Inverted, Kind, Shard, Sorted, Source, Touched, Unwritten, Writer, merge,
+    IndexHeader, IndexKind, IndexWriteError, IndexWriter, InvertedIndex, MergeInput, SortedShard,
+    TermShard, TouchedTerms, merge,
 };
-use crate::index::passage_index::{self, Numbering, PassageGatherer, PassageIndex};
-use crate::index::words::Counter;
+use crate::index::passage_index::{self, PassageGatherer, PassageIndex, PassageNumbering};
+use crate::index::words::WordCounter;
 use crate::passages;
-use crate::proof::check::Visitor;
+use crate::proof::check::DocumentVisitor;
 use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -23,16 +24,16 @@ pub(crate) const INDEX_FILE: &str = "accelerator.idx";
 
 /// Gathers what the index of documents needs of each.
 pub(crate) struct WordGatherer {
-    shard: Shard,
-    counter: Counter,
-    facts: Vec<(u32, Facts)>,
+    shard: TermShard,
+    counter: WordCounter,
+    facts: Vec<(u32, DocumentFacts)>,
 }
 
 impl WordGatherer {
     pub(crate) fn new() -> WordGatherer {
         WordGatherer {
-            shard: Shard::default(),
-            counter: Counter::default(),
+            shard: TermShard::default(),
+            counter: WordCounter::default(),
             facts: Vec::new(),
         }
     }
@@ -43,27 +44,27 @@ impl WordGatherer {
     }
 }
 
-impl Visitor for WordGatherer {
+impl DocumentVisitor for WordGatherer {
     fn document(&mut self, number: u32, document: &Document) {
         self.add(number, &document.content);
     }
 }
 
-impl Visitor for PassageGatherer {
+impl DocumentVisitor for PassageGatherer {
     fn document(&mut self, number: u32, document: &Document) {
         self.add(number, &document.content);
     }
 }
 
 /// Gathers for both indexes, or for the first alone.
-pub(crate) struct Gatherer {
+pub(crate) struct IndexGatherer {
     pub(crate) words: WordGatherer,
     pub(crate) passages: Option<PassageGatherer>,
 }
 
-impl Gatherer {
-    pub(crate) fn new(passages: bool) -> Gatherer {
-        Gatherer {
+impl IndexGatherer {
+    pub(crate) fn new(passages: bool) -> IndexGatherer {
+        IndexGatherer {
             words: WordGatherer::new(),
             passages: passages.then(PassageGatherer::new),
         }
@@ -77,21 +78,21 @@ impl Gatherer {
     }
 
     /// What several have gathered, sorted by index.
-    pub(crate) fn apart(all: Vec<Gatherer>) -> (Vec<WordGatherer>, Vec<PassageGatherer>) {
+    pub(crate) fn apart(all: Vec<IndexGatherer>) -> (Vec<WordGatherer>, Vec<PassageGatherer>) {
         let (words, passages): (Vec<_>, Vec<_>) =
             all.into_iter().map(|one| (one.words, one.passages)).unzip();
         (words, passages.into_iter().flatten().collect())
     }
 }
 
-impl Visitor for Gatherer {
+impl DocumentVisitor for IndexGatherer {
     fn document(&mut self, number: u32, document: &Document) {
         self.add(number, &document.content);
     }
 }
 
 /// Documents that are taken over from an index that is already there.
-pub(crate) struct Kept<'a, I> {
+pub(crate) struct ReusedIndex<'a, I> {
     pub(crate) index: &'a I,
     /// The new number of each document that is kept; the order of the kept ones is the same.
     pub(crate) renumbered: &'a [Option<u32>],
@@ -99,15 +100,15 @@ pub(crate) struct Kept<'a, I> {
 
 /// What an index is made for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Of {
+pub(crate) struct IndexScope {
     pub(crate) cache_version: Digest,
     pub(crate) documents: usize,
 }
 
-impl Of {
+impl IndexScope {
     /// What this manifest lists.
-    pub(crate) fn listed(manifest: &Manifest) -> Of {
-        Of {
+    pub(crate) fn listed(manifest: &Manifest) -> IndexScope {
+        IndexScope {
             cache_version: manifest.cache_version,
             documents: manifest.documents.len(),
         }
@@ -115,9 +116,9 @@ impl Of {
 }
 
 /// Sorts shards, all at once.
-fn sorted(shards: Vec<Shard>) -> Vec<Sorted> {
+fn sorted(shards: Vec<TermShard>) -> Vec<SortedShard> {
     std::thread::scope(|scope| {
-        let sort = |shard: Shard| scope.spawn(|| shard.sorted());
+        let sort = |shard: TermShard| scope.spawn(|| shard.sorted());
         let sorting: Vec<_> = shards.into_iter().map(sort).collect();
         let mut sorted = Vec::new();
         for one in sorting {
@@ -131,26 +132,26 @@ fn sorted(shards: Vec<Shard>) -> Vec<Sorted> {
 }
 
 /// Gives back the memory of shards while other work goes on.
-fn forget(shards: Vec<Sorted>) {
+fn forget(shards: Vec<SortedShard>) {
     // Where there is no thread for it, it is given back at once.
     let _ = std::thread::Builder::new().spawn(move || drop(shards));
 }
 
 /// The terms of an index that is there, with the new numbers of its units.
 fn taken_over<'a>(
-    terms: &'a Inverted,
-    touched: Option<&'a Touched>,
+    terms: &'a InvertedIndex,
+    touched: Option<&'a TouchedTerms>,
     table: &'a [Option<u32>],
-) -> Result<Source<'a>, Broken> {
+) -> Result<MergeInput<'a>, CorruptFile> {
     let unit = move |key| table.get(usize::try_from(key).ok()?).copied().flatten();
     Ok((Box::new(terms.stream(touched)?), Some(Box::new(unit))))
 }
 
 /// The words of the documents that are not kept, where the kept ones keep their numbers and the
 /// others are few: the lists of all other words stay as they are.
-pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<Touched> {
-    let mut words = Touched::default();
-    let (mut buffer, mut counter) = (Vec::new(), Counter::default());
+pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<TouchedTerms> {
+    let mut words = TouchedTerms::default();
+    let (mut buffer, mut counter) = (Vec::new(), WordCounter::default());
     let mut left = MOST_TOUCHED;
     for (number, new) in (0..).zip(renumbered) {
         match new {
@@ -174,12 +175,12 @@ const MOST_TOUCHED: u32 = 256;
 /// Writes the index of documents.
 pub(crate) fn write_words(
     out: impl Write,
-    of: Of,
+    of: IndexScope,
     gathered: Vec<WordGatherer>,
-    kept: Option<Kept<'_, DocumentIndex>>,
-    touched: Option<&Touched>,
-) -> Result<(), Unwritten> {
-    let mut facts = vec![Facts::default(); of.documents];
+    kept: Option<ReusedIndex<'_, DocumentIndex>>,
+    touched: Option<&TouchedTerms>,
+) -> Result<(), IndexWriteError> {
+    let mut facts = vec![DocumentFacts::default(); of.documents];
     let mut shards = Vec::new();
     for gatherer in gathered {
         for (number, one) in gatherer.facts {
@@ -189,7 +190,7 @@ pub(crate) fn write_words(
     }
     let shards = sorted(shards);
     let mut stream = None;
-    if let Some(Kept { index, renumbered }) = &kept {
+    if let Some(ReusedIndex { index, renumbered }) = &kept {
         let old = document_index::read_facts(index.terms().facts(), index.terms().units())?;
         for (one, number) in old.into_iter().zip(*renumbered) {
             if let Some(number) = number {
@@ -198,10 +199,10 @@ pub(crate) fn write_words(
         }
         stream = Some(taken_over(index.terms(), touched, renumbered)?);
     }
-    let mut writer = Writer::new(out, of.cache_version, None);
+    let mut writer = IndexWriter::new(out, of.cache_version, None);
     merge(&mut writer, &shards, None, stream)?;
-    writer.finish(&About {
-        kind: Kind::Documents,
+    writer.finish(&IndexHeader {
+        kind: IndexKind::Documents,
         maker: document_index::MAKER,
         cache_version: of.cache_version,
         units: of.documents as u32,
@@ -214,10 +215,10 @@ pub(crate) fn write_words(
 /// Writes the index of passages.
 pub(crate) fn write_passages(
     out: impl Write,
-    of: Of,
+    of: IndexScope,
     gathered: Vec<PassageGatherer>,
-    kept: Option<Kept<'_, PassageIndex>>,
-) -> Result<(), Unwritten> {
+    kept: Option<ReusedIndex<'_, PassageIndex>>,
+) -> Result<(), IndexWriteError> {
     let mut facts = vec![Vec::new(); of.documents];
     let mut shards = Vec::new();
     for gatherer in gathered {
@@ -226,7 +227,7 @@ pub(crate) fn write_passages(
         }
         shards.push(gatherer.shard);
     }
-    if let Some(Kept { index, renumbered }) = &kept {
+    if let Some(ReusedIndex { index, renumbered }) = &kept {
         let old = passage_index::read_facts(index.terms().facts())?;
         for (passages, number) in old.into_iter().zip(*renumbered) {
             if let Some(number) = number {
@@ -234,20 +235,20 @@ pub(crate) fn write_passages(
             }
         }
     }
-    let numbering = Numbering::new(facts.iter().map(Vec::len))?;
+    let numbering = PassageNumbering::new(facts.iter().map(Vec::len))?;
     let table;
     let shards = sorted(shards);
     let mut stream = None;
-    if let Some(Kept { index, renumbered }) = &kept {
+    if let Some(ReusedIndex { index, renumbered }) = &kept {
         table = index.numbering().renumbered(renumbered, &numbering);
         stream = Some(taken_over(index.terms(), None, &table)?);
     }
     // Answers name the digest of this index.
-    let mut writer = Writer::new(out, of.cache_version, Some(Digester::default()));
+    let mut writer = IndexWriter::new(out, of.cache_version, Some(Digester::default()));
     let number = |key| numbering.of_key(key);
     merge(&mut writer, &shards, Some(&number), stream)?;
-    writer.finish(&About {
-        kind: Kind::Passages,
+    writer.finish(&IndexHeader {
+        kind: IndexKind::Passages,
         maker: passages::VERSION,
         cache_version: of.cache_version,
         units: numbering.passages(),
@@ -259,7 +260,7 @@ pub(crate) fn write_passages(
 
 /// A file in memory that `write` fills.
 fn in_memory(
-    write: impl FnOnce(BufWriter<&File>) -> Result<(), Unwritten>,
+    write: impl FnOnce(BufWriter<&File>) -> Result<(), IndexWriteError>,
 ) -> Result<File, Failure> {
     let made = rustix::fs::memfd_create("context-index", MemfdFlags::CLOEXEC);
     let file = File::from(made.map_err(Failure::system("make an index in memory"))?);
@@ -267,13 +268,13 @@ fn in_memory(
     Ok(file)
 }
 
-fn unreadable(Broken: Broken) -> Failure {
+fn unreadable(CorruptFile: CorruptFile) -> Failure {
     Failure::Bug("an index just made cannot be read")
 }
 
 /// An index of documents that lives in memory only.
 pub(crate) fn words_in_memory(
-    of: Of,
+    of: IndexScope,
     gathered: Vec<WordGatherer>,
 ) -> Result<DocumentIndex, Failure> {
     let file = in_memory(|out| write_words(out, of, gathered, None, None))?;
@@ -282,17 +283,17 @@ pub(crate) fn words_in_memory(
 
 /// An index of passages that lives in memory only.
 pub(crate) fn passages_in_memory(
-    of: Of,
+    of: IndexScope,
     gathered: Vec<PassageGatherer>,
 ) -> Result<PassageIndex, Failure> {
     let file = in_memory(|out| write_passages(out, of, gathered, None))?;
     PassageIndex::open(file, of.cache_version, of.documents).map_err(unreadable)
 }
 
-pub(crate) fn unwritten(why: Unwritten) -> Failure {
+pub(crate) fn unwritten(why: IndexWriteError) -> Failure {
     match why {
-        Unwritten::Broken => Failure::Bug("what was gathered cannot be merged"),
-        Unwritten::System(error) => Failure::System {
+        IndexWriteError::CorruptFile => Failure::Bug("what was gathered cannot be merged"),
+        IndexWriteError::System(error) => Failure::System {
             doing: String::from("write the index"),
             error,
         },

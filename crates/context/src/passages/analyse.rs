@@ -18,7 +18,7 @@ pub struct Analyser {
     stemmer: Stemmer,
     hash: RandomState,
     /// Words in lower case.
-    words: Vocabulary<Term>,
+    words: Vocabulary<AnalysedWord>,
     /// Terms, whose places are their numbers.
     terms: Vocabulary<()>,
     forgotten: u64,
@@ -26,7 +26,7 @@ pub struct Analyser {
 
 /// A term with its number: equal terms have equal numbers until the analyser forgets.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'a> {
+pub struct NumberedTerm<'a> {
     /// The number, counted from 0.
     pub number: u32,
     /// The term itself.
@@ -35,7 +35,7 @@ pub struct Named<'a> {
 
 /// What a word becomes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Term {
+pub(super) struct AnalysedWord {
     /// Equal terms have equal numbers, which begin at 0, until the analyser forgets.
     pub(super) number: u32,
     /// Whether it is a stop word, which stands for itself.
@@ -72,7 +72,7 @@ impl Analyser {
     }
 
     /// Hands every term of the text to `visit`, stop words too.
-    pub(super) fn terms(&mut self, text: &str, mut visit: impl FnMut(Term)) {
+    pub(super) fn terms(&mut self, text: &str, mut visit: impl FnMut(AnalysedWord)) {
         words(text, |word| visit(self.term(word)));
     }
 
@@ -81,9 +81,9 @@ impl Analyser {
     }
 
     /// The term with this number.
-    pub(super) fn named(&self, number: u32) -> Named<'_> {
+    pub(super) fn named(&self, number: u32) -> NumberedTerm<'_> {
         let text = self.text(number);
-        Named { number, text }
+        NumberedTerm { number, text }
     }
 
     /// How often it has forgotten everything.
@@ -100,7 +100,7 @@ impl Analyser {
         }
     }
 
-    fn term(&mut self, word: &str) -> Term {
+    fn term(&mut self, word: &str) -> AnalysedWord {
         let hash = hash_of(&self.hash, word.as_bytes());
         match self.words.find(word.as_bytes(), hash) {
             Some(place) => *self.words.value(place),
@@ -109,7 +109,7 @@ impl Analyser {
     }
 
     #[cold]
-    fn learn(&mut self, word: &str, hash: u64) -> Term {
+    fn learn(&mut self, word: &str, hash: u64) -> AnalysedWord {
         let stop = is_stop_word(word);
         let latin = word.bytes().all(|byte| byte.is_ascii_lowercase());
         let number = match latin && !stop {
@@ -119,7 +119,7 @@ impl Analyser {
             }
             false => self.number(word),
         };
-        let term = Term { number, stop };
+        let term = AnalysedWord { number, stop };
         self.words.insert(word.as_bytes(), hash, term);
         term
     }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_remembers_changes_nothing() {
+    fn full_analyser_gives_the_same_terms() {
         let mut analyser = Analyser::new();
         for number in 0..MOST_REMEMBERED + 10 {
             analyser.analyse(&format!("w{number} running"), |_| {});

@@ -1,22 +1,22 @@
 //! The answer: what `passages` prints, in its shape and order.
 
-use super::search::{Hit, TermWeight};
+use super::search::{PassageHit, TermWeight};
 use super::split::Passage;
 use super::tokens;
 use serde::Serialize;
 
 /// A whole answer; an empty one has no passages, and its selection says how many were considered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct PassagesResponse {
     /// The passages, best first.
-    pub passages: Vec<PassageAnswer>,
+    pub passages: Vec<SelectedPassage>,
     /// How they were chosen.
-    pub selection: Selection,
+    pub selection: PassageSelection,
 }
 
 /// One passage of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PassageAnswer {
+pub struct SelectedPassage {
     /// The document's id.
     pub id: String,
     /// The document's version.
@@ -34,19 +34,19 @@ pub struct PassageAnswer {
     /// What it takes of the budget.
     pub tokens: u32,
     /// What the score is made of.
-    pub why: Why,
+    pub why: PassageExplanation,
 }
 
 /// What a score is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Why {
+pub struct PassageExplanation {
     /// The terms that matched, heaviest first; their weights add up to the score.
     pub terms: Vec<TermWeight>,
 }
 
 /// How an answer was chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Selection {
+pub struct PassageSelection {
     /// The query as it was given.
     pub query: String,
     /// The budget as it was given.
@@ -61,11 +61,11 @@ pub struct Selection {
     pub index: String,
 }
 
-impl PassageAnswer {
+impl SelectedPassage {
     /// A hit with the document that it is in: the document's id, version and content, and where the passage is.
-    pub fn new(id: &str, version: &str, content: &str, passage: Passage, hit: Hit) -> Self {
+    pub fn new(id: &str, version: &str, content: &str, passage: Passage, hit: PassageHit) -> Self {
         let range = passage.range;
-        PassageAnswer {
+        SelectedPassage {
             id: id.to_owned(),
             version: version.to_owned(),
             content: content.get(range.clone()).unwrap_or("").to_owned(),
@@ -74,22 +74,22 @@ impl PassageAnswer {
             lines: [passage.lines.0, passage.lines.1],
             heading: passage.heading,
             score: hit.score,
-            why: Why { terms: hit.terms },
+            why: PassageExplanation { terms: hit.terms },
         }
     }
 }
 
-impl Answer {
+impl PassagesResponse {
     /// The answer to a query: what was taken of the passages that were considered, and the digest of the index.
     pub fn new(
         query: &str,
         budget: u64,
         considered: u64,
-        passages: Vec<PassageAnswer>,
+        passages: Vec<SelectedPassage>,
         index: &str,
     ) -> Self {
         let tokens = passages.iter().map(|passage| u64::from(passage.tokens));
-        let selection = Selection {
+        let selection = PassageSelection {
             query: query.to_owned(),
             budget,
             tokens_used: tokens.sum(),
@@ -97,7 +97,7 @@ impl Answer {
             passages_selected: passages.len() as u64,
             index: index.to_owned(),
         };
-        Answer {
+        PassagesResponse {
             passages,
             selection,
         }

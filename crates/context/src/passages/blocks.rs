@@ -9,13 +9,13 @@ use std::ops::Range;
 /// A stretch of the document that is one thing; blank lines lie between blocks, never at their ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    pub(super) kind: Kind,
+    pub(super) kind: BlockKind,
     /// From the start of its first line to the last byte of its last line that is not white space.
     pub(super) range: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     /// What stands before the document; its title, where it has one.
     FrontMatter { title: Option<String> },
     /// A heading, ATX or setext, and where its words are.
@@ -28,9 +28,9 @@ pub(super) enum Kind {
 
 /// Hands every block to `visit`, in order.
 pub(super) fn blocks(content: &str, visit: impl FnMut(Block)) {
-    let mut scan = Scan {
+    let mut scan = BlockScanner {
         content,
-        open: Open::Nothing,
+        open: OpenBlock::Nothing,
         visit,
     };
     let mut at = scan.front_matter();
@@ -42,39 +42,45 @@ pub(super) fn blocks(content: &str, visit: impl FnMut(Block)) {
 }
 
 /// The block that the lines so far have begun.
-enum Open {
+enum OpenBlock {
     Nothing,
     Text(Range<usize>),
-    Fence { range: Range<usize>, mark: Mark },
+    Fence {
+        range: Range<usize>,
+        mark: FenceMarker,
+    },
 }
 
 /// What a fence is made of; the closing one has at least as many of the same character.
 #[derive(Clone, Copy)]
-struct Mark {
+struct FenceMarker {
     byte: u8,
     count: usize,
 }
 
-struct Scan<'a, V> {
+struct BlockScanner<'a, V> {
     content: &'a str,
-    open: Open,
+    open: OpenBlock,
     visit: V,
 }
 
-impl<V: FnMut(Block)> Scan<'_, V> {
+impl<V: FnMut(Block)> BlockScanner<'_, V> {
     /// Emits the front matter, if there is one, and says where the rest begins.
     fn front_matter(&mut self) -> usize {
         let Some(found) = front_matter::find(self.content) else {
             return 0;
         };
         let end = found.end;
-        self.emit(Kind::FrontMatter { title: found.title }, 0..found.text_end);
+        self.emit(
+            BlockKind::FrontMatter { title: found.title },
+            0..found.text_end,
+        );
         end
     }
 
     fn line(&mut self, at: usize, line: &str) {
         let end = at + line.len();
-        if let Open::Fence { range, mark } = &mut self.open {
+        if let OpenBlock::Fence { range, mark } = &mut self.open {
             if !line.is_empty() {
                 range.end = end;
             }
@@ -83,14 +89,14 @@ impl<V: FnMut(Block)> Scan<'_, V> {
             }
         } else if line.is_empty() {
             self.close();
-        } else if let Some(mark) = Mark::opening(line) {
+        } else if let Some(mark) = FenceMarker::opening(line) {
             self.close();
             let range = at..end;
-            self.open = Open::Fence { range, mark };
+            self.open = OpenBlock::Fence { range, mark };
         } else if let Some((level, text)) = atx(line) {
             self.close();
             let text = at + text.start..at + text.end;
-            self.emit(Kind::Heading { level, text }, at..end);
+            self.emit(BlockKind::Heading { level, text }, at..end);
         } else {
             self.text(at, line);
         }
@@ -100,34 +106,34 @@ impl<V: FnMut(Block)> Scan<'_, V> {
     fn text(&mut self, at: usize, line: &str) {
         let end = at + line.len();
         match &mut self.open {
-            Open::Text(range) => match underline(line) {
+            OpenBlock::Text(range) => match underline(line) {
                 Some(level) if may_be_heading(self.content, range) => {
                     let (start, text) = (range.start, range.clone());
-                    self.open = Open::Nothing;
-                    self.emit(Kind::Heading { level, text }, start..end);
+                    self.open = OpenBlock::Nothing;
+                    self.emit(BlockKind::Heading { level, text }, start..end);
                 }
                 _ => range.end = end,
             },
-            _ => self.open = Open::Text(at..end),
+            _ => self.open = OpenBlock::Text(at..end),
         }
     }
 
     fn close(&mut self) {
-        match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Nothing => {}
-            Open::Text(range) => self.emit(Kind::Text, range),
-            Open::Fence { range, .. } => self.emit(Kind::Fence, range),
+        match std::mem::replace(&mut self.open, OpenBlock::Nothing) {
+            OpenBlock::Nothing => {}
+            OpenBlock::Text(range) => self.emit(BlockKind::Text, range),
+            OpenBlock::Fence { range, .. } => self.emit(BlockKind::Fence, range),
         }
     }
 
-    fn emit(&mut self, kind: Kind, range: Range<usize>) {
+    fn emit(&mut self, kind: BlockKind, range: Range<usize>) {
         (self.visit)(Block { kind, range });
     }
 }
 
-impl Mark {
+impl FenceMarker {
     /// The fence that this line opens. Any indentation will do: a fence inside a list is indented as its item is.
-    fn opening(line: &str) -> Option<Mark> {
+    fn opening(line: &str) -> Option<FenceMarker> {
         let line = line.trim_start_matches([' ', '\t']);
         let byte = *line.as_bytes().first()?;
         if byte != b'`' && byte != b'~' {
@@ -136,7 +142,7 @@ impl Mark {
         let count = run(line, byte);
         let info = line.get(count..)?;
         let code_span = byte == b'`' && info.contains('`');
-        (count >= 3 && !code_span).then_some(Mark { byte, count })
+        (count >= 3 && !code_span).then_some(FenceMarker { byte, count })
     }
 
     fn closes(self, line: &str) -> bool {
@@ -214,19 +220,19 @@ mod tests {
         blocks(content, |block| {
             let text = &content[block.range];
             shown.push(match block.kind {
-                Kind::FrontMatter { title } => format!("front {title:?}: {text:?}"),
-                Kind::Heading { level, text: words } => {
+                BlockKind::FrontMatter { title } => format!("front {title:?}: {text:?}"),
+                BlockKind::Heading { level, text: words } => {
                     format!("h{level} {:?}: {text:?}", content[words].trim())
                 }
-                Kind::Fence => format!("fence: {text:?}"),
-                Kind::Text => format!("text: {text:?}"),
+                BlockKind::Fence => format!("fence: {text:?}"),
+                BlockKind::Text => format!("text: {text:?}"),
             });
         });
         shown
     }
 
     #[test]
-    fn headings_fences_and_paragraphs_are_told_apart() {
+    fn headings_fences_and_paragraphs_are_recognised() {
         let content = "---\ntitle: T\n---\n\n# One #\nword\nword\n```sh\n# no heading\n\n```\nTwo\n===\n\n#none\n   ### ###\n";
         insta::assert_debug_snapshot!(shown(content), @r##"
         [
@@ -242,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_heading_is_text() {
+    fn text_that_resembles_a_heading_is_text() {
         for content in [
             "####### seven",
             "    # indented",
@@ -261,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_closes_only_at_its_own_kind_and_length() {
+    fn fence_closes_at_its_own_character_and_length() {
         assert_eq!(
             shown("````\n```\n~~~~\n````\nafter"),
             ["fence: \"````\\n```\\n~~~~\\n````\"", "text: \"after\""]
@@ -278,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_may_end_in_carriage_returns_and_hold_any_white_space() {
+    fn carriage_returns_and_unicode_white_space_are_blank() {
         assert_eq!(
             shown("# A\r\n\r\nb\r\n\u{85}\n\u{2028}c\r\n"),
             ["h1 \"A\": \"# A\"", "text: \"b\"", "text: \"\\u{2028}c\""]

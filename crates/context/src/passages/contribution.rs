@@ -3,7 +3,7 @@
 //! The words of a passage's headings count as if it held them once more. Stop words are left out, except those of
 //! headings: a page may be called `this` or `if...else`, and a query of nothing but stop words looks for them there.
 
-use super::analyse::{Analyser, Named};
+use super::analyse::{Analyser, NumberedTerm};
 use super::split::{Passage, split};
 use super::tokens;
 
@@ -21,10 +21,10 @@ pub struct PassageFacts {
 pub fn document(
     content: &str,
     analyser: &mut Analyser,
-    mut visit: impl FnMut(u32, Named<'_>, u32),
+    mut visit: impl FnMut(u32, NumberedTerm<'_>, u32),
 ) -> Vec<PassageFacts> {
     analyser.forget_if_full();
-    let mut counts = Counts::default();
+    let mut counts = TermCounts::default();
     let passages = split(content);
     let mut facts = Vec::with_capacity(passages.len());
     for (ordinal, passage) in (0..).zip(&passages) {
@@ -40,13 +40,13 @@ pub fn document(
 
 /// How often each term occurs in one passage; terms in the order of their first occurrence.
 #[derive(Default)]
-struct Counts {
+struct TermCounts {
     /// By a term's number, 0 for all but those of the passage.
     counts: Vec<u32>,
     seen: Vec<u32>,
 }
 
-impl Counts {
+impl TermCounts {
     /// Counts a passage, and says how long it is.
     fn take(&mut self, content: &str, passage: &Passage, analyser: &mut Analyser) -> u32 {
         let mut length: u32 = 0;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passage_gives_its_terms_and_those_of_its_headings() {
+    fn terms_of_headings_count_for_their_passage() {
         let content = "---\ntitle: This array\n---\n\nThe arrays of this page.\n";
         let mut given = Vec::new();
         let facts = document(content, &mut Analyser::new(), |ordinal, term, tf| {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_used_analyser_gives_the_same() {
+    fn used_analyser_gives_the_same_terms() {
         let mut analyser = Analyser::new();
         let given = |analyser: &mut Analyser| {
             let mut given = Vec::new();

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_of_every_spelling_are_read() {
+    fn title_is_read_in_every_syntax() {
         for (content, wanted) in [
             ("---\ntitle: A b\n---\n", Some("A b")),
             ("\u{feff}---\r\ntitle: A\r\n---\r\nx", Some("A")),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_or_not_first_is_none() {
+    fn unclosed_or_late_front_matter_is_ignored() {
         for content in [
             "---\ntitle: A\n",
             "\n---\n---\n",

@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_logarithm(numerator: u64, denominator: u64) {
+        fn logarithm_agrees_with_floating_point(numerator: u64, denominator: u64) {
             let (low, high) = (numerator.min(denominator).max(1), numerator.max(denominator).max(1));
             let found = ln_ratio(high, low) as f64 / UNIT;
             let wanted = (high as f64 / low as f64).ln();
@@ -63,7 +63,7 @@ mod tests {
         }
 
         #[test]
-        fn it_never_falls(number: u64, more: u64, below in 1u64..) {
+        fn logarithm_is_monotonic(number: u64, more: u64, below in 1u64..) {
             let higher = number.saturating_add(more);
             prop_assert!(ln_ratio(number, below) <= ln_ratio(higher, below));
         }

@@ -2,14 +2,14 @@
 
 use super::analyse::Analyser;
 use super::contribution::{PassageFacts, document};
-use super::search::{Found, Lists, search};
+use super::search::{PassageLists, SearchOutcome, search};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::convert::Infallible;
 
 /// The lists of some documents; it is looked up by term, never iterated.
 #[derive(Default)]
-pub struct Memory {
+pub struct MemoryIndex {
     postings: HashMap<Box<str>, Vec<(u32, u32)>, RandomState>,
     facts: Vec<PassageFacts>,
     /// Where each document's passages begin.
@@ -17,10 +17,10 @@ pub struct Memory {
     total_length: u64,
 }
 
-impl Memory {
+impl MemoryIndex {
     /// Indexes documents, which must come in the order of their ids.
     pub fn new<'a>(contents: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut index = Memory::default();
+        let mut index = MemoryIndex::default();
         let mut analyser = Analyser::new();
         for content in contents {
             index.add(content, &mut analyser);
@@ -47,7 +47,7 @@ impl Memory {
     }
 
     /// Finds what matches `query` best within `budget` tokens.
-    pub fn search(&self, query: &str, budget: u64) -> Found {
+    pub fn search(&self, query: &str, budget: u64) -> SearchOutcome {
         let Ok(found) = search(self, query, budget);
         found
     }
@@ -60,7 +60,7 @@ impl Memory {
     }
 }
 
-impl Lists for Memory {
+impl PassageLists for MemoryIndex {
     type Error = Infallible;
 
     fn passages(&self) -> u32 {
@@ -97,9 +97,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passages_are_numbered_through_the_documents() {
+    fn passages_are_numbered_across_documents() {
         let long = "paragraph of words\n\n".repeat(200);
-        let index = Memory::new(["", long.as_str(), "", "last"]);
+        let index = MemoryIndex::new(["", long.as_str(), "", "last"]);
         let passages = index.passages();
         assert_eq!(index.place(0), (1, 0));
         assert_eq!(index.place(passages - 2), (1, passages as usize - 2));
@@ -107,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn the_total_is_the_sum_of_the_lengths() {
-        let index = Memory::new(["one two", "# three\n\nfour", "the"]);
+    fn total_length_is_the_sum_of_lengths() {
+        let index = MemoryIndex::new(["one two", "# three\n\nfour", "the"]);
         let lengths: Vec<u32> = (0..index.passages())
             .map(|passage| index.length(passage))
             .collect();

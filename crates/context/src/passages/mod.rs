@@ -17,13 +17,13 @@ mod split;
 mod stop_words;
 mod words;
 
-pub use analyse::{Analyser, Named};
-pub use answer::{Answer, PassageAnswer, Selection, Why};
+pub use analyse::{Analyser, NumberedTerm};
+pub use answer::{PassageExplanation, PassageSelection, PassagesResponse, SelectedPassage};
 pub use contribution::{PassageFacts, document};
-pub use memory::Memory;
+pub use memory::MemoryIndex;
 pub use score::SCALE;
-pub use search::{Found, Hit, TermWeight};
-pub(crate) use search::{Lists, search};
+pub use search::{PassageHit, SearchOutcome, TermWeight};
+pub(crate) use search::{PassageLists, search};
 pub use split::{MOST_BYTES, Passage, split};
 
 /// The version of splitting, analysis and scoring together: an index of another version is of no use.

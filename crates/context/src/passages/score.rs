@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_by_hand() {
+    fn weight_agrees_with_a_calculation_by_hand() {
         // ln(2002 / 21) · 3 / (3 + 1.2) is 3.2552710…; the logarithm was rounded down before.
         assert_eq!(ours(1000, 10, 3, 100, 100_000), 3_255_270);
     }
@@ -119,20 +119,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_bm25((passages, holding, tf, length, total) in collection()) {
+        fn weight_agrees_with_bm25((passages, holding, tf, length, total) in collection()) {
             let found = ours(passages, holding, tf, length, total) as f64;
             let wanted = plain(passages, holding, tf, length, total) * SCALE as f64;
             prop_assert!((found - wanted).abs() <= 2.0 + wanted * 1e-6, "{found} {wanted}");
         }
 
         #[test]
-        fn more_of_a_term_never_weighs_less((passages, holding, tf, length, total) in collection(), more: u32) {
+        fn weight_grows_with_term_frequency((passages, holding, tf, length, total) in collection(), more: u32) {
             let higher = tf.saturating_add(more);
             prop_assert!(ours(passages, holding, tf, length, total) <= ours(passages, holding, higher, length, total));
         }
 
         #[test]
-        fn a_longer_passage_and_a_commoner_term_never_weigh_more(
+        fn weight_falls_with_length_and_document_frequency(
             (passages, holding, tf, length, total) in collection(), more: u32,
         ) {
             let weight = ours(passages, holding, tf, length, total);

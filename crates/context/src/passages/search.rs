@@ -10,7 +10,7 @@ use super::score::{Idf, Norm, weight};
 /// The lists that a search goes through: an index, in memory or on disk.
 ///
 /// A search holds the lists of all its terms at once: at most eight bytes for every entry of the index.
-pub(crate) trait Lists {
+pub(crate) trait PassageLists {
     /// What reading the lists can fail with.
     type Error;
     /// How many passages there are; they are numbered from 0, in the order of document ids and then of position.
@@ -27,9 +27,9 @@ pub(crate) trait Lists {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchOutcome {
     /// The passages that were taken, best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<PassageHit>,
     /// How many passages hold at least one of the query's terms.
     pub considered: u64,
     /// What the taken ones use of the budget.
@@ -38,7 +38,7 @@ pub struct Found {
 
 /// A passage that was taken, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct PassageHit {
     /// Its number.
     pub passage: u32,
     /// The sum of the weights, in millionths.
@@ -59,21 +59,25 @@ pub struct TermWeight {
 }
 
 /// Finds what matches `query` best within `budget` tokens.
-pub(crate) fn search<L: Lists>(lists: &L, query: &str, budget: u64) -> Result<Found, L::Error> {
+pub(crate) fn search<L: PassageLists>(
+    lists: &L,
+    query: &str,
+    budget: u64,
+) -> Result<SearchOutcome, L::Error> {
     let terms = terms(lists, query)?;
-    let mut norms = Norms::new(lists);
+    let mut norms = NormTable::new(lists);
     let mut candidates = candidates(lists, &terms, &mut norms);
     let considered = candidates.len() as u64;
     let mut hits = Vec::new();
     let left = take(&mut candidates, budget, |chosen| {
-        hits.push(Hit {
+        hits.push(PassageHit {
             passage: chosen.passage,
             score: chosen.score,
             terms: Vec::new(),
         });
     });
     explain(&mut hits, &terms, &mut norms);
-    Ok(Found {
+    Ok(SearchOutcome {
         hits,
         considered,
         tokens_used: budget - left,
@@ -81,14 +85,14 @@ pub(crate) fn search<L: Lists>(lists: &L, query: &str, budget: u64) -> Result<Fo
 }
 
 /// A term of the query with its list.
-struct Term {
+struct QueryTerm {
     text: String,
     idf: Idf,
     postings: Vec<(u32, u32)>,
 }
 
 /// The query's terms in the order of their first occurrence, without those that no passage holds.
-fn terms<L: Lists>(lists: &L, query: &str) -> Result<Vec<Term>, L::Error> {
+fn terms<L: PassageLists>(lists: &L, query: &str) -> Result<Vec<QueryTerm>, L::Error> {
     let mut terms = Vec::new();
     for text in query_terms(query) {
         let mut postings = Vec::new();
@@ -96,7 +100,7 @@ fn terms<L: Lists>(lists: &L, query: &str) -> Result<Vec<Term>, L::Error> {
         if !postings.is_empty() {
             let holding = u32::try_from(postings.len()).unwrap_or(u32::MAX);
             let idf = Idf::new(lists.passages(), holding);
-            terms.push(Term {
+            terms.push(QueryTerm {
                 text,
                 idf,
                 postings,
@@ -137,7 +141,11 @@ impl Candidate {
     }
 }
 
-fn candidates<L: Lists>(lists: &L, terms: &[Term], norms: &mut Norms<'_, L>) -> Vec<Candidate> {
+fn candidates<L: PassageLists>(
+    lists: &L,
+    terms: &[QueryTerm],
+    norms: &mut NormTable<'_, L>,
+) -> Vec<Candidate> {
     let mut scores = vec![0u64; lists.passages() as usize];
     let mut matched = Vec::new();
     for term in terms {
@@ -192,7 +200,11 @@ fn take(candidates: &mut Vec<Candidate>, budget: u64, mut chosen: impl FnMut(&Ca
 ///
 /// Of the hits and a term's list the shorter is walked and searched for in the longer, so that neither a query of many
 /// terms nor a budget for many passages costs more than the lists are long.
-fn explain<L: Lists>(hits: &mut [Hit], terms: &[Term], norms: &mut Norms<'_, L>) {
+fn explain<L: PassageLists>(
+    hits: &mut [PassageHit],
+    terms: &[QueryTerm],
+    norms: &mut NormTable<'_, L>,
+) {
     let mut places: Vec<(u32, usize)> = (0..)
         .zip(&*hits)
         .map(|(at, hit)| (hit.passage, at))
@@ -236,16 +248,16 @@ fn held<T: Copy>(list: &[(u32, T)], passage: u32) -> Option<(u32, T)> {
 }
 
 /// Norms by length: passages are short, so that few lengths differ and each is worked out once.
-struct Norms<'a, L> {
+struct NormTable<'a, L> {
     lists: &'a L,
     known: Vec<Option<Norm>>,
 }
 
-impl<'a, L: Lists> Norms<'a, L> {
+impl<'a, L: PassageLists> NormTable<'a, L> {
     const KNOWN: usize = 4096;
 
     fn new(lists: &'a L) -> Self {
-        Norms {
+        NormTable {
             lists,
             known: vec![None; Self::KNOWN],
         }

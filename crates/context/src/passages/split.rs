@@ -6,7 +6,7 @@
 //! What is longer than a passage may be is cut at a line end, else at white space, else between two characters; a
 //! fenced code block only when it is too long itself.
 
-use super::blocks::{Block, Kind, blocks};
+use super::blocks::{Block, BlockKind, blocks};
 use std::ops::Range;
 
 /// The most bytes of a passage: 400 tokens of four bytes.
@@ -34,40 +34,40 @@ pub struct Passage {
 
 /// Cuts a document into passages, in order and without overlap.
 pub fn split(content: &str) -> Vec<Passage> {
-    let mut packer = Packer::new(content);
+    let mut packer = PassagePacker::new(content);
     blocks(content, |block| packer.add(block));
     packer.finish()
 }
 
 /// What is being packed: finished passages, the open one, and the headings that no text has followed yet.
-struct Packer<'a> {
+struct PassagePacker<'a> {
     content: &'a str,
     done: Vec<Passage>,
     /// The headings in force, each with its level; levels rise strictly.
     headings: Vec<(u8, String)>,
-    open: Option<Open>,
-    pending: Option<Pending>,
+    open: Option<OpenPassage>,
+    pending: Option<PendingHeadings>,
     /// Up to where lines were counted, and the number of the line there.
     counted: (usize, u32),
 }
 
 /// The passage that may still grow.
-struct Open {
+struct OpenPassage {
     range: Range<usize>,
     /// The headings that every section in it stands under.
     headings: Vec<String>,
 }
 
 /// A run of headings or front matter that waits for its text.
-struct Pending {
+struct PendingHeadings {
     range: Range<usize>,
     /// The fewest headings that stayed in force since the open passage's last text.
     kept: usize,
 }
 
-impl<'a> Packer<'a> {
+impl<'a> PassagePacker<'a> {
     fn new(content: &'a str) -> Self {
-        Packer {
+        PassagePacker {
             content,
             done: Vec::new(),
             headings: Vec::new(),
@@ -79,15 +79,15 @@ impl<'a> Packer<'a> {
 
     fn add(&mut self, block: Block) {
         match block.kind {
-            Kind::FrontMatter { title } => {
+            BlockKind::FrontMatter { title } => {
                 self.heading(0, title.as_deref().unwrap_or(""), block.range)
             }
-            Kind::Heading { level, text } => {
+            BlockKind::Heading { level, text } => {
                 let content = self.content;
                 self.heading(level, content.get(text).unwrap_or(""), block.range);
             }
-            Kind::Fence => self.body(block.range, true),
-            Kind::Text => self.body(block.range, false),
+            BlockKind::Fence => self.body(block.range, true),
+            BlockKind::Text => self.body(block.range, false),
         }
     }
 
@@ -100,7 +100,7 @@ impl<'a> Packer<'a> {
             self.flush_pending();
         }
         let kept = self.headings.partition_point(|(above, _)| *above < level);
-        let pending = self.pending.get_or_insert(Pending {
+        let pending = self.pending.get_or_insert(PendingHeadings {
             range: range.clone(),
             kept,
         });
@@ -129,7 +129,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Extends the open passage to `end` where that is allowed.
-    fn grows(&mut self, pending: &Option<Pending>, end: usize) -> bool {
+    fn grows(&mut self, pending: &Option<PendingHeadings>, end: usize) -> bool {
         let Some(open) = &mut self.open else {
             return false;
         };
@@ -161,7 +161,7 @@ impl<'a> Packer<'a> {
             self.emit(range, headings.clone());
             rest.start += next;
         }
-        self.open = Some(Open {
+        self.open = Some(OpenPassage {
             range: rest,
             headings,
         });

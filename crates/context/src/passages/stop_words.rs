@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_sorted_for_the_search() {
+    fn stop_words_are_sorted() {
         assert!(STOP_WORDS.is_sorted_by(|one, next| one < next));
         assert!(is_stop_word("a") && is_stop_word("your") && !is_stop_word("array"));
     }

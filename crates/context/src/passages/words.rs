@@ -9,23 +9,23 @@ const MOST_BYTES: usize = 64;
 /// Hands every word of the text to `visit`.
 pub(super) fn words(text: &str, mut visit: impl FnMut(&str)) {
     let bytes = text.as_bytes();
-    let mut word = Word::default();
+    let mut word = WordBuffer::default();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         match CLASSES[usize::from(*byte)] {
-            Class::Other => at += 1,
+            WordByte::Other => at += 1,
             _ => at = from(text, at, &mut word, &mut visit),
         }
     }
 }
 
 /// Takes the word that may begin at `start`, and says where to go on; always further on.
-fn from(text: &str, start: usize, word: &mut Word, visit: &mut impl FnMut(&str)) -> usize {
+fn from(text: &str, start: usize, word: &mut WordBuffer, visit: &mut impl FnMut(&str)) -> usize {
     let bytes = text.as_bytes();
     let plain = bytes.get(start..).unwrap_or(&[]);
     let length = plain
         .iter()
-        .take_while(|byte| matches!(CLASSES[usize::from(**byte)], Class::Lower))
+        .take_while(|byte| matches!(CLASSES[usize::from(**byte)], WordByte::Lower))
         .count();
     let end = start + length;
     // Most words are nothing but small letters and digits: they are taken as they stand.
@@ -41,12 +41,12 @@ fn from(text: &str, start: usize, word: &mut Word, visit: &mut impl FnMut(&str))
 
 /// Whether a word cannot go on with this byte.
 fn ends_word(byte: u8) -> bool {
-    byte != b'\'' && matches!(CLASSES[usize::from(byte)], Class::Other)
+    byte != b'\'' && matches!(CLASSES[usize::from(byte)], WordByte::Other)
 }
 
 /// What a byte can be in a word.
 #[derive(Clone, Copy)]
-enum Class {
+enum WordByte {
     /// A small letter or a digit.
     Lower,
     /// A capital letter.
@@ -56,17 +56,17 @@ enum Class {
     Other,
 }
 
-const CLASSES: [Class; 256] = classes();
+const CLASSES: [WordByte; 256] = classes();
 
-const fn classes() -> [Class; 256] {
-    let mut classes = [Class::Other; 256];
+const fn classes() -> [WordByte; 256] {
+    let mut classes = [WordByte::Other; 256];
     let mut byte = 0;
     while byte < 256 {
         classes[byte] = match byte as u8 {
-            b'a'..=b'z' | b'0'..=b'9' => Class::Lower,
-            b'A'..=b'Z' => Class::Upper,
-            0x80.. => Class::Wide,
-            _ => Class::Other,
+            b'a'..=b'z' | b'0'..=b'9' => WordByte::Lower,
+            b'A'..=b'Z' => WordByte::Upper,
+            0x80.. => WordByte::Wide,
+            _ => WordByte::Other,
         };
         byte += 1;
     }
@@ -75,14 +75,14 @@ const fn classes() -> [Class; 256] {
 
 /// A word that is being read, and where the parts of an identifier end in it.
 #[derive(Default)]
-struct Word {
+struct WordBuffer {
     text: String,
     ends: Vec<usize>,
     /// Whether its last character is a small letter.
     after_small: bool,
 }
 
-impl Word {
+impl WordBuffer {
     fn clear(&mut self) {
         self.text.clear();
         self.ends.clear();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_give_their_parts_and_themselves() {
+    fn identifiers_give_their_parts_and_the_whole() {
         for (text, wanted) in [
             ("getUserMedia()", "get user media getusermedia"),
             ("HTMLElement", "html element htmlelement"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_word_is_known_by_its_beginning() {
+    fn long_word_is_cut() {
         let beginning = "a".repeat(MOST_BYTES);
         assert_eq!(found(&"a".repeat(1000)), [beginning.as_str()]);
         assert_eq!(found(&"A".repeat(1000)), [beginning.as_str()]);
@@ -246,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_word_is_of_letters_and_digits(text in "\\PC*|[a-zA-Z0-9' éÉ日’\u{301}\u{ad}-]*") {
+        fn words_consist_of_letters_and_digits(text in "\\PC*|[a-zA-Z0-9' éÉ日’\u{301}\u{ad}-]*") {
             for word in found(&text) {
                 prop_assert!(!word.is_empty() && word.len() <= MOST_BYTES + 8);
                 let first = word.chars().next().unwrap();
@@ -255,7 +255,7 @@ mod tests {
         }
 
         #[test]
-        fn capitals_make_no_difference_to_whole_words(text in "[a-z0-9 '-]*") {
+        fn case_of_whole_words_is_ignored(text in "[a-z0-9 '-]*") {
             let upper = found(&text.to_uppercase());
             prop_assert_eq!(found(&text), upper);
         }

@@ -3,13 +3,13 @@
 
 use crate::failure::Failure;
 use crate::faults;
-use crate::files::dir_handle::{Folder, read_into};
-use crate::files::file_stamp::Signature;
-use crate::format::cache_problem::{MAX_PROBLEMS, Problem, Wrong};
+use crate::files::dir_handle::{DirHandle, read_into};
+use crate::files::file_stamp::FileStamp;
+use crate::format::cache_problem::{CacheProblem, CacheProblemKind, MAX_PROBLEMS};
 use crate::format::document::{self, Document, MAX_DOCUMENT_FILE};
-use crate::format::manifest::{self, DOCUMENTS, Lists, Manifest};
+use crate::format::manifest::{self, DOCUMENTS, LoadedLists, Manifest};
 use crate::parallel;
-use crate::proof::proof_file::{Mark, Proof};
+use crate::proof::proof_file::{DocumentStamp, Proof};
 use candor_fault::Timestamp;
 use std::ffi::OsStr;
 
@@ -17,25 +17,25 @@ use std::ffi::OsStr;
 pub(crate) type Now<'a> = &'a (dyn Fn() -> Timestamp + Sync);
 
 /// Looks at documents as they are read. Each worker has one of its own.
-pub(crate) trait Visitor: Send {
+pub(crate) trait DocumentVisitor: Send {
     /// One document, as it stands in the cache; numbers ascend.
     fn document(&mut self, number: u32, document: &Document);
 }
 
-impl Visitor for () {
+impl DocumentVisitor for () {
     fn document(&mut self, _: u32, _: &Document) {}
 }
 
 /// What a check has found.
-pub(crate) struct Checked<V> {
+pub(crate) struct CheckOutcome<V> {
     pub(crate) manifest: Option<Manifest>,
     /// The proof that it is as it was found, where nothing is wrong.
     pub(crate) proof: Option<Proof>,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<CacheProblem>,
     pub(crate) visitors: Vec<V>,
 }
 
-impl<V> Checked<V> {
+impl<V> CheckOutcome<V> {
     /// What was found, if nothing is wrong.
     pub(crate) fn sound(self) -> Result<(Manifest, Proof, Vec<V>), Failure> {
         match (self.manifest, self.proof, self.problems.is_empty()) {
@@ -48,34 +48,34 @@ impl<V> Checked<V> {
 }
 
 /// Opens `documents`.
-pub(crate) fn documents(cache: &Folder) -> Result<Folder, Problem> {
+pub(crate) fn documents(cache: &DirHandle) -> Result<DirHandle, CacheProblem> {
     cache
         .folder(DOCUMENTS)
-        .map_err(|error| Problem::new(DOCUMENTS, faults::inside(error)))
+        .map_err(|error| CacheProblem::new(DOCUMENTS, faults::inside(error)))
 }
 
 /// Why a cache without a usable `documents` is no cache, with what else is wrong.
-pub(crate) fn without_documents(cache: &Folder, problem: Problem) -> Failure {
+pub(crate) fn without_documents(cache: &DirHandle, problem: CacheProblem) -> Failure {
     let problems = and_no_documents(manifest::read(cache), problem);
     Failure::Invalid { problems }
 }
 
 /// What is wrong with the lists of a cache, and then with its `documents`.
-pub(crate) fn and_no_documents(lists: Lists, problem: Problem) -> Vec<Problem> {
+pub(crate) fn and_no_documents(lists: LoadedLists, problem: CacheProblem) -> Vec<CacheProblem> {
     let problems = lists.problems.into_iter().chain([problem]);
     problems.take(MAX_PROBLEMS).collect()
 }
 
 /// Checks everything that the lists name. Documents that `trusted` still proves are not read, unless
 /// every document is to be visited.
-pub(crate) fn check<V: Visitor>(
-    lists: Lists,
-    documents: &Folder,
+pub(crate) fn check<V: DocumentVisitor>(
+    lists: LoadedLists,
+    documents: &DirHandle,
     trusted: Option<&Proof>,
     now: Now<'_>,
     visit: impl Fn() -> V + Sync,
-) -> Checked<V> {
-    let Lists {
+) -> CheckOutcome<V> {
+    let LoadedLists {
         said: _,
         manifest,
         mut problems,
@@ -91,14 +91,14 @@ pub(crate) fn check<V: Visitor>(
         let trusted = trusted.filter(|proof| proof.is_of(manifest));
         let (seen, found) = check_documents(manifest, documents, trusted, visit, &mut problems);
         visitors = found;
-        let settled = |signature: &Signature| signature.settled(began);
-        let mark = |signature: Option<Signature>| {
+        let settled = |signature: &FileStamp| signature.settled(began);
+        let mark = |signature: Option<FileStamp>| {
             let settled = signature.as_ref().is_some_and(settled);
-            signature.map(|signature| Mark { signature, settled })
+            signature.map(|signature| DocumentStamp { signature, settled })
         };
         let (of_manifest, of_index) = signatures.unzip();
         let names = manifest.documents.iter().map(|one| one.name.as_str());
-        let marks: Option<Vec<Mark>> = seen.into_iter().map(mark).collect();
+        let marks: Option<Vec<DocumentStamp>> = seen.into_iter().map(mark).collect();
         proof = marks.map(|documents| Proof {
             cache_version: manifest.cache_version,
             manifest: of_manifest.filter(settled),
@@ -109,7 +109,7 @@ pub(crate) fn check<V: Visitor>(
         });
     }
     problems.truncate(MAX_PROBLEMS);
-    Checked {
+    CheckOutcome {
         manifest,
         proof,
         problems,
@@ -118,7 +118,7 @@ pub(crate) fn check<V: Visitor>(
 }
 
 /// Names in `documents` that nobody lists. Missing ones are found where they are opened.
-fn unlisted(manifest: &Manifest, documents: &Folder) -> Vec<Problem> {
+fn unlisted(manifest: &Manifest, documents: &DirHandle) -> Vec<CacheProblem> {
     let mut listed: Vec<&OsStr> = manifest
         .documents
         .iter()
@@ -132,32 +132,32 @@ fn unlisted(manifest: &Manifest, documents: &Folder) -> Vec<Problem> {
             .take(MAX_PROBLEMS)
             .map(|(name, _)| {
                 let file = format!("{DOCUMENTS}/{}", name.to_string_lossy());
-                Problem::new(file, Wrong::Unlisted)
+                CacheProblem::new(file, CacheProblemKind::Unlisted)
             })
             .collect(),
-        Err(error) => vec![Problem::new(DOCUMENTS, faults::inside(error))],
+        Err(error) => vec![CacheProblem::new(DOCUMENTS, faults::inside(error))],
     }
 }
 
 /// What one worker has seen.
-struct Seen<V> {
-    signatures: Vec<(usize, Signature)>,
-    problems: Vec<(usize, Wrong)>,
+struct CheckWorker<V> {
+    signatures: Vec<(usize, FileStamp)>,
+    problems: Vec<(usize, CacheProblemKind)>,
     buffer: Vec<u8>,
     visitor: V,
 }
 
-type Found<V> = (Vec<Option<Signature>>, Vec<V>);
+type CheckedDocuments<V> = (Vec<Option<FileStamp>>, Vec<V>);
 
-fn check_documents<V: Visitor>(
+fn check_documents<V: DocumentVisitor>(
     manifest: &Manifest,
-    documents: &Folder,
+    documents: &DirHandle,
     trusted: Option<&Proof>,
     visit: impl Fn() -> V + Sync,
-    problems: &mut Vec<Problem>,
-) -> Found<V> {
+    problems: &mut Vec<CacheProblem>,
+) -> CheckedDocuments<V> {
     let count = manifest.documents.len();
-    let make = || Seen {
+    let make = || CheckWorker {
         signatures: Vec::new(),
         problems: Vec::new(),
         buffer: Vec::new(),
@@ -190,25 +190,25 @@ fn check_documents<V: Visitor>(
     wrong.sort_by_key(|(number, _)| *number);
     problems.extend(wrong.into_iter().map(|(number, wrong)| {
         let name = &manifest.documents[number].name;
-        Problem::new(format!("{DOCUMENTS}/{name}"), wrong)
+        CacheProblem::new(format!("{DOCUMENTS}/{name}"), wrong)
     }));
     (signatures, visitors)
 }
 
-fn check_document<V: Visitor>(
+fn check_document<V: DocumentVisitor>(
     manifest: &Manifest,
-    documents: &Folder,
+    documents: &DirHandle,
     number: usize,
-    seen: &mut Seen<V>,
-) -> Result<Signature, Wrong> {
+    seen: &mut CheckWorker<V>,
+) -> Result<FileStamp, CacheProblemKind> {
     let listed = &manifest.documents[number];
     let signature = read_into(documents, &listed.name, MAX_DOCUMENT_FILE, &mut seen.buffer)?;
     let document = document::read(&seen.buffer)?;
     if document.id != listed.id {
-        return Err(Wrong::OtherId);
+        return Err(CacheProblemKind::OtherId);
     }
     if document.version != listed.version {
-        return Err(Wrong::OtherVersion);
+        return Err(CacheProblemKind::OtherVersion);
     }
     seen.visitor.document(number as u32, &document);
     Ok(signature)
@@ -217,25 +217,30 @@ fn check_document<V: Visitor>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::manifest::Listed;
+    use crate::format::manifest::ManifestEntry;
 
     #[test]
-    fn the_first_hundred_problems_are_told() {
+    fn only_the_first_hundred_problems_are_reported() {
         let folder = tempfile::tempdir().unwrap();
-        let documents = Folder::new(std::fs::File::open(folder.path()).unwrap().into());
-        let listed = |number: u32| Listed {
+        let documents = DirHandle::new(std::fs::File::open(folder.path()).unwrap().into());
+        let listed = |number: u32| ManifestEntry {
             id: format!("{number:03}.md"),
             version: crate::Digest::of(&number.to_le_bytes()),
             name: format!("{number:03}.json"),
         };
-        let lists = Lists {
+        let lists = LoadedLists {
             said: None,
             manifest: Some(Manifest::of((0..500).map(listed).collect())),
             problems: Vec::new(),
             signatures: None,
         };
         let checked = check(lists, &documents, None, &|| Timestamp::MAX, || ());
-        let missing = |number| Problem::new(format!("documents/{number:03}.json"), Wrong::Missing);
+        let missing = |number| {
+            CacheProblem::new(
+                format!("documents/{number:03}.json"),
+                CacheProblemKind::Missing,
+            )
+        };
         let expected: Vec<_> = (0..MAX_PROBLEMS).map(missing).collect();
         assert_eq!(checked.problems, expected);
         assert!(checked.proof.is_none());

@@ -1,12 +1,12 @@
 //! What a cache says of itself, and whether it is right: `inspect` and `verify`.
 
-use crate::cache::{Cache, Known};
+use crate::cache::{Cache, TrustBasis};
 use crate::failure::Failure;
 use crate::faults::broken_rule;
-use crate::files::dir_handle::Folder;
+use crate::files::dir_handle::DirHandle;
 use crate::files::location::Location;
-use crate::format::cache_problem::Problem;
-use crate::format::manifest::{self, DOCUMENTS, Lists};
+use crate::format::cache_problem::CacheProblem;
+use crate::format::manifest::{self, DOCUMENTS, LoadedLists};
 use crate::proof::check::{self, Now};
 use serde::Serialize;
 use std::path::Path;
@@ -22,22 +22,22 @@ pub struct Inspection {
 
 /// What `verify` answers.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct VerifyResponse {
     cache_version: String,
     document_count: u64,
     valid: bool,
-    problems: Vec<Told>,
+    problems: Vec<ReportedProblem>,
     #[serde(skip)]
     failure: Option<Failure>,
 }
 
 #[derive(Debug, Serialize)]
-struct Told {
+struct ReportedProblem {
     file: String,
     problem: String,
 }
 
-impl Report {
+impl VerifyResponse {
     /// The failure that the report is about, where the cache is not valid.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
@@ -52,7 +52,7 @@ pub fn inspect(location: &Location, path: &Path, now: Now<'_>) -> Result<Inspect
             .folder(".")
             .map_err(Failure::system("open the cache"))?;
         inspect_folder(&folder, || {
-            Cache::open(opened, Known::Sealed, now).map(|cache| of_cache(&cache))
+            Cache::open(opened, TrustBasis::Sealed, now).map(|cache| of_cache(&cache))
         })
     })
 }
@@ -69,7 +69,7 @@ pub(crate) fn of_cache(cache: &Cache) -> Inspection {
 
 /// Opens by `open`; where that finds an invalid cache, says what its manifest says.
 pub(crate) fn inspect_folder(
-    folder: &Folder,
+    folder: &DirHandle,
     open: impl FnOnce() -> Result<Inspection, Failure>,
 ) -> Result<Inspection, Failure> {
     match open() {
@@ -78,8 +78,8 @@ pub(crate) fn inspect_folder(
     }
 }
 
-fn invalid(folder: &Folder) -> Inspection {
-    let Lists { said, manifest, .. } = manifest::read(folder);
+fn invalid(folder: &DirHandle) -> Inspection {
+    let LoadedLists { said, manifest, .. } = manifest::read(folder);
     let Some((cache_version, document_count)) = said else {
         return Inspection::default();
     };
@@ -103,23 +103,23 @@ fn invalid(folder: &Folder) -> Inspection {
 }
 
 /// Checks everything, whatever was proved before.
-pub fn verify(location: &Location, path: &Path, now: Now<'_>) -> Result<Report, Failure> {
-    let good = |report: &Report| report.valid;
+pub fn verify(location: &Location, path: &Path, now: Now<'_>) -> Result<VerifyResponse, Failure> {
+    let good = |report: &VerifyResponse| report.valid;
     location.with(path, good, |folder| Ok(report(&folder, now)))
 }
 
-fn report(folder: &Folder, now: Now<'_>) -> Report {
+fn report(folder: &DirHandle, now: Now<'_>) -> VerifyResponse {
     let lists = manifest::read(folder);
     let said = lists.said.clone().unwrap_or_default();
     let problems = match check::documents(folder) {
         Ok(documents) => check::check(lists, &documents, None, now, || ()).problems,
         Err(problem) => check::and_no_documents(lists, problem),
     };
-    let tell = |one: &Problem| Told {
+    let tell = |one: &CacheProblem| ReportedProblem {
         file: one.file.clone(),
         problem: one.what.to_string(),
     };
-    Report {
+    VerifyResponse {
         cache_version: said.0,
         document_count: said.1,
         valid: problems.is_empty(),

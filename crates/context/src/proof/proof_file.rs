@@ -1,11 +1,11 @@
 //! The proof that a cache is unchanged without reading it: the signatures of everything the format
 //! protects, taken when all of it was known to be right.
 
-use crate::files::dir_handle::Folder;
-use crate::files::file_stamp::{SIGNATURE_BYTES, Signature};
-use crate::format::codec::{Broken, Reading, checked, seal};
+use crate::files::dir_handle::DirHandle;
+use crate::files::file_stamp::{FileStamp, STAMP_BYTES};
+use crate::format::codec::{ByteReader, CorruptFile, checked, seal};
 use crate::format::digest::Digest;
-use crate::format::manifest::{INDEX, Listed, MANIFEST, Manifest};
+use crate::format::manifest::{INDEX, MANIFEST, Manifest, ManifestEntry};
 use crate::parallel;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,30 +23,30 @@ const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Proof {
     pub(crate) cache_version: Digest,
-    pub(crate) manifest: Option<Signature>,
-    pub(crate) index: Option<Signature>,
+    pub(crate) manifest: Option<FileStamp>,
+    pub(crate) index: Option<FileStamp>,
     /// Of the directory `documents`: it changes when names come or go.
-    pub(crate) folder: Option<Signature>,
-    pub(crate) names: Names,
+    pub(crate) folder: Option<FileStamp>,
+    pub(crate) names: DocumentNames,
     /// Of the documents, in the order of their ids.
-    pub(crate) documents: Vec<Mark>,
+    pub(crate) documents: Vec<DocumentStamp>,
 }
 
 /// The signature of a document's file, and whether it proves anything later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
-    pub(crate) signature: Signature,
+pub(crate) struct DocumentStamp {
+    pub(crate) signature: FileStamp,
     pub(crate) settled: bool,
 }
 
 /// The names of the documents' files, in the order of ids.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Names {
+pub(crate) struct DocumentNames {
     text: String,
     ends: Vec<usize>,
 }
 
-impl Names {
+impl DocumentNames {
     pub(crate) fn push(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends.push(self.text.len());
@@ -65,9 +65,9 @@ impl Names {
     }
 }
 
-impl<'a> FromIterator<&'a str> for Names {
-    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Names {
-        let mut all = Names::default();
+impl<'a> FromIterator<&'a str> for DocumentNames {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> DocumentNames {
+        let mut all = DocumentNames::default();
         names.into_iter().for_each(|name| all.push(name));
         all
     }
@@ -75,23 +75,28 @@ impl<'a> FromIterator<&'a str> for Names {
 
 /// How far a proof still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ProofValidity {
     /// Everything is as it was.
-    Whole,
+    Complete,
     /// The lists are as they were, so each document whose signature holds is proved.
-    Lists,
+    ListsOnly,
     /// Nothing is proved.
-    Lost,
+    Nothing,
 }
 
 impl Proof {
     /// Compares with what is there now. Errors are left to whoever reads: they prove nothing.
-    pub(crate) fn standing(&self, cache: &Folder, documents: &Folder, wide: bool) -> Standing {
-        let same = |before: Option<Signature>, name| {
+    pub(crate) fn standing(
+        &self,
+        cache: &DirHandle,
+        documents: &DirHandle,
+        wide: bool,
+    ) -> ProofValidity {
+        let same = |before: Option<FileStamp>, name| {
             before.is_some() && cache.signature(name).ok() == before
         };
         if !same(self.manifest, MANIFEST) || !same(self.index, INDEX) {
-            return Standing::Lost;
+            return ProofValidity::Nothing;
         }
         let folder = self.folder.is_some() && documents.own_signature().ok() == self.folder;
         let count = self.documents.len();
@@ -114,22 +119,22 @@ impl Proof {
                 false => (0..count).all(holds),
             };
         match all {
-            true => Standing::Whole,
-            false => Standing::Lists,
+            true => ProofValidity::Complete,
+            false => ProofValidity::ListsOnly,
         }
     }
 
     /// Whether it is about these documents, in these files.
     pub(crate) fn is_of(&self, manifest: &Manifest) -> bool {
         let listed = &manifest.documents;
-        let named = |(number, one): (usize, &Listed)| self.names.get(number) == one.name;
+        let named = |(number, one): (usize, &ManifestEntry)| self.names.get(number) == one.name;
         self.cache_version == manifest.cache_version
             && self.documents.len() == listed.len()
             && listed.iter().enumerate().all(named)
     }
 
     /// Whether a document is still the one that was proved.
-    pub(crate) fn holds(&self, number: usize, documents: &Folder) -> bool {
+    pub(crate) fn holds(&self, number: usize, documents: &DirHandle) -> bool {
         let mark = self.documents[number];
         mark.settled && documents.signature(self.names.get(number)) == Ok(mark.signature)
     }
@@ -141,7 +146,7 @@ impl Proof {
 
     /// The bytes of its file; none where a signature is not settled.
     pub(crate) fn write(&self) -> Option<Vec<u8>> {
-        let mut out = Vec::with_capacity(self.documents.len() * (SIGNATURE_BYTES + 24) + 256);
+        let mut out = Vec::with_capacity(self.documents.len() * (STAMP_BYTES + 24) + 256);
         out.extend_from_slice(MAGIC);
         out.extend_from_slice(&LAYOUT.to_le_bytes());
         out.extend_from_slice(self.cache_version.raw());
@@ -163,47 +168,48 @@ impl Proof {
     }
 
     /// Reads the file of a cache, if it has one that can be used.
-    pub(crate) fn find(cache: &Folder) -> Option<Proof> {
+    pub(crate) fn find(cache: &DirHandle) -> Option<Proof> {
         let (bytes, _) = crate::files::dir_handle::read_file(cache, PROOF_FILE, MAX_BYTES).ok()?;
         Proof::read(&bytes).ok()
     }
 
-    pub(crate) fn read(bytes: &[u8]) -> Result<Proof, Broken> {
-        let mut reading = Reading(bytes);
+    pub(crate) fn read(bytes: &[u8]) -> Result<Proof, CorruptFile> {
+        let mut reading = ByteReader(bytes);
         let magic: [u8; 8] = reading.array()?;
         let layout = reading.u32()?;
         if &magic != MAGIC || layout != LAYOUT {
-            return Err(Broken);
+            return Err(CorruptFile);
         }
         let cache_version = Digest::from_raw(reading.array()?);
         checked(bytes, cache_version.seed(), 0)?;
         let count = reading.u32()? as usize;
-        if count > bytes.len() / SIGNATURE_BYTES {
-            return Err(Broken);
+        if count > bytes.len() / STAMP_BYTES {
+            return Err(CorruptFile);
         }
         let mut proof = Proof {
             cache_version,
-            manifest: Some(Signature::read(&mut reading)?),
-            index: Some(Signature::read(&mut reading)?),
-            folder: Some(Signature::read(&mut reading)?),
-            names: Names::default(),
+            manifest: Some(FileStamp::read(&mut reading)?),
+            index: Some(FileStamp::read(&mut reading)?),
+            folder: Some(FileStamp::read(&mut reading)?),
+            names: DocumentNames::default(),
             documents: Vec::with_capacity(count),
         };
         for _ in 0..count {
-            proof.documents.push(Mark {
-                signature: Signature::read(&mut reading)?,
+            proof.documents.push(DocumentStamp {
+                signature: FileStamp::read(&mut reading)?,
                 settled: true,
             });
             let [length] = reading.array()?;
-            let name = std::str::from_utf8(reading.take(length.into())?).map_err(|_| Broken)?;
+            let name =
+                std::str::from_utf8(reading.take(length.into())?).map_err(|_| CorruptFile)?;
             if name.is_empty() || name.contains(['/', '\0']) || name == ".." {
-                return Err(Broken);
+                return Err(CorruptFile);
             }
             proof.names.push(name);
         }
         match reading.0.len() {
             8 => Ok(proof),
-            _ => Err(Broken),
+            _ => Err(CorruptFile),
         }
     }
 }

@@ -4,10 +4,10 @@
 use crate::format::document::Document;
 use crate::index::words::tokens;
 use crate::query::request::{Budget, Query};
-use crate::query::response::{Answer, Selected, Why, score};
+use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
 
 /// Answers a query by looking at everything.
-pub fn oracle<'q>(documents: &[Document], query: &'q Query, budget: Budget) -> Answer<'q> {
+pub fn oracle<'q>(documents: &[Document], query: &'q Query, budget: Budget) -> ResolveResponse<'q> {
     let mut order: Vec<_> = documents.iter().map(|one| judge(one, query)).collect();
     order.sort_by(|one, other| {
         let by_score = other.score.total_cmp(&one.score);
@@ -19,22 +19,22 @@ pub fn oracle<'q>(documents: &[Document], query: &'q Query, budget: Budget) -> A
         left -= if fits { one.tokens } else { 0 };
         fits
     });
-    Answer::new(query, budget, documents.len() as u64, order)
+    ResolveResponse::new(query, budget, documents.len() as u64, order)
 }
 
-fn judge<'q>(document: &Document, query: &'q Query) -> Selected<'q> {
+fn judge<'q>(document: &Document, query: &'q Query) -> SelectedDocument<'q> {
     let lower = document.content.to_lowercase();
     let words: Vec<&str> = lower.split_whitespace().collect();
     let count = |word: &&str| query.terms().iter().filter(|term| term == word).count() as u64;
     let term_matches = words.iter().map(count).sum();
     let total_words = words.len() as u64;
-    Selected {
+    SelectedDocument {
         id: document.id.clone(),
         version: document.version,
         content: document.content.clone(),
         score: score(term_matches, total_words),
         tokens: tokens(document.content.len() as u64),
-        why: Why {
+        why: DocumentExplanation {
             query_terms: query.terms(),
             term_matches,
             total_words,

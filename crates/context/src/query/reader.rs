@@ -1,12 +1,12 @@
 //! Asking a cache once: opened, answered, and opened again where it changed meanwhile.
 
-use crate::cache::{Cache, Known, Setback};
+use crate::cache::{Cache, CacheAccessError, TrustBasis};
 use crate::failure::Failure;
 use crate::files::location::Location;
 use crate::passages;
 use crate::proof::check::Now;
 use crate::query::request::{Budget, Query};
-use crate::query::response::Answer;
+use crate::query::response::ResolveResponse;
 use std::path::{Path, PathBuf};
 
 /// How often an answer is tried again when the cache changes under it.
@@ -37,21 +37,32 @@ impl<'n> Reader<'n> {
     }
 
     /// The documents for a query, within a budget.
-    pub fn resolve<'q>(&mut self, query: &'q Query, budget: Budget) -> Result<Answer<'q>, Failure> {
+    pub fn resolve<'q>(
+        &mut self,
+        query: &'q Query,
+        budget: Budget,
+    ) -> Result<ResolveResponse<'q>, Failure> {
         self.ask(|cache| cache.resolve(query, budget))
     }
 
     /// The passages for a query, within a budget.
-    pub fn passages(&mut self, query: &Query, budget: Budget) -> Result<passages::Answer, Failure> {
+    pub fn passages(
+        &mut self,
+        query: &Query,
+        budget: Budget,
+    ) -> Result<passages::PassagesResponse, Failure> {
         let now = self.now;
         self.ask(|cache| cache.passages(query, budget, now))
     }
 
-    fn ask<T>(&mut self, ask: impl Fn(&Cache) -> Result<T, Setback>) -> Result<T, Failure> {
+    fn ask<T>(
+        &mut self,
+        ask: impl Fn(&Cache) -> Result<T, CacheAccessError>,
+    ) -> Result<T, Failure> {
         for _ in 0..TRIES {
             match ask(&self.cache) {
                 Ok(answer) => return Ok(answer),
-                Err(Setback::Failed(failure)) => return Err(failure),
+                Err(CacheAccessError::Failed(failure)) => return Err(failure),
                 Err(setback) => self.cache = self.again(&setback)?,
             }
         }
@@ -59,7 +70,7 @@ impl<'n> Reader<'n> {
     }
 
     /// Opens the cache again. Where that fails it may have been replaced: the path is gone once more.
-    fn again(&self, setback: &Setback) -> Result<Cache, Failure> {
+    fn again(&self, setback: &CacheAccessError) -> Result<Cache, Failure> {
         let again = self.cache.again(setback, self.now);
         again.or_else(|_| open(self.location, &self.path, self.now))
     }
@@ -67,6 +78,6 @@ impl<'n> Reader<'n> {
 
 /// Opens the cache at a path.
 pub(crate) fn open(location: &Location, path: &Path, now: Now<'_>) -> Result<Cache, Failure> {
-    let open = |folder| Cache::open(folder, Known::Sealed, now);
+    let open = |folder| Cache::open(folder, TrustBasis::Sealed, now);
     location.with(path, |_| true, open)
 }

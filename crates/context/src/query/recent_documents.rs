@@ -13,17 +13,17 @@ pub const MAX_RECENT: usize = 2 * 1024 * 1024;
 /// Those that were used last, in two ages: when the younger ones take half of the room, they become
 /// the older ones, and those that were are forgotten.
 #[derive(Debug, Default)]
-pub(crate) struct Recent(Mutex<Ages>);
+pub(crate) struct RecentDocuments(Mutex<Generations>);
 
 #[derive(Debug, Default)]
-struct Ages {
+struct Generations {
     young: HashMap<u32, Arc<Document>, FixedState>,
     old: HashMap<u32, Arc<Document>, FixedState>,
     /// Bytes of the young ones.
     size: usize,
 }
 
-impl Recent {
+impl RecentDocuments {
     pub(crate) fn get(&self, number: u32) -> Option<Arc<Document>> {
         let mut ages = lock(&self.0);
         if let Some(document) = ages.young.get(&number) {
@@ -39,7 +39,7 @@ impl Recent {
     }
 }
 
-impl Ages {
+impl Generations {
     fn keep(&mut self, number: u32, document: &Arc<Document>) {
         let size = size_of(document);
         if size > MAX_RECENT / 2 {
@@ -73,15 +73,15 @@ mod tests {
         })
     }
 
-    fn held(recent: &Recent) -> usize {
+    fn held(recent: &RecentDocuments) -> usize {
         let ages = lock(&recent.0);
         let all = ages.young.values().chain(ages.old.values());
         all.map(|one| size_of(one)).sum()
     }
 
     #[test]
-    fn documents_are_kept_as_far_as_there_is_room() {
-        let recent = Recent::default();
+    fn recent_documents_stay_within_their_limit() {
+        let recent = RecentDocuments::default();
         for number in 0..10_000 {
             recent.keep(number, &document("x".repeat(1000)));
             assert!(recent.get(number).is_some());

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_are_whole_in_value() {
+    fn only_whole_numbers_are_budgets() {
         let read = |text| Budget::parse(text).ok().map(Budget::tokens);
         for (text, tokens) in [
             ("0", 0),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_has_bounds() {
+    fn oversized_query_is_refused() {
         assert!(Query::new("").is_ok());
         assert!(Query::new(&"x".repeat(MAX_QUERY)).is_ok());
         assert!(Query::new(&"x".repeat(MAX_QUERY + 1)).is_err());

@@ -9,32 +9,32 @@ use std::io::{self, Write};
 
 /// Documents that were selected, and how.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Answer<'q> {
-    documents: Vec<Selected<'q>>,
-    selection: Summary<'q>,
+pub struct ResolveResponse<'q> {
+    documents: Vec<SelectedDocument<'q>>,
+    selection: DocumentSelection<'q>,
 }
 
 /// One selected document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Selected<'q> {
+pub(crate) struct SelectedDocument<'q> {
     pub(crate) id: String,
     pub(crate) version: Digest,
     pub(crate) content: String,
     pub(crate) score: f32,
     pub(crate) tokens: u64,
-    pub(crate) why: Why<'q>,
+    pub(crate) why: DocumentExplanation<'q>,
 }
 
 /// Why a document has its score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Why<'q> {
+pub(crate) struct DocumentExplanation<'q> {
     pub(crate) query_terms: &'q [String],
     pub(crate) term_matches: u64,
     pub(crate) total_words: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Summary<'q> {
+struct DocumentSelection<'q> {
     query: &'q str,
     budget: u64,
     tokens_used: u64,
@@ -51,15 +51,15 @@ pub(crate) fn score(matches: u64, words: u64) -> f32 {
     }
 }
 
-impl<'q> Answer<'q> {
+impl<'q> ResolveResponse<'q> {
     pub(crate) fn new(
         query: &'q Query,
         budget: Budget,
         considered: u64,
-        documents: Vec<Selected<'q>>,
-    ) -> Answer<'q> {
+        documents: Vec<SelectedDocument<'q>>,
+    ) -> ResolveResponse<'q> {
         let selected = documents.len() as u64;
-        let selection = Summary {
+        let selection = DocumentSelection {
             query: query.raw(),
             budget: budget.tokens(),
             tokens_used: documents.iter().map(|one| one.tokens).sum(),
@@ -67,7 +67,7 @@ impl<'q> Answer<'q> {
             documents_selected: selected,
             documents_excluded_by_budget: considered - selected,
         };
-        Answer {
+        ResolveResponse {
             documents,
             selection,
         }
@@ -99,7 +99,7 @@ fn line_of(value: &impl Serialize, most: usize) -> Result<Vec<u8>, Failure> {
         bytes: Vec::new(),
         most,
     };
-    let too_large = || Failure::Budget(BudgetFlaw::Answer);
+    let too_large = || Failure::Budget(BudgetFlaw::ResponseTooLarge);
     serde_json::to_writer(&mut out, value).map_err(|_| too_large())?;
     out.write_all(b"\n").map_err(|_| too_large())?;
     Ok(out.bytes)
@@ -132,11 +132,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_has_a_largest_size() {
+    fn oversized_response_is_refused() {
         assert_eq!(line_of(&["12345"], 10).unwrap(), b"[\"12345\"]\n");
         for value in [&["123456"][..], &["12345", ""]] {
             let refused = line_of(&value, 10).unwrap_err();
-            assert!(matches!(refused, Failure::Budget(BudgetFlaw::Answer)));
+            assert!(matches!(
+                refused,
+                Failure::Budget(BudgetFlaw::ResponseTooLarge)
+            ));
         }
     }
 

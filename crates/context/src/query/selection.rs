@@ -5,21 +5,21 @@ use crate::query::response::score;
 
 /// What selection knows of every document, in the order of ids.
 #[derive(Debug)]
-pub(crate) struct Sizes {
+pub(crate) struct DocumentSizes {
     words: Vec<u32>,
-    fitting: Fitting,
+    fitting: SizeTree,
 }
 
 /// A document that was selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pick {
+pub(crate) struct DocumentMatch {
     pub(crate) document: u32,
     pub(crate) matches: u64,
 }
 
 /// How often each document matches, for one query.
 #[derive(Debug, Default)]
-pub(crate) struct Matches {
+pub(crate) struct MatchCounts {
     counts: Vec<u64>,
     /// Those that match, as many as `many` says, and room for one more than there are documents.
     touched: Vec<u32>,
@@ -28,7 +28,7 @@ pub(crate) struct Matches {
     keys: Vec<u64>,
 }
 
-impl Matches {
+impl MatchCounts {
     /// Forgets everything, and has room for so many documents.
     pub(crate) fn clear(&mut self, documents: usize) {
         for document in &self.touched[..self.many] {
@@ -49,11 +49,11 @@ impl Matches {
     }
 }
 
-impl Sizes {
-    pub(crate) fn new(tokens: Vec<u32>, words: Vec<u32>) -> Sizes {
-        Sizes {
+impl DocumentSizes {
+    pub(crate) fn new(tokens: Vec<u32>, words: Vec<u32>) -> DocumentSizes {
+        DocumentSizes {
             words,
-            fitting: Fitting::new(tokens),
+            fitting: SizeTree::new(tokens),
         }
     }
 
@@ -70,7 +70,7 @@ impl Sizes {
     }
 
     /// The documents that greedy filling takes, in its order.
-    pub(crate) fn select(&self, matches: &mut Matches, budget: u64) -> Vec<Pick> {
+    pub(crate) fn select(&self, matches: &mut MatchCounts, budget: u64) -> Vec<DocumentMatch> {
         let mut left = budget;
         let mut picks = Vec::new();
         self.take_matching(matches, &mut left, &mut picks);
@@ -80,7 +80,7 @@ impl Sizes {
             if matches.counts[document as usize] == 0 {
                 left -= self.tokens(document);
                 let matches = 0;
-                picks.push(Pick { document, matches });
+                picks.push(DocumentMatch { document, matches });
             }
             from = document as usize + 1;
         }
@@ -89,7 +89,12 @@ impl Sizes {
 
     /// Best first, in pieces that double: as long as little is taken, little is sorted, and what no
     /// longer fits is thrown away unsorted.
-    fn take_matching(&self, matches: &mut Matches, left: &mut u64, picks: &mut Vec<Pick>) {
+    fn take_matching(
+        &self,
+        matches: &mut MatchCounts,
+        left: &mut u64,
+        picks: &mut Vec<DocumentMatch>,
+    ) {
         let mut keys = std::mem::take(&mut matches.keys);
         let key = |document: &u32| self.key(*document, matches.counts[*document as usize]);
         keys.clear();
@@ -106,7 +111,7 @@ impl Sizes {
                 if self.tokens(document) <= *left {
                     *left -= self.tokens(document);
                     let matches = matches.counts[document as usize];
-                    picks.push(Pick { document, matches });
+                    picks.push(DocumentMatch { document, matches });
                 }
             }
             let last = keys[sorted - 1];
@@ -143,19 +148,19 @@ const FEW: usize = 64;
 
 /// Smallest sizes over ranges, to find the next document that fits.
 #[derive(Debug)]
-struct Fitting {
+struct SizeTree {
     levels: Vec<Vec<u32>>,
 }
 
-impl Fitting {
-    fn new(tokens: Vec<u32>) -> Fitting {
+impl SizeTree {
+    fn new(tokens: Vec<u32>) -> SizeTree {
         let mut levels = vec![tokens];
         while let Some(below) = levels.last().filter(|level| level.len() > FAN) {
             let least = |part: &[u32]| part.iter().copied().min().unwrap_or(u32::MAX);
             let level = below.chunks(FAN).map(least).collect();
             levels.push(level);
         }
-        Fitting { levels }
+        SizeTree { levels }
     }
 
     /// All documents with at most this size, where there are few.
@@ -202,20 +207,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_next_that_fits_is_found(
+        fn next_agrees_with_a_linear_search(
             tokens in proptest::collection::vec(0u32..50, 0..10_000),
             from in 0usize..10_000, at_most in 0u64..50,
         ) {
             let plain = tokens.iter().skip(from).position(|size| u64::from(*size) <= at_most);
             let plain = plain.map(|step| (from + step) as u32);
-            prop_assert_eq!(Fitting::new(tokens).next(from, at_most), plain);
+            prop_assert_eq!(SizeTree::new(tokens).next(from, at_most), plain);
         }
     }
 
     #[test]
-    fn nothing_fits_where_nothing_is() {
-        assert_eq!(Fitting::new(Vec::new()).next(0, u64::MAX), None);
+    fn empty_tree_has_no_next() {
+        assert_eq!(SizeTree::new(Vec::new()).next(0, u64::MAX), None);
         let sparse: Vec<u32> = (0..300_000).map(|n| u32::from(n != 299_999)).collect();
-        assert_eq!(Fitting::new(sparse).next(1, 0), Some(299_999));
+        assert_eq!(SizeTree::new(sparse).next(1, 0), Some(299_999));
     }
 }

@@ -9,19 +9,19 @@ use serde::Serialize;
 
 /// What `list_caches` answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Caches {
-    caches: Vec<Entry>,
+pub struct CacheList {
+    caches: Vec<CacheListEntry>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Entry {
+struct CacheListEntry {
     path: String,
     has_manifest: bool,
 }
 
 /// Every directory below the root, sorted by bytes; links, hidden ones and names that are not UTF-8,
 /// which no caller could say, are left out.
-pub fn list_caches(location: &Location) -> Result<Caches, Failure> {
+pub fn list_caches(location: &Location) -> Result<CacheList, Failure> {
     let Location::Below(root) = location else {
         return Err(Failure::Bug("caches are listed below a root"));
     };
@@ -37,10 +37,10 @@ pub fn list_caches(location: &Location) -> Result<Caches, Failure> {
         }
         let manifest = folder.stat(format!("{path}/{MANIFEST}"));
         let has_manifest = manifest.is_ok_and(|stat| kind(&stat) == FileType::RegularFile);
-        caches.push(Entry {
+        caches.push(CacheListEntry {
             path: path.to_owned(),
             has_manifest,
         });
     }
-    Ok(Caches { caches })
+    Ok(CacheList { caches })
 }

@@ -1,15 +1,15 @@
 //! Caches that a server keeps open. Each is proved once; after that its directories are watched, and
 //! what watching does not show is looked for once a second.
 
-use crate::cache::{Cache, Known, Setback};
+use crate::cache::{Cache, CacheAccessError, TrustBasis};
 use crate::failure::Failure;
-use crate::files::dir_handle::Folder;
+use crate::files::dir_handle::DirHandle;
 use crate::files::location::Location;
 use crate::parallel::lock;
 use crate::proof::check;
 use crate::proof::inspect::{self, Inspection};
 use crate::query::reader::TRIES;
-use crate::serve::watch::Watch;
+use crate::serve::watch::DirectoryWatch;
 use candor_fault::Timestamp;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,42 +32,42 @@ pub type Clock = dyn Fn() -> Timestamp + Send + Sync;
 
 /// How changes are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Noticing {
+pub enum ChangeDetection {
     /// By watching, and by looking at every file where that cannot be had.
     #[default]
-    Watching,
+    Watch,
     /// By looking at every file before every answer.
-    Looking,
+    Compare,
 }
 
 /// The open caches.
-pub(crate) struct Shelf {
+pub(crate) struct OpenCaches {
     location: Location,
     clock: Arc<Clock>,
-    noticing: Noticing,
-    slots: Mutex<BTreeMap<(u64, u64), Arc<Slot>>>,
+    noticing: ChangeDetection,
+    slots: Mutex<BTreeMap<(u64, u64), Arc<CacheSlot>>>,
     sweeps: AtomicU64,
     sweeper: Mutex<bool>,
 }
 
 /// One directory; the handle of the cache in it keeps its identity from being given to another.
 #[derive(Default)]
-struct Slot {
-    kept: Mutex<Option<Kept>>,
+struct CacheSlot {
+    kept: Mutex<Option<OpenCache>>,
     used: AtomicU64,
 }
 
-struct Kept {
+struct OpenCache {
     cache: Arc<Cache>,
-    watch: Option<Watch>,
+    watch: Option<DirectoryWatch>,
     /// Whether something was heard that nobody has looked into yet.
     stirred: bool,
     doubted: bool,
 }
 
-impl Kept {
-    fn new(cache: &Arc<Cache>, watch: Option<Watch>) -> Kept {
-        Kept {
+impl OpenCache {
+    fn new(cache: &Arc<Cache>, watch: Option<DirectoryWatch>) -> OpenCache {
+        OpenCache {
             cache: Arc::clone(cache),
             watch,
             stirred: false,
@@ -78,14 +78,18 @@ impl Kept {
     /// Whether watching says that nothing has happened.
     fn quiet(&mut self) -> bool {
         // What was heard is not heard again: it is remembered.
-        self.stirred |= !self.watch.as_ref().is_some_and(Watch::quiet);
+        self.stirred |= !self.watch.as_ref().is_some_and(DirectoryWatch::quiet);
         !self.stirred && !self.doubted
     }
 }
 
-impl Shelf {
-    pub(crate) fn new(location: Location, clock: Arc<Clock>, noticing: Noticing) -> Arc<Shelf> {
-        Arc::new(Shelf {
+impl OpenCaches {
+    pub(crate) fn new(
+        location: Location,
+        clock: Arc<Clock>,
+        noticing: ChangeDetection,
+    ) -> Arc<OpenCaches> {
+        Arc::new(OpenCaches {
             location,
             clock,
             noticing,
@@ -107,7 +111,7 @@ impl Shelf {
     pub(crate) fn ask<T>(
         self: &Arc<Self>,
         path: &str,
-        ask: impl Fn(&Cache) -> Result<T, Setback>,
+        ask: impl Fn(&Cache) -> Result<T, CacheAccessError>,
     ) -> Result<T, Failure> {
         let ask = |folder| self.ask_there(folder, &ask);
         self.location.with(Path::new(path), |_| true, ask)
@@ -115,15 +119,15 @@ impl Shelf {
 
     fn ask_there<T>(
         self: &Arc<Self>,
-        folder: Folder,
-        ask: impl Fn(&Cache) -> Result<T, Setback>,
+        folder: DirHandle,
+        ask: impl Fn(&Cache) -> Result<T, CacheAccessError>,
     ) -> Result<T, Failure> {
         let slot = self.slot(&folder)?;
         let mut cache = self.current(&slot, folder)?;
         for _ in 0..TRIES {
             match ask(&cache) {
                 Ok(answer) => return Ok(answer),
-                Err(Setback::Failed(failure)) => return Err(failure),
+                Err(CacheAccessError::Failed(failure)) => return Err(failure),
                 Err(setback) => cache = self.again(&slot, &cache, &setback)?,
             }
         }
@@ -138,13 +142,14 @@ impl Shelf {
         })
     }
 
-    fn slot(&self, folder: &Folder) -> Result<Arc<Slot>, Failure> {
+    fn slot(&self, folder: &DirHandle) -> Result<Arc<CacheSlot>, Failure> {
         let identity = folder.identity();
         let identity = identity.map_err(Failure::system("look at the cache"))?;
         let mut slots = lock(&self.slots);
         let now = self.sweeps.load(Ordering::Relaxed);
         if !slots.contains_key(&identity) && slots.len() >= MAX_OPEN {
-            let used = |(_, slot): &(&(u64, u64), &Arc<Slot>)| slot.used.load(Ordering::Relaxed);
+            let used =
+                |(_, slot): &(&(u64, u64), &Arc<CacheSlot>)| slot.used.load(Ordering::Relaxed);
             if let Some(oldest) = slots.iter().min_by_key(used).map(|(key, _)| *key) {
                 slots.remove(&oldest);
             }
@@ -155,7 +160,11 @@ impl Shelf {
     }
 
     /// The cache in a slot, proved as of now.
-    fn current(self: &Arc<Self>, slot: &Slot, folder: Folder) -> Result<Arc<Cache>, Failure> {
+    fn current(
+        self: &Arc<Self>,
+        slot: &CacheSlot,
+        folder: DirHandle,
+    ) -> Result<Arc<Cache>, Failure> {
         let mut kept = lock(&slot.kept);
         if let Some(kept) = kept.as_mut() {
             // Without a watch, or after an event, every signature is compared.
@@ -182,21 +191,21 @@ impl Shelf {
 
     fn open(
         self: &Arc<Self>,
-        kept: &mut Option<Kept>,
-        folder: Folder,
+        kept: &mut Option<OpenCache>,
+        folder: DirHandle,
     ) -> Result<Arc<Cache>, Failure> {
         let before = kept.take();
         // The watch begins before the check: what changes during it is heard.
         let watch = match self.noticing {
-            Noticing::Watching => match check::documents(&folder) {
-                Ok(documents) => Watch::over(&folder, &documents).ok(),
+            ChangeDetection::Watch => match check::documents(&folder) {
+                Ok(documents) => DirectoryWatch::over(&folder, &documents).ok(),
                 Err(_) => None,
             },
-            Noticing::Looking => None,
+            ChangeDetection::Compare => None,
         };
         let known = match &before {
-            Some(before) => Known::Before(&before.cache),
-            None => Known::Sealed,
+            Some(before) => TrustBasis::Earlier(&before.cache),
+            None => TrustBasis::Sealed,
         };
         let cache = Arc::new(Cache::open(folder, known, &*self.clock)?);
         if before.is_none() && cache.by_hashing() {
@@ -204,7 +213,7 @@ impl Shelf {
                 "a cache is not sealed where it is; `context seal` makes it fast to open"
             );
         }
-        *kept = Some(Kept::new(&cache, watch));
+        *kept = Some(OpenCache::new(&cache, watch));
         self.begin_sweeping();
         Ok(cache)
     }
@@ -212,9 +221,9 @@ impl Shelf {
     /// Opens a cache again that gave no answer, unless somebody else has meanwhile.
     fn again(
         self: &Arc<Self>,
-        slot: &Slot,
+        slot: &CacheSlot,
         failed: &Arc<Cache>,
-        setback: &Setback,
+        setback: &CacheAccessError,
     ) -> Result<Arc<Cache>, Failure> {
         let mut kept = lock(&slot.kept);
         if let Some(other) = kept
@@ -225,7 +234,7 @@ impl Shelf {
         }
         let watch = kept.take().and_then(|kept| kept.watch);
         let cache = Arc::new(failed.again(setback, &*self.clock)?);
-        *kept = Some(Kept::new(&cache, watch));
+        *kept = Some(OpenCache::new(&cache, watch));
         Ok(cache)
     }
 
@@ -264,7 +273,7 @@ impl Shelf {
     }
 }
 
-fn sweep_on(shelf: &Weak<Shelf>) {
+fn sweep_on(shelf: &Weak<OpenCaches>) {
     loop {
         thread::sleep(SWEEP);
         match shelf.upgrade() {
@@ -277,7 +286,7 @@ fn sweep_on(shelf: &Weak<Shelf>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Budget, Build, Query, Wanted};
+    use crate::{Budget, Build, Query, SourceFilter};
 
     fn now() -> Timestamp {
         // Later than anything that is written here: all signatures are settled.
@@ -291,7 +300,7 @@ mod tests {
             location: &Location::Anywhere,
             sources: &root.join("sources"),
             cache: &root.join(name),
-            wanted: &Wanted::default(),
+            wanted: &SourceFilter::default(),
             passages: false,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,
@@ -302,19 +311,19 @@ mod tests {
         build.run().unwrap();
     }
 
-    fn shelf(root: &Path) -> Arc<Shelf> {
+    fn shelf(root: &Path) -> Arc<OpenCaches> {
         let location = Location::below(root).unwrap();
-        Shelf::new(location, Arc::new(now), Noticing::Watching)
+        OpenCaches::new(location, Arc::new(now), ChangeDetection::Watch)
     }
 
-    fn ask(shelf: &Arc<Shelf>, cache: &str) -> Result<usize, Failure> {
+    fn ask(shelf: &Arc<OpenCaches>, cache: &str) -> Result<usize, Failure> {
         let (query, budget) = (Query::new("one").unwrap(), Budget::new(10).unwrap());
         let answer = shelf.ask(cache, |cache| cache.resolve(&query, budget))?;
         answer.compact().map(|bytes| bytes.len())
     }
 
     #[test]
-    fn a_shelf_keeps_so_many_caches() {
+    fn least_recently_used_cache_is_closed() {
         let root = tempfile::tempdir().unwrap();
         let shelf = shelf(root.path());
         for number in 0..=MAX_OPEN {
@@ -330,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_is_closed() {
+    fn idle_cache_is_closed() {
         let root = tempfile::tempdir().unwrap();
         build(root.path(), "cache");
         let shelf = shelf(root.path());
@@ -343,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_finds_what_watching_does_not_show() {
+    fn sweep_finds_changes_through_hard_links() {
         let root = tempfile::tempdir().unwrap();
         build(root.path(), "cache");
         let documents = root.path().join("cache/documents");

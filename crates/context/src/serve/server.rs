@@ -7,7 +7,7 @@ use crate::files::location::Location;
 use crate::query::request::{Budget, MAX_BUDGET, Query};
 use crate::query::response::one_line;
 use crate::serve::cache_list::list_caches;
-use crate::serve::open_caches::{Clock, Noticing, Shelf};
+use crate::serve::open_caches::{ChangeDetection, Clock, OpenCaches};
 use candor_fault::Fault;
 use candor_fault::dialects::Context;
 use candor_street::{Call, Reply, Server, Tool, Tools, reply_text};
@@ -22,20 +22,20 @@ pub const MAX_AT_WORK: usize = 8;
 /// The server of one root.
 pub struct ContextServer {
     tools: Tools<Self>,
-    shelf: Arc<Shelf>,
+    shelf: Arc<OpenCaches>,
     work: Arc<Semaphore>,
 }
 
 impl ContextServer {
     /// A server for the caches below a root.
-    pub fn new(location: Location, clock: Arc<Clock>, noticing: Noticing) -> ContextServer {
+    pub fn new(location: Location, clock: Arc<Clock>, noticing: ChangeDetection) -> ContextServer {
         let tools = Tools::new("candor-context", env!("CARGO_PKG_VERSION"))
             .with(resolve())
             .with(list())
             .with(inspect());
         ContextServer {
             tools,
-            shelf: Shelf::new(location, clock, noticing),
+            shelf: OpenCaches::new(location, clock, noticing),
             work: Arc::new(Semaphore::new(MAX_AT_WORK)),
         }
     }
@@ -49,7 +49,7 @@ impl ContextServer {
     /// Does blocking work on a thread for it, and answers with its text.
     async fn blocking(
         &self,
-        work: impl FnOnce(&Arc<Shelf>) -> Result<Vec<u8>, Failure> + Send + 'static,
+        work: impl FnOnce(&Arc<OpenCaches>) -> Result<Vec<u8>, Failure> + Send + 'static,
     ) -> Result<Reply, Fault<Context>> {
         let permit = Arc::clone(&self.work).acquire_owned().await;
         let shelf = Arc::clone(&self.shelf);
@@ -103,7 +103,7 @@ impl Server for ContextServer {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct QueryArguments {
     cache: String,
     query: String,
     budget: serde_json::Number,
@@ -134,7 +134,7 @@ fn asking() -> Value {
     })
 }
 
-impl Asked {
+impl QueryArguments {
     fn read(&self) -> Result<(Query, Budget), Fault<Context>> {
         let query = Query::new(&self.query).map_err(|failure| failure.fault())?;
         let budget = Budget::from_number(&self.budget)
@@ -144,12 +144,12 @@ impl Asked {
 }
 
 fn resolve() -> Tool<ContextServer> {
-    let run = |server: Arc<ContextServer>, asked: Asked, _| async move {
+    let run = |server: Arc<ContextServer>, asked: QueryArguments, _| async move {
         let (query, budget) = asked.read()?;
         if let Some(bytes) = server.resolved_at_once(&asked.cache, &query, budget) {
             return replied(bytes);
         }
-        let work = move |shelf: &Arc<Shelf>| {
+        let work = move |shelf: &Arc<OpenCaches>| {
             let answer = shelf.ask(&asked.cache, |cache| cache.resolve(&query, budget))?;
             answer.compact()
         };
@@ -164,9 +164,9 @@ fn resolve() -> Tool<ContextServer> {
 }
 
 fn passages() -> Tool<ContextServer> {
-    let run = |server: Arc<ContextServer>, asked: Asked, _| async move {
+    let run = |server: Arc<ContextServer>, asked: QueryArguments, _| async move {
         let (query, budget) = asked.read()?;
-        let work = move |shelf: &Arc<Shelf>| {
+        let work = move |shelf: &Arc<OpenCaches>| {
             let clock = shelf.clock();
             let ask = |cache: &Cache| cache.passages(&query, budget, clock);
             one_line(&shelf.ask(&asked.cache, ask)?)
@@ -182,12 +182,12 @@ fn passages() -> Tool<ContextServer> {
 }
 
 #[derive(Deserialize)]
-struct Nothing {}
+struct NoArguments {}
 
 fn list() -> Tool<ContextServer> {
     let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
-    let run = |server: Arc<ContextServer>, _: Nothing, _| async move {
-        let work = |shelf: &Arc<Shelf>| one_line(&list_caches(shelf.location())?);
+    let run = |server: Arc<ContextServer>, _: NoArguments, _| async move {
+        let work = |shelf: &Arc<OpenCaches>| one_line(&list_caches(shelf.location())?);
         server.blocking(work).await
     };
     Tool::read_only(
@@ -199,7 +199,7 @@ fn list() -> Tool<ContextServer> {
 }
 
 #[derive(Deserialize)]
-struct Inspect {
+struct InspectArguments {
     cache: String,
 }
 
@@ -210,8 +210,8 @@ fn inspect() -> Tool<ContextServer> {
         "required": ["cache"],
         "additionalProperties": false
     });
-    let run = |server: Arc<ContextServer>, asked: Inspect, _| async move {
-        let work = move |shelf: &Arc<Shelf>| one_line(&shelf.inspect(&asked.cache)?);
+    let run = |server: Arc<ContextServer>, asked: InspectArguments, _| async move {
+        let work = move |shelf: &Arc<OpenCaches>| one_line(&shelf.inspect(&asked.cache)?);
         server.blocking(work).await
     };
     Tool::read_only(
@@ -229,11 +229,11 @@ mod tests {
     use tokio::time::{Duration, timeout};
 
     #[tokio::test]
-    async fn calls_take_turns() {
+    async fn calls_beyond_the_limit_wait() {
         let root = tempfile::tempdir().unwrap();
         let location = Location::below(root.path()).unwrap();
         let clock = Arc::new(|| candor_fault::Timestamp::MAX);
-        let server = ContextServer::new(location, clock, Noticing::Watching);
+        let server = ContextServer::new(location, clock, ChangeDetection::Watch);
         let all = Arc::clone(&server.work).acquire_many_owned(MAX_AT_WORK as u32);
         let all = all.await.unwrap();
         let mut call = pin!(server.blocking(|_| Ok(b"done".to_vec())));

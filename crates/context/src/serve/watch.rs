@@ -1,6 +1,6 @@
 //! Hearing of changes in a cache's directories as they happen.
 
-use crate::files::dir_handle::Folder;
+use crate::files::dir_handle::DirHandle;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -17,18 +17,18 @@ const CHANGES: WatchFlags = WatchFlags::MODIFY
 
 /// A watch over a cache.
 #[derive(Debug)]
-pub(crate) struct Watch(OwnedFd);
+pub(crate) struct DirectoryWatch(OwnedFd);
 
-impl Watch {
+impl DirectoryWatch {
     /// Watches from now on. Without `/proc`, or where too much is watched already, there is none.
-    pub(crate) fn over(cache: &Folder, documents: &Folder) -> Result<Watch, Errno> {
+    pub(crate) fn over(cache: &DirHandle, documents: &DirHandle) -> Result<DirectoryWatch, Errno> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         for folder in [cache, documents] {
             // By handle: the name may mean another directory by now.
             let path = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
             inotify::add_watch(&queue, path, CHANGES)?;
         }
-        Ok(Watch(queue))
+        Ok(DirectoryWatch(queue))
     }
 
     /// Whether nothing has happened since the last question. An event of a system call is here when

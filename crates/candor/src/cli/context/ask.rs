@@ -1,6 +1,6 @@
 //! `context resolve`, `inspect` and `verify`: asking a cache.
 
-use super::{Common, any_path, now};
+use super::{CommonArgs, any_path, now};
 use crate::cli::Trouble;
 use candor_context::{
     Budget, Failure, Query, QueryFlaw, Reader, inspect, one_line, pretty, verify,
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// What both ways of asking take.
 #[derive(Debug, Args)]
-struct Question {
+struct QueryArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
@@ -23,34 +23,34 @@ struct Question {
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     budget: OsString,
     /// How the answer looks
-    #[arg(long, value_enum, default_value_t = Format::Json)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ResponseFormat::Json)]
+    format: ResponseFormat,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum ResponseFormat {
     /// One line
     Json,
     /// The same with white space
     Pretty,
 }
 
-impl Format {
+impl ResponseFormat {
     fn write(self, answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
         match self {
-            Format::Json => one_line(answer),
-            Format::Pretty => pretty(answer),
+            ResponseFormat::Json => one_line(answer),
+            ResponseFormat::Pretty => pretty(answer),
         }
     }
 }
 
-impl Question {
+impl QueryArgs {
     /// Judges query and budget, opens the cache, asks it, prints the answer.
     fn ask(
         &self,
-        ask: impl FnOnce(&mut Reader<'_>, &Query, Budget, Format) -> Result<Vec<u8>, Failure>,
+        ask: impl FnOnce(&mut Reader<'_>, &Query, Budget, ResponseFormat) -> Result<Vec<u8>, Failure>,
     ) -> Result<(), Trouble> {
         let text = self.query.to_str();
         let text = text.ok_or(Failure::Query(QueryFlaw::NotUtf8));
@@ -78,12 +78,12 @@ impl Question {
 /// cache, query and budget give the same bytes everywhere. Words are compared as they are, in lower
 /// case, and documents are taken whole; `context passages` searches better.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ResolveArgs {
+pub(in crate::cli) struct ContextResolveArgs {
     #[command(flatten)]
-    question: Question,
+    question: QueryArgs,
 }
 
-impl ResolveArgs {
+impl ContextResolveArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         self.question
             .ask(|reader, query, budget, format| format.write(&reader.resolve(query, budget)?))
@@ -96,12 +96,12 @@ impl ResolveArgs {
 /// that made its score (BM25, in millionths), and the selection. A cache that was built without
 /// --passages answers too, only slower.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct PassagesArgs {
+pub(in crate::cli) struct ContextPassagesArgs {
     #[command(flatten)]
-    question: Question,
+    question: QueryArgs,
 }
 
-impl PassagesArgs {
+impl ContextPassagesArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         self.question
             .ask(|reader, query, budget, format| format.write(&reader.passages(query, budget)?))
@@ -113,15 +113,15 @@ impl PassagesArgs {
 /// Prints version, number of documents, bytes of the documents' files, and whether `verify` would be
 /// content. A cache that is invalid is an answer, not an error.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct InspectArgs {
+pub(in crate::cli) struct ContextInspectArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
-impl InspectArgs {
+impl ContextInspectArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let look = |location: &_| inspect(location, &self.cache, &now);
         self.common.print_pretty(&self.common.run(look)?)
@@ -133,15 +133,15 @@ impl InspectArgs {
 /// Reads and hashes everything, whatever was proved before, and prints what is wrong (at most 100
 /// problems). Exits with 5 where the cache is invalid, with 6 where it cannot be read.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct VerifyArgs {
+pub(in crate::cli) struct ContextVerifyArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
-impl VerifyArgs {
+impl ContextVerifyArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let check = |location: &_| verify(location, &self.cache, &now);
         let report = self.common.run(check)?;

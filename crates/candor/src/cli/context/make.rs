@@ -1,9 +1,9 @@
 //! `context build`, `update`, `status` and `seal`: making caches and keeping them.
 
-use super::progress::Bar;
-use super::{Common, any_path, now};
+use super::progress::BuildBar;
+use super::{CommonArgs, any_path, now};
 use crate::cli::Trouble;
-use candor_context::{Build, Built, Failure, Location, Wanted, seal, status};
+use candor_context::{Build, BuildOutcome, Failure, Location, SourceFilter, seal, status};
 use candor_fault::Timestamp;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ struct SourceArgs {
 }
 
 impl SourceArgs {
-    fn wanted(&self) -> Result<Wanted, Trouble> {
-        Wanted::new(&self.include, &self.exclude, self.respect_gitignore).map_err(|bad| {
+    fn wanted(&self) -> Result<SourceFilter, Trouble> {
+        SourceFilter::new(&self.include, &self.exclude, self.respect_gitignore).map_err(|bad| {
             Trouble::new(format!(
                 "the glob `{}` cannot be used: {}",
                 bad.glob, bad.why
@@ -44,7 +44,7 @@ impl SourceArgs {
 /// The cache appears whole or not at all. With SOURCE_DATE_EPOCH set, two builds of the same sources
 /// are the same bytes.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct BuildArgs {
+pub(in crate::cli) struct ContextBuildArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// Where the cache goes
@@ -57,7 +57,7 @@ pub(in crate::cli) struct BuildArgs {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 /// Build a cache anew, reading only the sources that changed
@@ -65,7 +65,7 @@ pub(in crate::cli) struct BuildArgs {
 /// The result is the one of a full build with the same flags; passages stay where they are. A cache
 /// that is not valid is not updated.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct UpdateArgs {
+pub(in crate::cli) struct ContextUpdateArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// The cache
@@ -75,19 +75,19 @@ pub(in crate::cli) struct UpdateArgs {
     #[arg(long)]
     passages: bool,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 /// Say whether a cache is what its sources are, or which files differ
 #[derive(Debug, Args)]
-pub(in crate::cli) struct StatusArgs {
+pub(in crate::cli) struct ContextStatusArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 /// Check a cache completely and make it fast where it is
@@ -95,7 +95,7 @@ pub(in crate::cli) struct StatusArgs {
 /// For a cache that was copied or made by another program. Nothing that other readers look at is
 /// changed.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct SealArgs {
+pub(in crate::cli) struct ContextSealArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
@@ -103,7 +103,7 @@ pub(in crate::cli) struct SealArgs {
     #[arg(long)]
     passages: bool,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 /// What `created_at` says: now, or what the environment fixes for builds that can be repeated.
@@ -123,22 +123,22 @@ fn created_at() -> Result<Timestamp, Trouble> {
     })
 }
 
-type Run = fn(&Build<'_>) -> Result<Built, Failure>;
+type Run = fn(&Build<'_>) -> Result<BuildOutcome, Failure>;
 
 /// A build or an update, as it was typed.
-struct Making<'a> {
+struct BuildRequest<'a> {
     source: &'a SourceArgs,
     cache: &'a Path,
     passages: bool,
     force: bool,
-    common: &'a Common,
+    common: &'a CommonArgs,
 }
 
-impl Making<'_> {
+impl BuildRequest<'_> {
     fn run(&self, run: Run) -> Result<(), Trouble> {
         let wanted = self.source.wanted()?;
         let created_at = created_at()?;
-        let bar = Bar::default();
+        let bar = BuildBar::default();
         let built = self.common.run(|location| {
             run(&Build {
                 location,
@@ -162,9 +162,9 @@ impl Making<'_> {
     }
 }
 
-impl BuildArgs {
+impl ContextBuildArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        let making = Making {
+        let making = BuildRequest {
             source: &self.source,
             cache: &self.cache,
             passages: self.passages,
@@ -175,9 +175,9 @@ impl BuildArgs {
     }
 }
 
-impl UpdateArgs {
+impl ContextUpdateArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        let making = Making {
+        let making = BuildRequest {
             source: &self.source,
             cache: &self.cache,
             passages: self.passages,
@@ -188,7 +188,7 @@ impl UpdateArgs {
     }
 }
 
-impl StatusArgs {
+impl ContextStatusArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let wanted = self.source.wanted()?;
         let compare = |location: &Location| {
@@ -204,7 +204,7 @@ impl StatusArgs {
     }
 }
 
-impl SealArgs {
+impl ContextSealArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let sealed = self
             .common

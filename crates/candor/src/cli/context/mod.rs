@@ -18,15 +18,15 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ContextCommand {
-    Build(make::BuildArgs),
-    Update(make::UpdateArgs),
-    Status(make::StatusArgs),
-    Resolve(ask::ResolveArgs),
-    Passages(ask::PassagesArgs),
-    Inspect(ask::InspectArgs),
-    Verify(ask::VerifyArgs),
-    Seal(make::SealArgs),
-    Serve(serve::ServeArgs),
+    Build(make::ContextBuildArgs),
+    Update(make::ContextUpdateArgs),
+    Status(make::ContextStatusArgs),
+    Resolve(ask::ContextResolveArgs),
+    Passages(ask::ContextPassagesArgs),
+    Inspect(ask::ContextInspectArgs),
+    Verify(ask::ContextVerifyArgs),
+    Seal(make::ContextSealArgs),
+    Serve(serve::ContextServeArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
@@ -41,7 +41,7 @@ Try:
 
 /// What every command takes.
 #[derive(Debug, Args)]
-pub(super) struct Common {
+pub(super) struct CommonArgs {
     /// Take relative paths below this directory, and reach nothing outside it
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -74,10 +74,10 @@ impl ContextCommand {
     }
 }
 
-impl Common {
+impl CommonArgs {
     /// For a command that has nothing of it.
-    fn text() -> Common {
-        Common {
+    fn text() -> CommonArgs {
+        CommonArgs {
             root: None,
             error_format: ErrorFormat::Text,
         }
@@ -145,7 +145,9 @@ impl Common {
 fn hint(failure: &Failure) -> Option<String> {
     use candor_context::{BudgetFlaw, SourceFlaw, TargetFlaw};
     let hint = match failure {
-        Failure::Budget(BudgetFlaw::Answer) => "give a smaller --budget, or a shorter --query",
+        Failure::Budget(BudgetFlaw::ResponseTooLarge) => {
+            "give a smaller --budget, or a shorter --query"
+        }
         Failure::Target(TargetFlaw::Exists(_)) => {
             "give --force to replace it, or use `context update`"
         }

@@ -1,14 +1,14 @@
 //! The progress bar of long builds: on stderr, and only when that is a terminal.
 
-use candor_context::Progress;
+use candor_context::BuildProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
 /// A bar for each part of a build.
 #[derive(Debug)]
-pub(super) struct Bar(ProgressBar);
+pub(super) struct BuildBar(ProgressBar);
 
-impl Default for Bar {
+impl Default for BuildBar {
     fn default() -> Self {
         let target = match std::io::stderr().is_terminal() {
             true => ProgressDrawTarget::stderr(),
@@ -19,18 +19,18 @@ impl Default for Bar {
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        Bar(bar)
+        BuildBar(bar)
     }
 }
 
-impl Bar {
+impl BuildBar {
     /// Takes the bar off the screen.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }
 }
 
-impl Progress for Bar {
+impl BuildProgress for BuildBar {
     fn begin(&self, part: &'static str, steps: u64) {
         self.0.set_prefix(part);
         self.0.set_length(steps);

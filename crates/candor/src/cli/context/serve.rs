@@ -1,9 +1,9 @@
 //! `context serve`: the caches below a root, for agents.
 
-use super::{Common, now};
+use super::{CommonArgs, now};
 use crate::cli::Trouble;
 use crate::host::stdio_server;
-use candor_context::{ContextServer, Location, Noticing};
+use candor_context::{ChangeDetection, ContextServer, Location};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Tools: context.resolve, context.list_caches, context.inspect_cache. Reads only; no network; no
 /// environment variable changes an answer.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ServeArgs {
+pub(in crate::cli) struct ContextServeArgs {
     /// The directory that caches are below; nothing outside it is reachable
     #[arg(long, value_name = "DIR")]
     root: PathBuf,
@@ -25,13 +25,13 @@ pub(in crate::cli) struct ServeArgs {
     no_watch: bool,
 }
 
-impl ServeArgs {
+impl ContextServeArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        let common = Common::text();
+        let common = CommonArgs::text();
         let location = common.run(|_| Location::below(&self.root))?;
         let noticing = match self.no_watch {
-            true => Noticing::Looking,
-            false => Noticing::Watching,
+            true => ChangeDetection::Compare,
+            false => ChangeDetection::Watch,
         };
         let server = ContextServer::new(location, Arc::new(now), noticing);
         Ok(stdio_server(match self.passages {

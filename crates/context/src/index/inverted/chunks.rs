@@ -19,14 +19,14 @@ pub(super) struct Chunks(Vec<Chunk>);
 
 /// One list.
 #[derive(Clone, Copy, Default)]
-pub(super) struct List {
+pub(super) struct ChunkList {
     near: [u8; NEAR],
     length: u32,
     first: u32,
     last: u32,
 }
 
-impl List {
+impl ChunkList {
     pub(super) fn len(&self) -> usize {
         self.length as usize
     }
@@ -34,7 +34,7 @@ impl List {
 
 impl Chunks {
     /// Appends a number in seven-bit groups, the lowest first.
-    pub(super) fn put_varint(&mut self, list: &mut List, mut number: u64) {
+    pub(super) fn put_varint(&mut self, list: &mut ChunkList, mut number: u64) {
         while number >= 0x80 {
             self.put(list, number as u8 | 0x80);
             number >>= 7;
@@ -43,7 +43,7 @@ impl Chunks {
     }
 
     #[inline]
-    fn put(&mut self, list: &mut List, byte: u8) {
+    fn put(&mut self, list: &mut ChunkList, byte: u8) {
         let place = list.len();
         list.length += 1;
         if let Some(near) = list.near.get_mut(place) {
@@ -57,7 +57,7 @@ impl Chunks {
         self.0[list.last as usize].bytes[place] = byte;
     }
 
-    fn grow(&mut self, list: &mut List) {
+    fn grow(&mut self, list: &mut ChunkList) {
         let new = self.0.len() as u32;
         match list.len() == NEAR + 1 {
             true => list.first = new,
@@ -71,7 +71,7 @@ impl Chunks {
     }
 
     /// Appends the bytes of a list.
-    pub(super) fn append(&self, list: &List, out: &mut Vec<u8>) {
+    pub(super) fn append(&self, list: &ChunkList, out: &mut Vec<u8>) {
         let mut left = list.len();
         out.extend_from_slice(&list.near[..left.min(NEAR)]);
         left -= left.min(NEAR);
@@ -88,12 +88,12 @@ impl Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::codec::Reading;
+    use crate::format::codec::ByteReader;
 
     #[test]
-    fn lists_that_grow_together_come_back() {
+    fn interleaved_lists_round_trip() {
         let mut chunks = Chunks::default();
-        let mut lists = [List::default(); 50];
+        let mut lists = [ChunkList::default(); 50];
         let number = |list: usize, step: usize| (list as u64 * 77 + 1) << (step % 40);
         for step in 0..200 {
             for (place, list) in lists.iter_mut().enumerate().filter(|(n, _)| n * 5 > step) {
@@ -105,7 +105,7 @@ mod tests {
             bytes.clear();
             chunks.append(list, &mut bytes);
             assert_eq!(bytes.len(), list.len());
-            let mut reading = Reading(&bytes);
+            let mut reading = ByteReader(&bytes);
             for step in 0..place * 5 {
                 if step < 200 {
                     assert_eq!(reading.varint(), Ok(number(place, step)));

@@ -1,16 +1,16 @@
 //! Gathering terms in memory: one shard a worker, its lists compressed as they grow.
 
-use super::chunks::{Chunks, List};
-use super::{MAX_TERM, Terms};
-use crate::format::codec::{Broken, Reading};
+use super::chunks::{ChunkList, Chunks};
+use super::{MAX_TERM, TermSource};
+use crate::format::codec::{ByteReader, CorruptFile};
 use crate::index::vocabulary::Vocabulary;
-use crate::index::words::{Counted, Counter, hash_of};
+use crate::index::words::{CountedWord, WordCounter, hash_of};
 use foldhash::fast::FixedState;
 
 /// What one worker has seen. Its keys must come in ascending order, each once for a term.
 #[derive(Default)]
-pub(crate) struct Shard {
-    terms: Vocabulary<Gathered>,
+pub(crate) struct TermShard {
+    terms: Vocabulary<TermPostings>,
     chunks: Chunks,
     hash: FixedState,
     /// Room for the places of a text's words.
@@ -19,8 +19,8 @@ pub(crate) struct Shard {
 
 /// The list of one term.
 #[derive(Default)]
-struct Gathered {
-    list: List,
+struct TermPostings {
+    list: ChunkList,
     /// The last key plus one, that steps are counted from.
     base: u64,
 }
@@ -28,7 +28,7 @@ struct Gathered {
 /// The place of a term that is too long to be looked for.
 const NOWHERE: u32 = u32::MAX;
 
-impl Shard {
+impl TermShard {
     /// The place of a term, which lasts.
     pub(crate) fn place(&mut self, term: &[u8]) -> u32 {
         self.place_hashed(term, hash_of(&self.hash, term))
@@ -40,7 +40,7 @@ impl Shard {
         }
         match self.terms.find(term, hash) {
             Some(place) => place,
-            None => self.terms.insert(term, hash, Gathered::default()),
+            None => self.terms.insert(term, hash, TermPostings::default()),
         }
     }
 
@@ -57,10 +57,10 @@ impl Shard {
 
     /// Counts the words of a text for this key. In steps over all of them: memory that is far away
     /// is then asked for many times at once, instead of being waited for each time.
-    pub(crate) fn add_all(&mut self, counter: &Counter, key: u64) {
+    pub(crate) fn add_all(&mut self, counter: &WordCounter, key: u64) {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        let likely = |word: &Counted| self.terms.likely(word.hash);
+        let likely = |word: &CountedWord| self.terms.likely(word.hash);
         let likely = |word| likely(word).unwrap_or(NOWHERE);
         found.extend(counter.words().iter().map(likely));
         for (place, word) in found.iter_mut().zip(counter.words()) {
@@ -76,8 +76,8 @@ impl Shard {
     }
 
     /// The terms in order.
-    pub(crate) fn sorted(self) -> Sorted {
-        Sorted {
+    pub(crate) fn sorted(self) -> SortedShard {
+        SortedShard {
             order: self.terms.order(),
             terms: self.terms,
             chunks: self.chunks,
@@ -86,13 +86,13 @@ impl Shard {
 }
 
 /// A shard whose terms are in order.
-pub(crate) struct Sorted {
-    terms: Vocabulary<Gathered>,
+pub(crate) struct SortedShard {
+    terms: Vocabulary<TermPostings>,
     chunks: Chunks,
     order: Vec<u32>,
 }
 
-impl Sorted {
+impl SortedShard {
     pub(crate) fn len(&self) -> usize {
         self.order.len()
     }
@@ -109,17 +109,17 @@ impl Sorted {
         (self.len() > 1000).then(|| self.terms.spelled(*first))
     }
 
-    pub(crate) fn all(&self) -> Part<'_> {
+    pub(crate) fn all(&self) -> ShardRange<'_> {
         self.part(0, self.len())
     }
 
     /// The terms before this one.
-    pub(crate) fn below(&self, term: &[u8]) -> Part<'_> {
+    pub(crate) fn below(&self, term: &[u8]) -> ShardRange<'_> {
         self.part(0, self.first_from(term))
     }
 
     /// This term and those behind it.
-    pub(crate) fn from(&self, term: &[u8]) -> Part<'_> {
+    pub(crate) fn from(&self, term: &[u8]) -> ShardRange<'_> {
         self.part(self.first_from(term), self.len())
     }
 
@@ -128,11 +128,11 @@ impl Sorted {
             .partition_point(|place| self.terms.spelled(*place) < term)
     }
 
-    fn part(&self, from: usize, to: usize) -> Part<'_> {
-        let mut part = Part {
+    fn part(&self, from: usize, to: usize) -> ShardRange<'_> {
+        let mut part = ShardRange {
             shard: self,
             left: &self.order[from..to],
-            near: Near::default(),
+            near: CopiedTerms::default(),
         };
         part.bring_near();
         part
@@ -140,16 +140,16 @@ impl Sorted {
 }
 
 /// A part of a shard.
-pub(crate) struct Part<'s> {
-    shard: &'s Sorted,
+pub(crate) struct ShardRange<'s> {
+    shard: &'s SortedShard,
     /// The places of the terms behind those that are near.
     left: &'s [u32],
-    near: Near,
+    near: CopiedTerms,
 }
 
 /// The next terms of a part with their lists, copied together: in a shard they lie anywhere.
 #[derive(Default)]
-struct Near {
+struct CopiedTerms {
     terms: Vec<u8>,
     lists: Vec<u8>,
     /// Where each of them ends, in `terms` and in `lists`.
@@ -162,7 +162,7 @@ struct Near {
 /// for.
 const STEP: usize = 64;
 
-impl Near {
+impl CopiedTerms {
     /// Where the present term begins, in `terms` and in `lists`.
     fn begin(&self) -> (usize, usize) {
         match self.done.checked_sub(1) {
@@ -172,12 +172,12 @@ impl Near {
     }
 }
 
-impl Part<'_> {
+impl ShardRange<'_> {
     /// Copies the next terms.
     fn bring_near(&mut self) {
         let step = self.left.len().min(STEP);
         let (places, left) = self.left.split_at(step);
-        let Near {
+        let CopiedTerms {
             terms,
             lists,
             ends,
@@ -189,7 +189,7 @@ impl Part<'_> {
         ends.clear();
         *done = 0;
         let shard = self.shard;
-        let mut far = [List::default(); STEP];
+        let mut far = [ChunkList::default(); STEP];
         for (list, place) in far.iter_mut().zip(places) {
             *list = shard.terms.value(*place).list;
             terms.extend_from_slice(shard.terms.spelled(*place));
@@ -202,26 +202,26 @@ impl Part<'_> {
     }
 }
 
-impl Terms for Part<'_> {
+impl TermSource for ShardRange<'_> {
     fn term(&self) -> Option<&[u8]> {
         let (end, _) = self.near.ends.get(self.near.done)?;
         Some(&self.near.terms[self.near.begin().0..*end])
     }
 
-    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
-        let (_, end) = self.near.ends.get(self.near.done).ok_or(Broken)?;
-        let mut reading = Reading(&self.near.lists[self.near.begin().1..*end]);
+    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), CorruptFile> {
+        let (_, end) = self.near.ends.get(self.near.done).ok_or(CorruptFile)?;
+        let mut reading = ByteReader(&self.near.lists[self.near.begin().1..*end]);
         let mut next = 0;
         while !reading.is_empty() {
             let key = next + reading.varint()?;
-            let count = u32::try_from(reading.varint()?).map_err(|_| Broken)?;
+            let count = u32::try_from(reading.varint()?).map_err(|_| CorruptFile)?;
             to.push((key, count));
             next = key + 1;
         }
         Ok(())
     }
 
-    fn advance(&mut self) -> Result<(), Broken> {
+    fn advance(&mut self) -> Result<(), CorruptFile> {
         self.near.done += 1;
         if self.near.done >= self.near.ends.len() {
             self.bring_near();

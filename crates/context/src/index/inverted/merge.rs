@@ -1,20 +1,20 @@
 //! Merging terms from several places into one order.
 
-use super::{Sorted, Terms, Unwritten, Writer, put_posting};
-use crate::format::codec::{Broken, Reading, put_bytes, put_varint};
+use super::{IndexWriteError, IndexWriter, SortedShard, TermSource, put_posting};
+use crate::format::codec::{ByteReader, CorruptFile, put_bytes, put_varint};
 use crate::parallel;
 use std::cmp::Ordering;
 use std::io::{self, Write};
 
 /// Makes units of keys; a key without one is dropped.
-pub(crate) type Renumber<'a> = Box<dyn Fn(u64) -> Option<u32> + 'a>;
+pub(crate) type UnitOfKey<'a> = Box<dyn Fn(u64) -> Option<u32> + 'a>;
 
 /// Terms that are merged, and the units of their keys; none where the keys are the units. The order
 /// of keys must be the order of their units.
-pub(crate) type Source<'a> = (Box<dyn Terms + 'a>, Option<Renumber<'a>>);
+pub(crate) type MergeInput<'a> = (Box<dyn TermSource + 'a>, Option<UnitOfKey<'a>>);
 
 /// The units of the keys in shards; none where the keys are the units.
-pub(crate) type Units<'a> = Option<&'a (dyn Fn(u64) -> Option<u32> + Sync)>;
+pub(crate) type ShardUnits<'a> = Option<&'a (dyn Fn(u64) -> Option<u32> + Sync)>;
 
 /// How much of everything, in percent, is in the lower of two parts that are merged at once: less than
 /// half, because whoever merges it writes too.
@@ -22,11 +22,11 @@ const LOWER: u64 = 44;
 
 /// Merges shards, and what is taken over from elsewhere, into an index.
 pub(crate) fn merge<W: Write>(
-    writer: &mut Writer<W>,
-    shards: &[Sorted],
-    units: Units<'_>,
-    kept: Option<Source<'_>>,
-) -> Result<(), Unwritten> {
+    writer: &mut IndexWriter<W>,
+    shards: &[SortedShard],
+    units: ShardUnits<'_>,
+    kept: Option<MergeInput<'_>>,
+) -> Result<(), IndexWriteError> {
     let middle = match kept {
         // What is taken over can only be read from its beginning on.
         Some(_) => None,
@@ -46,7 +46,7 @@ pub(crate) fn merge<W: Write>(
         });
     };
     // Both parts at once: most of the work is to bring the lists together.
-    let part = |upper: bool| -> Vec<Source<'_>> {
+    let part = |upper: bool| -> Vec<MergeInput<'_>> {
         let parts = shards.iter().map(|shard| match upper {
             true => shard.from(middle),
             false => shard.below(middle),
@@ -72,7 +72,7 @@ pub(crate) fn merge<W: Write>(
     );
     lower?;
     let held = upper?;
-    let mut reading = Reading(&held);
+    let mut reading = ByteReader(&held);
     while !reading.is_empty() {
         let (term, units, list) = (reading.bytes()?, reading.varint()?, reading.bytes()?);
         writer.term(term, units, list)?;
@@ -80,18 +80,18 @@ pub(crate) fn merge<W: Write>(
     Ok(())
 }
 
-fn source<'a>(terms: impl Terms + 'a, units: Units<'a>) -> Source<'a> {
+fn source<'a>(terms: impl TermSource + 'a, units: ShardUnits<'a>) -> MergeInput<'a> {
     let renumber =
-        |units: &'a (dyn Fn(u64) -> Option<u32> + Sync)| -> Renumber<'a> { Box::new(units) };
+        |units: &'a (dyn Fn(u64) -> Option<u32> + Sync)| -> UnitOfKey<'a> { Box::new(units) };
     (Box::new(terms), units.map(renumber))
 }
 
 /// Hands over every term with the number of its units and its list, as it is written.
 fn each(
-    sources: &mut [Source<'_>],
+    sources: &mut [MergeInput<'_>],
     mut hand: impl FnMut(&[u8], u64, &[u8]) -> io::Result<()>,
-) -> Result<(), Unwritten> {
-    let mut lists = Lists::default();
+) -> Result<(), IndexWriteError> {
+    let mut lists = MergedPostings::default();
     let (mut term, mut holders) = (Vec::new(), Vec::new());
     while least(sources, &mut term, &mut holders) {
         if let [only] = holders[..]
@@ -114,7 +114,7 @@ fn each(
 }
 
 /// Finds the least term that is left, and the places of the sources that have it.
-fn least(sources: &[Source<'_>], term: &mut Vec<u8>, holders: &mut Vec<usize>) -> bool {
+fn least(sources: &[MergeInput<'_>], term: &mut Vec<u8>, holders: &mut Vec<usize>) -> bool {
     let mut least: Option<&[u8]> = None;
     holders.clear();
     for (place, (source, _)) in sources.iter().enumerate() {
@@ -136,14 +136,18 @@ fn least(sources: &[Source<'_>], term: &mut Vec<u8>, holders: &mut Vec<usize>) -
 
 /// The lists of one term.
 #[derive(Default)]
-struct Lists {
+struct MergedPostings {
     keys: Vec<(u64, u32)>,
     postings: Vec<(u32, u32)>,
     encoded: Vec<u8>,
 }
 
-impl Lists {
-    fn take(&mut self, source: &mut dyn Terms, units: Option<&Renumber<'_>>) -> Result<(), Broken> {
+impl MergedPostings {
+    fn take(
+        &mut self,
+        source: &mut dyn TermSource,
+        units: Option<&UnitOfKey<'_>>,
+    ) -> Result<(), CorruptFile> {
         self.keys.clear();
         source.append(&mut self.keys)?;
         let keys = self.keys.iter();
@@ -180,11 +184,11 @@ impl Lists {
 mod tests {
     use super::*;
     use crate::Digest;
-    use crate::index::inverted::{About, Kind, Shard};
+    use crate::index::inverted::{IndexHeader, IndexKind, TermShard};
 
     /// Two shards with many terms, some in both.
-    fn shards() -> Vec<Sorted> {
-        let mut shards = [Shard::default(), Shard::default()];
+    fn shards() -> Vec<SortedShard> {
+        let mut shards = [TermShard::default(), TermShard::default()];
         for unit in 0..600u64 {
             for step in 0..40 {
                 let term = format!("t{}", (unit * 31 + step * 127) % 5_080);
@@ -193,16 +197,16 @@ mod tests {
                 shard.add(place, unit, step as u32 % 3 + 1);
             }
         }
-        shards.into_iter().map(Shard::sorted).collect()
+        shards.into_iter().map(TermShard::sorted).collect()
     }
 
-    fn written(merge: impl FnOnce(&mut Writer<&mut Vec<u8>>)) -> Vec<u8> {
+    fn written(merge: impl FnOnce(&mut IndexWriter<&mut Vec<u8>>)) -> Vec<u8> {
         let mut out = Vec::new();
         let version = Digest::of(b"cache");
-        let mut writer = Writer::new(&mut out, version, None);
+        let mut writer = IndexWriter::new(&mut out, version, None);
         merge(&mut writer);
-        let about = About {
-            kind: Kind::Documents,
+        let about = IndexHeader {
+            kind: IndexKind::Documents,
             maker: 1,
             cache_version: version,
             units: 600,
@@ -213,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn two_halves_are_the_whole() {
+    fn merging_two_halves_gives_the_bytes_of_one_merge() {
         let shards = shards();
         assert!(shards.iter().all(|shard| shard.behind(LOWER).is_some()));
         let halves = written(|writer| merge(writer, &shards, None, None).unwrap());

@@ -10,12 +10,12 @@ mod merge;
 mod read;
 mod write;
 
-pub(crate) use gather::{Shard, Sorted};
-pub(crate) use merge::{Source, merge};
-pub(crate) use read::Inverted;
-pub(crate) use write::{About, Unwritten, Writer};
+pub(crate) use gather::{SortedShard, TermShard};
+pub(crate) use merge::{MergeInput, merge};
+pub(crate) use read::InvertedIndex;
+pub(crate) use write::{IndexHeader, IndexWriteError, IndexWriter};
 
-use crate::format::codec::{Broken, Reading, checked, put_varint, seal};
+use crate::format::codec::{ByteReader, CorruptFile, checked, put_varint, seal};
 use crate::format::digest::Digest;
 
 /// The version of the layout.
@@ -38,16 +38,16 @@ pub(crate) const MAX_TERM: usize = 2 * crate::MAX_QUERY;
 /// What the units of an index are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum IndexKind {
     Documents = 1,
     Passages = 2,
 }
 
 /// Terms whose lists change.
-pub(crate) type Touched = hashbrown::HashSet<Vec<u8>, foldhash::fast::FixedState>;
+pub(crate) type TouchedTerms = hashbrown::HashSet<Vec<u8>, foldhash::fast::FixedState>;
 
 /// Terms in the order of their bytes, each with its list: what can be merged into a new index.
-pub(crate) trait Terms {
+pub(crate) trait TermSource {
     /// The term that is looked at; none after the last.
     fn term(&self) -> Option<&[u8]>;
     /// The list of that term as it is written, and how many units it has, where all of them keep
@@ -56,14 +56,14 @@ pub(crate) trait Terms {
         None
     }
     /// Appends the list of that term, keys ascending.
-    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken>;
+    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), CorruptFile>;
     /// Goes to the next term.
-    fn advance(&mut self) -> Result<(), Broken>;
+    fn advance(&mut self) -> Result<(), CorruptFile>;
 }
 
 /// Where the parts of the file begin, who it belongs to, and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Footer {
+struct IndexFooter {
     kind: u32,
     /// The version of what made the terms.
     maker: u32,
@@ -79,7 +79,7 @@ struct Footer {
     terms: u64,
 }
 
-impl Footer {
+impl IndexFooter {
     fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(MAGIC);
@@ -100,14 +100,14 @@ impl Footer {
         seal(out, start, self.cache_version.seed(), self.end);
     }
 
-    fn read(bytes: &[u8], end: u64) -> Result<Footer, Broken> {
-        let mut reading = Reading(bytes);
+    fn read(bytes: &[u8], end: u64) -> Result<IndexFooter, CorruptFile> {
+        let mut reading = ByteReader(bytes);
         let magic: [u8; 8] = reading.array()?;
         let layout = reading.u32()?;
         if &magic != MAGIC || layout != LAYOUT {
-            return Err(Broken);
+            return Err(CorruptFile);
         }
-        let footer = Footer {
+        let footer = IndexFooter {
             kind: reading.u32()?,
             maker: reading.u32()?,
             units: reading.u32()?,
@@ -124,7 +124,11 @@ impl Footer {
             && footer.blocks <= footer.facts
             && footer.facts <= footer.end
             && footer.end == end;
-        if ordered { Ok(footer) } else { Err(Broken) }
+        if ordered {
+            Ok(footer)
+        } else {
+            Err(CorruptFile)
+        }
     }
 }
 
@@ -137,8 +141,12 @@ fn put_posting(out: &mut Vec<u8>, step: u32, count: u32) {
 }
 
 /// Visits the postings of a list; every unit must exist.
-fn each_posting(list: &[u8], units: u32, mut visit: impl FnMut(u32, u32)) -> Result<u32, Broken> {
-    let mut rest = Reading(list);
+fn each_posting(
+    list: &[u8],
+    units: u32,
+    mut visit: impl FnMut(u32, u32),
+) -> Result<u32, CorruptFile> {
+    let mut rest = ByteReader(list);
     let (mut next, mut found) = (0u64, 0);
     while !rest.is_empty() {
         let (head, count) = match short_posting(rest.0) {
@@ -150,7 +158,7 @@ fn each_posting(list: &[u8], units: u32, mut visit: impl FnMut(u32, u32)) -> Res
         };
         let unit = next + (head >> 1);
         if unit >= u64::from(units) {
-            return Err(Broken);
+            return Err(CorruptFile);
         }
         visit(unit as u32, count);
         next = unit + 1;
@@ -171,13 +179,13 @@ fn short_posting(list: &[u8]) -> Option<(u64, u32, &[u8])> {
     short.then_some((u64::from(head), u32::from(count), after))
 }
 
-fn long_posting(rest: &mut Reading<'_>) -> Result<(u64, u32), Broken> {
+fn long_posting(rest: &mut ByteReader<'_>) -> Result<(u64, u32), CorruptFile> {
     let head = rest.varint()?;
     let count = match head & 1 {
         0 => 1,
         _ => match rest.varint()? {
-            0 => return Err(Broken),
-            count => u32::try_from(count).map_err(|_| Broken)?,
+            0 => return Err(CorruptFile),
+            count => u32::try_from(count).map_err(|_| CorruptFile)?,
         },
     };
     Ok((head, count))

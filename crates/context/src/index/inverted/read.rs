@@ -1,8 +1,8 @@
 //! Reading an index by offset. Nothing in the file is trusted: what does not fit makes it broken,
 //! never a panic and never more memory than the file has bytes.
 
-use super::{FOOTER, Footer, Kind, Terms, Touched, each_posting};
-use crate::format::codec::{Broken, Reading, checked};
+use super::{FOOTER, IndexFooter, IndexKind, TermSource, TouchedTerms, each_posting};
+use crate::format::codec::{ByteReader, CorruptFile, checked};
 use crate::format::digest::Digest;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,60 +12,61 @@ const MAX_PART: u64 = 2 * 1024 * 1024 * 1024;
 
 /// An index that is open.
 #[derive(Debug)]
-pub(crate) struct Inverted {
+pub(crate) struct InvertedIndex {
     file: File,
-    footer: Footer,
+    footer: IndexFooter,
     seed: u64,
     /// The bytes of the list of blocks, which the first terms are ranges of.
     text: Vec<u8>,
-    blocks: Vec<Block>,
+    blocks: Vec<DictionaryBlock>,
     facts: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Block {
+struct DictionaryBlock {
     first: (u32, u32),
     start: u64,
     end: u64,
 }
 
 /// One entry of the dictionary, its list not read yet.
-struct Entry<'b> {
+struct DictionaryEntry<'b> {
     units: u64,
-    list: List<'b>,
+    list: ListLocation<'b>,
 }
 
-enum List<'b> {
+enum ListLocation<'b> {
     Inline(&'b [u8]),
     At { offset: u64, length: u64 },
 }
 
-fn read_at(file: &File, from: u64, to: u64) -> Result<Vec<u8>, Broken> {
-    let length = to.checked_sub(from).ok_or(Broken)?;
+fn read_at(file: &File, from: u64, to: u64) -> Result<Vec<u8>, CorruptFile> {
+    let length = to.checked_sub(from).ok_or(CorruptFile)?;
     if length > MAX_PART {
-        return Err(Broken);
+        return Err(CorruptFile);
     }
     let mut bytes = vec![0; length as usize];
-    file.read_exact_at(&mut bytes, from).map_err(|_| Broken)?;
+    file.read_exact_at(&mut bytes, from)
+        .map_err(|_| CorruptFile)?;
     Ok(bytes)
 }
 
-impl Inverted {
+impl InvertedIndex {
     /// Opens the index of this cache; any other one is broken.
     pub(crate) fn open(
         file: File,
-        kind: Kind,
+        kind: IndexKind,
         maker: u32,
         cache_version: Digest,
-    ) -> Result<Inverted, Broken> {
-        let length = file.metadata().map_err(|_| Broken)?.len();
-        let end = length.checked_sub(FOOTER as u64).ok_or(Broken)?;
-        let footer = Footer::read(&read_at(&file, end, length)?, end)?;
+    ) -> Result<InvertedIndex, CorruptFile> {
+        let length = file.metadata().map_err(|_| CorruptFile)?.len();
+        let end = length.checked_sub(FOOTER as u64).ok_or(CorruptFile)?;
+        let footer = IndexFooter::read(&read_at(&file, end, length)?, end)?;
         let ours = footer.kind == kind as u32
             && footer.maker == maker
             && footer.cache_version == cache_version;
         if !ours {
-            return Err(Broken);
+            return Err(CorruptFile);
         }
         let seed = cache_version.seed();
         let mut text = read_at(&file, footer.blocks, footer.facts)?;
@@ -75,7 +76,7 @@ impl Inverted {
         let body = checked(&facts, seed, footer.facts)?.len();
         facts.truncate(body);
         let blocks = blocks(&text, footer.blocks - footer.dictionary)?;
-        Ok(Inverted {
+        Ok(InvertedIndex {
             file,
             footer,
             seed,
@@ -99,12 +100,12 @@ impl Inverted {
         &self.facts
     }
 
-    fn first(&self, block: &Block) -> &[u8] {
+    fn first(&self, block: &DictionaryBlock) -> &[u8] {
         let (start, end) = block.first;
         &self.text[start as usize..end as usize]
     }
 
-    fn block(&self, block: &Block) -> Result<Vec<u8>, Broken> {
+    fn block(&self, block: &DictionaryBlock) -> Result<Vec<u8>, CorruptFile> {
         let base = self.footer.dictionary;
         let mut bytes = read_at(&self.file, base + block.start, base + block.end)?;
         let body = checked(&bytes, self.seed, block.start)?.len();
@@ -113,7 +114,11 @@ impl Inverted {
     }
 
     /// Visits the list of a term, units ascending, and says how many there are.
-    pub(crate) fn postings(&self, term: &[u8], visit: impl FnMut(u32, u32)) -> Result<u32, Broken> {
+    pub(crate) fn postings(
+        &self,
+        term: &[u8],
+        visit: impl FnMut(u32, u32),
+    ) -> Result<u32, CorruptFile> {
         let after = self
             .blocks
             .partition_point(|block| self.first(block) <= term);
@@ -123,15 +128,15 @@ impl Inverted {
         let bytes = self.block(block)?;
         match find(&bytes, term)? {
             None => Ok(0),
-            Some(List::Inline(list)) => each_posting(list, self.footer.units, visit),
-            Some(List::At { offset, length }) => {
+            Some(ListLocation::Inline(list)) => each_posting(list, self.footer.units, visit),
+            Some(ListLocation::At { offset, length }) => {
                 let list = self.list(offset, length)?;
                 each_posting(&list, self.footer.units, visit)
             }
         }
     }
 
-    fn list(&self, offset: u64, length: u64) -> Result<Vec<u8>, Broken> {
+    fn list(&self, offset: u64, length: u64) -> Result<Vec<u8>, CorruptFile> {
         let mut bytes = read_at(&self.file, offset, self.list_end(offset, length)?)?;
         let body = checked(&bytes, self.seed, offset)?.len();
         bytes.truncate(body);
@@ -139,20 +144,23 @@ impl Inverted {
     }
 
     /// Where a list and its checksum end.
-    fn list_end(&self, offset: u64, length: u64) -> Result<u64, Broken> {
+    fn list_end(&self, offset: u64, length: u64) -> Result<u64, CorruptFile> {
         let end = offset
             .checked_add(length)
             .and_then(|end| end.checked_add(8));
         end.filter(|end| *end <= self.footer.dictionary)
-            .ok_or(Broken)
+            .ok_or(CorruptFile)
     }
 
     /// All terms in order.
     ///
     /// Where every unit that is taken over keeps its number, `touched` has all terms of those that
     /// are not: the lists of the others are written as they are.
-    pub(crate) fn stream<'i>(&'i self, touched: Option<&'i Touched>) -> Result<Stream<'i>, Broken> {
-        let mut stream = Stream {
+    pub(crate) fn stream<'i>(
+        &'i self,
+        touched: Option<&'i TouchedTerms>,
+    ) -> Result<TermStream<'i>, CorruptFile> {
+        let mut stream = TermStream {
             touched,
             units: 0,
             index: self,
@@ -161,7 +169,7 @@ impl Inverted {
             at: 0,
             term: None,
             list: Vec::new(),
-            window: Window::default(),
+            window: ListWindow::default(),
         };
         stream.advance()?;
         Ok(stream)
@@ -169,9 +177,9 @@ impl Inverted {
 }
 
 /// The blocks, in order of their first terms, without gaps.
-fn blocks(text: &[u8], length: u64) -> Result<Vec<Block>, Broken> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut reading = Reading(text);
+fn blocks(text: &[u8], length: u64) -> Result<Vec<DictionaryBlock>, CorruptFile> {
+    let mut blocks: Vec<DictionaryBlock> = Vec::new();
+    let mut reading = ByteReader(text);
     while !reading.is_empty() {
         let first = reading.bytes()?;
         let end = text.len() - reading.0.len();
@@ -180,8 +188,8 @@ fn blocks(text: &[u8], length: u64) -> Result<Vec<Block>, Broken> {
         if let Some(before) = blocks.last_mut() {
             before.end = start;
         }
-        let narrow = |place| u32::try_from(place).map_err(|_| Broken);
-        blocks.push(Block {
+        let narrow = |place| u32::try_from(place).map_err(|_| CorruptFile);
+        blocks.push(DictionaryBlock {
             first: (narrow(range.0)?, narrow(range.1)?),
             start,
             end: length,
@@ -194,15 +202,18 @@ fn blocks(text: &[u8], length: u64) -> Result<Vec<Block>, Broken> {
     if first && ordered {
         Ok(blocks)
     } else {
-        Err(Broken)
+        Err(CorruptFile)
     }
 }
 
 /// Reads one entry: the term grows in `term`.
-fn entry<'b>(reading: &mut Reading<'b>, term: &mut Vec<u8>) -> Result<Entry<'b>, Broken> {
-    let shared = usize::try_from(reading.varint()?).map_err(|_| Broken)?;
+fn entry<'b>(
+    reading: &mut ByteReader<'b>,
+    term: &mut Vec<u8>,
+) -> Result<DictionaryEntry<'b>, CorruptFile> {
+    let shared = usize::try_from(reading.varint()?).map_err(|_| CorruptFile)?;
     if shared > term.len() {
-        return Err(Broken);
+        return Err(CorruptFile);
     }
     term.truncate(shared);
     term.extend_from_slice(reading.bytes()?);
@@ -210,17 +221,17 @@ fn entry<'b>(reading: &mut Reading<'b>, term: &mut Vec<u8>) -> Result<Entry<'b>,
     let head = reading.varint()?;
     let length = head >> 1;
     let list = match head & 1 {
-        1 => List::Inline(reading.take(usize::try_from(length).map_err(|_| Broken)?)?),
-        _ => List::At {
+        1 => ListLocation::Inline(reading.take(usize::try_from(length).map_err(|_| CorruptFile)?)?),
+        _ => ListLocation::At {
             offset: reading.varint()?,
             length,
         },
     };
-    Ok(Entry { units, list })
+    Ok(DictionaryEntry { units, list })
 }
 
-fn find<'b>(block: &'b [u8], wanted: &[u8]) -> Result<Option<List<'b>>, Broken> {
-    let mut reading = Reading(block);
+fn find<'b>(block: &'b [u8], wanted: &[u8]) -> Result<Option<ListLocation<'b>>, CorruptFile> {
+    let mut reading = ByteReader(block);
     let mut term = Vec::new();
     while !reading.is_empty() {
         let list = entry(&mut reading, &mut term)?.list;
@@ -234,16 +245,16 @@ fn find<'b>(block: &'b [u8], wanted: &[u8]) -> Result<Option<List<'b>>, Broken> 
 }
 
 /// All terms of an open index in order.
-pub(crate) struct Stream<'i> {
-    index: &'i Inverted,
-    touched: Option<&'i Touched>,
+pub(crate) struct TermStream<'i> {
+    index: &'i InvertedIndex,
+    touched: Option<&'i TouchedTerms>,
     units: u64,
     block: usize,
     bytes: Vec<u8>,
     at: usize,
     term: Option<Vec<u8>>,
     list: Vec<u8>,
-    window: Window,
+    window: ListWindow,
 }
 
 /// How many bytes of posting lists are read at once when all of them are.
@@ -251,19 +262,19 @@ const WINDOW: u64 = 1 << 20;
 
 /// A part of the posting lists: they are asked for in the order in which they are written.
 #[derive(Default)]
-struct Window {
+struct ListWindow {
     start: u64,
     bytes: Vec<u8>,
 }
 
-impl Window {
+impl ListWindow {
     fn list(
         &mut self,
-        index: &Inverted,
+        index: &InvertedIndex,
         offset: u64,
         length: u64,
         out: &mut Vec<u8>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), CorruptFile> {
         let end = index.list_end(offset, length)?;
         if offset < self.start || end > self.start + self.bytes.len() as u64 {
             let to = end
@@ -274,12 +285,12 @@ impl Window {
         }
         let from = (offset - self.start) as usize;
         let part = self.bytes.get(from..from + (end - offset) as usize);
-        out.extend_from_slice(checked(part.ok_or(Broken)?, index.seed, offset)?);
+        out.extend_from_slice(checked(part.ok_or(CorruptFile)?, index.seed, offset)?);
         Ok(())
     }
 }
 
-impl Terms for Stream<'_> {
+impl TermSource for TermStream<'_> {
     fn term(&self) -> Option<&[u8]> {
         self.term.as_deref()
     }
@@ -289,7 +300,7 @@ impl Terms for Stream<'_> {
         (!touched.contains(term)).then_some((&self.list, self.units))
     }
 
-    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), Broken> {
+    fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), CorruptFile> {
         let units = self.index.footer.units;
         each_posting(&self.list, units, |unit, count| {
             to.push((unit.into(), count))
@@ -297,7 +308,7 @@ impl Terms for Stream<'_> {
         Ok(())
     }
 
-    fn advance(&mut self) -> Result<(), Broken> {
+    fn advance(&mut self) -> Result<(), CorruptFile> {
         let mut term = self.term.take().unwrap_or_default();
         if self.at == self.bytes.len() {
             let Some(block) = self.index.blocks.get(self.block) else {
@@ -308,14 +319,14 @@ impl Terms for Stream<'_> {
             self.at = 0;
             term.clear();
         }
-        let mut reading = Reading(&self.bytes[self.at..]);
+        let mut reading = ByteReader(&self.bytes[self.at..]);
         let entry = entry(&mut reading, &mut term)?;
         self.units = entry.units;
         let mut at = None;
         self.list.clear();
         match entry.list {
-            List::Inline(list) => self.list.extend_from_slice(list),
-            List::At { offset, length } => at = Some((offset, length)),
+            ListLocation::Inline(list) => self.list.extend_from_slice(list),
+            ListLocation::At { offset, length } => at = Some((offset, length)),
         }
         self.at = self.bytes.len() - reading.0.len();
         if let Some((offset, length)) = at {

@@ -1,12 +1,12 @@
 //! Writing an index: terms with their lists, in order, into one file.
 
-use super::{BLOCK, Footer, INLINE, Kind};
-use crate::format::codec::{Broken, put_bytes, put_varint, seal};
+use super::{BLOCK, INLINE, IndexFooter, IndexKind};
+use crate::format::codec::{CorruptFile, put_bytes, put_varint, seal};
 use crate::format::digest::{Digest, Digester};
 use std::io::{self, Write};
 
 /// An index that is being written.
-pub(crate) struct Writer<W> {
+pub(crate) struct IndexWriter<W> {
     out: W,
     written: u64,
     digest: Option<Digester>,
@@ -21,37 +21,37 @@ pub(crate) struct Writer<W> {
 
 /// Why an index cannot be written.
 #[derive(Debug)]
-pub(crate) enum Unwritten {
+pub(crate) enum IndexWriteError {
     /// What is merged is itself broken.
-    Broken,
+    CorruptFile,
     /// The file cannot be written.
     System(io::Error),
 }
 
-impl From<io::Error> for Unwritten {
+impl From<io::Error> for IndexWriteError {
     fn from(error: io::Error) -> Self {
-        Unwritten::System(error)
+        IndexWriteError::System(error)
     }
 }
 
-impl From<Broken> for Unwritten {
-    fn from(_: Broken) -> Self {
-        Unwritten::Broken
+impl From<CorruptFile> for IndexWriteError {
+    fn from(_: CorruptFile) -> Self {
+        IndexWriteError::CorruptFile
     }
 }
 
 /// What an index is about, beside its terms.
-pub(crate) struct About<'a> {
-    pub(crate) kind: Kind,
+pub(crate) struct IndexHeader<'a> {
+    pub(crate) kind: IndexKind,
     pub(crate) maker: u32,
     pub(crate) cache_version: Digest,
     pub(crate) units: u32,
     pub(crate) facts: &'a [u8],
 }
 
-impl<W: Write> Writer<W> {
-    pub(crate) fn new(out: W, cache_version: Digest, digest: Option<Digester>) -> Writer<W> {
-        Writer {
+impl<W: Write> IndexWriter<W> {
+    pub(crate) fn new(out: W, cache_version: Digest, digest: Option<Digester>) -> IndexWriter<W> {
+        IndexWriter {
             out,
             written: 0,
             digest,
@@ -118,7 +118,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes the rest.
-    pub(crate) fn finish(mut self, about: &About<'_>) -> io::Result<()> {
+    pub(crate) fn finish(mut self, about: &IndexHeader<'_>) -> io::Result<()> {
         self.close_block();
         let dictionary = self.written;
         let bytes = std::mem::take(&mut self.dictionary);
@@ -132,7 +132,7 @@ impl<W: Write> Writer<W> {
         seal(&mut bytes, 0, self.seed, facts);
         self.put(&bytes)?;
         let body = self.digest.take().unwrap_or_default().finish();
-        let footer = Footer {
+        let footer = IndexFooter {
             kind: about.kind as u32,
             maker: about.maker,
             units: about.units,

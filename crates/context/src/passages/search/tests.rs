@@ -1,14 +1,14 @@
 //! Search against a plain oracle, and its rules one by one.
 
 use super::super::contribution::document;
-use super::super::memory::Memory;
+use super::super::memory::MemoryIndex;
 use super::*;
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Scores every passage, sorts them all, and walks down.
-fn oracle(contents: &[String], query: &str, budget: u64) -> Found {
+fn oracle(contents: &[String], query: &str, budget: u64) -> SearchOutcome {
     let mut passages: Vec<(BTreeMap<String, u32>, u32, u32)> = Vec::new();
     for content in contents {
         let first = passages.len();
@@ -46,7 +46,7 @@ fn oracle(contents: &[String], query: &str, budget: u64) -> Found {
         if !why.is_empty() {
             why.sort_by_key(|term| (Reverse(term.weight), term.term.clone()));
             let score = why.iter().map(|term| term.weight).sum();
-            let hit = Hit {
+            let hit = PassageHit {
                 passage: number,
                 score,
                 terms: why,
@@ -64,7 +64,7 @@ fn oracle(contents: &[String], query: &str, budget: u64) -> Found {
         }
         None => false,
     });
-    Found {
+    SearchOutcome {
         hits: hits.into_iter().map(|(hit, _)| hit).collect(),
         considered,
         tokens_used: budget - left,
@@ -86,12 +86,12 @@ fn contents() -> impl Strategy<Value = Vec<String>> {
 
 proptest! {
     #[test]
-    fn search_is_the_oracle(
+    fn search_agrees_with_the_oracle(
         contents in contents(),
         query in "([a-e] |the |fill |camel |heading ){0,6}",
         budget in prop_oneof![0u64..200, 0u64..5000, Just(u64::MAX)],
     ) {
-        let index = Memory::new(contents.iter().map(String::as_str));
+        let index = MemoryIndex::new(contents.iter().map(String::as_str));
         prop_assert_eq!(index.search(&query, budget), oracle(&contents, &query, budget));
     }
 }
@@ -102,7 +102,7 @@ fn many_matches_are_taken_in_order() {
     let contents: Vec<String> = (0..1000)
         .map(|number| format!("apple {}", "pear ".repeat(number * 7 % 50)))
         .collect();
-    let index = Memory::new(contents.iter().map(String::as_str));
+    let index = MemoryIndex::new(contents.iter().map(String::as_str));
     for budget in [0, 1, 2, 99, 1_000, 10_000, u64::MAX] {
         assert_eq!(
             index.search("apple", budget),
@@ -113,16 +113,16 @@ fn many_matches_are_taken_in_order() {
 
 #[test]
 fn ties_go_to_the_earlier_passage() {
-    let index = Memory::new(["same words", "same words", "same words"]);
+    let index = MemoryIndex::new(["same words", "same words", "same words"]);
     let found = index.search("word", 100);
     let order: Vec<u32> = found.hits.iter().map(|hit| hit.passage).collect();
     assert_eq!(order, [0, 1, 2]);
 }
 
 #[test]
-fn what_does_not_fit_is_skipped() {
+fn passage_beyond_the_budget_is_skipped() {
     let long = format!("apple apple {}", "pear ".repeat(100));
-    let index = Memory::new([long.as_str(), "apple and more"]);
+    let index = MemoryIndex::new([long.as_str(), "apple and more"]);
     let found = index.search("apple", 10);
     assert_eq!(found.hits.len(), 1);
     assert_eq!(found.hits[0].passage, 1);
@@ -130,8 +130,8 @@ fn what_does_not_fit_is_skipped() {
 }
 
 #[test]
-fn without_a_match_there_is_nothing() {
-    let index = Memory::new(["some text", ""]);
+fn query_without_a_match_selects_nothing() {
+    let index = MemoryIndex::new(["some text", ""]);
     for query in ["", "the", "?!", "absent"] {
         let found = index.search(query, 1000);
         assert_eq!(
@@ -139,11 +139,11 @@ fn without_a_match_there_is_nothing() {
             (0, 0, 0)
         );
     }
-    assert_eq!(Memory::new([]).search("some", 1000).considered, 0);
+    assert_eq!(MemoryIndex::new([]).search("some", 1000).considered, 0);
 }
 
 #[test]
-fn a_term_counts_once_however_often_it_is_given() {
+fn repeated_query_term_counts_once() {
     assert_eq!(
         query_terms("Running the runs, running: a walk runs"),
         ["run", "walk"]
@@ -153,8 +153,8 @@ fn a_term_counts_once_however_often_it_is_given() {
 }
 
 #[test]
-fn a_query_of_stop_words_finds_what_is_called_so() {
-    let index = Memory::new(["# this\n\nA keyword.", "# that\n\nIt is this."]);
+fn query_of_stop_words_matches_headings() {
+    let index = MemoryIndex::new(["# this\n\nA keyword.", "# that\n\nIt is this."]);
     let found = index.search("this", 1000);
     assert_eq!(found.considered, 1);
     assert_eq!(found.hits[0].terms[0].term, "this");
@@ -162,10 +162,10 @@ fn a_query_of_stop_words_finds_what_is_called_so() {
 }
 
 #[test]
-fn a_query_of_many_terms_with_a_large_budget_is_answered() {
+fn many_terms_with_a_large_budget_take_linear_time() {
     // Looking for every term in every hit would take minutes here.
     let contents: Vec<String> = (0..2000).map(|number| format!("every w{number}")).collect();
-    let index = Memory::new(contents.iter().map(String::as_str));
+    let index = MemoryIndex::new(contents.iter().map(String::as_str));
     let query: String = (0..9000)
         .map(|number| format!("w{} ", number % 3000))
         .collect();

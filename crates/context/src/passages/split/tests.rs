@@ -38,7 +38,7 @@ fn sections_are_cut_at_headings_and_paragraphs_are_packed() {
 }
 
 #[test]
-fn a_small_section_takes_the_next_one_in_under_what_they_share() {
+fn small_section_is_joined_with_the_next_under_their_common_headings() {
     let content = format!(
         "# Page\n\n## See\n\nthis\n\n### Deeper\n\nthat\n\n## Also\n\nthose\n\n## Long\n\n{}",
         prose(310)
@@ -50,7 +50,7 @@ fn a_small_section_takes_the_next_one_in_under_what_they_share() {
 }
 
 #[test]
-fn a_heading_without_text_stays_with_what_follows() {
+fn heading_without_text_stays_with_the_next_section() {
     insta::assert_snapshot!(shown("# A\n\n## B\n\n### C\n\ntext\n"), @r####"
     1-7 [A > B > C] 22 "# A\n\n## B\n\n### C\n\ntext"
     "####);
@@ -63,7 +63,7 @@ fn a_heading_without_text_stays_with_what_follows() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_at_lines_then_spaces_then_anywhere() {
+fn long_text_is_cut_at_lines_then_spaces_then_anywhere() {
     let lines = format!("{}\n", prose(20)).repeat(30);
     insta::assert_snapshot!(shown(&lines), @r####"
     1-16 [] 1599 "word word word word word"
@@ -82,7 +82,7 @@ fn what_is_too_long_is_cut_at_lines_then_spaces_then_anywhere() {
 }
 
 #[test]
-fn a_fenced_block_is_cut_only_if_it_is_too_long_itself() {
+fn fenced_block_is_cut_only_if_it_exceeds_a_passage() {
     let fits = format!("{}\n\n```\n{}\n```\n", prose(100), "line\n\n".repeat(200));
     insta::assert_snapshot!(shown(&fits), @r####"
     1-1 [] 499 "word word word word word"
@@ -101,7 +101,7 @@ fn a_fenced_block_is_cut_only_if_it_is_too_long_itself() {
 }
 
 #[test]
-fn headings_are_bounded() {
+fn long_heading_is_cut() {
     let content = format!("# {}\n\ntext", "long  heading ".repeat(1000));
     let passages = split(&content);
     let heading = &passages.last().unwrap().heading[0];
@@ -110,7 +110,7 @@ fn headings_are_bounded() {
 }
 
 #[test]
-fn white_space_makes_no_passage() {
+fn white_space_has_no_passages() {
     for content in ["", "\n", " \t\r\n\u{85}\u{2028}\n", "\u{3000}"] {
         assert_eq!(split(content), []);
     }
@@ -120,7 +120,7 @@ fn white_space_makes_no_passage() {
 }
 
 #[test]
-fn hostile_documents_are_split_in_one_pass() {
+fn hostile_documents_are_split_in_linear_time() {
     // Quadratic work would take minutes here; every one of these takes a fraction of a second.
     const SIZE: usize = 1 << 20;
     for piece in [
@@ -210,12 +210,12 @@ fn markdown() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn every_document_is_covered_in_order(content in markdown()) {
+    fn passages_cover_every_markdown_document_in_order(content in markdown()) {
         check(&content);
     }
 
     #[test]
-    fn any_text_is_covered_in_order(content in "(?s).*") {
+    fn passages_cover_any_text_in_order(content in "(?s).*") {
         check(&content);
     }
 }
