@@ -26,7 +26,9 @@ fn main() -> ExitCode {
     }
     let message = match failed {
         Some((candor, error)) => format!("cannot start `{}`: {error}", candor.display()),
-        None => String::from("the program `candor`, which does the work of `context`, is not found"),
+        None => {
+            String::from("the program `candor`, which does the work of `context`, is not found")
+        }
     };
     // If stderr is closed, nobody reads the message.
     let _ = writeln!(

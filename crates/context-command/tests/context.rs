@@ -87,6 +87,9 @@ fn candor_that_cannot_be_executed_is_reported() {
     let output = run(directory.path(), Path::new("/nowhere"), "exit 9", "");
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8(output.stderr).unwrap();
-    let start = format!("error: cannot start `{}`: Permission denied", candor.display());
+    let start = format!(
+        "error: cannot start `{}`: Permission denied",
+        candor.display()
+    );
     assert!(message.starts_with(&start), "{message}");
 }

@@ -2,7 +2,7 @@
 //!
 //! Measured as trec_eval does, with 50 results a query; a document is scored by its best passage.
 
-use candor_context::passages::Memory;
+use candor_context::passages::MemoryIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub(crate) fn measure(directory: &Path) -> std::io::Result<Figures> {
         .map(|record| field(record, ".W"))
         .collect();
     let relevant = judgements(&read("cranqrel")?);
-    let index = Memory::new(documents.iter().map(String::as_str));
+    let index = MemoryIndex::new(documents.iter().map(String::as_str));
     let ranked = |query: &String| ranking(&index, query);
     let rankings: Vec<Vec<usize>> = queries.iter().map(ranked).collect();
     Ok(figures(documents.len(), &rankings, &relevant))
@@ -79,7 +79,7 @@ fn judgements(text: &str) -> BTreeMap<usize, BTreeSet<usize>> {
 }
 
 /// The best documents, counted from 1.
-fn ranking(index: &Memory, query: &str) -> Vec<usize> {
+fn ranking(index: &MemoryIndex, query: &str) -> Vec<usize> {
     let mut ranking = Vec::new();
     for hit in index.search(query, u64::MAX).hits {
         let document = index.place(hit.passage).0 + 1;

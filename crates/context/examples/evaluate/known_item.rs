@@ -3,7 +3,7 @@
 use crate::document_search::DocumentSearch;
 use crate::queries::{Kind, Query};
 use crate::v0::V0;
-use candor_context::passages::{Memory, split};
+use candor_context::passages::{MemoryIndex, split};
 use std::ops::Range;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ struct Corpus {
     ranges: Vec<Vec<Range<usize>>>,
     v0: V0,
     whole: DocumentSearch,
-    passages: Memory,
+    passages: MemoryIndex,
 }
 
 /// Reads the corpus and asks for a sample of its documents in every way.
@@ -89,7 +89,7 @@ fn read(directory: &Path) -> std::io::Result<Corpus> {
         ranges: contents.iter().map(ranges).collect(),
         v0: V0::new(&contents),
         whole: DocumentSearch::new(&contents),
-        passages: Memory::new(contents.iter().map(String::as_str)),
+        passages: MemoryIndex::new(contents.iter().map(String::as_str)),
         ids,
         contents,
     })

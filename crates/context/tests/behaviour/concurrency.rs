@@ -1,9 +1,9 @@
 //! One server, many callers at once: the same question has the same bytes for all of them, and a
 //! change is seen by the next.
 
-use crate::ground::{Ground, copy, documents, file_of, plainly};
-use crate::served::Served;
-use candor_context::Noticing;
+use crate::fixture::{CacheFixture, copy, documents, file_of, oracle_response};
+use crate::requests::TestServer;
+use candor_context::ChangeDetection;
 use serde_json::json;
 use std::fs;
 use std::thread;
@@ -15,19 +15,20 @@ const SOURCES: [(&str, &str); 4] = [
     ("d.md", "something else altogether"),
 ];
 
-fn many_at_once(noticing: Noticing) {
-    let ground = Ground::sealed(&SOURCES);
-    let served = Served::new(&ground, noticing);
+fn many_at_once(detection: ChangeDetection) {
+    let fixture = CacheFixture::sealed(&SOURCES);
+    let server = TestServer::new(&fixture, detection);
     let documents = documents(&SOURCES);
     thread::scope(|scope| {
         for caller in 0..64u64 {
             let budget = caller % 8;
-            let expected = String::from_utf8(plainly(&documents, "beta beta", budget)).unwrap();
-            let served = &served;
+            let expected =
+                String::from_utf8(oracle_response(&documents, "beta beta", budget)).unwrap();
+            let server = &server;
             scope.spawn(move || {
                 let asked = json!({ "cache": "cache", "query": "beta beta", "budget": budget });
                 for _ in 0..20 {
-                    assert_eq!(served.call("context.resolve", &asked), expected);
+                    assert_eq!(server.call("context.resolve", &asked), expected);
                 }
             });
         }
@@ -35,26 +36,26 @@ fn many_at_once(noticing: Noticing) {
 }
 
 #[test]
-fn sixty_four_callers_get_the_same_bytes_where_changes_are_watched() {
-    many_at_once(Noticing::Watching);
+fn concurrent_callers_get_the_same_bytes_with_watching() {
+    many_at_once(ChangeDetection::Watch);
 }
 
 #[test]
-fn sixty_four_callers_get_the_same_bytes_where_changes_are_looked_for() {
-    many_at_once(Noticing::Looking);
+fn concurrent_callers_get_the_same_bytes_with_comparing() {
+    many_at_once(ChangeDetection::Compare);
 }
 
 #[test]
-fn a_changed_byte_is_seen_by_the_next_call() {
+fn next_call_sees_a_changed_byte() {
     let invalid =
         "{\"error\":{\"code\":\"cache_invalid\",\"message\":\"Cache exists but is invalid\"}}\n";
-    for noticing in [Noticing::Watching, Noticing::Looking] {
-        let ground = Ground::sealed(&SOURCES);
-        let served = Served::new(&ground, noticing);
-        let expected = String::from_utf8(plainly(&documents(&SOURCES), "beta", 3)).unwrap();
+    for detection in [ChangeDetection::Watch, ChangeDetection::Compare] {
+        let fixture = CacheFixture::sealed(&SOURCES);
+        let server = TestServer::new(&fixture, detection);
+        let expected = String::from_utf8(oracle_response(&documents(&SOURCES), "beta", 3)).unwrap();
         let asked = json!({ "cache": "cache", "query": "beta", "budget": 3 });
-        let resolve = || served.call("context.resolve", &asked);
-        let file = ground.cache().join(file_of(SOURCES[3].1));
+        let resolve = || server.call("context.resolve", &asked);
+        let file = fixture.cache().join(file_of(SOURCES[3].1));
         let whole = fs::read_to_string(&file).unwrap();
         for _ in 0..20 {
             assert_eq!(resolve(), expected);
@@ -63,12 +64,12 @@ fn a_changed_byte_is_seen_by_the_next_call() {
             fs::write(&file, &whole).unwrap();
         }
         // The whole folder is exchanged for one that lacks a document.
-        let moved = ground.path("moved");
-        copy(&ground.cache().join("documents"), &moved);
+        let moved = fixture.path("moved");
+        copy(&fixture.cache().join("documents"), &moved);
         fs::remove_file(moved.join(file.file_name().unwrap())).unwrap();
         assert_eq!(resolve(), expected);
-        fs::rename(ground.cache().join("documents"), ground.path("kept")).unwrap();
-        fs::rename(&moved, ground.cache().join("documents")).unwrap();
+        fs::rename(fixture.cache().join("documents"), fixture.path("kept")).unwrap();
+        fs::rename(&moved, fixture.cache().join("documents")).unwrap();
         assert_eq!(resolve(), invalid);
     }
 }

@@ -1,7 +1,9 @@
 //! What helps to answer fast is never trusted: missing, cut, changed or foreign, it changes no byte
 //! of an answer and is no failure.
 
-use crate::ground::{Ground, ahead, ask_at, bytes_of, copy, documents, plainly, real};
+use crate::fixture::{
+    CacheFixture, ahead, bytes_of, copy, documents, oracle_response, real, resolve_at,
+};
 use candor_context::{Budget, Location, Query, one_line, seal};
 use std::fs;
 use std::path::Path;
@@ -24,42 +26,42 @@ fn sources() -> Vec<(String, String)> {
 /// A query, a budget, and the bytes of their answer.
 type Asked = (&'static str, u64, Vec<u8>);
 
-fn sealed() -> (Ground, Vec<Asked>) {
+fn sealed() -> (CacheFixture, Vec<Asked>) {
     let sources = sources();
     let sources: Vec<_> = sources
         .iter()
         .map(|(a, b)| (a.as_str(), b.as_str()))
         .collect();
-    let ground = Ground::sealed(&sources);
+    let fixture = CacheFixture::sealed(&sources);
     let documents = documents(&sources);
     let asked = [("all x w1", 60), ("w3 X", 9), ("", 200)];
-    let plain = |(query, budget)| (query, budget, plainly(&documents, query, budget));
-    (ground, asked.map(plain).to_vec())
+    let plain = |(query, budget)| (query, budget, oracle_response(&documents, query, budget));
+    (fixture, asked.map(plain).to_vec())
 }
 
 fn same(cache: &Path, expected: &[Asked], what: &str) {
     for (query, budget, bytes) in expected {
         let answer =
-            ask_at(cache, query, *budget).unwrap_or_else(|error| panic!("{what}: {error}"));
+            resolve_at(cache, query, *budget).unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(&answer == bytes, "{what}: {query:?} with {budget}");
     }
 }
 
 /// Damages one file in every way, and looks each time.
-fn damage(name: &str, mut look: impl FnMut(&Ground, &str)) {
-    let (ground, _) = sealed();
-    let path = ground.cache().join(name);
+fn damage(name: &str, mut look: impl FnMut(&CacheFixture, &str)) {
+    let (fixture, _) = sealed();
+    let path = fixture.cache().join(name);
     let bytes = fs::read(&path).unwrap();
     let step = (bytes.len() / 150).max(1);
     for place in (0..bytes.len()).step_by(step) {
         let mut changed = bytes.clone();
         changed[place] ^= 1 << (place % 8);
         fs::write(&path, &changed).unwrap();
-        look(&ground, &format!("{name} with byte {place} changed"));
+        look(&fixture, &format!("{name} with byte {place} changed"));
     }
     for length in (0..bytes.len()).step_by(step * 4) {
         fs::write(&path, &bytes[..length]).unwrap();
-        look(&ground, &format!("{name} cut to {length}"));
+        look(&fixture, &format!("{name} cut to {length}"));
     }
     for (what, wrong) in [
         ("longer", [&bytes[..], b"\0"].concat()),
@@ -69,73 +71,77 @@ fn damage(name: &str, mut look: impl FnMut(&Ground, &str)) {
         ("ones", vec![0xff; bytes.len()]),
     ] {
         fs::write(&path, wrong).unwrap();
-        look(&ground, &format!("{name}: {what}"));
+        look(&fixture, &format!("{name}: {what}"));
     }
     fs::remove_file(&path).unwrap();
-    look(&ground, &format!("{name} missing"));
+    look(&fixture, &format!("{name} missing"));
     fs::create_dir(&path).unwrap();
-    look(&ground, &format!("{name} a directory"));
+    look(&fixture, &format!("{name} a directory"));
 }
 
 #[test]
-fn a_damaged_index_changes_no_answer() {
+fn damaged_index_changes_no_response() {
     let (_, expected) = sealed();
-    damage(INDEX, |ground, what| same(&ground.cache(), &expected, what));
+    damage(INDEX, |fixture, what| {
+        same(&fixture.cache(), &expected, what)
+    });
 }
 
 #[test]
-fn a_damaged_proof_changes_no_answer() {
+fn damaged_proof_changes_no_response() {
     let (_, expected) = sealed();
-    damage(PROOF, |ground, what| same(&ground.cache(), &expected, what));
+    damage(PROOF, |fixture, what| {
+        same(&fixture.cache(), &expected, what)
+    });
 }
 
 /// The bytes of the passages for a query.
-fn passages(ground: &Ground) -> Vec<u8> {
+fn passages(fixture: &CacheFixture) -> Vec<u8> {
     let query = Query::new("w3 x all").unwrap();
-    let mut reader = ground.reader().unwrap();
+    let mut reader = fixture.reader().unwrap();
     let answer = reader.passages(&query, Budget::new(50).unwrap()).unwrap();
     one_line(&answer).unwrap()
 }
 
 #[test]
-fn a_damaged_index_of_passages_changes_no_answer() {
-    let (mut ground, _) = sealed();
-    let in_memory = passages(&ground);
-    ground.passages = true;
-    ground.build_at("cache", true).unwrap();
-    assert_eq!(passages(&ground), in_memory);
-    let path = ground.cache().join(PASSAGES);
+fn damaged_passage_index_changes_no_response() {
+    let (mut fixture, _) = sealed();
+    let in_memory = passages(&fixture);
+    fixture.passages = true;
+    fixture.build_at("cache", true).unwrap();
+    assert_eq!(passages(&fixture), in_memory);
+    let path = fixture.cache().join(PASSAGES);
     let bytes = fs::read(&path).unwrap();
     for place in (0..bytes.len()).step_by((bytes.len() / 100).max(1)) {
         let mut changed = bytes.clone();
         changed[place] ^= 0x04;
         fs::write(&path, &changed).unwrap();
-        assert!(passages(&ground) == in_memory, "byte {place}");
+        assert!(passages(&fixture) == in_memory, "byte {place}");
     }
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    assert!(passages(&ground) == in_memory, "cut");
+    assert!(passages(&fixture) == in_memory, "cut");
 }
 
 /// Damages a file before each of several updates: each is as good as a build.
 fn update_over(name: &str) {
-    let (mut ground, _) = sealed();
-    ground.clock = ahead;
-    ground.passages = true;
-    ground.build_at("cache", true).unwrap();
+    let (mut fixture, _) = sealed();
+    fixture.clock = ahead;
+    fixture.passages = true;
+    fixture.build_at("cache", true).unwrap();
     // From now on nobody asks for passages: they are kept because they are there.
-    ground.passages = false;
-    let whole = bytes_of(&ground.cache());
+    fixture.passages = false;
+    let whole = bytes_of(&fixture.cache());
     assert!(whole.contains_key(PASSAGES));
-    let path = ground.cache().join(name);
+    let path = fixture.cache().join(name);
     let length = fs::metadata(&path).unwrap().len() as usize;
     for place in (0..length).step_by((length / 12).max(1)) {
         let mut changed = fs::read(&path).unwrap();
         changed[place] ^= 0x10;
         fs::write(&path, &changed).unwrap();
-        if let Err(failure) = ground.update() {
+        if let Err(failure) = fixture.update() {
             panic!("{name}, byte {place}: {failure}");
         }
-        let updated = bytes_of(&ground.cache());
+        let updated = bytes_of(&fixture.cache());
         let names = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
             files.keys().cloned().collect::<Vec<_>>()
         };
@@ -145,28 +151,28 @@ fn update_over(name: &str) {
 }
 
 #[test]
-fn an_update_over_a_damaged_index_is_a_build() {
+fn update_over_a_damaged_index_gives_the_bytes_of_a_build() {
     update_over(INDEX);
 }
 
 #[test]
-fn an_update_over_a_damaged_index_of_passages_is_a_build() {
+fn update_over_a_damaged_passage_index_gives_the_bytes_of_a_build() {
     update_over(PASSAGES);
 }
 
 #[test]
-fn an_update_over_damaged_origins_is_a_build() {
+fn update_over_damaged_origins_gives_the_bytes_of_a_build() {
     update_over(ORIGINS);
 }
 
 #[test]
-fn origins_of_more_documents_than_there_are_count_for_nothing() {
-    let (mut ground, _) = sealed();
-    ground.clock = ahead;
-    ground.update().unwrap();
-    assert_eq!(ground.update().unwrap().read, 0, "all origins are known");
-    let whole = bytes_of(&ground.cache());
-    let path = ground.cache().join(ORIGINS);
+fn surplus_origins_are_ignored() {
+    let (mut fixture, _) = sealed();
+    fixture.clock = ahead;
+    fixture.update().unwrap();
+    assert_eq!(fixture.update().unwrap().read, 0, "all origins are known");
+    let whole = bytes_of(&fixture.cache());
+    let path = fixture.cache().join(ORIGINS);
     let mut bytes = fs::read(&path).unwrap();
     // Before the first: a path of one byte, a version, no signature. The others move up by one.
     bytes.splice(48..48, [&[1, b'0'][..], &[0; 32], &[0]].concat());
@@ -175,26 +181,26 @@ fn origins_of_more_documents_than_there_are_count_for_nothing() {
     let (body, sum) = bytes.split_last_chunk_mut::<8>().unwrap();
     *sum = xxhash_rust::xxh3::xxh3_64_with_seed(body, seed).to_le_bytes();
     fs::write(&path, bytes).unwrap();
-    let built = ground.update().unwrap();
+    let built = fixture.update().unwrap();
     assert_eq!(built.read, 30, "everything is read again");
-    assert!(bytes_of(&ground.cache()) == whole);
+    assert!(bytes_of(&fixture.cache()) == whole);
 }
 
 #[test]
-fn what_belongs_to_another_cache_is_not_used() {
-    let (ground, expected) = sealed();
-    let other = Ground::sealed(&[("00.md", "all all all"), ("01.md", "w3")]);
+fn index_files_of_another_cache_are_ignored() {
+    let (fixture, expected) = sealed();
+    let other = CacheFixture::sealed(&[("00.md", "all all all"), ("01.md", "w3")]);
     for name in [INDEX, PROOF, ORIGINS] {
-        fs::copy(other.cache().join(name), ground.cache().join(name)).unwrap();
-        same(&ground.cache(), &expected, name);
+        fs::copy(other.cache().join(name), fixture.cache().join(name)).unwrap();
+        same(&fixture.cache(), &expected, name);
     }
 }
 
 #[test]
-fn a_copy_is_hashed_until_it_is_sealed() {
-    let (ground, expected) = sealed();
-    let copied = ground.path("copied");
-    copy(&ground.cache(), &copied);
+fn copy_is_hashed_until_it_is_sealed() {
+    let (fixture, expected) = sealed();
+    let copied = fixture.path("copied");
+    copy(&fixture.cache(), &copied);
     let by_hashing = || {
         let reader = candor_context::Reader::open(&Location::Anywhere, &copied, &real);
         reader.unwrap().by_hashing()
@@ -212,17 +218,17 @@ fn a_copy_is_hashed_until_it_is_sealed() {
     assert!(!by_hashing());
     same(&copied, &expected, "a sealed copy");
     assert!(
-        bytes_of(&copied) == bytes_of(&ground.cache()),
+        bytes_of(&copied) == bytes_of(&fixture.cache()),
         "its index is the built one"
     );
 }
 
 #[test]
-fn a_cache_of_the_format_alone_is_complete() {
-    let (ground, expected) = sealed();
+fn cache_without_index_files_is_complete() {
+    let (fixture, expected) = sealed();
     for name in [INDEX, PROOF, ORIGINS] {
-        fs::remove_file(ground.cache().join(name)).unwrap();
+        fs::remove_file(fixture.cache().join(name)).unwrap();
     }
-    assert!(ground.reader().unwrap().by_hashing());
-    same(&ground.cache(), &expected, "without an accelerator");
+    assert!(fixture.reader().unwrap().by_hashing());
+    same(&fixture.cache(), &expected, "without an accelerator");
 }

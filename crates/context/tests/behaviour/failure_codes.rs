@@ -1,6 +1,8 @@
 //! Which failure has which code and which exit, for every failure there is.
 
-use candor_context::{BudgetFlaw, Failure, Problem, QueryFlaw, SourceFlaw, TargetFlaw, Wrong};
+use candor_context::{
+    BudgetFlaw, CacheProblem, CacheProblemKind, Failure, QueryFlaw, SourceFlaw, TargetFlaw,
+};
 use rustix::io::Errno;
 use std::io;
 
@@ -8,9 +10,9 @@ fn text(text: &str) -> String {
     text.to_owned()
 }
 
-fn problem(what: Wrong) -> Failure {
+fn problem(what: CacheProblemKind) -> Failure {
     let file = text("index.json");
-    let problems = vec![Problem { file, what }];
+    let problems = vec![CacheProblem { file, what }];
     Failure::Invalid { problems }
 }
 
@@ -44,109 +46,109 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
             "the cache is invalid",
         ),
         (
-            problem(Wrong::Missing),
+            problem(CacheProblemKind::Missing),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: missing",
         ),
         (
-            problem(Wrong::NotRegular),
+            problem(CacheProblemKind::NotRegular),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: not of the right kind",
         ),
         (
-            problem(Wrong::Large),
+            problem(CacheProblemKind::Large),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: too large",
         ),
         (
-            problem(Wrong::Malformed(text("EOF"))),
+            problem(CacheProblemKind::Malformed(text("EOF"))),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: malformed: EOF",
         ),
         (
-            problem(Wrong::Unsupported),
+            problem(CacheProblemKind::Unsupported),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: build_config is not one that can be read here",
         ),
         (
-            problem(Wrong::Count { said: 1, listed: 2 }),
+            problem(CacheProblemKind::Count { said: 1, listed: 2 }),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: document_count is 1, but 2 are listed",
         ),
         (
-            problem(Wrong::CacheVersion),
+            problem(CacheProblemKind::CacheVersion),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: cache_version does not match what is listed",
         ),
         (
-            problem(Wrong::NoVersion(id())),
+            problem(CacheProblemKind::NoVersion(id())),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: the version of `x.md` is no digest",
         ),
         (
-            problem(Wrong::Twice(id())),
+            problem(CacheProblemKind::Twice(id())),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: the id `x.md` is listed twice",
         ),
         (
-            problem(Wrong::Order(id())),
+            problem(CacheProblemKind::Order(id())),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: the id `x.md` is out of order",
         ),
         (
-            problem(Wrong::Pointer(text("../x"))),
+            problem(CacheProblemKind::Pointer(text("../x"))),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: `../x` is not a name in documents/",
         ),
         (
-            problem(Wrong::IndexDiffers(id())),
+            problem(CacheProblemKind::IndexDiffers(id())),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: the manifest says something else about `x.md`",
         ),
         (
-            problem(Wrong::IndexSurplus(id())),
+            problem(CacheProblemKind::IndexSurplus(id())),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: the manifest has no `x.md`",
         ),
         (
-            problem(Wrong::OtherId),
+            problem(CacheProblemKind::OtherId),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: it holds a document with another id",
         ),
         (
-            problem(Wrong::OtherVersion),
+            problem(CacheProblemKind::OtherVersion),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: it holds another version of the document",
         ),
         (
-            problem(Wrong::Content),
+            problem(CacheProblemKind::Content),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: the content does not hash to its version",
         ),
         (
-            problem(Wrong::Unlisted),
+            problem(CacheProblemKind::Unlisted),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: no entry of the manifest lists it",
         ),
         (
-            problem(Wrong::Unreadable(text("no"))),
+            problem(CacheProblemKind::Unreadable(text("no"))),
             "io_error",
             6,
             "in the cache: index.json: cannot be read: no",
@@ -191,7 +193,7 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
             "the budget `-1` is no whole number from 0 to 9007199254740991",
         ),
         (
-            Failure::Budget(BudgetFlaw::Answer),
+            Failure::Budget(BudgetFlaw::ResponseTooLarge),
             "invalid_budget",
             3,
             "the answer to this query with this budget would be larger than 64 MiB",
@@ -255,7 +257,7 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
 }
 
 #[test]
-fn every_failure_has_its_code_its_exit_and_its_words() {
+fn every_failure_has_its_code_exit_and_message() {
     for (failure, code, exit, words) in table() {
         let fault = failure.fault();
         assert_eq!(fault.row().code.to_string(), code, "{failure:?}");
@@ -265,14 +267,14 @@ fn every_failure_has_its_code_its_exit_and_its_words() {
 }
 
 #[test]
-fn a_broken_rule_outweighs_what_cannot_be_read() {
-    let unreadable = Problem {
+fn invalid_file_outweighs_unreadable_file() {
+    let unreadable = CacheProblem {
         file: text("a"),
-        what: Wrong::Unreadable(text("no")),
+        what: CacheProblemKind::Unreadable(text("no")),
     };
-    let missing = Problem {
+    let missing = CacheProblem {
         file: text("b"),
-        what: Wrong::Missing,
+        what: CacheProblemKind::Missing,
     };
     for (problems, code, words) in [
         (
@@ -287,7 +289,7 @@ fn a_broken_rule_outweighs_what_cannot_be_read() {
         ),
     ] {
         let failure = Failure::Invalid { problems };
-        assert_eq!(crate::ground::code(&failure), code);
+        assert_eq!(crate::fixture::code(&failure), code);
         assert_eq!(failure.to_string(), words);
     }
 }

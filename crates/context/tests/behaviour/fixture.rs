@@ -1,7 +1,8 @@
 //! A place for one test: sources, a cache, and the ways to build and to ask.
 
 use candor_context::{
-    Budget, Build, Built, Digest, Document, Failure, Location, Query, Reader, Wanted, oracle,
+    Budget, Build, BuildOutcome, Digest, Document, Failure, Location, Query, Reader, SourceFilter,
+    oracle,
 };
 use candor_fault::Timestamp;
 use std::collections::BTreeMap;
@@ -13,9 +14,9 @@ use tempfile::TempDir;
 pub(crate) const CREATED: i64 = 1_700_000_000;
 
 /// A folder with `sources` and, once it is built, `cache`.
-pub(crate) struct Ground {
+pub(crate) struct CacheFixture {
     folder: TempDir,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: SourceFilter,
     pub(crate) force: bool,
     pub(crate) passages: bool,
     pub(crate) clock: fn() -> Timestamp,
@@ -51,14 +52,14 @@ pub(crate) fn folder() -> TempDir {
     made.unwrap()
 }
 
-impl Ground {
+impl CacheFixture {
     /// Without sources, with a clock that is ahead.
-    pub(crate) fn new() -> Ground {
+    pub(crate) fn new() -> CacheFixture {
         let folder = folder();
         fs::create_dir(folder.path().join("sources")).unwrap();
-        Ground {
+        CacheFixture {
             folder,
-            wanted: Wanted::default(),
+            wanted: SourceFilter::default(),
             force: false,
             passages: false,
             clock: ahead,
@@ -66,21 +67,21 @@ impl Ground {
     }
 
     /// With these sources.
-    pub(crate) fn with(sources: &[(&str, &str)]) -> Ground {
-        let ground = Ground::new();
+    pub(crate) fn with(sources: &[(&str, &str)]) -> CacheFixture {
+        let fixture = CacheFixture::new();
         for (path, content) in sources {
-            ground.put(path, content);
+            fixture.put(path, content);
         }
-        ground
+        fixture
     }
 
     /// With these sources and their cache, sealed by the real time.
-    pub(crate) fn sealed(sources: &[(&str, &str)]) -> Ground {
-        let mut ground = Ground::with(sources);
-        ground.clock = real;
-        ground.build().unwrap();
-        assert!(!ground.reader().unwrap().by_hashing(), "it is sealed");
-        ground
+    pub(crate) fn sealed(sources: &[(&str, &str)]) -> CacheFixture {
+        let mut fixture = CacheFixture::with(sources);
+        fixture.clock = real;
+        fixture.build().unwrap();
+        assert!(!fixture.reader().unwrap().by_hashing(), "it is sealed");
+        fixture
     }
 
     pub(crate) fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
@@ -104,15 +105,15 @@ impl Ground {
         fs::rename(draft, path).unwrap();
     }
 
-    pub(crate) fn build(&self) -> Result<Built, Failure> {
+    pub(crate) fn build(&self) -> Result<BuildOutcome, Failure> {
         self.build_at("cache", self.force)
     }
 
-    pub(crate) fn build_at(&self, cache: &str, force: bool) -> Result<Built, Failure> {
+    pub(crate) fn build_at(&self, cache: &str, force: bool) -> Result<BuildOutcome, Failure> {
         self.built(cache, force, |build| build.run())
     }
 
-    pub(crate) fn update(&self) -> Result<Built, Failure> {
+    pub(crate) fn update(&self) -> Result<BuildOutcome, Failure> {
         self.built("cache", true, |build| build.update())
     }
 
@@ -120,8 +121,8 @@ impl Ground {
         &self,
         cache: &str,
         force: bool,
-        how: impl FnOnce(&Build<'_>) -> Result<Built, Failure>,
-    ) -> Result<Built, Failure> {
+        how: impl FnOnce(&Build<'_>) -> Result<BuildOutcome, Failure>,
+    ) -> Result<BuildOutcome, Failure> {
         how(&Build {
             location: &Location::Anywhere,
             sources: &self.sources(),
@@ -142,7 +143,7 @@ impl Ground {
 
     /// The bytes of an answer from the cache.
     pub(crate) fn ask(&self, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
-        ask_at(&self.cache(), query, budget)
+        resolve_at(&self.cache(), query, budget)
     }
 
     /// Every name below the folder, for seeing that nothing is left behind.
@@ -157,14 +158,14 @@ impl Ground {
 }
 
 /// The bytes of an answer from the cache at a path, in the real time.
-pub(crate) fn ask_at(cache: &Path, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
+pub(crate) fn resolve_at(cache: &Path, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
     let query = Query::new(query)?;
     let mut reader = Reader::open(&Location::Anywhere, cache, &real)?;
     reader.resolve(&query, Budget::new(budget)?)?.compact()
 }
 
 /// What the plain rules answer.
-pub(crate) fn plainly(documents: &[Document], query: &str, budget: u64) -> Vec<u8> {
+pub(crate) fn oracle_response(documents: &[Document], query: &str, budget: u64) -> Vec<u8> {
     let query = Query::new(query).unwrap();
     let answer = oracle(documents, &query, Budget::new(budget).unwrap());
     answer.compact().unwrap()
@@ -227,9 +228,15 @@ pub(crate) fn code(failure: &Failure) -> String {
 }
 
 /// The code and the words of what was refused.
-pub(crate) fn refusal<T>(result: Result<T, Failure>) -> String {
+pub(crate) fn outcome_of<T>(result: Result<T, Failure>) -> String {
     match result {
         Ok(_) => String::from("done"),
         Err(failure) => format!("{}: {failure}", code(&failure)),
     }
+}
+
+pub(crate) fn make_fifo(path: &std::path::Path) {
+    let mode = rustix::fs::Mode::from_raw_mode(0o644);
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
 }

@@ -1,60 +1,64 @@
 //! Whether a cache is what its sources are, and what differs.
 
-use crate::ground::{Ground, real, tick};
-use candor_context::{Location, Wanted, status};
+use crate::fixture::{CacheFixture, real, tick};
+use candor_context::{Location, SourceFilter, status};
 use std::fs;
 
-fn told(ground: &Ground) -> String {
+fn told(fixture: &CacheFixture) -> String {
     let told = status(
         &Location::Anywhere,
-        &ground.sources(),
-        &ground.cache(),
-        &Wanted::default(),
+        &fixture.sources(),
+        &fixture.cache(),
+        &SourceFilter::default(),
         &real,
     );
     serde_json::to_string(&told.unwrap()).unwrap()
 }
 
 #[test]
-fn what_differs_is_listed_by_path() {
-    let ground = Ground::with(&[
+fn differences_are_listed_by_path() {
+    let fixture = CacheFixture::with(&[
         ("A.md", "one"),
         ("b.md", "two"),
         ("c.md", "three"),
         ("D.md", ""),
     ]);
-    ground.build().unwrap();
+    fixture.build().unwrap();
     assert_eq!(
-        told(&ground),
+        told(&fixture),
         r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
     );
     tick();
-    ground.put("b.md", "TWO");
-    ground.put("x/E.md", "five");
-    ground.put("c.md", "three");
-    fs::remove_file(ground.sources().join("D.md")).unwrap();
-    fs::rename(ground.sources().join("A.md"), ground.sources().join("a.md")).unwrap();
+    fixture.put("b.md", "TWO");
+    fixture.put("x/E.md", "five");
+    fixture.put("c.md", "three");
+    fs::remove_file(fixture.sources().join("D.md")).unwrap();
+    fs::rename(
+        fixture.sources().join("A.md"),
+        fixture.sources().join("a.md"),
+    )
+    .unwrap();
     let differs =
         r#"{"fresh":false,"added":["x/E.md"],"changed":["a.md","b.md"],"removed":["D.md"]}"#;
-    assert_eq!(told(&ground), differs);
-    ground.update().unwrap();
+    assert_eq!(told(&fixture), differs);
+    fixture.update().unwrap();
     assert_eq!(
-        told(&ground),
+        told(&fixture),
         r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
     );
 }
 
 #[test]
 fn without_origins_every_source_is_read() {
-    let ground = Ground::with(&[("A.md", "one"), ("b.md", "two")]);
-    ground.build().unwrap();
-    fs::remove_file(ground.cache().join("accelerator.src")).unwrap();
+    let fixture = CacheFixture::with(&[("A.md", "one"), ("b.md", "two")]);
+    fixture.build().unwrap();
+    fs::remove_file(fixture.cache().join("accelerator.src")).unwrap();
     assert_eq!(
-        told(&ground),
+        told(&fixture),
         r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
     );
-    fs::remove_file(ground.sources().join("A.md")).unwrap();
-    ground.put("b.md", "TWO");
+    fs::remove_file(fixture.sources().join("A.md")).unwrap();
+    fixture.put("b.md", "TWO");
     let differs = r#"{"fresh":false,"added":[],"changed":["b.md"],"removed":["a.md"]}"#;
-    assert_eq!(told(&ground), differs);
+    assert_eq!(told(&fixture), differs);
 }

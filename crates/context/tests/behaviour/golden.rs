@@ -1,6 +1,6 @@
 //! A small cache and its answers, made by an independent script from the same sources.
 
-use crate::ground::{Ground, ask_at, bytes_of, copy, real};
+use crate::fixture::{CacheFixture, bytes_of, copy, real, resolve_at};
 use candor_context::{Location, MAX_BUDGET, Reader, verify};
 use std::fs;
 use std::path::PathBuf;
@@ -25,17 +25,17 @@ const ASKED: [(&str, &str, u64); 7] = [
 fn answers(cache: &std::path::Path) {
     for (name, query, budget) in ASKED {
         let expected = fs::read_to_string(golden(&format!("answers/{name}.json"))).unwrap();
-        let answer = ask_at(cache, query, budget).unwrap();
+        let answer = resolve_at(cache, query, budget).unwrap();
         assert_eq!(String::from_utf8(answer).unwrap(), expected, "{name}");
     }
 }
 
 #[test]
-fn a_build_gives_the_golden_bytes() {
-    let ground = Ground::new();
-    copy(&golden("sources"), &ground.sources());
-    ground.build().unwrap();
-    let mut built = bytes_of(&ground.cache());
+fn build_gives_the_golden_bytes() {
+    let fixture = CacheFixture::new();
+    copy(&golden("sources"), &fixture.sources());
+    fixture.build().unwrap();
+    let mut built = bytes_of(&fixture.cache());
     built.retain(|name, _| !name.starts_with("accelerator."));
     let expected = bytes_of(&golden("cache"));
     let names = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
@@ -50,22 +50,22 @@ fn a_build_gives_the_golden_bytes() {
             "{name}"
         );
     }
-    answers(&ground.cache());
+    answers(&fixture.cache());
 }
 
 #[test]
-fn a_cache_that_somebody_else_made_gives_the_golden_answers() {
-    let ground = Ground::new();
-    copy(&golden("cache"), &ground.cache());
-    let reader = Reader::open(&Location::Anywhere, &ground.cache(), &real).unwrap();
+fn foreign_cache_gives_the_golden_responses() {
+    let fixture = CacheFixture::new();
+    copy(&golden("cache"), &fixture.cache());
+    let reader = Reader::open(&Location::Anywhere, &fixture.cache(), &real).unwrap();
     assert!(reader.by_hashing());
-    answers(&ground.cache());
-    let report = verify(&Location::Anywhere, &ground.cache(), &real).unwrap();
+    answers(&fixture.cache());
+    let report = verify(&Location::Anywhere, &fixture.cache(), &real).unwrap();
     assert!(report.failure().is_none());
 }
 
 #[test]
-fn every_golden_answer_is_asked_for() {
+fn every_golden_response_is_compared() {
     let mut names: Vec<_> = ASKED
         .iter()
         .map(|(name, ..)| format!("{name}.json"))

@@ -1,16 +1,16 @@
 //! Files that were made to hurt: they are refused by their size or their shape, without following
 //! them to the end.
 
-use crate::ground::Ground;
-use crate::tampered::{SOURCES, Tampered, tampered};
+use crate::fixture::CacheFixture;
+use crate::tampered_cache::{SOURCES, TamperedCache, tampered};
 use candor_context::{Budget, BudgetFlaw, Failure, MAX_LIST_FILE, Query};
 use std::fs::{self, File};
 use std::io::Write;
 
 #[test]
-fn a_hundred_megabytes_of_brackets_are_refused_at_the_first() {
+fn brackets_are_refused_at_the_first_byte() {
     let brackets = vec![b'['; 1 << 20];
-    let fill = |cache: &Tampered, name: &str| {
+    let fill = |cache: &TamperedCache, name: &str| {
         let mut file = File::create(cache.path(name)).unwrap();
         (0..100).for_each(|_| file.write_all(&brackets).unwrap());
     };
@@ -23,7 +23,7 @@ fn a_hundred_megabytes_of_brackets_are_refused_at_the_first() {
 }
 
 #[test]
-fn lists_and_documents_have_a_largest_size() {
+fn oversized_files_are_refused() {
     for name in ["manifest.json", "index.json"] {
         let problems = tampered(|cache| {
             let file = fs::OpenOptions::new()
@@ -34,7 +34,7 @@ fn lists_and_documents_have_a_largest_size() {
         });
         assert_eq!(problems, [format!("{name}: too large")]);
     }
-    let name = crate::ground::file_of(SOURCES[3].1);
+    let name = crate::fixture::file_of(SOURCES[3].1);
     let problems = tampered(|cache| {
         let file = fs::OpenOptions::new()
             .write(true)
@@ -46,8 +46,8 @@ fn lists_and_documents_have_a_largest_size() {
 }
 
 #[test]
-fn a_name_that_no_file_can_have_is_told_in_part() {
-    let (long, file) = ("x".repeat(1 << 20), crate::ground::file_of(SOURCES[1].1));
+fn long_file_name_is_reported_shortened() {
+    let (long, file) = ("x".repeat(1 << 20), crate::fixture::file_of(SOURCES[1].1));
     let problems = tampered(|cache| {
         for name in ["manifest.json", "index.json"] {
             cache.replace(name, &file, &format!("documents/{long}"));
@@ -62,8 +62,8 @@ fn a_name_that_no_file_can_have_is_told_in_part() {
 }
 
 #[test]
-fn a_version_as_long_as_a_file_is_not_told() {
-    let cache = Tampered::new();
+fn oversized_cache_version_is_not_reported() {
+    let cache = TamperedCache::new();
     cache.edit("manifest.json", |all| {
         all["cache_version"] = serde_json::json!("x".repeat(1 << 20));
     });
@@ -75,8 +75,8 @@ fn a_version_as_long_as_a_file_is_not_told() {
 }
 
 #[test]
-fn accelerators_that_claim_to_be_huge_are_passed_over() {
-    let cache = Tampered::new();
+fn huge_index_files_are_ignored() {
+    let cache = TamperedCache::new();
     for name in ["accelerator.idx", "accelerator.sig"] {
         let file = fs::OpenOptions::new()
             .write(true)
@@ -88,18 +88,18 @@ fn accelerators_that_claim_to_be_huge_are_passed_over() {
 }
 
 #[test]
-fn an_answer_that_would_be_too_large_is_refused_before_anything_is_read() {
-    let ground = Ground::new();
+fn oversized_response_is_refused_before_documents_are_read() {
+    let fixture = CacheFixture::new();
     for number in 0..2100 {
-        ground.put(&format!("{number}.md"), "");
+        fixture.put(&format!("{number}.md"), "");
     }
-    ground.build().unwrap();
+    fixture.build().unwrap();
     // Every document tells all of these terms again.
     let query = Query::new(&"a ".repeat(32_768)).unwrap();
-    let mut reader = ground.reader().unwrap();
+    let mut reader = fixture.reader().unwrap();
     let refused = reader.resolve(&query, Budget::new(0).unwrap()).unwrap_err();
     assert!(
-        matches!(refused, Failure::Budget(BudgetFlaw::Answer)),
+        matches!(refused, Failure::Budget(BudgetFlaw::ResponseTooLarge)),
         "{refused}"
     );
 }

@@ -1,46 +1,46 @@
 //! What killed builds have left is removed by the next one; what others still write, or what is no
 //! draft at all, is not.
 
-use crate::ground::{Ground, refusal};
+use crate::fixture::{CacheFixture, outcome_of};
 use rustix::fs::{FlockOperation, flock};
 use std::fs;
 
 const DRAFT: &str = ".cache.tmp-4242-00000000deadbeef";
 
 /// A draft as a build leaves it that was killed in the middle.
-fn leave(ground: &Ground, name: &str) {
-    let draft = ground.path(name);
+fn leave(fixture: &CacheFixture, name: &str) {
+    let draft = fixture.path(name);
     fs::create_dir_all(draft.join("documents")).unwrap();
     fs::write(draft.join("documents/0.json"), "{").unwrap();
     fs::write(draft.join("manifest.json"), "{").unwrap();
 }
 
 #[test]
-fn the_drafts_of_killed_builds_are_removed() {
-    let ground = Ground::with(&[("a.md", "one")]);
-    leave(&ground, DRAFT);
-    leave(&ground, ".cache.old-.cache.tmp-4242-00000000deadbeef");
-    fs::create_dir(ground.path(".cache.tmp-1-0000000000000000")).unwrap();
-    assert_eq!(refusal(ground.build()), "done");
-    assert_eq!(ground.names(), ["cache", "sources"]);
+fn drafts_of_killed_builds_are_removed() {
+    let fixture = CacheFixture::with(&[("a.md", "one")]);
+    leave(&fixture, DRAFT);
+    leave(&fixture, ".cache.old-.cache.tmp-4242-00000000deadbeef");
+    fs::create_dir(fixture.path(".cache.tmp-1-0000000000000000")).unwrap();
+    assert_eq!(outcome_of(fixture.build()), "done");
+    assert_eq!(fixture.names(), ["cache", "sources"]);
 }
 
 #[test]
-fn a_draft_that_somebody_still_writes_stays() {
-    let ground = Ground::with(&[("a.md", "one")]);
-    leave(&ground, DRAFT);
-    let held = fs::File::open(ground.path(DRAFT)).unwrap();
+fn locked_draft_stays() {
+    let fixture = CacheFixture::with(&[("a.md", "one")]);
+    leave(&fixture, DRAFT);
+    let held = fs::File::open(fixture.path(DRAFT)).unwrap();
     flock(&held, FlockOperation::LockExclusive).unwrap();
-    assert_eq!(refusal(ground.build()), "done");
-    assert_eq!(ground.names(), [DRAFT, "cache", "sources"]);
+    assert_eq!(outcome_of(fixture.build()), "done");
+    assert_eq!(fixture.names(), [DRAFT, "cache", "sources"]);
     drop(held);
-    assert_eq!(refusal(ground.build_at("cache", true)), "done");
-    assert_eq!(ground.names(), ["cache", "sources"]);
+    assert_eq!(outcome_of(fixture.build_at("cache", true)), "done");
+    assert_eq!(fixture.names(), ["cache", "sources"]);
 }
 
 #[test]
-fn what_only_looks_like_a_draft_stays() {
-    let ground = Ground::with(&[("a.md", "one")]);
+fn directory_resembling_a_draft_stays() {
+    let fixture = CacheFixture::with(&[("a.md", "one")]);
     let others = [
         ".cache.tmp-backup",
         ".cache.tmp-4242",
@@ -51,32 +51,32 @@ fn what_only_looks_like_a_draft_stays() {
         "cache.tmp-4242-00000000deadbeef",
     ];
     for name in others {
-        leave(&ground, name);
+        leave(&fixture, name);
     }
-    assert_eq!(refusal(ground.build()), "done");
+    assert_eq!(outcome_of(fixture.build()), "done");
     for name in others {
-        assert!(ground.path(name).join("manifest.json").exists(), "{name}");
+        assert!(fixture.path(name).join("manifest.json").exists(), "{name}");
     }
 }
 
 #[test]
-fn a_draft_with_something_of_somebodys_in_it_stays_in_part() {
-    let ground = Ground::with(&[("a.md", "one")]);
-    leave(&ground, DRAFT);
-    fs::create_dir_all(ground.path(DRAFT).join("mine/deep")).unwrap();
-    assert_eq!(refusal(ground.build()), "done");
-    assert!(ground.path(DRAFT).join("mine/deep").exists());
+fn foreign_files_in_a_draft_stay() {
+    let fixture = CacheFixture::with(&[("a.md", "one")]);
+    leave(&fixture, DRAFT);
+    fs::create_dir_all(fixture.path(DRAFT).join("mine/deep")).unwrap();
+    assert_eq!(outcome_of(fixture.build()), "done");
+    assert!(fixture.path(DRAFT).join("mine/deep").exists());
 }
 
 #[test]
-fn an_update_keeps_documents_for_the_next_and_a_build_removes_them() {
-    let ground = Ground::sealed(&[("a.md", "one"), ("b.md", "two"), ("c.md", "two")]);
-    let spare = ground.path(".cache.spare");
+fn update_leaves_a_spare_and_build_removes_it() {
+    let fixture = CacheFixture::sealed(&[("a.md", "one"), ("b.md", "two"), ("c.md", "two")]);
+    let spare = fixture.path(".cache.spare");
     let mut before = Vec::new();
     for turn in 0..3 {
-        ground.put("a.md", format!("turn {turn}"));
-        ground.update().unwrap();
-        assert_eq!(ground.names(), [".cache.spare", "cache", "sources"]);
+        fixture.put("a.md", format!("turn {turn}"));
+        fixture.update().unwrap();
+        assert_eq!(fixture.names(), [".cache.spare", "cache", "sources"]);
         let names = |folder: &std::path::Path| -> Vec<String> {
             let entries = fs::read_dir(folder).unwrap();
             let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
@@ -91,23 +91,23 @@ fn an_update_keeps_documents_for_the_next_and_a_build_removes_them() {
         if turn > 0 {
             assert_eq!(names(&spare.join("documents")), before);
         }
-        before = names(&ground.cache().join("documents"));
-        assert!(!ground.reader().unwrap().by_hashing());
+        before = names(&fixture.cache().join("documents"));
+        assert!(!fixture.reader().unwrap().by_hashing());
     }
-    ground.build_at("cache", true).unwrap();
-    assert_eq!(ground.names(), ["cache", "sources"]);
+    fixture.build_at("cache", true).unwrap();
+    assert_eq!(fixture.names(), ["cache", "sources"]);
 }
 
 #[test]
-fn what_only_looks_like_the_documents_of_an_update_stays() {
+fn directory_resembling_a_spare_stays() {
     for file in ["documents/notes.txt", "documents/abc.json", "notes.txt"] {
-        let ground = Ground::sealed(&[("a.md", "one")]);
-        let mine = ground.path(".cache.spare").join(file);
-        fs::create_dir_all(ground.path(".cache.spare/documents")).unwrap();
+        let fixture = CacheFixture::sealed(&[("a.md", "one")]);
+        let mine = fixture.path(".cache.spare").join(file);
+        fs::create_dir_all(fixture.path(".cache.spare/documents")).unwrap();
         fs::write(&mine, "mine").unwrap();
-        ground.put("a.md", "two");
-        ground.update().unwrap();
-        ground.build_at("cache", true).unwrap();
+        fixture.put("a.md", "two");
+        fixture.update().unwrap();
+        fixture.build_at("cache", true).unwrap();
         assert_eq!(fs::read(&mine).unwrap(), b"mine", "{file}");
     }
 }

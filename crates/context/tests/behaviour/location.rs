@@ -1,6 +1,6 @@
 //! What can be reached below a root, and what a path that cannot is called.
 
-use crate::ground::{Ground, real, refusal};
+use crate::fixture::{CacheFixture, outcome_of, real};
 use candor_context::{Location, Reader, list_caches};
 use std::ffi::OsStr;
 use std::fs;
@@ -9,23 +9,23 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 /// A root with a cache in it, beside a cache outside.
-fn ground() -> (Ground, Location) {
-    let ground = Ground::with(&[("a.md", "one")]);
-    fs::create_dir(ground.path("root")).unwrap();
-    ground.build_at("root/cache", false).unwrap();
-    ground.build_at("outside", false).unwrap();
-    let location = Location::below(&ground.path("root")).unwrap();
-    (ground, location)
+fn fixture() -> (CacheFixture, Location) {
+    let fixture = CacheFixture::with(&[("a.md", "one")]);
+    fs::create_dir(fixture.path("root")).unwrap();
+    fixture.build_at("root/cache", false).unwrap();
+    fixture.build_at("outside", false).unwrap();
+    let location = Location::below(&fixture.path("root")).unwrap();
+    (fixture, location)
 }
 
 fn open(location: &Location, path: impl AsRef<Path>) -> String {
-    refusal(Reader::open(location, path.as_ref(), &real))
+    outcome_of(Reader::open(location, path.as_ref(), &real))
 }
 
 #[test]
-fn a_cache_is_found_by_name_by_path_and_by_links_that_stay_inside() {
-    let (ground, location) = ground();
-    let root = ground.path("root");
+fn cache_is_found_by_name_path_and_inner_link() {
+    let (fixture, location) = fixture();
+    let root = fixture.path("root");
     fs::create_dir(root.join("folder")).unwrap();
     symlink("cache", root.join("link")).unwrap();
     symlink("../cache", root.join("folder/link")).unwrap();
@@ -48,24 +48,24 @@ fn a_cache_is_found_by_name_by_path_and_by_links_that_stay_inside() {
 }
 
 #[test]
-fn an_absolute_path_may_name_the_root_as_it_was_given_or_as_it_is() {
-    let (ground, _) = ground();
-    symlink("root", ground.path("alias")).unwrap();
-    let location = Location::below(&ground.path("alias")).unwrap();
-    assert_eq!(open(&location, ground.path("alias/cache")), "done");
-    assert_eq!(open(&location, ground.path("root/cache")), "done");
+fn absolute_path_may_use_either_name_of_the_root() {
+    let (fixture, _) = fixture();
+    symlink("root", fixture.path("alias")).unwrap();
+    let location = Location::below(&fixture.path("alias")).unwrap();
+    assert_eq!(open(&location, fixture.path("alias/cache")), "done");
+    assert_eq!(open(&location, fixture.path("root/cache")), "done");
 }
 
 #[test]
-fn nothing_leads_out_of_the_root() {
-    let (ground, location) = ground();
-    let root = ground.path("root");
-    let outside = ground.path("outside");
+fn path_outside_the_root_is_refused() {
+    let (fixture, location) = fixture();
+    let root = fixture.path("root");
+    let outside = fixture.path("outside");
     symlink("../outside", root.join("link")).unwrap();
     symlink(&outside, root.join("absolute")).unwrap();
     symlink(root.join("cache"), root.join("roundabout")).unwrap();
     symlink("..", root.join("up")).unwrap();
-    let beside = ground.path("root/../outside");
+    let beside = fixture.path("root/../outside");
     let prefix = format!("{}side", root.display());
     for path in [
         "..",
@@ -89,9 +89,9 @@ fn nothing_leads_out_of_the_root() {
 }
 
 #[test]
-fn what_cannot_be_looked_up_is_missing() {
-    let (ground, location) = ground();
-    let root = ground.path("root");
+fn path_that_cannot_be_resolved_is_cache_missing() {
+    let (fixture, location) = fixture();
+    let root = fixture.path("root");
     fs::write(root.join("file"), "").unwrap();
     symlink("loop", root.join("loop")).unwrap();
     symlink("nowhere", root.join("dangling")).unwrap();
@@ -126,8 +126,8 @@ fn what_cannot_be_looked_up_is_missing() {
 }
 
 #[test]
-fn a_name_that_is_not_utf8_is_looked_up_like_any_other() {
-    let (_ground, location) = ground();
+fn path_that_is_not_utf8_is_cache_missing() {
+    let (_ground, location) = fixture();
     let told = open(&location, Path::new(OsStr::from_bytes(b"\xff")));
     assert_eq!(
         told,
@@ -136,17 +136,17 @@ fn a_name_that_is_not_utf8_is_looked_up_like_any_other() {
 }
 
 #[test]
-fn a_root_must_be_a_directory() {
-    let (ground, _) = ground();
-    fs::write(ground.path("file"), "").unwrap();
+fn root_that_is_not_a_directory_is_refused() {
+    let (fixture, _) = fixture();
+    fs::write(fixture.path("file"), "").unwrap();
     for (root, why) in [
         (
-            ground.path("nowhere"),
+            fixture.path("nowhere"),
             "No such file or directory (os error 2)",
         ),
-        (ground.path("file"), "Not a directory (os error 20)"),
+        (fixture.path("file"), "Not a directory (os error 20)"),
     ] {
-        let told = refusal(Location::below(&root));
+        let told = outcome_of(Location::below(&root));
         assert_eq!(
             told,
             format!(
@@ -158,9 +158,9 @@ fn a_root_must_be_a_directory() {
 }
 
 #[test]
-fn a_directory_without_a_manifest_is_no_missing_cache() {
-    let (ground, location) = ground();
-    fs::create_dir(ground.path("root/empty")).unwrap();
+fn directory_without_a_manifest_is_an_invalid_cache() {
+    let (fixture, location) = fixture();
+    fs::create_dir(fixture.path("root/empty")).unwrap();
     for path in ["empty", "."] {
         assert_eq!(
             open(&location, path),
@@ -170,9 +170,9 @@ fn a_directory_without_a_manifest_is_no_missing_cache() {
 }
 
 #[test]
-fn caches_are_the_plain_directories_of_the_root() {
-    let (ground, location) = ground();
-    let root = ground.path("root");
+fn visible_directories_of_the_root_are_listed() {
+    let (fixture, location) = fixture();
+    let root = fixture.path("root");
     for folder in ["empty", "Z", "é", ".hidden", "empty/nested"] {
         fs::create_dir(root.join(folder)).unwrap();
     }
@@ -186,7 +186,7 @@ fn caches_are_the_plain_directories_of_the_root() {
         r#"{"caches":[{"path":"Z","has_manifest":false},{"path":"cache","has_manifest":true},{"path":"empty","has_manifest":false},{"path":"odd","has_manifest":false},{"path":"é","has_manifest":false}]}"#
     );
     assert_eq!(
-        refusal(list_caches(&Location::Anywhere)),
+        outcome_of(list_caches(&Location::Anywhere)),
         "internal_error: a bug: caches are listed below a root"
     );
 }

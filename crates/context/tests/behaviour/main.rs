@@ -1,4 +1,4 @@
-//! What the crate promises about caches: their bytes, their answers, and what is refused.
+//! Behaviour of caches: their bytes, their responses, and what is refused.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,25 +7,26 @@
     reason = "a helper of a test fails like a test"
 )]
 
-mod codes;
+mod build_target;
 mod concurrency;
-mod corpora;
-mod damage;
-mod engine;
+mod damaged_index;
+mod failure_codes;
+mod fixture;
+mod freshness;
+mod generated;
 mod golden;
-mod ground;
-mod harmless;
-mod hostile;
-mod leftovers;
-mod locations;
-mod repeatable;
-mod replaced;
-mod served;
+mod hostile_files;
+mod leftover_drafts;
+mod location;
+mod passages;
+mod repeatable_builds;
+mod replaced_cache;
+mod requests;
+mod resolve;
 mod sources;
-mod status;
-mod tampered;
+mod tampered_cache;
 mod tampered_documents;
 mod tampered_index;
 mod tampered_manifest;
-mod targets;
-mod updates;
+mod unprotected_changes;
+mod update;

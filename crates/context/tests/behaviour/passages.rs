@@ -1,6 +1,6 @@
 //! Passages from the outside: documents go in, a whole answer comes out.
 
-use candor_context::passages::{Answer, Memory, PassageAnswer, split};
+use candor_context::passages::{MemoryIndex, PassagesResponse, SelectedPassage, split};
 
 const DOCUMENTS: [(&str, &str); 3] = [
     (
@@ -14,21 +14,21 @@ const DOCUMENTS: [(&str, &str); 3] = [
     ("readme.md", "# Pets\n\nNothing about food here.\n"),
 ];
 
-fn answer(query: &str, budget: u64) -> Answer {
-    let index = Memory::new(DOCUMENTS.iter().map(|document| document.1));
+fn answer(query: &str, budget: u64) -> PassagesResponse {
+    let index = MemoryIndex::new(DOCUMENTS.iter().map(|document| document.1));
     let found = index.search(query, budget);
     let passages = found.hits.into_iter().map(|hit| {
         let (document, ordinal) = index.place(hit.passage);
         let (id, content) = DOCUMENTS[document];
         let passage = split(content).swap_remove(ordinal);
-        PassageAnswer::new(id, "sha256:00", content, passage, hit)
+        SelectedPassage::new(id, "sha256:00", content, passage, hit)
     });
     let passages = passages.collect();
-    Answer::new(query, budget, found.considered, passages, "sha256:11")
+    PassagesResponse::new(query, budget, found.considered, passages, "sha256:11")
 }
 
 #[test]
-fn a_whole_answer() {
+fn response_has_its_exact_shape() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&answer("How to feed cats twice?", 100)).unwrap(), @r##"
     {
       "passages": [
@@ -110,7 +110,7 @@ fn a_whole_answer() {
 }
 
 #[test]
-fn an_empty_answer_says_so() {
+fn response_without_matches_is_empty() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&answer("hamster", 100)).unwrap(), @r##"
     {
       "passages": [],
@@ -127,7 +127,7 @@ fn an_empty_answer_says_so() {
 }
 
 #[test]
-fn what_matches_but_does_not_fit_is_counted() {
+fn match_beyond_the_budget_is_counted() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&answer("cats", 3)).unwrap(), @r##"
     {
       "passages": [],

@@ -1,28 +1,28 @@
 //! Equal sources give equal bytes, whenever and wherever they are built.
 
-use crate::corpora;
-use crate::ground::{Ground, bytes_of};
+use crate::fixture::{CacheFixture, bytes_of};
+use crate::generated;
 use proptest::prelude::*;
 
-fn ground(sources: &[(String, String)]) -> Ground {
-    let ground = Ground::new();
+fn fixture(sources: &[(String, String)]) -> CacheFixture {
+    let fixture = CacheFixture::new();
     for (path, content) in sources {
-        ground.put(path, content);
+        fixture.put(path, content);
     }
-    ground
+    fixture
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn two_builds_of_equal_sources_are_equal(
-        sources in corpora::sources(200), passages in any::<bool>(),
+    fn equal_sources_give_equal_bytes(
+        sources in generated::sources(200), passages in any::<bool>(),
     ) {
-        let mut one = ground(&sources);
+        let mut one = fixture(&sources);
         // The other is written in another order: no order of the file system may show.
         let backwards: Vec<_> = sources.iter().rev().cloned().collect();
-        let mut other = ground(&backwards);
+        let mut other = fixture(&backwards);
         (one.passages, other.passages) = (passages, passages);
         prop_assert_eq!(one.build().unwrap(), other.build().unwrap());
         prop_assert_eq!(bytes_of(&one.cache()), bytes_of(&other.cache()));
@@ -30,29 +30,29 @@ proptest! {
 }
 
 #[test]
-fn a_forced_build_over_a_cache_leaves_nothing_of_it() {
-    let mut ground = Ground::with(&[("a.md", "one"), ("b.md", "two")]);
-    ground.build().unwrap();
-    std::fs::remove_file(ground.sources().join("a.md")).unwrap();
-    ground.put("c.md", "three");
-    ground.force = true;
-    ground.build().unwrap();
-    let fresh = Ground::with(&[("b.md", "two"), ("c.md", "three")]);
+fn forced_build_leaves_nothing_of_the_old_cache() {
+    let mut fixture = CacheFixture::with(&[("a.md", "one"), ("b.md", "two")]);
+    fixture.build().unwrap();
+    std::fs::remove_file(fixture.sources().join("a.md")).unwrap();
+    fixture.put("c.md", "three");
+    fixture.force = true;
+    fixture.build().unwrap();
+    let fresh = CacheFixture::with(&[("b.md", "two"), ("c.md", "three")]);
     fresh.build().unwrap();
-    assert_eq!(bytes_of(&ground.cache()), bytes_of(&fresh.cache()));
-    assert_eq!(ground.names(), ["cache", "sources"]);
+    assert_eq!(bytes_of(&fixture.cache()), bytes_of(&fresh.cache()));
+    assert_eq!(fixture.names(), ["cache", "sources"]);
 }
 
 #[test]
-fn equal_contents_are_named_in_the_order_of_ids() {
+fn equal_contents_are_numbered_by_id() {
     // Enough of them that several workers meet.
     let sources: Vec<_> = (0..300)
         .map(|n| (format!("{n:03}.md"), String::from("same")))
         .collect();
-    let ground = ground(&sources);
-    ground.build().unwrap();
-    let index = std::fs::read_to_string(ground.cache().join("index.json")).unwrap();
-    let name = crate::ground::file_of("same");
+    let fixture = fixture(&sources);
+    fixture.build().unwrap();
+    let index = std::fs::read_to_string(fixture.cache().join("index.json")).unwrap();
+    let name = crate::fixture::file_of("same");
     let name = name.strip_suffix(".json").unwrap();
     let line = |n: usize| match n {
         0 => format!("  \"000.md\": \"{name}.json\""),

@@ -1,9 +1,9 @@
 //! A cache that is replaced while it is asked: every answer comes from one whole cache, and none is
 //! a failure.
 
-use crate::ground::{Ground, ask_at, documents, plainly, real};
-use crate::served::Served;
-use candor_context::{Location, Noticing, seal};
+use crate::fixture::{CacheFixture, documents, oracle_response, real, resolve_at};
+use crate::requests::TestServer;
+use candor_context::{ChangeDetection, Location, seal};
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,17 +11,18 @@ use std::thread;
 const ONE: [(&str, &str); 3] = [("a.md", "word one"), ("b.md", "word"), ("c.md", "kept")];
 const OTHER: [(&str, &str); 2] = [("a.md", "word two"), ("c.md", "kept")];
 
-fn replacing(replace: impl Fn(&Ground)) {
-    let mut ground = Ground::with(&ONE);
-    ground.clock = real;
-    ground.build().unwrap();
-    let expected = [&ONE[..], &OTHER[..]].map(|sources| plainly(&documents(sources), "word", 100));
+fn replacing(replace: impl Fn(&CacheFixture)) {
+    let mut fixture = CacheFixture::with(&ONE);
+    fixture.clock = real;
+    fixture.build().unwrap();
+    let expected =
+        [&ONE[..], &OTHER[..]].map(|sources| oracle_response(&documents(sources), "word", 100));
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         let asking = || {
             let mut answers = 0;
             while !ended.load(Ordering::Relaxed) {
-                let answer = ask_at(&ground.cache(), "word", 100).unwrap();
+                let answer = resolve_at(&fixture.cache(), "word", 100).unwrap();
                 assert!(
                     expected.contains(&answer),
                     "{}",
@@ -34,11 +35,11 @@ fn replacing(replace: impl Fn(&Ground)) {
         let readers = [scope.spawn(asking), scope.spawn(asking)];
         for turn in 0..12 {
             let sources: &[_] = if turn % 2 == 0 { &OTHER } else { &ONE };
-            let _ = std::fs::remove_file(ground.sources().join("b.md"));
+            let _ = std::fs::remove_file(fixture.sources().join("b.md"));
             sources
                 .iter()
-                .for_each(|(path, content)| ground.put(path, content));
-            replace(&ground);
+                .for_each(|(path, content)| fixture.put(path, content));
+            replace(&fixture);
         }
         ended.store(true, Ordering::Relaxed);
         for reader in readers {
@@ -48,48 +49,49 @@ fn replacing(replace: impl Fn(&Ground)) {
 }
 
 #[test]
-fn a_forced_build_disturbs_no_reader() {
-    replacing(|ground| {
-        ground.build_at("cache", true).unwrap();
+fn readers_succeed_during_forced_builds() {
+    replacing(|fixture| {
+        fixture.build_at("cache", true).unwrap();
     });
 }
 
 #[test]
-fn an_update_disturbs_no_reader() {
-    replacing(|ground| {
-        ground.update().unwrap();
+fn readers_succeed_during_updates() {
+    replacing(|fixture| {
+        fixture.update().unwrap();
     });
 }
 
 /// The same through a server, which keeps caches open.
 #[test]
-fn a_replaced_cache_disturbs_no_call() {
-    for noticing in [Noticing::Watching, Noticing::Looking] {
-        let mut ground = Ground::with(&ONE);
-        ground.clock = real;
-        ground.build().unwrap();
-        let expected = [&ONE[..], &OTHER[..]]
-            .map(|sources| String::from_utf8(plainly(&documents(sources), "word", 100)).unwrap());
-        let served = Served::new(&ground, noticing);
+fn calls_succeed_while_the_cache_is_replaced() {
+    for detection in [ChangeDetection::Watch, ChangeDetection::Compare] {
+        let mut fixture = CacheFixture::with(&ONE);
+        fixture.clock = real;
+        fixture.build().unwrap();
+        let expected = [&ONE[..], &OTHER[..]].map(|sources| {
+            String::from_utf8(oracle_response(&documents(sources), "word", 100)).unwrap()
+        });
+        let server = TestServer::new(&fixture, detection);
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
             let asking = || {
                 let asked = json!({ "cache": "cache", "query": "word", "budget": 100 });
                 while !ended.load(Ordering::Relaxed) {
-                    let answer = served.call("context.resolve", &asked);
+                    let answer = server.call("context.resolve", &asked);
                     assert!(expected.contains(&answer), "{answer}");
                 }
             };
             let callers = [scope.spawn(asking), scope.spawn(asking)];
             for turn in 0..16 {
                 let sources: &[_] = if turn % 2 == 0 { &OTHER } else { &ONE };
-                let _ = std::fs::remove_file(ground.sources().join("b.md"));
+                let _ = std::fs::remove_file(fixture.sources().join("b.md"));
                 for (path, content) in sources {
-                    ground.put(path, content);
+                    fixture.put(path, content);
                 }
                 match turn % 4 {
-                    0 | 1 => ground.build_at("cache", true).unwrap(),
-                    _ => ground.update().unwrap(),
+                    0 | 1 => fixture.build_at("cache", true).unwrap(),
+                    _ => fixture.update().unwrap(),
                 };
             }
             ended.store(true, Ordering::Relaxed);
@@ -102,11 +104,11 @@ fn a_replaced_cache_disturbs_no_call() {
 
 /// The clock is asked in the middle of a check: there the manifest is exchanged for a longer one.
 #[test]
-fn a_manifest_that_grows_while_it_is_sealed_is_judged_anew() {
+fn manifest_that_grows_during_seal_is_checked_again() {
     use std::sync::atomic::AtomicUsize;
-    let ground = Ground::with(&ONE);
-    ground.build().unwrap();
-    let longer = Ground::with(&[
+    let fixture = CacheFixture::with(&ONE);
+    fixture.build().unwrap();
+    let longer = CacheFixture::with(&[
         ("a.md", "word one"),
         ("b.md", "word"),
         ("c.md", "kept"),
@@ -114,20 +116,20 @@ fn a_manifest_that_grows_while_it_is_sealed_is_judged_anew() {
     ]);
     longer.build().unwrap();
     // A document that was written a moment ago has to be looked at twice.
-    let fresh = ground.cache().join(crate::ground::file_of("kept"));
+    let fresh = fixture.cache().join(crate::fixture::file_of("kept"));
     let bytes = std::fs::read(&fresh).unwrap();
     std::fs::write(&fresh, bytes).unwrap();
     let asked = AtomicUsize::new(0);
     let now = || {
         if asked.fetch_add(1, Ordering::Relaxed) == 0 {
             for name in ["manifest.json", "index.json"] {
-                std::fs::copy(longer.cache().join(name), ground.cache().join(name)).unwrap();
+                std::fs::copy(longer.cache().join(name), fixture.cache().join(name)).unwrap();
             }
         }
         real()
     };
-    let told = crate::ground::refusal(seal(&Location::Anywhere, &ground.cache(), false, &now));
-    let file = crate::ground::file_of("more");
+    let told = crate::fixture::outcome_of(seal(&Location::Anywhere, &fixture.cache(), false, &now));
+    let file = crate::fixture::file_of("more");
     assert_eq!(
         told,
         format!("cache_invalid: the cache is invalid: {file}: missing")

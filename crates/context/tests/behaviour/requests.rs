@@ -1,7 +1,7 @@
 //! A server in this process, called as a transport would call it.
 
-use crate::ground::{Ground, real};
-use candor_context::{ContextServer, Location, Noticing};
+use crate::fixture::{CacheFixture, real};
+use candor_context::{ChangeDetection, ContextServer, Location};
 use candor_fault::Answer;
 use candor_street::{
     Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// A server whose root is the ground.
-pub(crate) struct Served {
-    desk: Arc<Dispatcher<ContextServer>>,
+pub(crate) struct TestServer {
+    dispatcher: Arc<Dispatcher<ContextServer>>,
     runtime: Runtime,
 }
 
-impl Served {
-    pub(crate) fn new(ground: &Ground, noticing: Noticing) -> Served {
-        let location = Location::below(&ground.path("")).unwrap();
-        let server = ContextServer::new(location, Arc::new(real), noticing);
+impl TestServer {
+    pub(crate) fn new(fixture: &CacheFixture, detection: ChangeDetection) -> TestServer {
+        let location = Location::below(&fixture.path("")).unwrap();
+        let server = ContextServer::new(location, Arc::new(real), detection);
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        Served {
-            desk: Dispatcher::new(server, Arc::new(real), &MetricsHub::default()).unwrap(),
+        TestServer {
+            dispatcher: Dispatcher::new(server, Arc::new(real), &MetricsHub::default()).unwrap(),
             runtime: runtime.worker_threads(2).enable_all().build().unwrap(),
         }
     }
@@ -40,7 +40,7 @@ impl Served {
             kept: CallNotes::default(),
         };
         let answer = self.runtime.block_on(async {
-            match self.desk.begin(call, CancellationToken::new()) {
+            match self.dispatcher.begin(call, CancellationToken::new()) {
                 Ok(answer) => answer,
                 Err(waiting) => {
                     let (send, receive) = tokio::sync::oneshot::channel();

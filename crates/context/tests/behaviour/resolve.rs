@@ -1,14 +1,14 @@
 //! The engine answers with the bytes of the plain rules, whatever the corpus, the query, the budget.
 
-use crate::corpora;
-use crate::ground::{Ground, document, plainly};
+use crate::fixture::{CacheFixture, document, oracle_response};
+use crate::generated;
 use candor_context::{Budget, Document, MAX_BUDGET, Query, Reader};
 use proptest::prelude::*;
 use serde_json::Value;
 
 /// Budgets at which the answer changes, and their neighbours; `most` of them, spread.
 fn boundaries(documents: &[Document], query: &str, most: usize) -> Vec<u64> {
-    let everything = plainly(documents, query, MAX_BUDGET);
+    let everything = oracle_response(documents, query, MAX_BUDGET);
     let everything: Value = serde_json::from_slice(&everything).unwrap();
     let mut sum = 0;
     let mut budgets = vec![0, MAX_BUDGET];
@@ -28,7 +28,10 @@ fn agree(reader: &mut Reader<'_>, documents: &[Document], query: &str, budget: u
     let answer = reader
         .resolve(&asked, Budget::new(budget).unwrap())
         .unwrap();
-    let (answer, plain) = (answer.compact().unwrap(), plainly(documents, query, budget));
+    let (answer, plain) = (
+        answer.compact().unwrap(),
+        oracle_response(documents, query, budget),
+    );
     assert!(
         answer == plain,
         "query {query:?}, budget {budget}\n  engine: {}\n  plain:  {}",
@@ -37,26 +40,26 @@ fn agree(reader: &mut Reader<'_>, documents: &[Document], query: &str, budget: u
     );
 }
 
-fn ground(sources: &[(String, String)]) -> (Ground, Vec<Document>) {
-    let ground = Ground::new();
+fn fixture(sources: &[(String, String)]) -> (CacheFixture, Vec<Document>) {
+    let fixture = CacheFixture::new();
     for (path, content) in sources {
-        ground.put(path, content);
+        fixture.put(path, content);
     }
-    ground.build().unwrap();
+    fixture.build().unwrap();
     let of = |(path, content): &(String, String)| document(path, content);
-    (ground, sources.iter().map(of).collect())
+    (fixture, sources.iter().map(of).collect())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_engine_gives_the_bytes_of_the_plain_rules(
-        sources in corpora::sources(40),
-        queries in proptest::collection::vec(corpora::query(), 1..5),
+    fn response_agrees_with_the_oracle(
+        sources in generated::sources(40),
+        queries in proptest::collection::vec(generated::query(), 1..5),
     ) {
-        let (ground, documents) = ground(&sources);
-        let mut reader = ground.reader().unwrap();
+        let (fixture, documents) = fixture(&sources);
+        let mut reader = fixture.reader().unwrap();
         for query in &queries {
             for budget in boundaries(&documents, query, 40) {
                 agree(&mut reader, &documents, query, budget);
@@ -69,12 +72,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn many_documents_are_selected_from_like_few(
-        sources in corpora::sources(400),
-        queries in proptest::collection::vec(corpora::query(), 4),
+    fn response_from_many_documents_agrees_with_the_oracle(
+        sources in generated::sources(400),
+        queries in proptest::collection::vec(generated::query(), 4),
     ) {
-        let (ground, documents) = ground(&sources);
-        let mut reader = ground.reader().unwrap();
+        let (fixture, documents) = fixture(&sources);
+        let mut reader = fixture.reader().unwrap();
         for query in &queries {
             for budget in boundaries(&documents, query, 12) {
                 agree(&mut reader, &documents, query, budget);
@@ -86,7 +89,7 @@ proptest! {
 /// A few thousand small documents: three levels of sizes, lists outside the dictionary, and more
 /// words than fit into one block of it.
 #[test]
-fn thousands_of_documents_need_every_level_of_the_index() {
+fn response_from_thousands_of_documents_agrees_with_the_oracle() {
     let sources: Vec<_> = (0..4200usize)
         .map(|number| {
             let content = match number % 7 {
@@ -102,8 +105,8 @@ fn thousands_of_documents_need_every_level_of_the_index() {
             (format!("d{}/{number}.md", number % 10), content)
         })
         .collect();
-    let (ground, documents) = ground(&sources);
-    let mut reader = ground.reader().unwrap();
+    let (fixture, documents) = fixture(&sources);
+    let mut reader = fixture.reader().unwrap();
     for query in [
         "common",
         "w7 common w8 w4199",
@@ -124,33 +127,33 @@ fn matches_beyond_two_to_the_24_are_divided_in_single_precision() {
         .into_iter()
         .map(|times| (format!("{times}.md"), "a ".repeat(times) + "b c"))
         .collect();
-    let (ground, documents) = ground(&sources);
-    let mut reader = ground.reader().unwrap();
+    let (fixture, documents) = fixture(&sources);
+    let mut reader = fixture.reader().unwrap();
     let query = "a ".repeat(16_411) + "b";
     agree(&mut reader, &documents, &query, MAX_BUDGET);
 }
 
 #[test]
-fn a_word_longer_than_any_query_counts_as_a_word() {
+fn word_longer_than_any_query_counts() {
     let long = "x".repeat(200_000);
     let most = "y".repeat(65_536);
     let sources = [
         (String::from("a.md"), format!("{long} y {long}")),
         (String::from("b.md"), format!("{most} y")),
     ];
-    let (ground, documents) = ground(&sources);
-    let mut reader = ground.reader().unwrap();
+    let (fixture, documents) = fixture(&sources);
+    let mut reader = fixture.reader().unwrap();
     for query in ["y", &most, &"Y".repeat(65_536), &"İ".repeat(32_768)] {
         agree(&mut reader, &documents, query, MAX_BUDGET);
     }
 }
 
 #[test]
-fn a_cache_without_documents_answers_with_none() {
-    let (ground, documents) = ground(&[]);
-    let mut reader = ground.reader().unwrap();
+fn empty_cache_selects_nothing() {
+    let (fixture, documents) = fixture(&[]);
+    let mut reader = fixture.reader().unwrap();
     agree(&mut reader, &documents, "a", 0);
-    let answer = ground.ask("a", 5).unwrap();
+    let answer = fixture.ask("a", 5).unwrap();
     assert_eq!(
         String::from_utf8(answer).unwrap(),
         r#"{"documents":[],"selection":{"query":"a","budget":5,"tokens_used":0,"documents_considered":0,"documents_selected":0,"documents_excluded_by_budget":0}}
@@ -159,7 +162,7 @@ fn a_cache_without_documents_answers_with_none() {
 }
 
 #[test]
-fn the_pretty_form_differs_in_white_space_only() {
+fn pretty_form_differs_only_in_white_space() {
     let sources = [
         (
             String::from("a.md"),
@@ -167,9 +170,9 @@ fn the_pretty_form_differs_in_white_space_only() {
         ),
         (String::from("b.md"), String::new()),
     ];
-    let (ground, _) = ground(&sources);
+    let (fixture, _) = fixture(&sources);
     let query = Query::new("A  a").unwrap();
-    let mut reader = ground.reader().unwrap();
+    let mut reader = fixture.reader().unwrap();
     let answer = reader.resolve(&query, Budget::new(9).unwrap()).unwrap();
     assert_eq!(
         String::from_utf8(candor_context::pretty(&answer).unwrap()).unwrap(),

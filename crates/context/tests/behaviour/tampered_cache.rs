@@ -1,7 +1,7 @@
 //! A sealed cache that somebody changes: `resolve`, `verify` and `inspect` must all see it.
 
-use crate::ground::{Ground, code, real};
-use candor_context::{Digest, Failure, Location, Problem, inspect, verify};
+use crate::fixture::{CacheFixture, code, real};
+use candor_context::{CacheProblem, Digest, Failure, Location, inspect, verify};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -21,11 +21,11 @@ const BUDGET: u64 = 5;
 pub(crate) type Edit = fn(&mut Value);
 
 /// A sealed cache, to be tampered with.
-pub(crate) struct Tampered(Ground);
+pub(crate) struct TamperedCache(CacheFixture);
 
-impl Tampered {
-    pub(crate) fn new() -> Tampered {
-        Tampered(Ground::sealed(&SOURCES))
+impl TamperedCache {
+    pub(crate) fn new() -> TamperedCache {
+        TamperedCache(CacheFixture::sealed(&SOURCES))
     }
 
     pub(crate) fn path(&self, file: &str) -> PathBuf {
@@ -75,7 +75,8 @@ impl Tampered {
 
     /// The same answer as before, from the cache as it is now.
     pub(crate) fn still_answers(&self) {
-        let before = crate::ground::plainly(&crate::ground::documents(&SOURCES), QUERY, BUDGET);
+        let before =
+            crate::fixture::oracle_response(&crate::fixture::documents(&SOURCES), QUERY, BUDGET);
         assert_eq!(self.0.ask(QUERY, BUDGET).unwrap(), before);
         assert!(self.verified()["valid"].as_bool().unwrap());
         assert!(self.inspected()["valid"].as_bool().unwrap());
@@ -88,7 +89,7 @@ impl Tampered {
         let Failure::Invalid { problems } = failure else {
             panic!("{failure:?}");
         };
-        let problems: Vec<_> = problems.iter().map(Problem::to_string).collect();
+        let problems: Vec<_> = problems.iter().map(CacheProblem::to_string).collect();
         let verified = self.verified();
         assert_eq!(verified["valid"], false);
         let told = verified["problems"].as_array().unwrap().iter();
@@ -124,8 +125,8 @@ impl Tampered {
 }
 
 /// Tampers with a fresh cache, and gives what is wrong with it then.
-pub(crate) fn tampered(tamper: impl FnOnce(&Tampered)) -> Vec<String> {
-    let cache = Tampered::new();
+pub(crate) fn tampered(tamper: impl FnOnce(&TamperedCache)) -> Vec<String> {
+    let cache = TamperedCache::new();
     tamper(&cache);
     cache.problems()
 }

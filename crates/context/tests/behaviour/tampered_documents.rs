@@ -1,15 +1,14 @@
 //! Every change in `documents/` that the format protects is seen, whether or not the document would
 //! be selected.
 
-use crate::ground::file_of;
-use crate::tampered::{Edit, SOURCES, Tampered, tampered};
-use crate::tampered_manifest::make_fifo;
+use crate::fixture::{file_of, make_fifo};
+use crate::tampered_cache::{Edit, SOURCES, TamperedCache, tampered};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
 
 /// Puts something where a document was.
-type Put = dyn Fn(&Tampered, &str);
+type Put = dyn Fn(&TamperedCache, &str);
 
 /// The files of all documents: selected ones, an empty one, one beyond the budget.
 fn files() -> [String; 4] {
@@ -17,7 +16,7 @@ fn files() -> [String; 4] {
 }
 
 #[test]
-fn a_missing_document() {
+fn missing_document_is_reported() {
     for file in files() {
         let problems = tampered(|cache| fs::remove_file(cache.path(&file)).unwrap());
         assert_eq!(problems, [format!("{file}: missing")]);
@@ -25,13 +24,16 @@ fn a_missing_document() {
 }
 
 #[test]
-fn a_document_that_is_no_file() {
-    let directory = |cache: &Tampered, file: &str| fs::create_dir(cache.path(file)).unwrap();
-    let fifo = |cache: &Tampered, file: &str| make_fifo(&cache.path(file));
-    let link = |cache: &Tampered, file: &str| symlink("../../moved", cache.path(file)).unwrap();
-    let absolute =
-        |cache: &Tampered, file: &str| symlink(cache.outside("moved"), cache.path(file)).unwrap();
-    let dangling = |cache: &Tampered, file: &str| symlink("nowhere", cache.path(file)).unwrap();
+fn document_that_is_not_a_file_is_reported() {
+    let directory = |cache: &TamperedCache, file: &str| fs::create_dir(cache.path(file)).unwrap();
+    let fifo = |cache: &TamperedCache, file: &str| make_fifo(&cache.path(file));
+    let link =
+        |cache: &TamperedCache, file: &str| symlink("../../moved", cache.path(file)).unwrap();
+    let absolute = |cache: &TamperedCache, file: &str| {
+        symlink(cache.outside("moved"), cache.path(file)).unwrap()
+    };
+    let dangling =
+        |cache: &TamperedCache, file: &str| symlink("nowhere", cache.path(file)).unwrap();
     let kinds: [&Put; 5] = [&directory, &fifo, &link, &absolute, &dangling];
     for put in kinds {
         for file in files() {
@@ -45,7 +47,7 @@ fn a_document_that_is_no_file() {
 }
 
 #[test]
-fn a_changed_byte_of_the_content() {
+fn changed_content_is_reported() {
     for (file, (_, content)) in files().iter().zip(SOURCES) {
         let problems = tampered(|cache| {
             cache.edit(file, |all| {
@@ -65,7 +67,7 @@ fn a_changed_byte_of_the_content() {
 }
 
 #[test]
-fn one_byte_in_place() {
+fn byte_changed_in_place_is_reported() {
     let file = file_of(SOURCES[3].1);
     let problems = tampered(|cache| {
         let text = cache.text(&file);
@@ -78,7 +80,7 @@ fn one_byte_in_place() {
 }
 
 #[test]
-fn times_set_back_hide_nothing() {
+fn restored_modification_time_hides_nothing() {
     let file = file_of(SOURCES[3].1);
     let problems = tampered(|cache| {
         let before = fs::metadata(cache.path(&file)).unwrap().modified().unwrap();
@@ -97,7 +99,7 @@ fn times_set_back_hide_nothing() {
 }
 
 #[test]
-fn another_version_under_the_same_id() {
+fn other_version_is_reported() {
     let file = file_of(SOURCES[0].1);
     let problems = tampered(|cache| {
         cache.edit(&file, |all| {
@@ -112,7 +114,7 @@ fn another_version_under_the_same_id() {
 }
 
 #[test]
-fn another_id() {
+fn other_id_is_reported() {
     for id in ["A.md", "a.md ", ""] {
         let file = file_of(SOURCES[0].1);
         let problems = tampered(|cache| cache.edit(&file, |all| all["id"] = json!(id)));
@@ -124,7 +126,7 @@ fn another_id() {
 }
 
 #[test]
-fn two_documents_that_changed_places() {
+fn exchanged_documents_are_reported() {
     let [one, other, ..] = files();
     let problems = tampered(|cache| {
         fs::rename(cache.path(&one), cache.outside("moved")).unwrap();
@@ -136,7 +138,7 @@ fn two_documents_that_changed_places() {
 }
 
 #[test]
-fn a_document_that_is_no_json() {
+fn document_that_is_not_json_is_reported() {
     for bytes in [&b""[..], b"{", b"null", b"\xff", b"[[[[", b"{}"] {
         for file in files() {
             let problems = tampered(|cache| cache.write(&file, bytes));
@@ -150,7 +152,7 @@ fn a_document_that_is_no_json() {
 }
 
 #[test]
-fn a_document_of_another_shape() {
+fn document_of_another_shape_is_reported() {
     let edits: [(&str, Edit); 7] = [
         ("missing field `metadata`", |all| {
             drop(all.as_object_mut().unwrap().shift_remove("metadata"))
@@ -191,7 +193,7 @@ fn a_document_of_another_shape() {
 }
 
 #[test]
-fn a_file_that_nobody_lists() {
+fn unlisted_file_is_reported() {
     for name in ["zzz.json", ".hidden", "A.md", "0"] {
         let problems = tampered(|cache| cache.write(&format!("documents/{name}"), ""));
         assert_eq!(
@@ -209,7 +211,7 @@ fn a_file_that_nobody_lists() {
 }
 
 #[test]
-fn documents_that_are_no_directory() {
+fn documents_that_is_not_a_directory_is_reported() {
     let problems = tampered(|cache| fs::remove_dir_all(cache.path("documents")).unwrap());
     assert_eq!(problems, ["documents: missing"]);
     let problems = tampered(|cache| {
@@ -225,11 +227,11 @@ fn documents_that_are_no_directory() {
 }
 
 #[test]
-fn documents_that_were_exchanged_for_others() {
+fn exchanged_documents_directory_is_reported() {
     let file = file_of(SOURCES[3].1);
     let problems = tampered(|cache| {
         let copied = cache.outside("copied");
-        crate::ground::copy(&cache.path("documents"), &copied);
+        crate::fixture::copy(&cache.path("documents"), &copied);
         let name = copied.join(file.strip_prefix("documents/").unwrap());
         let text = fs::read_to_string(&name).unwrap();
         fs::write(&name, text.replacen("too large", "too largE", 1)).unwrap();

@@ -1,20 +1,20 @@
 //! Every disagreement of `index.json` with the manifest is seen, and named.
 
-use crate::ground::file_of;
-use crate::tampered::{SOURCES, Tampered, tampered};
+use crate::fixture::file_of;
+use crate::tampered_cache::{SOURCES, TamperedCache, tampered};
 use serde_json::json;
 use std::fs;
 
 const INDEX: &str = "index.json";
 
 #[test]
-fn a_missing_index() {
+fn missing_index_is_reported() {
     let problems = tampered(|cache| fs::remove_file(cache.path(INDEX)).unwrap());
     assert_eq!(problems, ["index.json: missing"]);
 }
 
 #[test]
-fn an_index_that_is_no_file() {
+fn index_that_is_not_a_file_is_reported() {
     let problems = tampered(|cache| {
         fs::rename(cache.path(INDEX), cache.outside("real")).unwrap();
         std::os::unix::fs::symlink(cache.outside("real"), cache.path(INDEX)).unwrap();
@@ -23,7 +23,7 @@ fn an_index_that_is_no_file() {
 }
 
 #[test]
-fn a_malformed_index() {
+fn malformed_index_is_reported() {
     for (bytes, why) in [
         ("", "EOF while parsing a value at line 1 column 0"),
         ("{", "EOF while parsing an object at line 1 column 1"),
@@ -47,7 +47,7 @@ fn a_malformed_index() {
 }
 
 #[test]
-fn a_surplus_id() {
+fn surplus_id_is_reported() {
     for id in ["0", "b.mdx", "zzz"] {
         let problems = tampered(|cache| {
             cache.edit(INDEX, |all| all[id] = json!(file_of(SOURCES[0].1)));
@@ -60,7 +60,7 @@ fn a_surplus_id() {
 }
 
 #[test]
-fn an_id_that_is_lacking() {
+fn missing_id_is_reported() {
     for (path, _) in SOURCES {
         let id = path.to_lowercase();
         let problems = tampered(|cache| {
@@ -74,7 +74,7 @@ fn an_id_that_is_lacking() {
 }
 
 #[test]
-fn another_file() {
+fn other_file_is_reported() {
     let problems = tampered(|cache| {
         cache.edit(INDEX, |all| {
             let (one, other) = (all["a.md"].clone(), all["b.md"].clone());
@@ -91,8 +91,8 @@ fn another_file() {
 }
 
 #[test]
-fn an_id_twice() {
-    let again = |cache: &Tampered, file: &str| {
+fn duplicate_id_is_reported() {
+    let again = |cache: &TamperedCache, file: &str| {
         let line = format!("{{\n  \"a.md\": \"{file}\",\n  \"a.md\"");
         cache.replace(INDEX, "{\n  \"a.md\"", &line);
     };

@@ -1,15 +1,15 @@
 //! Every change of `manifest.json` that the format protects is seen, and named.
 
-use crate::ground::file_of;
-use crate::tampered::{Edit, SOURCES, Tampered, tampered};
+use crate::fixture::{file_of, make_fifo};
+use crate::tampered_cache::{Edit, SOURCES, TamperedCache, tampered};
 use serde_json::json;
 use std::fs;
 
 const MANIFEST: &str = "manifest.json";
 
 #[test]
-fn a_missing_manifest() {
-    let cache = Tampered::new();
+fn missing_manifest_is_reported() {
+    let cache = TamperedCache::new();
     fs::remove_file(cache.path(MANIFEST)).unwrap();
     assert_eq!(cache.problems(), ["manifest.json: missing"]);
     let nothing = r#"{"cache_version":"","document_count":0,"total_bytes":0,"valid":false}"#;
@@ -21,39 +21,33 @@ fn a_missing_manifest() {
 }
 
 #[test]
-fn a_manifest_that_is_no_file() {
-    let directory = |cache: &Tampered| {
+fn manifest_that_is_not_a_file_is_reported() {
+    let directory = |cache: &TamperedCache| {
         fs::remove_file(cache.path(MANIFEST)).unwrap();
         fs::create_dir(cache.path(MANIFEST)).unwrap();
     };
-    let link = |cache: &Tampered| {
+    let link = |cache: &TamperedCache| {
         fs::rename(cache.path(MANIFEST), cache.outside("real")).unwrap();
         std::os::unix::fs::symlink("../real", cache.path(MANIFEST)).unwrap();
     };
-    let fifo = |cache: &Tampered| {
+    let fifo = |cache: &TamperedCache| {
         fs::remove_file(cache.path(MANIFEST)).unwrap();
         make_fifo(&cache.path(MANIFEST));
     };
-    for tamper in [&directory as &dyn Fn(&Tampered), &link, &fifo] {
+    for tamper in [&directory as &dyn Fn(&TamperedCache), &link, &fifo] {
         assert_eq!(tampered(tamper), ["manifest.json: not of the right kind"]);
     }
 }
 
-pub(crate) fn make_fifo(path: &std::path::Path) {
-    let mode = rustix::fs::Mode::from_raw_mode(0o644);
-    let kind = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
-}
-
 #[test]
-fn a_manifest_that_is_no_json() {
+fn manifest_that_is_not_json_is_reported() {
     for (bytes, why) in [
         (&b""[..], "EOF while parsing a value at line 1 column 0"),
         (b"{", "EOF while parsing an object at line 1 column 1"),
         (b"\xef\xbb\xbf{}", "expected value at line 1 column 1"),
         (b"nonsense", "expected ident at line 1 column 2"),
     ] {
-        let cache = Tampered::new();
+        let cache = TamperedCache::new();
         cache.write(MANIFEST, bytes);
         assert_eq!(
             cache.problems(),
@@ -65,8 +59,8 @@ fn a_manifest_that_is_no_json() {
 }
 
 #[test]
-fn a_cut_or_lengthened_manifest() {
-    let whole = Tampered::new().text(MANIFEST);
+fn truncated_or_extended_manifest_is_reported() {
+    let whole = TamperedCache::new().text(MANIFEST);
     for length in [1, whole.len() / 2, whole.len() - 1] {
         let problems = tampered(|cache| cache.write(MANIFEST, &whole[..length]));
         assert!(
@@ -86,7 +80,7 @@ fn a_cut_or_lengthened_manifest() {
 }
 
 #[test]
-fn a_manifest_of_another_shape() {
+fn manifest_of_another_shape_is_reported() {
     let edits: [(&str, Edit); 12] = [
         ("missing field `cache_version`", |all| {
             drop(all.as_object_mut().unwrap().shift_remove("cache_version"))
@@ -140,8 +134,8 @@ fn a_manifest_of_another_shape() {
 }
 
 #[test]
-fn lists_where_objects_are_meant() {
-    let whole = |cache: &Tampered| {
+fn arrays_in_place_of_objects_are_reported() {
+    let whole = |cache: &TamperedCache| {
         cache.edit(MANIFEST, |all| {
             *all = json!([
                 all["cache_version"],
@@ -152,16 +146,16 @@ fn lists_where_objects_are_meant() {
             ]);
         });
     };
-    let config = |cache: &Tampered| {
+    let config = |cache: &TamperedCache| {
         cache.edit(MANIFEST, |all| all["build_config"] = json!(["1", "sha256"]));
     };
-    let entry = |cache: &Tampered| {
+    let entry = |cache: &TamperedCache| {
         cache.edit(MANIFEST, |all| {
             let one = &mut all["documents"][0];
             *one = json!([one["id"], one["version"], one["file"]]);
         });
     };
-    for tamper in [&whole as &dyn Fn(&Tampered), &config, &entry] {
+    for tamper in [&whole as &dyn Fn(&TamperedCache), &config, &entry] {
         let problems = tampered(tamper);
         assert_eq!(problems.len(), 1, "{problems:?}");
         let start = "manifest.json: malformed: invalid type: sequence, expected";
@@ -170,7 +164,7 @@ fn lists_where_objects_are_meant() {
 }
 
 #[test]
-fn a_member_twice() {
+fn duplicate_member_is_reported() {
     let problems = tampered(|cache| {
         cache.replace(
             MANIFEST,
@@ -185,7 +179,7 @@ fn a_member_twice() {
 }
 
 #[test]
-fn an_unsupported_build_config() {
+fn unsupported_build_config_is_reported() {
     let unsupported = "manifest.json: build_config is not one that can be read here";
     for (member, value) in [
         ("version", "2"),
@@ -193,7 +187,7 @@ fn an_unsupported_build_config() {
         ("hash_algorithm", "sha512"),
         ("hash_algorithm", "SHA256"),
     ] {
-        let cache = Tampered::new();
+        let cache = TamperedCache::new();
         cache.edit(MANIFEST, |all| all["build_config"][member] = json!(value));
         assert_eq!(cache.problems(), [unsupported]);
         let told = cache.inspected();
@@ -208,9 +202,9 @@ fn an_unsupported_build_config() {
 }
 
 #[test]
-fn a_document_count_that_is_off() {
+fn wrong_document_count_is_reported() {
     for said in [0, 3, 5, u64::MAX] {
-        let cache = Tampered::new();
+        let cache = TamperedCache::new();
         cache.edit(MANIFEST, |all| all["document_count"] = json!(said));
         let off = format!("manifest.json: document_count is {said}, but 4 are listed");
         assert_eq!(cache.problems(), [off]);
@@ -219,11 +213,11 @@ fn a_document_count_that_is_off() {
 }
 
 #[test]
-fn a_cache_version_that_is_off() {
+fn wrong_cache_version_is_reported() {
     let off = ["manifest.json: cache_version does not match what is listed"];
     let zeros = format!("sha256:{}", "0".repeat(64));
     for said in ["", "sha256:", &zeros] {
-        let cache = Tampered::new();
+        let cache = TamperedCache::new();
         cache.edit(MANIFEST, |all| all["cache_version"] = json!(said));
         assert_eq!(cache.problems(), off);
         assert_eq!(cache.inspected()["cache_version"], said);
@@ -239,7 +233,7 @@ fn a_cache_version_that_is_off() {
 }
 
 #[test]
-fn an_id_twice() {
+fn duplicate_id_is_reported() {
     let problems = tampered(|cache| {
         cache.edit_carefully(|all| {
             let list = all["documents"].as_array_mut().unwrap();
@@ -250,7 +244,7 @@ fn an_id_twice() {
 }
 
 #[test]
-fn ids_out_of_order() {
+fn ids_out_of_order_are_reported() {
     let problems = tampered(|cache| {
         cache.edit_carefully(|all| all["documents"].as_array_mut().unwrap().swap(0, 1));
     });
@@ -266,7 +260,7 @@ fn ids_out_of_order() {
 }
 
 #[test]
-fn an_id_that_is_not_the_documents() {
+fn id_that_differs_from_the_document_is_reported() {
     let problems = tampered(|cache| {
         cache.edit_carefully(|all| all["documents"][1]["id"] = json!("bb.md"));
         cache.replace("index.json", "b.md", "bb.md");
@@ -279,7 +273,7 @@ fn an_id_that_is_not_the_documents() {
 }
 
 #[test]
-fn a_version_that_is_no_digest() {
+fn version_that_is_not_a_digest_is_reported() {
     for wrong in ["", "sha256:00", "md5:d41d8cd98f00b204e9800998ecf8427e"] {
         let problems = tampered(|cache| {
             cache.edit_carefully(|all| all["documents"][2]["version"] = json!(wrong));
@@ -297,7 +291,7 @@ fn a_version_that_is_no_digest() {
 }
 
 #[test]
-fn a_version_that_is_another_documents() {
+fn version_of_another_document_is_reported() {
     let problems = tampered(|cache| {
         cache.edit_carefully(|all| {
             let other = all["documents"][0]["version"].clone();
@@ -312,7 +306,7 @@ fn a_version_that_is_another_documents() {
 }
 
 #[test]
-fn a_file_that_points_elsewhere() {
+fn file_outside_documents_is_reported() {
     for wrong in [
         "../outside.json",
         "/etc/passwd",
@@ -349,7 +343,7 @@ fn a_file_that_points_elsewhere() {
 }
 
 #[test]
-fn a_file_that_is_another_documents() {
+fn file_of_another_document_is_reported() {
     let [one, other] = [file_of(SOURCES[0].1), file_of(SOURCES[1].1)];
     let problems = tampered(|cache| {
         for file in [MANIFEST, "index.json"] {
@@ -367,7 +361,7 @@ fn a_file_that_is_another_documents() {
 }
 
 #[test]
-fn a_removed_and_an_added_entry() {
+fn removed_and_added_entries_are_reported() {
     let problems = tampered(|cache| {
         cache.edit_carefully(|all| drop(all["documents"].as_array_mut().unwrap().remove(3)));
     });
@@ -397,8 +391,8 @@ fn a_removed_and_an_added_entry() {
 }
 
 #[test]
-fn at_most_a_hundred_problems_are_told() {
-    let many = |cache: &Tampered| {
+fn at_most_a_hundred_problems_are_reported() {
+    let many = |cache: &TamperedCache| {
         cache.edit(MANIFEST, |all| {
             let one = all["documents"][0].clone();
             all["documents"] = json!(vec![one; 250]);

@@ -1,22 +1,22 @@
 //! What may change in a cache without harm: nothing that the format protects.
 
-use crate::ground::file_of;
-use crate::tampered::{SOURCES, Tampered};
+use crate::fixture::file_of;
+use crate::tampered_cache::{SOURCES, TamperedCache};
 use serde_json::json;
 use std::fs;
 
 #[test]
-fn the_time_of_creation_is_for_information_only() {
+fn creation_time_may_change() {
     for at in ["", "yesterday", "2999-01-01T00:00:00Z"] {
-        let cache = Tampered::new();
+        let cache = TamperedCache::new();
         cache.edit("manifest.json", |all| all["created_at"] = json!(at));
         cache.still_answers();
     }
 }
 
 #[test]
-fn members_that_nobody_knows_are_passed_over() {
-    let cache = Tampered::new();
+fn unknown_members_are_ignored() {
+    let cache = TamperedCache::new();
     cache.edit("manifest.json", |all| {
         all["more"] = json!({ "a": [1, 2.5, null] });
         all["build_config"]["more"] = json!(true);
@@ -30,8 +30,8 @@ fn members_that_nobody_knows_are_passed_over() {
 }
 
 #[test]
-fn white_space_and_the_order_of_members_say_nothing() {
-    let cache = Tampered::new();
+fn white_space_and_member_order_may_change() {
+    let cache = TamperedCache::new();
     for file in ["manifest.json", "index.json"] {
         let text = cache.text(file);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -48,8 +48,8 @@ fn white_space_and_the_order_of_members_say_nothing() {
 }
 
 #[test]
-fn files_beside_the_format_are_nobodys_business() {
-    let cache = Tampered::new();
+fn foreign_files_are_ignored() {
+    let cache = TamperedCache::new();
     cache.write("README", "a note");
     fs::create_dir(cache.path("more")).unwrap();
     fs::remove_file(cache.path("accelerator.idx")).unwrap();
@@ -58,8 +58,8 @@ fn files_beside_the_format_are_nobodys_business() {
 }
 
 #[test]
-fn what_was_put_right_again_is_right_again() {
-    let cache = Tampered::new();
+fn restored_file_is_valid_again() {
+    let cache = TamperedCache::new();
     let file = file_of(SOURCES[3].1);
     let text = cache.text(&file);
     cache.write(&file, "");
@@ -74,8 +74,8 @@ fn what_was_put_right_again_is_right_again() {
 }
 
 #[test]
-fn a_valid_cache_is_told_in_full() {
-    let cache = Tampered::new();
+fn valid_cache_is_described_completely() {
+    let cache = TamperedCache::new();
     let version = candor_context::Digest::of(
         SOURCES
             .iter()
