@@ -21,9 +21,6 @@ pub(crate) struct Member {
     targets: Vec<(String, String)>,
 }
 
-/// The feature that gates tests which need Node or Python.
-pub(crate) const EXTERNAL: &str = "external";
-
 impl Repo {
     pub(crate) fn find() -> Result<Repo, Problem> {
         let here = std::env::current_dir().context(|| "no current directory".to_owned())?;
@@ -63,7 +60,7 @@ impl Repo {
         self.members.iter().find(|member| member.folder == folder)
     }
 
-    /// Returns every feature of every package except `external`, as `package/feature`.
+    /// Returns every feature of every package, as `package/feature`.
     ///
     /// All test steps build with the same features. Otherwise each would compile the workspace again.
     pub(crate) fn features(&self) -> Vec<String> {
@@ -71,7 +68,7 @@ impl Repo {
             let wanted = member
                 .features
                 .iter()
-                .filter(|feature| *feature != EXTERNAL && *feature != "default");
+                .filter(|feature| *feature != "default");
             wanted
                 .map(|feature| format!("{}/{feature}", member.name))
                 .collect::<Vec<_>>()
@@ -148,7 +145,7 @@ mod tests {
 
     const METADATA: &str = r#"{"workspace_root":"/w","target_directory":"/t","packages":[
         {"name":"candor","manifest_path":"/w/crates/candor/Cargo.toml",
-         "features":{"default":[],"external":[],"otel":[]},
+         "features":{"default":[],"otel":[]},
          "targets":[{"kind":["bin"],"name":"candor"},{"kind":["test"],"name":"e2e"}]},
         {"name":"weather","manifest_path":"/w/examples/weather/Cargo.toml","features":{},
          "targets":[{"kind":["bin"],"name":"weather"}]}]}"#;
@@ -164,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn all_features_but_external_are_built() {
+    fn all_features_are_built() {
         let repo = Repo::from_metadata(METADATA).unwrap();
         assert_eq!(repo.features(), ["candor/otel"]);
     }

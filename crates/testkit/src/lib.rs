@@ -1,6 +1,7 @@
 //! What tests and benchmarks share: drivers for processes, stdio and HTTP, PostgreSQL servers, users
 //! without rights, small disks, and skipped tests. Depends on no crate of ours.
 
+mod depth;
 mod http;
 mod http_message;
 #[cfg(feature = "postgres")]
@@ -13,6 +14,7 @@ mod small_disk;
 mod stdio;
 pub mod user;
 
+pub use depth::is_long;
 pub use http::{Connection, Http};
 pub use http_message::Response;
 pub use process::{Exit, Process, ProcessOutput};

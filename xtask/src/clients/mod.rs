@@ -1,50 +1,39 @@
-//! Installs the official MCP clients once per lock file, and runs the tests that drive them.
+//! Installs the official MCP clients once per lock file, for the tests that drive them.
 
 mod install;
 
 pub(crate) use install::{Installation, Kit};
 
 use crate::problem::Problem;
-use crate::repo::{EXTERNAL, Repo};
-use crate::test::{Depth, StepOutcome, reached, rust};
+use crate::repo::Repo;
+use crate::test::StepOutcome;
+use std::path::PathBuf;
 
-const PACKAGE: &str = "candor";
-const TEST: &str = "e2e";
+/// The variables through which tests find the clients.
+pub(crate) type Variables = [(&'static str, PathBuf); 3];
 
-/// The prefix of the tests that drive the clients.
-const FILTER: &str = "clients::external";
-
-/// The folder that collects the codes which these tests saw.
-const STEP: &str = "clients";
-
+/// Installs the clients, unless they are installed already.
 pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
-    let seen = reached::fresh(repo, STEP)?;
-    let exists = repo
-        .member(PACKAGE)
-        .is_some_and(|member| member.has("test", TEST));
-    if !exists {
-        return Ok(StepOutcome::Missing(format!(
-            "package {PACKAGE} has no test target `{TEST}`"
-        )));
+    match variables(repo)? {
+        Installation::Ready(_) => Ok(StepOutcome::Passed),
+        Installation::Unavailable(why) => Ok(StepOutcome::Missing(why)),
     }
+}
+
+/// Installs the clients and returns the variables that name them.
+pub(crate) fn variables(repo: &Repo) -> Result<Installation<Variables>, Problem> {
     let kit = match Kit::prepare(repo)? {
         Installation::Ready(kit) => kit,
-        Installation::Unavailable(why) => return Ok(StepOutcome::Missing(why)),
+        Installation::Unavailable(why) => return Ok(Installation::Unavailable(why)),
     };
-    let (node, python) = match (kit.node()?, kit.python()?) {
-        (Installation::Ready(node), Installation::Ready(python)) => (node, python),
+    match (kit.node()?, kit.python()?) {
+        (Installation::Ready(node), Installation::Ready(python)) => Ok(Installation::Ready([
+            ("CANDOR_CLIENTS", kit.folder().to_owned()),
+            ("CANDOR_NODE", node),
+            ("CANDOR_PYTHON", python),
+        ])),
         (Installation::Unavailable(why), _) | (_, Installation::Unavailable(why)) => {
-            return Ok(StepOutcome::Missing(why));
+            Ok(Installation::Unavailable(why))
         }
-    };
-    let mut features = repo.features();
-    features.push(format!("{PACKAGE}/{EXTERNAL}"));
-    let (program, note) = rust::runner(repo, Depth::Plain, &features, &["--test", TEST, FILTER]);
-    program
-        .env("CANDOR_CLIENTS", kit.folder())
-        .env("CANDOR_NODE", node)
-        .env("CANDOR_PYTHON", python)
-        .env(reached::FOLDER, seen)
-        .run()?;
-    Ok(note)
+    }
 }

@@ -1,6 +1,7 @@
 //! Steps that consist of one cargo command.
 
 use super::{Depth, StepOutcome, reached, skipped};
+use crate::clients::{self, Installation};
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::repo::{self, Repo};
@@ -23,15 +24,21 @@ const LONG: &str = "CANDOR_LONG";
 
 pub(crate) fn tests(repo: &Repo, depth: Depth) -> Result<StepOutcome, Problem> {
     let targets = ["--lib", "--bins", "--tests", "--examples"];
-    let (program, note) = runner(repo, depth, &repo.features(), &targets);
+    let (mut program, note) = runner(repo, depth, &targets);
     let folder = skipped::fresh(repo, "tests")?;
-    let program = program
+    program = program
         .env(reached::FOLDER, reached::fresh(repo, "tests")?)
         .env(skipped::FOLDER, &folder);
-    let program = match depth {
-        Depth::Long => program.env(LONG, "true"),
-        Depth::Quick | Depth::Plain => program,
-    };
+    if depth != Depth::Quick
+        && let Installation::Ready(variables) = clients::variables(repo)?
+    {
+        for (name, value) in variables {
+            program = program.env(name, value);
+        }
+    }
+    if depth == Depth::Long {
+        program = program.env(LONG, "true");
+    }
     program.run()?;
     match skipped::read(&folder)? {
         none if none.is_empty() => Ok(note),
@@ -58,15 +65,7 @@ pub(crate) fn docs(repo: &Repo) -> Result<StepOutcome, Problem> {
 }
 
 /// Returns the command that tests the given targets of the workspace, with nextest if it is installed.
-///
-/// Always passes `--workspace`, even for a target of one package: this keeps the features of all other
-/// steps, so nothing is compiled twice.
-pub(crate) fn runner(
-    repo: &Repo,
-    depth: Depth,
-    wanted: &[String],
-    targets: &[&str],
-) -> (Program, StepOutcome) {
+fn runner(repo: &Repo, depth: Depth, targets: &[&str]) -> (Program, StepOutcome) {
     let nextest = repo::has_subcommand(repo, "nextest");
     let program = if nextest {
         let quiet = ["--status-level", "slow", "--final-status-level", "fail"];
@@ -86,7 +85,7 @@ pub(crate) fn runner(
     } else {
         StepOutcome::Noted("with cargo test: cargo-nextest is not installed".into())
     };
-    (program.args(targets).args(features(wanted)), note)
+    (program.args(targets).args(features(&repo.features())), note)
 }
 
 /// Returns `--features a,b`, or no argument if there are no features.

@@ -26,6 +26,8 @@ pub(crate) enum TestStep {
     Codegen,
     /// Find PostgreSQL for the tests, or install it (Debian, as root).
     Postgres,
+    /// Install the official MCP clients that the tests drive (Node, Python).
+    Clients,
     /// Unit and integration tests.
     Tests,
     /// The examples in the documentation of the code.
@@ -34,8 +36,6 @@ pub(crate) enum TestStep {
     Docs,
     /// The example server answers, and stays short.
     Weather,
-    /// The official MCP clients against our servers (Node, Python).
-    Clients,
     /// The MCP conformance suite against the playground, both revisions (Node).
     Conformance,
     /// The tests above have seen every code of the registries on the wire.

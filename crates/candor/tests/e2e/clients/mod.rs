@@ -2,7 +2,6 @@
 //! every success and every failure of every dialect.
 
 mod cases;
-#[cfg(feature = "external")]
 mod external;
 mod report;
 mod rust_sdk;

@@ -188,6 +188,12 @@ impl Client {
     }
 
     fn sees_everything(&self) {
+        if !runner::is_installed() {
+            candor_testkit::skip(
+                "the MCP clients are not installed: `cargo xtask test` installs them",
+            );
+            return;
+        }
         self.sees_every_failure();
         self.sees_the_other_form();
         self.sees_orders();

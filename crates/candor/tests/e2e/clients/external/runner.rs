@@ -24,7 +24,13 @@ impl Language {
     }
 }
 
-/// A setting that `cargo xtask test` makes.
+/// Returns true if `cargo xtask test` has installed the clients.
+#[allow(clippy::disallowed_methods)] // A test is a program, and owns its environment.
+pub(crate) fn is_installed() -> bool {
+    std::env::var_os("CANDOR_CLIENTS").is_some()
+}
+
+/// Returns a variable that `cargo xtask test` sets.
 #[allow(clippy::disallowed_methods)] // A test is a program, and owns its environment.
 fn given(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {

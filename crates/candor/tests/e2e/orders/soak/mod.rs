@@ -17,15 +17,13 @@ const CLIENTS: usize = 16;
 /// Where chance begins: in the scripts of faults, and in the waits of the clients.
 const SEED: u64 = 20_261_115;
 
-/// The variable that makes the long run: `cargo xtask test --soak` sets it.
-const SOAK: &str = "CANDOR_SOAK";
-
-/// How many orders a run makes.
+/// Returns the number of orders that a run makes.
 fn orders() -> usize {
-    // A test is a program, and owns its environment.
-    #[allow(clippy::disallowed_methods)]
-    let long = std::env::var_os(SOAK).is_some();
-    if long { 10_000 } else { 2_000 }
+    if candor_testkit::is_long() {
+        10_000
+    } else {
+        1_000
+    }
 }
 
 /// What happens to the world in the middle of a run.
