@@ -5,6 +5,7 @@ use crate::findings::{Findings, ratios};
 use crate::report::terminal::Progress;
 use crate::statistics::median;
 use candor_fault::{Answer, Timestamp};
+use candor_sandbox::{Helper, Limits};
 use candor_street::{
     Call, CallNotes, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub, Peer,
     Progress as Told,
@@ -12,7 +13,6 @@ use candor_street::{
 use candor_workspace::approval::{self, Approval, ApproverKey, Signers};
 use candor_workspace::path::Root;
 use candor_workspace::plan::{Plan, store};
-use candor_workspace::preflight::{Helper, Limits};
 use candor_workspace::{Checks, Config, LOCK_AFTER, Role, Unlock, WorkspaceServer};
 use serde_json::{Value, json};
 use ssh_key::rand_core::OsRng;

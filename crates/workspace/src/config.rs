@@ -2,9 +2,9 @@
 
 use crate::approval::Signers;
 use crate::path::Root;
-use crate::preflight::{Helper, Limits};
 use crate::role::Role;
 use candor_audit::Signer;
+use candor_sandbox::{Helper, Limits};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use crate::lock::{Lock, LockError};
 use crate::path::PathError;
 use crate::plan::{self, store};
 use crate::policy;
-use crate::preflight::{FingerprintError, Ran, RunError};
+use crate::preflight::FingerprintError;
 use crate::protected::DenyReadError;
 use crate::reading::ReadError;
 use crate::role::Role;
@@ -13,6 +13,7 @@ use crate::write::{SettleError, TurnError, WriteError};
 use candor_audit::{AppendError, LogFlaw};
 use candor_fault::dialects::Workspace;
 use candor_fault::{Fault, Violations};
+use candor_sandbox::{CommandOutcome, RunError};
 use std::io;
 use std::path::PathBuf;
 
@@ -63,7 +64,7 @@ pub(crate) enum Failure {
     /// The change adds what the policy forbids.
     Policy(policy::Report),
     /// A command of the plan failed.
-    Check(Box<Ran>),
+    Check(Box<CommandOutcome>),
     /// A command of the plan could not be run.
     CheckNotRun(RunError),
     /// The protected paths could not be compared.

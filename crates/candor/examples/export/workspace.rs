@@ -1,7 +1,7 @@
 //! The bounds of the workspace tools and of chained logs, and the schema of the log's lines.
 
 use super::{Limit, limit, mib, seconds};
-use candor_workspace::preflight::Limits;
+use candor_sandbox::Limits;
 
 fn kib(bytes: usize) -> String {
     format!("{} KiB", bytes / 1024)
@@ -388,20 +388,20 @@ pub(super) fn plan_limits() -> Vec<Limit> {
 
 /// What the commands of plans may use.
 pub(super) fn command_limits() -> Vec<Limit> {
-    use candor_workspace::preflight::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_DEPTH, MAX_GRANTS};
+    use candor_sandbox::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_DEPTH, MAX_GRANTS};
     let usual = Limits::default();
     vec![
         limit(
             "time of a command",
             format!("{}, or `--preflight-timeout`", seconds(usual.time)),
             "ended, `PREFLIGHT_FAILED`",
-            "nothing_outlives_a_command_whose_time_was_over",
+            "descendants_end_with_the_time_limit",
         ),
         limit(
             "output of a command that is kept",
             kib(usual.output),
             "its end",
-            "a_hundred_megabytes_leave_their_end",
+            "the_end_of_a_hundred_megabytes_is_kept",
         ),
         limit(
             "memory of one of its processes",
@@ -419,7 +419,7 @@ pub(super) fn command_limits() -> Vec<Limit> {
             "a file that it writes",
             mib(usual.file as usize),
             "the kernel refuses more",
-            "a_file_may_not_grow_beyond_its_limit",
+            "a_file_cannot_exceed_its_limit",
         ),
         limit(
             "files that one of its processes has open",
@@ -431,13 +431,13 @@ pub(super) fn command_limits() -> Vec<Limit> {
             "arguments, and variables",
             MAX_ARGUMENTS,
             "`PREFLIGHT_FAILED`",
-            "an_order_that_cannot_be_is_refused",
+            "a_malformed_specification_is_refused",
         ),
         limit(
             "arguments and variables together",
             kib(MAX_ARGUMENT_BYTES),
             "`PREFLIGHT_FAILED`",
-            "an_order_that_cannot_be_is_refused",
+            "a_malformed_specification_is_refused",
         ),
         limit(
             "paths that are granted",
@@ -449,7 +449,7 @@ pub(super) fn command_limits() -> Vec<Limit> {
             "levels below the root that are looked through",
             MAX_DEPTH,
             "not granted",
-            "what_lies_too_deep_is_not_granted",
+            "directories_that_lie_too_deep_are_not_granted",
         ),
     ]
 }

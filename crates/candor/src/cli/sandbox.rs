@@ -1,14 +1,14 @@
-//! `candor internal-sandbox`: this program as the helper that confines a plan's commands. It is not part
-//! of the grammar: only the workspace server starts it.
+//! `candor internal-sandbox`: this program as the helper that confines commands. It is not a documented
+//! subcommand, because only the workspace server starts it.
 
-use candor_workspace::preflight::{Stage, helper_main};
+use candor_sandbox::{Stage, helper_main};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// What the server puts before the stage.
+/// The name of the subcommand, which precedes the stage.
 const NAME: &str = "internal-sandbox";
 
-/// The stage that this command line asks for.
+/// Returns the stage if this is the command line of a helper.
 pub(super) fn stage(arguments: &[OsString]) -> Option<Stage> {
     match arguments {
         [_, name, stage] if name == NAME => stage.to_str()?.parse().ok(),

@@ -8,11 +8,12 @@ use crate::failure::{Broken, Failure};
 use crate::fields::{arguments, planned};
 use crate::lock;
 use crate::plan::Phase;
-use crate::preflight::{Fence, Fingerprint, Order, Ran, run, stop};
+use crate::preflight::{Fence, Fingerprint};
 use crate::protected::is_write_protected;
 use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::state;
+use candor_sandbox::{CommandOutcome, PathRules, Spec, run, stop_channel};
 use candor_secrets::redact;
 use candor_street::{CallContext, Tool};
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ pub(super) fn run_all(work: &Work, phase: &Phase) -> Result<Value, Failure> {
         if let Cow::Owned(hidden) = redact(&ran.output_tail) {
             ran.output_tail = hidden;
         }
-        if !ran.passed() {
+        if !ran.is_success() {
             return Err(Failure::Check(Box::new(ran)));
         }
         passed.push(json!({
@@ -86,7 +87,7 @@ fn is_log(path: &Path) -> bool {
         .is_some_and(|path| path.starts_with(state::LOG))
 }
 
-fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
+fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<CommandOutcome, Failure> {
     let Work {
         server, session, ..
     } = work;
@@ -100,15 +101,15 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
         };
         Some((env.name().to_owned(), value?))
     });
-    let order = Order {
+    let spec = Spec {
         argv: argv.to_vec(),
         root: root.to_owned(),
-        writable: phase.writable.iter().map(PathBuf::from).collect(),
+        write: phase.writable.iter().map(PathBuf::from).collect(),
         env: env.collect(),
         network: phase.network,
         limits: checks.limits,
-        readable: checks.readable.clone(),
-        never: checks.never.clone(),
+        read: checks.readable.clone(),
+        hide: checks.never.clone(),
         path: checks.path.clone(),
         lang: checks.lang.clone(),
         scratch: checks
@@ -119,10 +120,14 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
     let protected_paths =
         [state::LOG, ".candor", crate::plan::store::PLANS_DIR, ".git"].map(PathBuf::from);
     let fence = Fence {
-        // Whoever can open the log can hold its lock.
-        unreadable: &|path| deny.denies(path) || is_log(path),
-        protected: &is_write_protected,
+        // A process that can open the log can hold its lock.
+        is_hidden: &|path| deny.denies(path) || is_log(path),
+        is_protected: &is_write_protected,
         protected_paths: &protected_paths,
+    };
+    let rules = PathRules {
+        is_hidden: fence.is_hidden,
+        can_be_writable: &|path| fence.can_be_writable(path),
     };
     let own = state::of_root(&server.config.state, session.root.id());
     let inside = PROTECTED.iter().map(|path| root.join(path));
@@ -130,13 +135,13 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<Ran, Failure> {
         .chain(protected_state().map(|path| own.join(path)))
         .collect();
     let before = Fingerprint::take(&watched)?;
-    let (stopper, stopped) = stop()?;
+    let (handle, stop) = stop_channel()?;
     let cancel = work.cx.cancel.clone();
     let watch = tokio::runtime::Handle::current().spawn(async move {
         cancel.cancelled().await;
-        drop(stopper);
+        drop(handle);
     });
-    let ran = run(&order, &fence, &checks.helper, &stopped);
+    let ran = run(&spec, &rules, &checks.helper, &stop);
     watch.abort();
     let after = Fingerprint::take(&watched)?;
     // A sandbox keeps contents, but not modes; and without contents, others may change what is theirs.

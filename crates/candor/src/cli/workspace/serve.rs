@@ -5,8 +5,8 @@ use crate::cli::Trouble;
 use crate::host::{stdio_server, system_clock};
 use candor_fault::Fault;
 use candor_fault::dialects::Workspace;
+use candor_sandbox::{Helper, Limits, SYSTEM_PATHS};
 use candor_workspace::path::Root;
-use candor_workspace::preflight::{Helper, Limits, SYSTEM};
 use candor_workspace::{
     Checks, Config, LOCK_AFTER, Role, Unlock, WorkspaceServer, bootstrap_failure,
 };
@@ -176,7 +176,7 @@ impl ServeArgs {
     }
 
     fn checks(&self, places: &Places, roots: &[Root]) -> Result<Checks, Trouble> {
-        let system = SYSTEM.iter().map(PathBuf::from);
+        let system = SYSTEM_PATHS.iter().map(PathBuf::from);
         let readable = system.chain(toolchains().map(|(_, at)| at));
         Ok(Checks {
             helper: Helper {

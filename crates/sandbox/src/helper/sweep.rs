@@ -1,0 +1,90 @@
+//! Ends every process that a command left behind.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use rustix::event::{Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, wait};
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// The time limit for all processes to end.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The maximum number of processes that are ended in one round.
+const MAX_ROUND: usize = 65_536;
+
+/// The process id of a child that ended, and its status.
+pub(super) type ChildStatus = (i32, rustix::process::WaitStatus);
+
+/// Ends all descendants and waits for them. Returns false if some did not end. Orphans become children
+/// of this process, so there are no descendants left if there are no children.
+pub(super) fn end_descendants(
+    signals_confined: bool,
+    session: i32,
+    mut on_end: impl FnMut(ChildStatus),
+) -> bool {
+    let until = Instant::now() + TIMEOUT;
+    loop {
+        match signals_confined {
+            // All at once, so that no process can escape by forking.
+            true => drop(kill(Pid::from_raw(-1), Signal::SIGKILL)),
+            false => {
+                let _ = kill(Pid::from_raw(-session), Signal::SIGKILL);
+                for process in descendants() {
+                    let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+                }
+            }
+        }
+        if !reap(&mut on_end) {
+            return true;
+        }
+        if Instant::now() > until {
+            return false;
+        }
+        let pause = Timespec {
+            tv_sec: 0,
+            tv_nsec: 2_000_000,
+        };
+        let _ = poll(&mut [], Some(&pause));
+    }
+}
+
+/// Reaps every child that has ended. Returns false if no child is left.
+pub(super) fn reap(mut on_end: impl FnMut(ChildStatus)) -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((child, status))) => on_end((child.as_raw_pid(), status)),
+            Ok(None) | Err(Errno::INTR) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+fn descendants() -> Vec<i32> {
+    let mut all = Vec::new();
+    let mut todo = children("self");
+    while let Some(process) = todo.pop() {
+        if all.len() >= MAX_ROUND {
+            break;
+        }
+        all.push(process);
+        todo.extend(children(&process.to_string()));
+    }
+    all
+}
+
+fn children(process: &str) -> Vec<i32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{process}/task")) else {
+        return Vec::new();
+    };
+    tasks
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .collect::<Vec<_>>()
+        })
+        .filter(|pid| *pid > 1)
+        .collect()
+}

@@ -1,0 +1,138 @@
+//! The end of a command's output: bounded while it is read, and without invisible characters.
+
+use std::fmt::Write;
+
+/// The last bytes of a stream.
+#[derive(Debug)]
+pub(crate) struct OutputTail {
+    bytes: Vec<u8>,
+    limit: usize,
+    total: u64,
+}
+
+impl OutputTail {
+    pub(crate) fn new(limit: usize) -> Self {
+        OutputTail {
+            bytes: Vec::new(),
+            limit,
+            total: 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let fresh = &bytes[bytes.len().saturating_sub(self.limit)..];
+        self.bytes.extend_from_slice(fresh);
+        // Moving the bytes only when there are twice as many keeps each byte's cost constant.
+        if self.bytes.len() > 2 * self.limit {
+            self.bytes.drain(..self.bytes.len() - self.limit);
+        }
+    }
+
+    /// Returns the number of bytes that were pushed.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Returns the end as text of at most `limit` bytes.
+    pub(crate) fn text(&self) -> String {
+        let end = &self.bytes[self.bytes.len().saturating_sub(self.limit)..];
+        let cut = self.total > end.len() as u64;
+        let text = printable(without_half_character(end, cut));
+        let mut from = text.len().saturating_sub(self.limit);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        text[from..].to_owned()
+    }
+}
+
+/// Removes the rest of a character that was cut in two, if the beginning was cut off.
+fn without_half_character(bytes: &[u8], cut: bool) -> &[u8] {
+    let rest = bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| (**byte & 0xc0) == 0x80);
+    match cut {
+        true => &bytes[rest.count()..],
+        false => bytes,
+    }
+}
+
+/// Returns text in which line breaks and tabs are the only control characters. Others, and characters
+/// that reorder or hide text, are escaped, so that a person sees them and a terminal ignores them.
+fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            c if c.is_control() || is_deceptive(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn is_deceptive(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn text_is_the_end_of_all_parts(
+            parts in proptest::collection::vec("[a-z]{0,40}", 0..20),
+            keep in 0usize..50,
+        ) {
+            let mut tail = OutputTail::new(keep);
+            parts.iter().for_each(|part| tail.push(part.as_bytes()));
+            let whole = parts.concat();
+            prop_assert_eq!(tail.total(), whole.len() as u64);
+            prop_assert_eq!(tail.text(), &whole[whole.len().saturating_sub(keep)..]);
+        }
+
+        #[test]
+        fn any_bytes_give_bounded_text_without_controls(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            keep in 0usize..100,
+        ) {
+            let mut tail = OutputTail::new(keep);
+            tail.push(&bytes);
+            let text = tail.text();
+            prop_assert!(text.len() <= keep);
+            prop_assert!(text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
+        }
+    }
+
+    fn text(bytes: &[u8]) -> String {
+        let mut tail = OutputTail::new(64);
+        tail.push(bytes);
+        tail.text()
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(
+            text(b"a\tb\r\nc\rd\x1b[2Je\0"),
+            "a\tb\nc\\u{d}d\\u{1b}[2Je\\u{0}"
+        );
+        assert_eq!(text("x\u{202e}y\u{9b}z".as_bytes()), "x\\u{202e}y\\u{9b}z");
+        assert_eq!(text(b"\xff\xfe ok"), "\u{fffd}\u{fffd} ok");
+    }
+
+    #[test]
+    fn a_character_cut_in_two_is_omitted() {
+        let mut tail = OutputTail::new(4);
+        tail.push("aé€xy".as_bytes());
+        assert_eq!(tail.text(), "xy");
+    }
+}
