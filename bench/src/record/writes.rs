@@ -162,7 +162,7 @@ fn approved(root: &Root) -> io::Result<Signers> {
 
 fn config(top: &Path, root: Root, signers: Signers) -> Config {
     Config {
-        role: Role::Windsurf,
+        role: Role::Executor,
         roots: vec![root],
         state: top.join("state"),
         checkpoint_to: Vec::new(),

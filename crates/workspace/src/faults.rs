@@ -53,7 +53,7 @@ impl Failure {
                     ClientText::from("")
                         .quoting(tool)
                         .then(" is not a tool of the role ")
-                        .quoting(role.name()),
+                        .quoting(role.wire_name()),
                 )
                 .with_cause(named(
                     "OtherRole",
@@ -65,7 +65,7 @@ impl Failure {
                     ClientText::from("The call claims the role ")
                         .quoting(claimed)
                         .then("; this server has the role ")
-                        .quoting(role.name()),
+                        .quoting(role.wire_name()),
                 )
                 .with_cause(named(
                     "RoleClaim",

@@ -159,7 +159,7 @@ fn empty(actor: &Actor, session: Option<&str>, at: Timestamp) -> Map<String, Val
         "v": VERSION,
         "timestamp": iso_millis(at),
         "session_id": session,
-        "role": actor.role.map(Role::name),
+        "role": actor.role.map(Role::wire_name),
         "tool_name": null,
         "request_id": null,
         "actor": who(actor, None),

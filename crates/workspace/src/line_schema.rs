@@ -29,7 +29,7 @@ pub fn line_schema() -> Value {
 
 /// Every member, sorted as it is in a line.
 fn members() -> Map<String, Value> {
-    let roles = Role::ALL.map(Role::name);
+    let roles = Role::ALL.map(Role::wire_name);
     let codes: Vec<_> = ROWS.iter().map(|row| json!(row.code)).collect();
     let invariants: Vec<_> = INVARIANTS.iter().map(|known| json!(known.name)).collect();
     let members = json!({

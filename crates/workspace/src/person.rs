@@ -183,7 +183,7 @@ mod tests {
             timestamp: String::new(),
             person: false,
         };
-        let role = Role::Windsurf;
+        let role = Role::Executor;
         let deeds = [
             Deed::Approved {
                 plan: &plan,
@@ -270,7 +270,7 @@ mod tests {
         let log = Log::open(root.disk(), LOG, options).unwrap();
         log.append_blocking(serde_json::Map::new()).unwrap();
         drop(log);
-        let role = Role::Windsurf;
+        let role = Role::Executor;
         let deed = Deed::Unlocked { role, lock: None };
         record_by_person(&root, state.path(), "os", &clock(), &deed).unwrap();
         let checkpoint = place().read().unwrap().unwrap();

@@ -1,47 +1,44 @@
-//! The two roles: one plans, the other executes.
+//! The two roles of agents: one plans, the other executes.
 
 use std::fmt;
 
-/// What a server is for.
+/// The role of the agent that a server works for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Plans.
-    Antigravity,
-    /// Executes what is planned and approved.
-    Windsurf,
+    Planner,
+    /// Executes approved plans.
+    Executor,
 }
 
 impl Role {
-    /// Both.
-    pub const ALL: [Role; 2] = [Role::Antigravity, Role::Windsurf];
+    pub const ALL: [Role; 2] = [Role::Planner, Role::Executor];
 
-    /// The name on the wire.
+    /// Returns the specification's name of the role, used on the wire, in the log and in file names.
+    pub fn wire_name(self) -> &'static str {
+        match self {
+            Role::Planner => "ANTIGRAVITY",
+            Role::Executor => "WINDSURF",
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
-            Role::Antigravity => "ANTIGRAVITY",
-            Role::Windsurf => "WINDSURF",
+            Role::Planner => "planner",
+            Role::Executor => "executor",
         }
     }
 
-    /// The word that says what the role does.
-    pub fn word(self) -> &'static str {
-        match self {
-            Role::Antigravity => "planner",
-            Role::Windsurf => "executor",
-        }
-    }
-
-    /// The role of this name or word, in any case.
-    pub fn read(text: &str) -> Option<Role> {
-        let is_it = |role: &Role| {
-            text.eq_ignore_ascii_case(role.name()) || text.eq_ignore_ascii_case(role.word())
+    /// Parses either name of a role, in any case.
+    pub fn parse(text: &str) -> Option<Role> {
+        let has_name = |role: &Role| {
+            text.eq_ignore_ascii_case(role.wire_name()) || text.eq_ignore_ascii_case(role.name())
         };
-        Role::ALL.into_iter().find(is_it)
+        Role::ALL.into_iter().find(has_name)
     }
 }
 
 impl fmt::Display for Role {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
+        out.write_str(self.wire_name())
     }
 }

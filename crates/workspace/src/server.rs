@@ -115,7 +115,7 @@ impl WorkspaceServer {
 
     fn claim(&self, arguments: &Value) -> Result<(), Failure> {
         let claimed = arguments.get("role").and_then(Value::as_str);
-        match claimed.filter(|claimed| Role::read(claimed) != Some(self.config.role)) {
+        match claimed.filter(|claimed| Role::parse(claimed) != Some(self.config.role)) {
             None => Ok(()),
             Some(claimed) => Err(Failure::RoleClaim {
                 claimed: claimed.to_owned(),
@@ -221,7 +221,7 @@ impl Server for WorkspaceServer {
         let session = self.session();
         let stack = self.config.debug_stack.then(Backtrace::force_capture);
         let known = WorkspaceFacts {
-            role: Some(self.config.role.name().to_owned()),
+            role: Some(self.config.role.wire_name().to_owned()),
             session_id: session.as_ref().map(|session| session.id.clone()),
             workspace_root: session.map(|session| session.root.path().display().to_string()),
             phase_id: phase_id.or(claimed_phase),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 fn actor() -> Actor {
     Actor {
-        role: Some(Role::Windsurf),
+        role: Some(Role::Executor),
         os_user: String::from("anna"),
         version: "0.1.0",
     }

@@ -36,26 +36,26 @@ enum Whose {
 /// Every tool's name, whose it is, and whether it works in a locked session. What is not listed here is
 /// not served.
 const REGISTER: &[(&str, Whose, bool)] = {
-    use Role::{Antigravity, Windsurf};
+    use Role::{Executor, Planner};
     use Whose::{Both, Only};
     &[
-        ("apply_changes", Only(Windsurf), false),
+        ("apply_changes", Only(Executor), false),
         ("begin_session", Both, true),
-        ("delete_file", Only(Windsurf), false),
-        ("lint_plan", Only(Antigravity), true),
+        ("delete_file", Only(Executor), false),
+        ("lint_plan", Only(Planner), true),
         ("list_files", Both, true),
         ("list_plans", Both, true),
         ("read_audit_log", Both, true),
         ("read_file", Both, true),
         ("read_plan", Both, true),
-        ("run_preflight", Only(Windsurf), false),
-        ("save_plan", Only(Antigravity), false),
+        ("run_preflight", Only(Executor), false),
+        ("save_plan", Only(Planner), false),
         ("search_files", Both, true),
         ("session_status", Both, true),
         ("verify_audit_log", Both, true),
         ("wait_for_approval", Both, true),
         ("write_failure_report", Both, true),
-        ("write_file", Only(Windsurf), false),
+        ("write_file", Only(Executor), false),
     ]
 };
 

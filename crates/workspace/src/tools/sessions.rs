@@ -85,7 +85,7 @@ fn status(server: &WorkspaceServer, session: &Session) -> Result<Status, Failure
     let lock = session.lock(server.config.role)?;
     Ok(Status {
         session_id: session.id.clone(),
-        role: server.config.role.name(),
+        role: server.config.role.wire_name(),
         workspace_root: session.root.path().display().to_string(),
         read_only: server.config.read_only,
         locked: lock.is_some(),

@@ -72,7 +72,7 @@ enum UnlockBy {
 }
 
 pub(super) fn role(text: &str) -> Result<Role, String> {
-    Role::read(text)
+    Role::parse(text)
         .ok_or_else(|| String::from("give executor or WINDSURF, or planner or ANTIGRAVITY"))
 }
 

@@ -141,7 +141,7 @@ fn locks(ground: &Ground) -> Result<Vec<Locked>, Trouble> {
             Err(error) => return Err(Trouble::new(error.to_string())),
         };
         all.push(Locked {
-            role: role.name(),
+            role: role.wire_name(),
             person: lock.as_ref().is_none_or(|lock| lock.person),
             error_code: lock.as_ref().map(|lock| lock.error_code.clone()),
             human_message: lock.as_ref().map(|lock| lock.human_message.clone()),
