@@ -30,7 +30,7 @@ pub use query::recent_documents::MAX_RECENT;
 pub use query::request::{Budget, MAX_BUDGET, MAX_QUERY, Query};
 pub use query::response::{ResolveResponse, one_line, pretty};
 pub use serve::cache_list::{CacheList, list_caches};
-pub use serve::open_caches::{ChangeDetection, Clock, MAX_OPEN};
+pub use serve::open_caches::{ChangeDetection, MAX_OPEN};
 pub use serve::server::{ContextServer, MAX_AT_WORK};
 
 /// The most documents of a cache.

@@ -3,10 +3,9 @@
 use crate::failure::{
     Answered, Denied, Failure, Missing, Step, Unmergeable, Unmet, Unreachable, Why,
 };
-use candor_fault::Dialect as _;
 use candor_fault::codes::github as codes;
 use candor_fault::dialects::Github;
-use candor_fault::{Cause, ClientText, Effect, Fault, Refusal, Retry, Violations};
+use candor_fault::{Cause, ClientText, Effect, Fault, Retry};
 use std::time::Duration;
 
 /// How many characters of GitHub's own words are passed on.
@@ -15,11 +14,6 @@ pub const FOREIGN_WORDS_CHARS: usize = 300;
 /// How long to wait where GitHub limits without saying for how long: its documentation asks for a
 /// minute at least.
 const USUAL_WAIT: Duration = Duration::from_secs(60);
-
-/// Arguments that no schema could find wrong.
-pub(crate) fn arguments(violations: Violations) -> Fault<Github> {
-    Github::adopt(Refusal::Arguments(violations))
-}
 
 impl Failure {
     /// The failure in this dialect. `effect` is what the call has done as far as its mark knows; a
@@ -329,6 +323,7 @@ fn partly(done: &'static str, rest: Failure) -> Fault<Github> {
 mod tests {
     use super::*;
     use crate::RepoName;
+    use candor_fault::Dialect as _;
     use candor_fault::{Answer, CallFacts, Form, Timestamp};
     use candor_street::CallStopped;
     use serde_json::json;

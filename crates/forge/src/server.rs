@@ -5,7 +5,7 @@ use crate::attempts::Attempts;
 use crate::forge::{Forge, Turn};
 use crate::line::line;
 use crate::writes::{self, WriteLog};
-use crate::{Denied, Failure, RepoName, faults, tools};
+use crate::{Denied, Failure, RepoName, tools};
 use candor_fault::Dialect as _;
 use candor_fault::dialects::Github;
 use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
@@ -212,7 +212,6 @@ impl Server for ForgeServer {
         tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Github>> {
-        tools::check_further(tool.name(), arguments).map_err(faults::arguments)?;
         if let Some(repo) = text(arguments, "repo").and_then(RepoName::read) {
             self.policy(tool, &repo, fork(&repo, arguments))
                 .map_err(|failure| failure.fault(Effect::None))?;

@@ -6,7 +6,10 @@ use crate::failure::{
 use candor_fault::Dialect as _;
 use candor_fault::codes::orders as codes;
 use candor_fault::dialects::Orders;
-use candor_fault::{Cause, ClientText, Effect, Fault, Fixed, Raise, Refusal, Retry};
+use candor_fault::{
+    ArgumentPath, Cause, ClientText, Effect, Fault, Fixed, PathStep, Raise, Refusal, Retry,
+    Violation, excerpt,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -189,6 +192,58 @@ fn argument(wrong: RuleViolation) -> Fault<Orders> {
         facts.field = Some(wrong.field);
         facts.reason = Some(reason);
     })
+}
+
+/// The argument rules, each with what it expects.
+const ARGUMENT_RULES: [(OrderRule, &str); 7] = [
+    (
+        OrderRule::Places,
+        "no more decimal places than the currency has",
+    ),
+    (OrderRule::Digits, "no more than 15 digits"),
+    (OrderRule::Discount, "at most the price"),
+    (OrderRule::Currency, "a currency of ISO 4217"),
+    (OrderRule::Country, "a country of ISO 3166"),
+    (
+        OrderRule::Range,
+        "an instant that is not before the minimum",
+    ),
+    (OrderRule::Cursor, "the nextCursor of a page of this query"),
+];
+
+/// Returns a broken argument rule as a violation.
+pub(crate) fn violation(broken_rule: &RuleViolation) -> Violation {
+    let (reason, what, remedy) = broken(broken_rule.rule);
+    let mut rules = ARGUMENT_RULES.iter();
+    let expected = rules.find(|(rule, _)| *rule == broken_rule.rule);
+    let step = |step: &str| match step.parse() {
+        Ok(index) => PathStep::Item(index),
+        Err(_) => PathStep::Member(step.to_owned()),
+    };
+    Violation {
+        path: ArgumentPath(broken_rule.field.split('.').map(step).collect()),
+        keyword: reason,
+        message: what.trim_start().to_owned(),
+        params: json!({}),
+        value: excerpt(&Value::Null),
+        expected: expected.map_or(remedy, |(_, expected)| expected).to_owned(),
+        hint: None,
+    }
+}
+
+/// Gives a refusal of arguments the remedy of the argument rule that is broken first, if the schema
+/// admits everything.
+pub(crate) fn with_rule_remedy(fault: Fault<Orders>) -> Fault<Orders> {
+    let first = fault
+        .violations()
+        .shown()
+        .first()
+        .map(|first| first.keyword);
+    let mut rules = ARGUMENT_RULES.into_iter().map(|(rule, _)| broken(rule));
+    match rules.find(|(reason, ..)| Some(*reason) == first) {
+        Some((_, _, remedy)) => fault.with_remedy(remedy),
+        None => fault,
+    }
 }
 
 /// Every no that has words of ours.

@@ -8,7 +8,7 @@ use crate::{
 use candor_fault::Effect;
 use candor_guard::retry::{Budget, Policy};
 use candor_guard::{Breaker, Deadline, Retry};
-use candor_street::{EffectMark, MetricsHub};
+use candor_street::{EffectMark, MetricsHub, Random};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl GuardedAdapter {
     pub(crate) fn new(
         adapter: Arc<dyn Adapter>,
         config: &GuardConfig,
-        random: impl Fn() -> u64 + Send + Sync + 'static,
+        random: Random,
         witness: Arc<dyn Witness>,
     ) -> GuardedAdapter {
         let pause = config.breaker_pause;
@@ -100,7 +100,7 @@ impl GuardedAdapter {
                 .breaker_failures
                 .map(|failures| Breaker::new(failures, pause)),
             deadline: config.deadline,
-            retry: Retry::new(config.retry, budget, random),
+            retry: Retry::new(config.retry, budget, move || random()),
             witness,
         }
     }

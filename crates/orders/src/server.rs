@@ -1,6 +1,6 @@
 //! The server: who may, what is limited, and the way to the order system.
 
-use crate::faults::{of_query, unnamed};
+use crate::faults::{of_query, unnamed, with_rule_remedy};
 use crate::guarded_adapter::{GuardConfig, GuardedAdapter, Witness};
 use crate::{
     Adapter, Failure, IdempotencyKey, OrderOperation, RefusalReason, Request, Response, tools,
@@ -9,7 +9,7 @@ use candor_fault::dialects::Orders;
 use candor_fault::{Effect, Fault, Form};
 use candor_guard::{Limiter, Quota};
 use candor_secrets::redact;
-use candor_street::{Call, CallContext, Era, FailureForm, Permit, Server, Tool, Tools};
+use candor_street::{Call, CallContext, Era, FailureForm, Permit, Random, Server, Tool, Tools};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -80,11 +80,11 @@ pub struct OrdersServer {
 }
 
 impl OrdersServer {
-    /// A server in front of this order system; `random` brings 64 evenly distributed bits.
+    /// A server in front of this order system.
     pub fn new(
         adapter: Arc<dyn Adapter>,
         config: Config,
-        random: impl Fn() -> u64 + Send + Sync + 'static,
+        random: Random,
         witness: Arc<dyn Witness>,
     ) -> OrdersServer {
         let tools = Tools::new("candor-orders", env!("CARGO_PKG_VERSION"));
@@ -193,7 +193,7 @@ impl Server for OrdersServer {
     fn complete(&self, fault: Fault<Orders>, call: &Call) -> Fault<Orders> {
         let asks = OrderOperation::read(&call.name).is_some_and(|operation| !operation.changes());
         let fault = if asks { of_query(fault) } else { fault };
-        let fault = fault.redacted(&|text| self.hide(text));
+        let fault = with_rule_remedy(fault).redacted(&|text| self.hide(text));
         fault.with_facts(|facts| {
             let own = facts.original_error.as_deref();
             if own.is_some_and(|own| self.hide(own).is_some()) {
@@ -229,7 +229,7 @@ mod tests {
             ..Config::default()
         };
         let witness = Arc::new(MetricsHub::default());
-        let server = OrdersServer::new(Arc::new(Nobody), config, || 0, witness);
+        let server = OrdersServer::new(Arc::new(Nobody), config, Arc::new(|| 0), witness);
         let hidden = |text| server.hide(text);
         assert_eq!(
             hidden("no: sesame-street-17, sesame and street-17"),

@@ -3,12 +3,12 @@
 use candor_fault::Timestamp;
 
 /// Tells the time of day.
-pub trait Clock: Send + Sync + 'static {
+pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;
 }
 
-impl<F: Fn() -> Timestamp + Send + Sync + 'static> Clock for F {
+impl<F: Fn() -> Timestamp + Send + Sync> Clock for F {
     fn now(&self) -> Timestamp {
         self()
     }

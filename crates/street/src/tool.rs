@@ -61,12 +61,12 @@ pub struct Tool<S: Server> {
     output: Option<Value>,
     annotations: Annotations,
     listed: bool,
-    rules: Option<ArgumentRules>,
+    rules: Option<Box<ArgumentRules>>,
     handler: Box<Handler<S>>,
 }
 
 /// Rules about arguments that no schema can state.
-type ArgumentRules = fn(&Value) -> Violations;
+type ArgumentRules = dyn Fn(&Value) -> Violations + Send + Sync;
 
 impl<S: Server> Tool<S> {
     /// A tool that changes nothing. `schema` is published and enforced; `T` must take whatever it
@@ -151,8 +151,11 @@ impl<S: Server> Tool<S> {
 
     /// With rules that no schema can state, looked at together with the schema; the arguments may be
     /// wrong in every other way too.
-    pub fn with_argument_rules(mut self, rules: fn(&Value) -> Violations) -> Self {
-        self.rules = Some(rules);
+    pub fn with_argument_rules(
+        mut self,
+        rules: impl Fn(&Value) -> Violations + Send + Sync + 'static,
+    ) -> Self {
+        self.rules = Some(Box::new(rules));
         self
     }
 
@@ -181,7 +184,7 @@ impl<S: Server> Tool<S> {
     pub(crate) fn check(&self, arguments: &Value) -> Result<(), Refusal> {
         match &self.input {
             Ok(schema) => {
-                let rules = self.rules.map(|rules| rules(arguments));
+                let rules = self.rules.as_ref().map(|rules| rules(arguments));
                 match (schema.check(arguments), rules) {
                     (checked, None) => checked.map_err(Refusal::Arguments),
                     (Ok(()), Some(rules)) if rules.is_empty() => Ok(()),

@@ -392,7 +392,7 @@ fn sign(
     cache_version: Digest,
     now: Now<'_>,
 ) -> Option<Proof> {
-    let at = now();
+    let at = now.now();
     let settled = |signature: &FileStamp| signature.settled(at);
     let manifest = cache.signature(MANIFEST).ok().filter(settled)?;
     let index = cache.signature(INDEX).ok().filter(settled)?;

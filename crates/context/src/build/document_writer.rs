@@ -237,7 +237,7 @@ impl DocumentWriter<'_> {
             return Err(Failure::Sources(large));
         }
         let whole = unchanged && length == before.size();
-        Ok(Some(before).filter(|origin| whole && origin.settled((self.now)())))
+        Ok(Some(before).filter(|origin| whole && origin.settled(self.now.now())))
     }
 }
 

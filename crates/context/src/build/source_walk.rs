@@ -264,7 +264,7 @@ impl SourceWalk<'_> {
                     .map_or(FileType::Unknown, |stat| kind(&stat));
             }
         }
-        if path.len() <= LONGEST && signature.long_settled((self.now)()) {
+        if path.len() <= LONGEST && signature.long_settled(self.now.now()) {
             found
                 .surveyed
                 .push(DirectorySnapshot::new(path, signature, &names));

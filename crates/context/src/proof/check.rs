@@ -10,11 +10,11 @@ use crate::format::document::{self, Document, MAX_DOCUMENT_FILE};
 use crate::format::manifest::{self, DOCUMENTS, LoadedLists, Manifest};
 use crate::parallel;
 use crate::proof::proof_file::{DocumentStamp, Proof};
-use candor_fault::Timestamp;
+use candor_street::Clock;
 use std::ffi::OsStr;
 
 /// The time, for judging how fresh a signature is.
-pub(crate) type Now<'a> = &'a (dyn Fn() -> Timestamp + Sync);
+pub(crate) type Now<'a> = &'a dyn Clock;
 
 /// Looks at documents as they are read. Each worker has one of its own.
 pub(crate) trait DocumentVisitor: Send {
@@ -84,7 +84,7 @@ pub(crate) fn check<V: DocumentVisitor>(
     let mut proof = None;
     let mut visitors = Vec::new();
     if let Some(manifest) = &manifest {
-        let began = now();
+        let began = now.now();
         // Before the listing: a name that comes during it must show.
         let folder = documents.own_signature().ok();
         problems.extend(unlisted(manifest, documents));
@@ -234,7 +234,13 @@ mod tests {
             problems: Vec::new(),
             signatures: None,
         };
-        let checked = check(lists, &documents, None, &|| Timestamp::MAX, || ());
+        let checked = check(
+            lists,
+            &documents,
+            None,
+            &|| candor_fault::Timestamp::MAX,
+            || (),
+        );
         let missing = |number| {
             CacheProblem::new(
                 format!("documents/{number:03}.json"),

@@ -10,7 +10,7 @@ use crate::proof::check;
 use crate::proof::inspect::{self, Inspection};
 use crate::query::reader::TRIES;
 use crate::serve::watch::DirectoryWatch;
-use candor_fault::Timestamp;
+use candor_street::Clock;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,9 +27,6 @@ const SWEEP: Duration = Duration::from_secs(1);
 /// A cache that nobody has asked for so many sweeps is closed.
 const IDLE: u64 = 60;
 
-/// The real time.
-pub type Clock = dyn Fn() -> Timestamp + Send + Sync;
-
 /// How changes are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChangeDetection {
@@ -43,7 +40,7 @@ pub enum ChangeDetection {
 /// The open caches.
 pub(crate) struct OpenCaches {
     location: Location,
-    clock: Arc<Clock>,
+    clock: Arc<dyn Clock>,
     noticing: ChangeDetection,
     slots: Mutex<BTreeMap<(u64, u64), Arc<CacheSlot>>>,
     sweeps: AtomicU64,
@@ -86,7 +83,7 @@ impl OpenCache {
 impl OpenCaches {
     pub(crate) fn new(
         location: Location,
-        clock: Arc<Clock>,
+        clock: Arc<dyn Clock>,
         noticing: ChangeDetection,
     ) -> Arc<OpenCaches> {
         Arc::new(OpenCaches {
@@ -103,7 +100,7 @@ impl OpenCaches {
         &self.location
     }
 
-    pub(crate) fn clock(&self) -> &Clock {
+    pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
 
@@ -288,9 +285,9 @@ mod tests {
     use super::*;
     use crate::{Budget, Build, Query, SourceFilter};
 
-    fn now() -> Timestamp {
+    fn now() -> candor_fault::Timestamp {
         // Later than anything that is written here: all signatures are settled.
-        Timestamp::MAX
+        candor_fault::Timestamp::MAX
     }
 
     fn build(root: &Path, name: &str) {
@@ -303,7 +300,7 @@ mod tests {
             wanted: &SourceFilter::default(),
             passages: false,
             force: false,
-            created_at: Timestamp::UNIX_EPOCH,
+            created_at: candor_fault::Timestamp::UNIX_EPOCH,
             now: &now,
             random: 7,
             progress: &(),

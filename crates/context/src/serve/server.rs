@@ -7,10 +7,10 @@ use crate::files::location::Location;
 use crate::query::request::{Budget, MAX_BUDGET, Query};
 use crate::query::response::one_line;
 use crate::serve::cache_list::list_caches;
-use crate::serve::open_caches::{ChangeDetection, Clock, OpenCaches};
+use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use candor_fault::Fault;
 use candor_fault::dialects::Context;
-use candor_street::{Call, Reply, Server, Tool, Tools, reply_text};
+use candor_street::{Call, Clock, Reply, Server, Tool, Tools, reply_text};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -28,7 +28,11 @@ pub struct ContextServer {
 
 impl ContextServer {
     /// A server for the caches below a root.
-    pub fn new(location: Location, clock: Arc<Clock>, noticing: ChangeDetection) -> ContextServer {
+    pub fn new(
+        location: Location,
+        clock: Arc<dyn Clock>,
+        noticing: ChangeDetection,
+    ) -> ContextServer {
         let tools = Tools::new("candor-context", env!("CARGO_PKG_VERSION"))
             .with(resolve())
             .with(list())

@@ -117,9 +117,20 @@ struct BugData<'a> {
     fault: FiveAnswers<'a>,
 }
 
+/// The argument rules that the published schema does not state, by the reasons that they give.
+const ARGUMENT_RULES: [&str; 7] = [
+    "places", "digits", "discount", "currency", "country", "range", "cursor",
+];
+
+/// Returns true if the violation is one of an argument rule, not of the schema.
+fn breaks_rule(violation: &Violation) -> bool {
+    ARGUMENT_RULES.contains(&violation.keyword)
+}
+
 /// The code of one violation.
 fn raise(violation: &Violation) -> Raise<Orders, Fixed, Fixed> {
     match violation.kind() {
+        _ if matches!(violation.keyword, "places" | "cursor") => codes::InvalidFormat,
         ViolationKind::Missing => codes::MissingField,
         ViolationKind::Form => codes::InvalidFormat,
         ViolationKind::NotAnObject
@@ -202,6 +213,14 @@ fn invalid_params(violations: &Violations, first: &Violation) -> Answer {
     }))
 }
 
+/// The list of violations. An argument rule that is broken alone needs none: the message has it all.
+fn listed(violations: &Violations) -> Vec<Entry<'_>> {
+    match violations.shown() {
+        [only] if breaks_rule(only) => Vec::new(),
+        shown => shown.iter().map(entry).collect(),
+    }
+}
+
 /// The specification's error object.
 fn response<'a>(fault: &'a Fault<Orders>, message: &'a str) -> ErrorResponse<'a> {
     let (facts, five, violations) = (fault.facts(), fault.five(), fault.violations());
@@ -217,7 +236,7 @@ fn response<'a>(fault: &'a Fault<Orders>, message: &'a str) -> ErrorResponse<'a>
                 class: five.class,
                 effect: five.effect,
                 retry_after_ms: five.retry_after_ms,
-                violations: violations.shown().iter().map(entry).collect(),
+                violations: listed(violations),
                 violations_omitted: Some(violations.omitted()).filter(|more| *more > 0),
                 more: further(&facts.context),
             },
@@ -275,7 +294,9 @@ impl Dialect for Orders {
         };
         let violations = fault.violations();
         let first = violations.shown().first().filter(|_| about_arguments(code));
-        if let (Form::Protocol, Some(first)) = (call.form, first) {
+        if let (Form::Protocol, Some(first)) =
+            (call.form, first.filter(|first| !breaks_rule(first)))
+        {
             return invalid_params(violations, first);
         }
         let own = fault.message();

@@ -78,7 +78,7 @@ impl Api {
             may: settings.may,
             clock: settings.clock,
             attempt: settings.timeouts.attempt,
-            retry: Retry::new(Policy::default(), budget, settings.random),
+            retry: Retry::new(Policy::default(), budget, move || (settings.random)()),
             remembered: Remembered::default(),
         })
     }

@@ -2,7 +2,7 @@
 
 use crate::RepoName;
 use candor_http_client::{BearerToken, HttpSetupError};
-use candor_street::Clock;
+use candor_street::{Clock, Random};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub struct Settings {
     /// The allow-list, asked again wherever a redirect leads to another repository.
     pub may: Admits,
     /// 64 evenly distributed bits, for the waits between attempts.
-    pub random: Box<dyn Fn() -> u64 + Send + Sync>,
+    pub random: Random,
     /// The time of day, against which GitHub says when a limit ends.
     pub clock: Arc<dyn Clock>,
     /// How long single steps may take.

@@ -33,6 +33,7 @@ mod tree;
 mod url;
 
 use candor_fault::Timestamp;
+use candor_street::Clock;
 use database::Database;
 use hold::Holds;
 use place::Place;
@@ -47,9 +48,6 @@ pub use measure::MAX_DEPTH;
 pub use protection::{Protection, Rules};
 pub use sample::init;
 pub use tree::MAX_ITEMS;
-
-/// The real time.
-pub type Clock = dyn Fn() -> Timestamp + Send + Sync;
 
 /// Who makes the commits and opens the pull requests of this forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +79,7 @@ pub type Probe = dyn Fn(Moment) -> bool + Send + Sync;
 pub struct LocalForge {
     place: Arc<Place>,
     database: Database,
-    clock: Arc<Clock>,
+    clock: Arc<dyn Clock>,
     identity: Identity,
     holds: Holds,
     probe: Option<Arc<Probe>>,
@@ -91,7 +89,7 @@ impl LocalForge {
     /// Opens the forge in `dir` and settles what an interrupted merge has left there.
     pub async fn open(
         dir: impl Into<PathBuf>,
-        clock: Arc<Clock>,
+        clock: Arc<dyn Clock>,
         identity: Identity,
     ) -> Result<LocalForge, Refused> {
         let dir = dir.into();
@@ -123,7 +121,7 @@ impl LocalForge {
     }
 
     fn now(&self) -> Timestamp {
-        (self.clock)()
+        self.clock.now()
     }
 
     fn goes_on(&self, moment: Moment) -> Result<(), crate::Failure> {

@@ -1,5 +1,6 @@
 //! `commit_files`: one commit on a branch, all files or none.
 
+use super::argument_rules::check_files;
 use super::{About, writing};
 use crate::fields::{self, answer, arguments, branch_to_write, one_of, repo, text};
 use crate::forge::Turn;
@@ -119,5 +120,5 @@ pub(super) fn commit_files() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    writing(about, commit)
+    writing(about, commit).with_argument_rules(check_files)
 }

@@ -1,6 +1,6 @@
 //! The tools, each written once against the trait: arguments in, backend asked, answer out.
 
-mod check;
+mod argument_rules;
 mod commit;
 mod contents;
 mod history;
@@ -15,7 +15,6 @@ use crate::server::ForgeServer;
 use crate::{Failure, fields};
 use candor_schema::Int;
 use candor_street::{CallContext, Tool, reply};
-pub(crate) use check::check_further;
 pub use contents::FILE_MAX;
 pub use pulls::PATCHES_MAX;
 pub use repositories::README_MAX;

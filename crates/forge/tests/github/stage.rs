@@ -32,7 +32,7 @@ pub(crate) fn settings(api_url: String) -> Settings {
         token: BearerToken::new(CANARY),
         user_agent: "candor-test/1".to_owned(),
         may: Arc::new(|_| true),
-        random: Box::new(|| 0),
+        random: Arc::new(|| 0),
         clock: Arc::new(|| Timestamp::from_second(NOW).unwrap()),
         timeouts: Timeouts {
             connect: LONG,

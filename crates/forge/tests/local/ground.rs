@@ -3,12 +3,13 @@
 
 use crate::marks::mark;
 use candor_fault::{Effect, Timestamp};
-use candor_forge::local::{Clock, Identity, Probe, init};
+use candor_forge::local::{Identity, Probe, init};
 use candor_forge::{
     Failure, Forge as _, LocalForge, MergeMethod, MergeOrder, Merged, NewFile, NewPull, Paging,
     PullRequest, RepoName, Revision, Turn, Unmergeable, Why,
 };
 use candor_guard::Deadline;
+use candor_street::Clock;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,7 +55,7 @@ async fn made() -> Vec<(PathBuf, Option<Vec<u8>>)> {
     files
 }
 
-pub(crate) fn clock() -> Arc<Clock> {
+pub(crate) fn clock() -> Arc<dyn Clock> {
     let seconds = AtomicI64::new(NOW);
     Arc::new(move || {
         let now = seconds.fetch_add(1, Ordering::Relaxed);

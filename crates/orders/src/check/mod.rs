@@ -11,6 +11,7 @@ mod test_orders;
 pub use probe::REQUEST_TIME;
 
 use crate::http::{Settings, SetupError};
+use candor_street::Random;
 use futures_util::future::BoxFuture;
 use probe::{NotPassed, Probe, StepResult};
 use serde::Serialize;
@@ -94,16 +95,16 @@ struct Check {
 pub async fn check_adapter(
     settings: &Settings,
     options: CheckOptions,
-    random: impl Fn() -> u64 + Send + Sync + Clone + 'static,
+    random: Random,
     mut on_result: impl FnMut(&CheckResult),
 ) -> Result<CheckReport, SetupError> {
     let mut unknown = settings.clone();
     let stranger = match unknown.bearer.take() {
-        Some(_) => Some(Probe::new(&unknown, Box::new(random.clone()))?),
+        Some(_) => Some(Probe::new(&unknown, Random::clone(&random))?),
         None => None,
     };
     let mut run = CheckRun {
-        probe: Probe::new(settings, Box::new(random))?,
+        probe: Probe::new(settings, random)?,
         stranger,
         options,
     };

@@ -8,6 +8,7 @@ use crate::http::{Settings, SetupError, headers};
 use crate::{IdempotencyKey, OrderOperation, Response};
 use bytes::Bytes;
 use candor_http_client::ExchangeError;
+use candor_street::Random;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -41,9 +42,6 @@ pub(super) fn failed<T>(seen: impl Into<String>) -> StepResult<T> {
 pub(super) fn skipped<T>(reason: impl Into<String>) -> StepResult<T> {
     Err(NotPassed::Skipped(reason.into()))
 }
-
-/// Brings 64 evenly distributed bits.
-pub(super) type Random = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// One order system under examination.
 pub(super) struct Probe {

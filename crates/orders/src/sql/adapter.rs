@@ -2,7 +2,7 @@
 
 use super::change::{self, ChangeContext};
 use super::errors::TransactionError;
-use super::ids::{IdGenerator, Random};
+use super::ids::IdGenerator;
 use super::keys::{self, KeyClaim, KeyOutcome};
 use super::query;
 use super::store::{DatabaseUrl, Store, StoreError};
@@ -10,7 +10,7 @@ use crate::adapter::{Adapter, AdapterFuture, IdempotencyKey, Request, RequestCon
 use crate::failure::{Failure, FinalFailure};
 use crate::model::UtcTime;
 use candor_fault::Cause;
-use candor_street::Clock;
+use candor_street::{Clock, Random};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

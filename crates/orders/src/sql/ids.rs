@@ -1,10 +1,8 @@
 //! Ids: a prefix, the time of making, and chance, so that they sort by time and no two are the same.
 
 use crate::model::UtcTime;
+use candor_street::Random;
 use std::fmt;
-
-/// Where chance comes from.
-pub type Random = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// Makes ids.
 pub(super) struct IdGenerator(pub(super) Random);
@@ -29,7 +27,7 @@ mod tests {
 
     #[test]
     fn ids_sort_by_time() {
-        let ids = IdGenerator(Box::new(|| u64::MAX));
+        let ids = IdGenerator(std::sync::Arc::new(|| u64::MAX));
         let id = |micros| ids.next("ord", UtcTime::of_micros(micros));
         assert_eq!(id(1_760_284_800_000_000), "ord_640f83e352000ffffffffffff");
         assert!(id(1_760_284_800_000_000) < id(1_760_284_800_000_001));

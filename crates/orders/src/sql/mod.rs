@@ -17,7 +17,6 @@ mod store;
 mod tables;
 
 pub use adapter::{CONNECTIONS, KEEP_KEYS, SqlAdapter, SqlConfig};
-pub use ids::Random;
 pub use import::{IMPORT_MAX, ImportCounts, ImportError, ImportReport, STOCK_MAX, import};
 pub use invariants::invariants;
 pub use migrate::{MigrationOutcome, currency, migrate};

@@ -1,14 +1,13 @@
 //! The five tools that change something; each needs a key, and makes its change once.
 
-use super::{Answer, answering, check};
+use super::{Answer, answering, argument_rules};
 use crate::argument_schemas::{
     arguments, key, line_quantities, location, new_order, order_id, outcome, reason,
     tracking_numbers, updates,
 };
-use crate::failure::RuleViolation;
 use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
 use crate::server::OrdersServer;
-use crate::{Failure, OrderOperation, Request};
+use crate::{OrderOperation, Request};
 use candor_fault::Fault;
 use candor_fault::dialects::Orders;
 use candor_street::{CallContext, Reply, Tool};
@@ -30,17 +29,17 @@ struct Keyed<T> {
     asked: T,
 }
 
-/// A tool that changes something: `read` makes the request, or says what is wrong with it.
+/// Makes a tool that changes something; `request` makes the request from its arguments.
 fn changing<T: DeserializeOwned + Send + 'static>(
     operation: OrderOperation,
     description: &'static str,
     (required, mut properties): (&[&str], Value),
-    read: fn(T) -> Result<Request, RuleViolation>,
+    request: fn(T) -> Request,
 ) -> Tool<OrdersServer> {
     properties["idempotencyKey"] = key();
     let required: Vec<_> = required.iter().copied().chain(["idempotencyKey"]).collect();
     let work = move |server: Arc<OrdersServer>, asked: Keyed<T>, cx: CallContext| async move {
-        change(&server, asked.key, read(asked.asked), &cx).await
+        change(&server, asked.key, request(asked.asked), &cx).await
     };
     let tool = Tool::mutating(
         operation.name(),
@@ -54,18 +53,13 @@ fn changing<T: DeserializeOwned + Send + 'static>(
 async fn change(
     server: &OrdersServer,
     key: String,
-    request: Result<Request, RuleViolation>,
+    request: Request,
     cx: &CallContext,
 ) -> Result<Reply, Fault<Orders>> {
-    let asked = async {
-        let request = request.map_err(Failure::from)?;
-        let response = server.ask(&request, Some(key), cx).await?;
-        Ok((request.operation(), response))
-    };
-    let done: Result<_, Failure> = asked.await;
-    let (operation, response) = done.map_err(|failure| failure.fault(cx.mark.effect()))?;
+    let response = server.ask(&request, Some(key), cx).await;
+    let response = response.map_err(|failure| failure.fault(cx.mark.effect()))?;
     let answer = Answer {
-        operation,
+        operation: request.operation(),
         response: &response,
         next: None,
     };
@@ -77,11 +71,9 @@ fn create() -> Tool<OrdersServer> {
         OrderOperation::CreateOrder,
         "Make a sales order and reserve its stock. Not for changing one: use update-order.",
         (&["order"], json!({ "order": new_order() })),
-        |asked: CreateOrder| {
-            check::new_order(&asked.order)?;
-            Ok(Request::Create(Box::new(asked)))
-        },
+        |asked: CreateOrder| Request::Create(Box::new(asked)),
     )
+    .with_argument_rules(argument_rules::check_new_order)
     .additive()
 }
 
@@ -93,11 +85,9 @@ fn update() -> Tool<OrdersServer> {
             &["orderId", "updates"],
             json!({ "orderId": order_id(), "updates": updates() }),
         ),
-        |asked: UpdateOrder| {
-            check::updates(&asked.updates)?;
-            Ok(Request::Update(Box::new(asked)))
-        },
+        |asked: UpdateOrder| Request::Update(Box::new(asked)),
     )
+    .with_argument_rules(argument_rules::check_updates)
 }
 
 fn cancel() -> Tool<OrdersServer> {
@@ -112,7 +102,7 @@ fn cancel() -> Tool<OrdersServer> {
                 "lineItems": line_quantities("What to cancel; everything open if absent")
             }),
         ),
-        |asked: CancelOrder| Ok(Request::Cancel(asked)),
+        |asked: CancelOrder| Request::Cancel(asked),
     )
 }
 
@@ -129,7 +119,7 @@ fn fulfill() -> Tool<OrdersServer> {
                 "locationId": location()
             }),
         ),
-        |asked: FulfillOrder| Ok(Request::Fulfill(asked)),
+        |asked: FulfillOrder| Request::Fulfill(asked),
     )
 }
 
@@ -145,7 +135,7 @@ fn create_return() -> Tool<OrdersServer> {
                 "outcome": outcome()
             }),
         ),
-        |asked: CreateReturn| Ok(Request::Return(asked)),
+        |asked: CreateReturn| Request::Return(asked),
     )
     .additive()
 }

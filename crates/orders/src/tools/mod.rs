@@ -1,7 +1,7 @@
 //! The twelve tools: arguments in, the order system asked, its answer out.
 
+mod argument_rules;
 mod change;
-mod check;
 mod query;
 
 use crate::server::OrdersServer;

@@ -1,6 +1,6 @@
 //! The seven tools that ask: filters in, one page out, with a cursor for the next.
 
-use super::{Answer, answering};
+use super::{Answer, answering, argument_rules};
 use crate::failure::{OrderRule, RuleViolation};
 use crate::model::{OrderStatus, UtcTime};
 use crate::query::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
@@ -64,7 +64,7 @@ pub(super) fn all() -> [Tool<OrdersServer>; 7] {
 /// The arguments of all queries; each schema admits those that its entity has.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct QueryArguments {
+pub(super) struct QueryArguments {
     ids: Option<Vec<String>>,
     external_ids: Option<Vec<String>>,
     statuses: Option<Vec<OrderStatus>>,
@@ -98,23 +98,14 @@ fn instant(field: &str, text: Option<String>) -> Result<Option<UtcTime>, RuleVio
     text.map(read).transpose()
 }
 
-fn ordered(field: &str, min: Option<UtcTime>, max: Option<UtcTime>) -> Result<(), RuleViolation> {
-    match min.zip(max) {
-        Some((min, max)) if max < min => Err(RuleViolation::new(field, OrderRule::Range)),
-        _ => Ok(()),
-    }
-}
-
 impl QueryArguments {
-    fn query(self, operation: OrderOperation) -> Result<EntityQuery, RuleViolation> {
+    pub(super) fn filters(self) -> Result<Filters, RuleViolation> {
         let created_at_min = instant("createdAtMin", self.created_at_min)?;
         let created_at_max = instant("createdAtMax", self.created_at_max)?;
         let updated_at_min = instant("updatedAtMin", self.updated_at_min)?;
         let updated_at_max = instant("updatedAtMax", self.updated_at_max)?;
-        ordered("createdAtMax", created_at_min, created_at_max)?;
-        ordered("updatedAtMax", updated_at_min, updated_at_max)?;
         let small = |emails: Vec<String>| emails.iter().map(|one| one.to_lowercase()).collect();
-        let filters = Filters {
+        Ok(Filters {
             ids: set(self.ids),
             external_ids: set(self.external_ids),
             statuses: set(self.statuses),
@@ -127,8 +118,13 @@ impl QueryArguments {
             created_at_max,
             updated_at_min,
             updated_at_max,
-        };
-        let after = match &self.cursor {
+        })
+    }
+
+    fn query(mut self, operation: OrderOperation) -> Result<EntityQuery, RuleViolation> {
+        let (cursor, page_size) = (self.cursor.take(), self.page_size);
+        let filters = self.filters()?;
+        let after = match &cursor {
             None => None,
             Some(text) => {
                 let place = cursor::read(operation, &filters, text);
@@ -138,7 +134,7 @@ impl QueryArguments {
         Ok(EntityQuery {
             operation,
             filters,
-            page_size: self.page_size.map_or(PAGE_DEFAULT, Int::get),
+            page_size: page_size.map_or(PAGE_DEFAULT, Int::get),
             after,
         })
     }
@@ -159,7 +155,8 @@ fn asking(
         argument_schemas::query(&filters),
         work,
     );
-    answering(operation, tool)
+    let rules = move |arguments: &_| argument_rules::check_query(operation, arguments);
+    answering(operation, tool).with_argument_rules(rules)
 }
 
 async fn page(

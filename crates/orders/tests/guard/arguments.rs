@@ -375,6 +375,41 @@ async fn every_wrong_argument_has_its_answer_and_reaches_nobody() {
 }
 
 #[tokio::test]
+async fn several_broken_rules_are_reported_together() {
+    let address = json!({ "address1": "1 Road", "city": "Town", "country": "ZZ" });
+    let lines = json!([{ "sku": "A", "quantity": 1, "unitPrice": "1.005" }]);
+    let rules = create(
+        "",
+        "/order",
+        json!({ "currency": "USD", "lineItems": lines, "total": "0.001", "shippingAddress": address }),
+    );
+    let with_schema = create(
+        "",
+        "/order",
+        json!({ "currency": "ZZZ", "lineItems": [{ "sku": "", "quantity": 1 }], "shippingAddress": address }),
+    );
+    let query = case(
+        "",
+        "get-orders",
+        json!({ "createdAtMin": "2026-01-02T00:00:00Z", "createdAtMax": "2026-01-01T00:00:00Z", "cursor": "AAAA" }),
+    );
+    let mut answers = String::new();
+    for failures in [FailureForm::Jsonrpc, FailureForm::Result] {
+        let house = house(failures);
+        for one in [&rules, &with_schema, &query] {
+            let call = call(None, one.tool, one.arguments.clone());
+            let value = house.begin(call, CancellationToken::new()).await.value();
+            let answer = match value.get("error") {
+                Some(error) => error,
+                None => &value["result"]["structuredContent"],
+            };
+            writeln!(answers, "{answer}").unwrap();
+        }
+    }
+    insta::assert_snapshot!(answers);
+}
+
+#[tokio::test]
 async fn what_looks_wrong_and_is_not_reaches_the_order_system() {
     let house = Plan::default().house();
     let line = json!({ "sku": "A", "quantity": 1.0 });

@@ -98,7 +98,7 @@ impl Plan {
         let server = OrdersServer::new(
             around(Arc::clone(&adapter) as Arc<dyn Adapter>),
             self.config,
-            move || random,
+            Arc::new(move || random),
             Arc::new(hub.clone()),
         );
         let desk = Dispatcher::new(server, Arc::new(now), &hub).unwrap();

@@ -38,7 +38,7 @@ async fn desk(server: &Scripted, deadline: Duration) -> Arc<Dispatcher<OrdersSer
         },
         ..Config::default()
     };
-    let orders = OrdersServer::new(Arc::new(adapter), config, || 0, Arc::new(Nobody));
+    let orders = OrdersServer::new(Arc::new(adapter), config, Arc::new(|| 0), Arc::new(Nobody));
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
     Dispatcher::new(orders, clock, &MetricsHub::default()).unwrap()
 }

@@ -42,7 +42,7 @@ pub(crate) async fn checked(settings: &Settings, goods: CheckOptions) -> CheckRe
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     let count = Arc::new(AtomicU64::new(1));
-    let random = move || count.fetch_add(1, Ordering::Relaxed);
+    let random = Arc::new(move || count.fetch_add(1, Ordering::Relaxed));
     let mut told: Vec<CheckResult> = Vec::new();
     let report = check_adapter(settings, goods, random, |result| told.push(result.clone()))
         .await

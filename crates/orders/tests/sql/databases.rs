@@ -17,7 +17,7 @@ fn usd() -> Currency {
 
 async fn opened(place: &DatabaseUrl) -> Result<SqlAdapter, StoreError> {
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
-    SqlAdapter::open(place, SqlConfig::default(), clock, Box::new(|| 0)).await
+    SqlAdapter::open(place, SqlConfig::default(), clock, Arc::new(|| 0)).await
 }
 
 async fn refused(place: &DatabaseUrl) -> StoreError {

@@ -189,7 +189,7 @@ async fn house(ground: &Ground, clock: &Arc<Steps>, plan: Plan) -> House {
         deadline: plan.deadline,
     };
     let ids = AtomicU64::new(plan.first_id);
-    let random = Box::new(move || ids.fetch_add(1, Ordering::SeqCst));
+    let random = Arc::new(move || ids.fetch_add(1, Ordering::SeqCst));
     let steps = Arc::clone(clock);
     let clock = Arc::new(move || steps.now());
     let adapter = SqlAdapter::open(&ground.place(), config, clock, random).await;
@@ -203,7 +203,12 @@ async fn house(ground: &Ground, clock: &Arc<Steps>, plan: Plan) -> House {
         },
         ..Config::default()
     };
-    let server = OrdersServer::new(Arc::new(adapter.unwrap()), config, || 0, Arc::new(Nobody));
+    let server = OrdersServer::new(
+        Arc::new(adapter.unwrap()),
+        config,
+        Arc::new(|| 0),
+        Arc::new(Nobody),
+    );
     let fixed = || Timestamp::from_microsecond(BEGINNING).unwrap();
     let desk = Dispatcher::new(server, Arc::new(fixed), &MetricsHub::default()).unwrap();
     let keys = Arc::default();

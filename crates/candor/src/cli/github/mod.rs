@@ -62,9 +62,7 @@ pub(super) async fn open_local(dir: &Path) -> Result<Arc<dyn Forge>, Trouble> {
 }
 
 async fn open(dir: &Path) -> Result<LocalForge, Trouble> {
-    let clock = system_clock();
-    let clock = Arc::new(move || clock.now());
-    let forge = LocalForge::open(dir, clock, identity()).await;
+    let forge = LocalForge::open(dir, system_clock(), identity()).await;
     forge.map_err(|error| refused(&error))
 }
 

@@ -8,10 +8,10 @@ use crate::cli::{Trouble, VERSION};
 use crate::host::{run, system_clock};
 use crate::lines::Lines;
 use candor_forge::github::{GithubForge, PUBLIC_API, Settings, Timeouts};
-use candor_http_client::BearerToken;
 use candor_forge::{
     AllowList, Config, Forge, ForgeServer, MAX_TREE_ENTRIES, TREE_ENTRIES, WRITES_A_MINUTE,
 };
+use candor_http_client::BearerToken;
 use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use candor_wire::stdio;
@@ -148,7 +148,7 @@ impl ServeArgs {
             token: self.token()?,
             user_agent: format!("candor/{}", env!("CARGO_PKG_VERSION")),
             may: Arc::new(move |repo| repos.admits(repo)),
-            random: Box::new(|| fastrand::u64(..)),
+            random: Arc::new(|| fastrand::u64(..)),
             clock: system_clock(),
             timeouts: Timeouts::default(),
         });

@@ -1,8 +1,8 @@
 //! `--backend`: another order system, over HTTP.
 
 use crate::cli::Trouble;
-use candor_orders::Adapter;
 use candor_http_client::{BearerToken, HttpSetupError};
+use candor_orders::Adapter;
 use candor_orders::http::{HttpAdapter, Settings, SetupError};
 use clap::Args;
 use std::path::{Path, PathBuf};

@@ -8,6 +8,7 @@ use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult,
 use candor_orders::http::Settings;
 use clap::Args;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Check an order system that speaks the adapter protocol
 ///
@@ -50,7 +51,7 @@ impl CheckArgs {
                 unprinted = print(line(result).as_bytes()).err();
             }
         };
-        let random = || fastrand::u64(..);
+        let random = Arc::new(|| fastrand::u64(..));
         let report: CheckReport = run(|stop| async move {
             tokio::select! {
                 done = check_adapter(&settings, goods, random, tell) => done.map_err(unusable),

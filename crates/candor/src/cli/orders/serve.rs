@@ -150,7 +150,7 @@ async fn open(placed: &Placed, config: SqlConfig) -> Result<Arc<dyn Adapter>, Tr
     if placed.is_file {
         tables(placed).await?;
     }
-    let random = Box::new(|| fastrand::u64(..));
+    let random = Arc::new(|| fastrand::u64(..));
     let adapter = SqlAdapter::open(&placed.place, config, system_clock(), random).await;
     Ok(Arc::new(adapter.map_err(|error| placed.unusable(&error))?))
 }
@@ -177,7 +177,7 @@ pub(in crate::cli) fn server(
     config: Config,
     metrics: &MetricsHub,
 ) -> OrdersServer {
-    let random = || fastrand::u64(..);
+    let random = Arc::new(|| fastrand::u64(..));
     OrdersServer::new(adapter, config, random, Arc::new(metrics.clone()))
 }
 

@@ -2,33 +2,28 @@
 
 use super::commit::Content;
 use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What is wrong about arguments that the schema admits.
-pub(crate) fn check_further(tool: &str, arguments: &Value) -> Result<(), Violations> {
-    if tool != "commit_files" {
-        return Ok(());
-    }
+/// Checks the files of `commit_files`.
+pub(super) fn check_files(arguments: &Value) -> Violations {
     let files = arguments.get("files").and_then(Value::as_array);
     let mut first = BTreeMap::new();
     let mut violations = Violations::default();
     for (index, file) in files.into_iter().flatten().enumerate() {
-        let path = file.get("path").and_then(Value::as_str).unwrap_or_default();
-        match first.get(path) {
-            Some(earlier) => violations.push(repeated(index, *earlier, path)),
-            None => _ = first.insert(path, index),
+        if let Some(path) = file.get("path").and_then(Value::as_str) {
+            match first.get(path) {
+                Some(earlier) => violations.push(repeated(index, *earlier, path)),
+                None => _ = first.insert(path, index),
+            }
         }
-        let content: Option<Content> = serde_json::from_value(file.clone()).ok();
-        if content.is_some_and(|content| content.bytes().is_none()) {
+        let content = Content::deserialize(file);
+        if content.is_ok_and(|content| content.bytes().is_none()) {
             violations.push(undecodable(index, &file["content"]));
         }
     }
-    if violations.is_empty() {
-        Ok(())
-    } else {
-        Err(violations)
-    }
+    violations
 }
 
 fn place(index: usize, member: &str) -> ArgumentPath {

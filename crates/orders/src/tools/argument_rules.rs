@@ -1,0 +1,124 @@
+//! Rules about arguments that no schema can state and every order system shares. A value that the
+//! schema refuses already is left to it.
+
+use super::query::QueryArguments;
+use crate::failure::{OrderRule, RuleViolation};
+use crate::faults::violation;
+use crate::model::{Currency, Money, UtcTime, parse_amount};
+use crate::{OrderOperation, cursor};
+use candor_fault::Violations;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+/// Checks the currency and the countries of a new order, and its amounts if the currency is given.
+pub(super) fn check_new_order(arguments: &Value) -> Violations {
+    let order = &arguments["order"];
+    let mut broken = Vec::new();
+    if let Some(code) = capitals(&order["currency"], 3) {
+        match Currency::read(code) {
+            Some(currency) => check_amounts(order, currency, &mut broken),
+            None => broken.push(RuleViolation::new("order.currency", OrderRule::Currency)),
+        }
+    }
+    check_countries("order", order, &mut broken);
+    broken.iter().map(violation).collect()
+}
+
+/// Checks the countries of an update.
+pub(super) fn check_updates(arguments: &Value) -> Violations {
+    let mut broken = Vec::new();
+    check_countries("updates", &arguments["updates"], &mut broken);
+    broken.iter().map(violation).collect()
+}
+
+/// Checks the ranges and the cursor of a query.
+pub(super) fn check_query(operation: OrderOperation, arguments: &Value) -> Violations {
+    let mut broken = Vec::new();
+    for (min, max) in [
+        ("createdAtMin", "createdAtMax"),
+        ("updatedAtMin", "updatedAtMax"),
+    ] {
+        let instant = |name| arguments[name].as_str().and_then(UtcTime::read);
+        let range = instant(min).zip(instant(max));
+        if range.is_some_and(|(min, max)| max < min) {
+            broken.push(RuleViolation::new(max, OrderRule::Range));
+        }
+    }
+    let text = arguments["cursor"].as_str().unwrap_or_default();
+    let cursor = (1..=cursor::CURSOR_MAX)
+        .contains(&text.len())
+        .then_some(text);
+    // Arguments of another shape are refused by the schema.
+    if let (Some(text), Ok(asked)) = (cursor, QueryArguments::deserialize(arguments))
+        && let Ok(filters) = asked.filters()
+        && cursor::read(operation, &filters, text).is_none()
+    {
+        broken.push(RuleViolation::new("cursor", OrderRule::Cursor));
+    }
+    broken.iter().map(violation).collect()
+}
+
+fn check_amounts(order: &Value, currency: Currency, broken: &mut Vec<RuleViolation>) {
+    let lines = order["lineItems"].as_array();
+    for (index, line) in lines.into_iter().flatten().enumerate() {
+        let field = |name| format!("order.lineItems.{index}.{name}");
+        let (cost, off) = (field("unitPrice"), field("unitDiscount"));
+        let cost = read_amount(cost, &line["unitPrice"], currency, broken);
+        let less = read_amount(off, &line["unitDiscount"], currency, broken);
+        if cost.zip(less).is_some_and(|(cost, less)| less > cost) {
+            broken.push(RuleViolation::new(
+                field("unitDiscount"),
+                OrderRule::Discount,
+            ));
+        }
+    }
+    for name in ["subTotal", "discountTotal", "total"] {
+        read_amount(format!("order.{name}"), &order[name], currency, broken);
+    }
+}
+
+fn read_amount(
+    field: String,
+    value: &Value,
+    currency: Currency,
+    broken: &mut Vec<RuleViolation>,
+) -> Option<Money> {
+    let text = value.as_str().filter(|text| has_amount_form(text))?;
+    match parse_amount((&field, Some(text)), currency) {
+        Ok(amount) => amount,
+        Err(wrong) => {
+            broken.push(wrong);
+            None
+        }
+    }
+}
+
+/// Returns true if the schema admits the text as an amount.
+fn has_amount_form(text: &str) -> bool {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str, most| {
+        (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    digits(whole, 15) && digits(part, 4)
+}
+
+fn check_countries(parent: &str, value: &Value, broken: &mut Vec<RuleViolation>) {
+    for name in ["shippingAddress", "billingAddress"] {
+        if capitals(&value[name]["country"], 2).is_some_and(|code| !is_country(code)) {
+            let field = format!("{parent}.{name}.country");
+            broken.push(RuleViolation::new(field, OrderRule::Country));
+        }
+    }
+}
+
+/// Returns the text if the schema admits it: exactly this many capital letters.
+fn capitals(value: &Value, length: usize) -> Option<&str> {
+    let is_code =
+        |code: &&str| code.len() == length && code.bytes().all(|byte| byte.is_ascii_uppercase());
+    value.as_str().filter(is_code)
+}
+
+fn is_country(code: &str) -> bool {
+    let country: Result<iso_country::Country, _> = code.parse();
+    country.is_ok_and(|country| country != iso_country::Country::Unspecified)
+}
