@@ -1,4 +1,4 @@
-//! Writing: one batch of lines, one sync. Everything that waits when a batch begins is in it.
+//! Appends batches of lines, with one sync for each batch.
 
 use crate::canonical::NotCanonical;
 use crate::chain::ChainEnd;
@@ -9,7 +9,7 @@ use crate::hash::Hash;
 use crate::line::{self, MAX_LINE};
 use crate::log_files::{LogFiles, read_range};
 use crate::quarantine;
-use crate::verify::holds;
+use crate::verify::contains_checkpoint;
 use candor_disk::{Disk, DiskFile};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,40 +18,38 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How much room is kept ahead of a log, so that a line about a full disk can be written.
+/// Bytes that are reserved ahead of a log, so that a line about a full disk can still be written.
 pub(crate) const RESERVE: u64 = 256 * 1024;
 
-/// In what steps room is taken.
-const STEP: u64 = 1024 * 1024;
+/// Space is reserved in multiples of this many bytes.
+const RESERVE_STEP: u64 = 1024 * 1024;
 
-/// Where a line stands: proof that it does.
+/// Number and hash of a line that is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppendReceipt {
-    /// Its number.
     pub seq: u64,
-    /// Its hash.
     pub hash: Hash,
 }
 
-/// Why a line is not in the log.
+/// The reason why a line is not in the log.
 #[derive(Debug, Clone)]
 pub enum AppendError {
-    /// Another process has held the lock for too long.
+    /// Another process held the lock for too long.
     Locked,
     /// The line has no canonical form.
     NotCanonical(NotCanonical),
-    /// The line is longer than a line may be.
+    /// The line is longer than [`MAX_LINE`].
     TooLong,
-    /// The log is broken behind the line of this number, or ends there though a checkpoint has seen
-    /// more, or the next line is not the one that a checkpoint has seen.
+    /// The log is broken after the line with this number, or ends there although a checkpoint names
+    /// a later line, or the next line is not the one that a checkpoint names.
     Broken(u64),
-    /// Somebody began to put the log aside and did not finish: that has to be done first.
+    /// A quarantine of the log was started and not finished; it has to be finished first.
     Quarantined,
     /// The disk failed, and the line is not in the log.
     Failed(Arc<io::Error>),
-    /// The disk failed, and whether the line is in the log is not known until the log is opened anew.
+    /// The disk failed. It is not known whether the line is in the log until the log is opened
+    /// again.
     Unsure(Arc<io::Error>),
-    /// The log is closed.
     Closed,
 }
 
@@ -87,35 +85,35 @@ impl From<io::Error> for AppendError {
     }
 }
 
-/// What a crash left behind the last whole line.
+/// Bytes that a crash left after the last complete line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TornBytes {
-    /// How many bytes it is; they are kept in a file of their own.
+    /// Their number. They are kept in a file of their own.
     pub bytes: u64,
     /// Their SHA-256.
     pub hash: Hash,
 }
 
-/// What is said in the log about what a crash left.
+/// Returns the entry that reports torn bytes in the log.
 pub(crate) type TornEntry = dyn Fn(TornBytes) -> Map<String, Value> + Send + Sync;
 
-/// The one who writes.
+/// Appends to the files of a log.
 pub(crate) struct LogWriter<D: Disk> {
     pub(crate) files: LogFiles<D>,
     pub(crate) rotate_at: u64,
     pub(crate) patience: Duration,
     pub(crate) torn_entry: Box<TornEntry>,
-    /// What is kept elsewhere: a log that ends before a checkpoint is broken.
+    /// A log that ends before one of its checkpoints is broken.
     pub(crate) checkpoints: Option<Arc<CheckpointWriter>>,
-    /// The file of the lock, while nobody here has it.
-    idle: Option<D::File>,
+    /// The lock file, while this writer does not hold the lock.
+    lock_file: Option<D::File>,
     known: FileEnd,
-    /// The hash of the first line, once it was looked for.
+    /// The hash of the first line, once it has been read.
     chain: Option<Hash>,
     reserved: u64,
-    /// What a crash left and was put aside, and no line says so yet.
-    unsaid: Option<TornBytes>,
-    /// A sync has failed: what is on the disk is not known, so nothing more is promised.
+    /// Torn bytes that were moved aside and are not reported in the log yet.
+    unreported: Option<TornBytes>,
+    /// A sync has failed: the state of the disk is unknown, so no further receipt is returned.
     unsure: bool,
 }
 
@@ -132,32 +130,32 @@ impl<D: Disk> LogWriter<D> {
             patience,
             torn_entry,
             checkpoints: None,
-            idle: None,
+            lock_file: None,
             known: FileEnd::UNKNOWN,
             chain: None,
             reserved: 0,
-            unsaid: None,
+            unreported: None,
             unsure: false,
         }
     }
 
-    /// Appends these lines, all of them durable when this returns; each has a result of its own.
+    /// Appends these lines. All of them are durable when this returns; each has its own result.
     pub(crate) fn append(
         &mut self,
         batch: Vec<Map<String, Value>>,
     ) -> Vec<Result<AppendReceipt, AppendError>> {
         let count = batch.len();
-        let written = self.locked(|own| own.write(batch));
+        let written = self.with_lock(|writer| writer.write(batch));
         written.unwrap_or_else(|error| vec![Err(error); count])
     }
 
-    /// Does something with the log's lock.
-    fn locked<T>(
+    /// Runs `work` while the log's lock is held.
+    fn with_lock<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, AppendError>,
     ) -> Result<T, AppendError> {
-        let lock = match self.idle.take() {
-            // One without a name is not the one that others take.
+        let lock = match self.lock_file.take() {
+            // A lock file that was unlinked is not the one that other processes lock.
             Some(lock) if lock.try_lock()? && lock.is_named()? => lock,
             _ => {
                 let lock = self.files.lock_within(self.patience)?;
@@ -165,13 +163,13 @@ impl<D: Disk> LogWriter<D> {
             }
         };
         let done = work(self);
-        // One that cannot be given back is, by dropping it.
-        self.idle = lock.unlock().is_ok().then_some(lock);
+        // Dropping the file releases a lock that `unlock` could not release.
+        self.lock_file = lock.unlock().is_ok().then_some(lock);
         done
     }
 
-    /// How far the log has come; nothing where it has no lines.
-    pub(crate) fn mark(&mut self) -> io::Result<Option<LogPosition>> {
+    /// Returns the position of the log, or `None` if it has no lines.
+    pub(crate) fn position(&mut self) -> io::Result<Option<LogPosition>> {
         let ChainEnd { seq, hash } = self.known.end;
         if seq == 0 {
             return Ok(None);
@@ -179,7 +177,7 @@ impl<D: Disk> LogWriter<D> {
         if self.chain.is_none() {
             let first = self.files.first_line()?;
             let first = first.and_then(|text| line::read(&text));
-            self.chain = first.map(|placed| placed.hash);
+            self.chain = first.map(|fields| fields.hash);
         }
         let last = AppendReceipt { seq, hash };
         Ok(self.chain.map(|chain| LogPosition { chain, last }))
@@ -193,70 +191,71 @@ impl<D: Disk> LogWriter<D> {
             let unsure = "what an earlier write left is not known";
             return Err(io::Error::other(unsure).into());
         }
-        if quarantine::is_begun(&self.files)? {
+        if quarantine::is_unfinished(&self.files)? {
             return Err(AppendError::Quarantined);
         }
-        let mut file = self.files.current()?;
-        let mut tail = match file_end::glance::<D>(&file, &self.known)? {
-            Some(tail) => tail,
-            None => self.recovered(&file)?,
+        let mut file = self.files.open_current()?;
+        let mut end = match file_end::find_appended::<D>(&file, &self.known)? {
+            Some(end) => end,
+            None => self.recover(&file)?,
         };
-        if tail.length >= self.rotate_at {
+        if end.length >= self.rotate_at {
             self.files.rotate()?;
-            file = self.files.current()?;
-            tail = FileEnd {
-                end: tail.end,
+            file = self.files.open_current()?;
+            end = FileEnd {
+                end: end.end,
                 ..FileEnd::UNKNOWN
             };
             self.reserved = 0;
         }
-        self.known = tail;
-        let mut built = Batch::after(&tail);
-        if let Some(torn) = self.unsaid {
-            built.put((self.torn_entry)(torn))?;
+        self.known = end;
+        let mut pending = Batch::after(&end);
+        if let Some(torn) = self.unreported {
+            pending.push((self.torn_entry)(torn))?;
         }
         let count = batch.len();
-        let (mut results, mut promised) = (Vec::with_capacity(count), 0);
+        let (mut results, mut acknowledged) = (Vec::with_capacity(count), 0);
         let mut failed = None;
         for members in batch {
-            if built.bytes.len() > MAX_BATCH - MAX_LINE {
-                failed = self.commit(&file, &built).err();
+            if pending.bytes.len() > MAX_BATCH - MAX_LINE {
+                failed = self.commit(&file, &pending).err();
                 if failed.is_some() {
                     break;
                 }
-                built = Batch::after(&self.known);
-                promised = results.len();
+                pending = Batch::after(&self.known);
+                acknowledged = results.len();
             }
-            results.push(built.put(members));
+            results.push(pending.push(members));
         }
-        if failed.is_none() && !built.bytes.is_empty() {
-            failed = self.commit(&file, &built).err();
+        if failed.is_none() && !pending.bytes.is_empty() {
+            failed = self.commit(&file, &pending).err();
         }
         if let Some(error) = failed {
-            // What was promised before stays promised.
-            results.truncate(promised);
+            // Lines of earlier commits keep their receipts.
+            results.truncate(acknowledged);
             results.resize(count, Err(error));
         }
         Ok(results)
     }
 
-    /// Puts bytes at the end of a file, on the disk when this returns.
-    fn commit(&mut self, file: &D::File, built: &Batch) -> Result<(), AppendError> {
+    /// Appends a batch to a file and syncs it.
+    fn commit(&mut self, file: &D::File, pending: &Batch) -> Result<(), AppendError> {
         let before = self.known.length;
-        let length = before + built.bytes.len() as u64;
+        let length = before + pending.bytes.len() as u64;
         let needed = length + RESERVE;
         if needed > self.reserved {
-            let up_to = needed.next_multiple_of(STEP);
-            // Where there is no more room to reserve, what was reserved before is used up.
+            let up_to = needed.next_multiple_of(RESERVE_STEP);
+            // If no more space can be reserved, the space reserved earlier is used up.
             if file.reserve(up_to).is_ok() {
                 self.reserved = up_to;
             }
         }
         let appended = file
-            .append_all(&built.bytes)
+            .append_all(&pending.bytes)
             .and_then(|()| file.sync_data());
         if let Err(error) = appended {
-            // What a failed sync left is not known, but a file that was cut off for good has none of it.
+            // It is unknown what a failed sync wrote, but a file that was truncated and synced has
+            // none of it.
             let undone = file.set_len(before).and_then(|()| file.sync_data());
             self.unsure = undone.is_err();
             self.reserved = 0;
@@ -265,74 +264,75 @@ impl<D: Disk> LogWriter<D> {
                 false => error.into(),
             });
         }
-        self.unsaid = None;
+        self.unreported = None;
         self.known = FileEnd {
-            end: built.end,
-            line: built.line,
+            end: pending.end,
+            line: pending.line,
             whole: length,
-            unended: false,
+            lacks_line_break: false,
             length,
         };
         Ok(())
     }
 
-    /// The end of a log that does not end with a whole line: what a crash left is put aside.
-    fn recovered(&mut self, file: &D::File) -> Result<FileEnd, AppendError> {
+    /// Finds the end of a log that may have been torn, and repairs it. Checks the log against its
+    /// checkpoints.
+    fn recover(&mut self, file: &D::File) -> Result<FileEnd, AppendError> {
         self.chain = None;
         let found = file_end::find(&self.files, file)?;
-        let mut tail = found.map_err(|end| AppendError::Broken(end.seq))?;
-        // What a checkpoint has seen was on the disk: no crash takes it.
-        let seen = match &self.checkpoints {
+        let mut end = found.map_err(|end| AppendError::Broken(end.seq))?;
+        // A line that a checkpoint names was durable: a crash cannot remove it.
+        let named = match &self.checkpoints {
             Some(checkpoints) => checkpoints.read()?,
             None => Vec::new(),
         };
-        if seen.iter().any(|seen| seen.seq > tail.end.seq) {
-            return Err(AppendError::Broken(tail.end.seq));
+        if named.iter().any(|named| named.seq > end.end.seq) {
+            return Err(AppendError::Broken(end.end.seq));
         }
-        self.settled(file, &mut tail)?;
-        for seen in &seen {
-            if !holds(&self.files, seen)? {
-                return Err(AppendError::Broken(seen.seq - 1));
+        self.repair(file, &mut end)?;
+        for named in &named {
+            if !contains_checkpoint(&self.files, named)? {
+                return Err(AppendError::Broken(named.seq - 1));
             }
         }
-        Ok(tail)
+        Ok(end)
     }
 
-    /// Puts aside what stands behind the last whole line, or ends that line.
-    fn settled(&mut self, file: &D::File, tail: &mut FileEnd) -> Result<(), AppendError> {
-        if tail.unended {
+    /// Moves torn bytes aside, or completes a last line that lacks only its line break.
+    fn repair(&mut self, file: &D::File, end: &mut FileEnd) -> Result<(), AppendError> {
+        if end.lacks_line_break {
             self.unsure = true;
             file.append_all(b"\n")?;
             file.sync_data()?;
             self.unsure = false;
-            (tail.whole, tail.length, tail.unended) = (tail.whole + 1, tail.length + 1, false);
+            (end.whole, end.length, end.lacks_line_break) = (end.whole + 1, end.length + 1, false);
         }
-        if tail.whole == tail.length {
+        if end.whole == end.length {
             return Ok(());
         }
-        let bytes = read_range(file, tail.whole, tail.length)?;
-        self.files.keep_torn(&bytes)?;
-        file.set_len(tail.whole)?;
+        let bytes = read_range(file, end.whole, end.length)?;
+        self.files.store_torn(&bytes)?;
+        file.set_len(end.whole)?;
         self.unsure = true;
         file.sync_data()?;
         self.unsure = false;
         self.reserved = 0;
-        tail.length = tail.whole;
-        self.unsaid = Some(TornBytes {
+        end.length = end.whole;
+        self.unreported = Some(TornBytes {
             bytes: bytes.len() as u64,
             hash: Hash::of(&[&bytes]),
         });
         Ok(())
     }
 
-    /// Looks at the log as it is, and settles what a crash left: whatever can be read afterwards stays.
+    /// Repairs what a crash left. Every line that can be read afterwards is durable.
     pub(crate) fn settle(&mut self) -> Result<Option<AppendReceipt>, AppendError> {
-        self.locked(|own| {
-            own.write(Vec::new())?;
-            // Whoever wrote the last lines may have died before they were on the disk.
-            own.unsure = true;
-            own.files.current()?.sync_data()?;
-            own.unsure = false;
+        self.with_lock(|writer| {
+            writer.write(Vec::new())?;
+            // The process that wrote the last lines may have died before it synced them.
+            writer.unsure = true;
+            writer.files.open_current()?.sync_data()?;
+            writer.unsure = false;
             Ok(())
         })?;
         let ChainEnd { seq, hash } = self.known.end;
@@ -340,25 +340,25 @@ impl<D: Disk> LogWriter<D> {
     }
 }
 
-/// Lines that are to be written.
+/// Lines that are to be written together.
 struct Batch {
     end: ChainEnd,
-    /// The length of the last line.
+    /// The length of the last line in bytes.
     line: u64,
     bytes: Vec<u8>,
 }
 
 impl Batch {
-    fn after(tail: &FileEnd) -> Batch {
+    fn after(end: &FileEnd) -> Batch {
         Batch {
-            end: tail.end,
-            line: tail.line,
+            end: end.end,
+            line: end.line,
             bytes: Vec::new(),
         }
     }
 
-    /// Puts one line behind those that are there.
-    fn put(&mut self, members: Map<String, Value>) -> Result<AppendReceipt, AppendError> {
+    /// Adds one line.
+    fn push(&mut self, members: Map<String, Value>) -> Result<AppendReceipt, AppendError> {
         let seq = self.end.seq + 1;
         let line = line::write(members, seq, self.end.hash).map_err(AppendError::NotCanonical)?;
         let length = line.bytes.len();
@@ -391,7 +391,7 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    /// Appends two batches of two lines, opens the log anew, and does it again.
+    /// Appends two batches of two lines, opens the log again, and repeats that.
     fn workload(disk: &SimDisk, rotate_at: u64) {
         for _ in 0..2 {
             let mut writer = writer(disk, rotate_at);
@@ -407,8 +407,8 @@ mod tests {
         }
     }
 
-    /// Every promised line is there, and the log goes on behind whatever is found.
-    fn check(disk: &SimDisk, promised: &[String]) {
+    /// Checks that every acknowledged line is in the log, and that the log can be appended to.
+    fn check(disk: &SimDisk, acknowledged: &[String]) {
         let mut writer = writer(disk, u64::MAX);
         writer.settle().unwrap();
         let next = writer
@@ -417,8 +417,8 @@ mod tests {
         let verified = verify(disk.clone(), "log").unwrap();
         assert_eq!(verified.flaw, None);
         assert_eq!(verified.last, Some(next.unwrap()));
-        let text = whole(disk);
-        for line in promised {
+        let text = whole_text(disk);
+        for line in acknowledged {
             let (seq, hash) = line.split_once(' ').unwrap();
             assert!(
                 text.contains(&format!("\"hash\":\"{hash}\"")),
@@ -427,33 +427,33 @@ mod tests {
         }
     }
 
-    fn whole(disk: &SimDisk) -> String {
+    fn whole_text(disk: &SimDisk) -> String {
         let files = LogFiles::new(disk.clone(), "log");
         let full = files
-            .full()
+            .full_numbers()
             .unwrap()
             .into_iter()
             .map(|number| files.open_full(number).unwrap());
-        let all = full.chain(files.to_read().unwrap());
+        let all = full.chain(files.open_current_for_reading().unwrap());
         all.map(|file| String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap())
             .collect()
     }
 
     #[test]
-    fn every_promised_line_is_there_whatever_fails() {
+    fn acknowledged_lines_survive_any_fault() {
         let trials = Trials::new().crash_after_faults();
         trials.run(|disk| workload(disk, u64::MAX), check).unwrap();
     }
 
     #[test]
-    fn every_promised_line_is_there_across_files() {
+    fn acknowledged_lines_survive_rotation() {
         Trials::new()
             .run(|disk| workload(disk, 500), check)
             .unwrap();
     }
 
     #[test]
-    fn what_a_crash_left_is_kept_and_said() {
+    fn torn_bytes_are_stored_and_reported() {
         let disk = SimDisk::new(1);
         let mut first = writer(&disk, u64::MAX);
         first.append(vec![members(json!({ "a": 1 }))]);
@@ -461,15 +461,15 @@ mod tests {
         file.append_all(b"{\"half\":").unwrap();
         let receipts = first.append(vec![members(json!({ "a": 2 }))]);
         assert_eq!(receipts[0].as_ref().unwrap().seq, 3);
-        assert!(whole(&disk).contains("\"seq\":2,\"torn\":8"));
+        assert!(whole_text(&disk).contains("\"seq\":2,\"torn\":8"));
         let torn = disk.open("log.torn.1", Open::Read).unwrap();
         assert_eq!(torn.read_all(99).unwrap(), b"{\"half\":");
         assert_eq!(verify(disk, "log").unwrap().flaw, None);
     }
 
-    /// A disk that fails on the way does not make it forget what it put aside.
+    /// Torn bytes are reported even if the disk fails in between.
     #[test]
-    fn what_a_crash_left_is_said_later_if_not_at_once() {
+    fn torn_bytes_are_reported_after_a_failed_write() {
         let mut said = 0;
         for number in 0..20 {
             let disk = SimDisk::new(1);
@@ -479,9 +479,13 @@ mod tests {
             file.append_all(b"{\"half\":").unwrap();
             disk.fail_at(disk.operations() + number, DiskFault::Eio);
             first.append(vec![members(json!({ "a": 2 }))]);
-            // After a sync that failed nothing more is promised.
+            // After a failed sync no receipt is returned.
             if first.append(vec![members(json!({ "a": 3 }))])[0].is_ok() {
-                assert!(whole(&disk).contains("\"torn\":8"), "{}", whole(&disk));
+                assert!(
+                    whole_text(&disk).contains("\"torn\":8"),
+                    "{}",
+                    whole_text(&disk)
+                );
                 assert_eq!(verify(disk, "log").unwrap().flaw, None);
                 said += 1;
             }
@@ -489,13 +493,13 @@ mod tests {
         assert!(said > 10, "{said}");
     }
 
-    /// A last line that lacks nothing but its line break was promised perhaps: it stays.
+    /// The line may have been acknowledged, so it stays.
     #[test]
-    fn a_missing_line_break_glues_nothing() {
+    fn last_line_without_line_break_is_completed() {
         let disk = SimDisk::new(1);
         let mut first = writer(&disk, u64::MAX);
         first.append((1..3).map(|n| members(json!({ "a": n }))).collect());
-        let text = whole(&disk);
+        let text = whole_text(&disk);
         let file = disk.open("log", Open::Edit).unwrap();
         file.set_len(text.len() as u64 - 1).unwrap();
         assert_eq!(
@@ -506,19 +510,19 @@ mod tests {
             file.set_len(text.len() as u64 - 1).unwrap();
             let receipts = writer.append(vec![members(json!({ "a": 3 }))]);
             assert_eq!(receipts[0].as_ref().unwrap().seq, 3);
-            let now = whole(&disk);
+            let now = whole_text(&disk);
             assert_eq!(now.strip_prefix(&text).unwrap().lines().count(), 1);
             assert_eq!(verify(disk.clone(), "log").unwrap().flaw, None);
         }
         assert!(disk.open("log.torn.1", Open::Read).is_err());
     }
 
-    /// A whole line of another place was not torn by a crash.
+    /// A crash tears lines; it does not reorder complete ones.
     #[test]
-    fn a_log_without_its_beginning_is_broken() {
+    fn complete_lines_out_of_order_break_the_log() {
         let disk = SimDisk::new(1);
         writer(&disk, u64::MAX).append((1..5).map(|n| members(json!({ "a": n }))).collect());
-        let text = whole(&disk);
+        let text = whole_text(&disk);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         for (kept, good) in [
             (&[1, 2, 3][..], 0),
@@ -557,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_held_is_not_written() {
+    fn locked_log_is_not_written() {
         let disk = SimDisk::new(1);
         let mut one = writer(&disk, u64::MAX);
         let _held = one.files.lock_within(Duration::ZERO).unwrap().unwrap();
@@ -565,14 +569,13 @@ mod tests {
         assert!(matches!(refused, Err(AppendError::Locked)));
     }
 
-    /// Every way to change a log is found, with the first line that is not what it was.
     #[test]
-    fn changes_are_found() {
+    fn changed_lines_are_detected() {
         let disk = SimDisk::new(1);
         let mut own = writer(&disk, u64::MAX);
         let batch = (0..5).map(|n| members(json!({ "n": n }))).collect();
         own.append(batch);
-        let text = whole(&disk);
+        let text = whole_text(&disk);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let after = |lines: &[&str]| {
             let disk = SimDisk::new(2);

@@ -1,20 +1,21 @@
-//! Canonical JSON (RFC 8785) for what a log holds: members in the order of their UTF-16 units, the
-//! shortest escapes, no blanks, and whole numbers that every reader keeps exactly.
+//! Canonical JSON (RFC 8785), restricted to what a log contains: members sorted by UTF-16 code
+//! units, the shortest escapes, no whitespace, and integers that every JSON parser represents
+//! exactly.
 
 use serde_json::{Map, Number, Value};
 use std::fmt;
 use std::io::Write as _;
 
-/// The largest whole number that every reader keeps exactly.
+/// The largest integer that every JSON parser represents exactly.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// How many levels of containers a line may have.
+/// The most levels of nested containers in a line.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// Why an object has no canonical form here.
+/// The reason why an object has no canonical form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCanonical {
-    /// It has a number with a fraction, or one that not every reader keeps exactly.
+    /// A number has a fraction, or is too large to be exact in every JSON parser.
     Number,
     /// It is nested too deeply.
     Depth,
@@ -31,7 +32,7 @@ impl fmt::Display for NotCanonical {
 
 impl std::error::Error for NotCanonical {}
 
-/// The canonical text of an object.
+/// Returns the canonical text of an object.
 pub fn canonical(object: &Map<String, Value>) -> Result<Vec<u8>, NotCanonical> {
     let mut out = Vec::with_capacity(512);
     write_object(object, &mut out, 0)?;
@@ -159,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_what_the_standard_says(value in value()) {
+        fn output_matches_rfc_8785(value in value()) {
             let mut object = Map::new();
             object.insert(String::from("member"), value);
             let own = String::from_utf8(canonical(&object).unwrap()).unwrap();
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_readers_disagree_about_is_refused() {
+    fn inexact_numbers_and_deep_nesting_are_refused() {
         let of = |value: Value| canonical(json!({ "a": value }).as_object().unwrap());
         assert_eq!(of(json!(0.5)), Err(NotCanonical::Number));
         assert_eq!(of(json!(MAX_EXACT + 1)), Err(NotCanonical::Number));

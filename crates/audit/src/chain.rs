@@ -1,60 +1,59 @@
-//! The chain: which line follows which.
+//! Checks that each line of a chain follows the previous one.
 
 use crate::hash::Hash;
 use crate::line::{self, ChainFields};
 
-/// The end of a chain so far.
+/// The end of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChainEnd {
-    /// The number of the last line; 0 where there is none.
+    /// The number of the last line, or 0 if there is none.
     pub(crate) seq: u64,
-    /// Its hash.
     pub(crate) hash: Hash,
 }
 
 impl ChainEnd {
-    /// Before the first line.
+    /// The end of an empty chain.
     pub(crate) const START: ChainEnd = ChainEnd {
         seq: 0,
         hash: Hash::NONE,
     };
 
-    /// The end after this line, if it follows.
-    pub(crate) fn then(self, text: &[u8]) -> Result<ChainEnd, ChainBreak> {
-        let placed = line::read(text).ok_or(ChainBreak::NotALine)?;
-        if placed.hash != placed.actual {
+    /// Returns the end of the chain after this line, if the line follows.
+    pub(crate) fn extend(self, text: &[u8]) -> Result<ChainEnd, ChainBreak> {
+        let fields = line::read(text).ok_or(ChainBreak::NotALine)?;
+        if fields.hash != fields.computed {
             return Err(ChainBreak::Changed);
         }
-        if placed.seq != self.seq + 1 || placed.before != self.hash {
+        if fields.seq != self.seq + 1 || fields.prev_hash != self.hash {
             return Err(ChainBreak::OutOfOrder);
         }
-        Ok(ChainEnd::at(&placed))
+        Ok(ChainEnd::of(&fields))
     }
 
-    fn at(placed: &ChainFields) -> ChainEnd {
+    fn of(fields: &ChainFields) -> ChainEnd {
         ChainEnd {
-            seq: placed.seq,
-            hash: placed.hash,
+            seq: fields.seq,
+            hash: fields.hash,
         }
     }
 
-    /// The end after a line whose predecessors were not looked at.
-    pub(crate) fn after(text: &[u8]) -> Result<ChainEnd, ChainBreak> {
-        let placed = line::read(text).ok_or(ChainBreak::NotALine)?;
-        match placed.hash == placed.actual {
-            true => Ok(ChainEnd::at(&placed)),
+    /// Returns the end of the chain after a line whose predecessors are not checked.
+    pub(crate) fn from_line(text: &[u8]) -> Result<ChainEnd, ChainBreak> {
+        let fields = line::read(text).ok_or(ChainBreak::NotALine)?;
+        match fields.hash == fields.computed {
+            true => Ok(ChainEnd::of(&fields)),
             false => Err(ChainBreak::Changed),
         }
     }
 }
 
-/// Why a line does not follow.
+/// The reason why a line does not follow the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChainBreak {
-    /// It is no line of a log.
+    /// The bytes are not a line of a log.
     NotALine,
-    /// It is not what its hash says.
+    /// The content does not match the hash.
     Changed,
-    /// It belongs to another place, or lines between are missing.
+    /// The line belongs to another position, or lines in between are missing.
     OutOfOrder,
 }

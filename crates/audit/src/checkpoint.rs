@@ -1,5 +1,6 @@
-//! A checkpoint: how far a log had come, said where whoever changes the log does not reach, and signed
-//! where a key is given. One canonical JSON object; the signature covers it without `signature`.
+//! A checkpoint: the position of a log at one moment, stored out of reach of those who can change
+//! the log, and signed if a key is given. It is one canonical JSON object; the signature covers it
+//! without `signature`.
 
 use crate::append::AppendReceipt;
 use crate::canonical::canonical;
@@ -8,47 +9,45 @@ use serde_json::{Map, Value};
 use ssh_key::{HashAlg, LineEnding, PrivateKey, PublicKey, SshSig};
 use std::fmt;
 
-/// The version of checkpoints.
+/// The version of the checkpoint format.
 const VERSION: u64 = 1;
 
-/// What signatures are for: one that was made for something else is none.
+/// The namespace of signatures: a signature that was made for another purpose is not valid here.
 pub const CHECKPOINT_NAMESPACE: &str = "candor-checkpoint";
 
-/// How many bytes a checkpoint may have.
+/// The most bytes of a checkpoint.
 pub const MAX_CHECKPOINT: usize = 16 * 1024;
 
-/// How far a log has come.
+/// The position of a log: its chain and its last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogPosition {
-    /// The hash of the first line.
+    /// The hash of the first line, which identifies the chain.
     pub(crate) chain: Hash,
-    /// The last line.
     pub(crate) last: AppendReceipt,
 }
 
-/// What was said about a log.
+/// The recorded position of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The name of the log.
     pub log: String,
-    /// The hash of its first line: another one is another chain.
+    /// The hash of the log's first line, which identifies the chain.
     pub chain: Hash,
-    /// How many checkpoints there were, this one included.
+    /// The number of checkpoints so far, this one included.
     pub counter: u64,
-    /// The number of its last line.
+    /// The number of the log's last line.
     pub seq: u64,
     /// The hash of that line.
     pub hash: Hash,
-    /// When it was said.
+    /// The time at which it was written.
     pub timestamp: String,
-    /// The fingerprint of the key that it says it was signed with.
+    /// The fingerprint of the key that it claims to be signed with.
     pub key_id: Option<String>,
     signature: Option<String>,
-    /// What is signed.
+    /// The signed bytes.
     body: Vec<u8>,
 }
 
-/// These bytes are no checkpoint.
+/// The bytes are not a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidCheckpoint;
 
@@ -61,7 +60,7 @@ impl fmt::Display for InvalidCheckpoint {
 impl std::error::Error for InvalidCheckpoint {}
 
 impl Checkpoint {
-    /// Reads a checkpoint.
+    /// Parses a checkpoint.
     pub fn read(bytes: &[u8]) -> Result<Checkpoint, InvalidCheckpoint> {
         if bytes.len() > MAX_CHECKPOINT {
             return Err(InvalidCheckpoint);
@@ -96,10 +95,10 @@ impl Checkpoint {
         })
     }
 
-    /// The text of a checkpoint, and what it says.
+    /// Returns the text of a checkpoint.
     pub(crate) fn write(
         log: &str,
-        mark: &LogPosition,
+        position: &LogPosition,
         counter: u64,
         timestamp: String,
         signer: Option<&Signer>,
@@ -108,14 +107,14 @@ impl Checkpoint {
         let mut put = |name: &str, value: Value| members.insert(String::from(name), value);
         put("v", Value::from(VERSION));
         put("log", Value::from(log));
-        put("chain", Value::from(mark.chain.to_string()));
+        put("chain", Value::from(position.chain.to_string()));
         put("counter", Value::from(counter));
-        put("seq", Value::from(mark.last.seq));
-        put("hash", Value::from(mark.last.hash.to_string()));
+        put("seq", Value::from(position.last.seq));
+        put("hash", Value::from(position.last.hash.to_string()));
         put("timestamp", Value::from(timestamp));
         if let Some(signer) = signer {
             put("key_id", Value::from(signer.key_id.clone()));
-            // Texts and whole numbers always have a canonical form.
+            // Strings and integers always have a canonical form.
             let body = canonical(&members).unwrap_or_default();
             let signature = signer.sign(&body)?;
             members.insert(String::from("signature"), Value::from(signature));
@@ -125,12 +124,12 @@ impl Checkpoint {
         Ok(text)
     }
 
-    /// Whether it carries a signature, whoever made it.
+    /// Returns true if it has a signature, valid or not.
     pub fn is_signed(&self) -> bool {
         self.signature.is_some()
     }
 
-    /// Whether one of these keys has signed it.
+    /// Returns true if it was signed with one of these keys.
     pub fn is_signed_by(&self, keys: &[PublicKey]) -> bool {
         let Some(signature) = &self.signature else {
             return false;
@@ -144,7 +143,7 @@ impl Checkpoint {
         })
     }
 
-    /// The line that it names.
+    /// Returns number and hash of the log's last line.
     pub fn receipt(&self) -> AppendReceipt {
         AppendReceipt {
             seq: self.seq,
@@ -153,19 +152,19 @@ impl Checkpoint {
     }
 }
 
-/// Signs checkpoints.
+/// Signs checkpoints with one key.
 #[derive(Clone)]
 pub struct Signer {
     key: PrivateKey,
     key_id: String,
 }
 
-/// Why a key cannot sign checkpoints.
+/// The reason why a key cannot sign checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignerKeyError {
-    /// It is encrypted, and has to be opened first.
+    /// The key is encrypted; it has to be decrypted first.
     Encrypted,
-    /// It is no Ed25519 key.
+    /// The key is not an Ed25519 key.
     Kind,
 }
 
@@ -181,7 +180,7 @@ impl fmt::Display for SignerKeyError {
 impl std::error::Error for SignerKeyError {}
 
 impl Signer {
-    /// Signs with this key: Ed25519, and not encrypted any more.
+    /// Accepts an Ed25519 key that is not encrypted.
     pub fn new(key: PrivateKey) -> Result<Signer, SignerKeyError> {
         if key.is_encrypted() {
             return Err(SignerKeyError::Encrypted);
@@ -193,7 +192,7 @@ impl Signer {
         Ok(Signer { key, key_id })
     }
 
-    /// The fingerprint of the key.
+    /// Returns the fingerprint of the key.
     pub fn key_id(&self) -> &str {
         &self.key_id
     }
@@ -215,7 +214,7 @@ mod tests {
     use super::*;
     use ssh_key::private::{Ed25519Keypair, KeypairData};
 
-    fn mark() -> LogPosition {
+    fn position() -> LogPosition {
         let hash = Hash::of(&[b"line"]);
         LogPosition {
             chain: Hash::of(&[b"first"]),
@@ -230,26 +229,26 @@ mod tests {
 
     fn written(signer: Option<&Signer>) -> String {
         let when = String::from("2026-01-02T03:04:05.678Z");
-        let text = Checkpoint::write("log", &mark(), 3, when, signer).unwrap();
+        let text = Checkpoint::write("log", &position(), 3, when, signer).unwrap();
         String::from_utf8(text).unwrap()
     }
 
     #[test]
-    fn a_checkpoint_is_one_canonical_line() {
-        let (chain, hash) = (mark().chain, mark().last.hash);
+    fn checkpoint_is_one_canonical_line() {
+        let (chain, hash) = (position().chain, position().last.hash);
         let wanted = format!(
             r#"{{"chain":"{chain}","counter":3,"hash":"{hash}","log":"log","seq":7,"timestamp":"2026-01-02T03:04:05.678Z","v":1}}"#
         );
         let text = written(None);
         assert_eq!(text, wanted + "\n");
         let read = Checkpoint::read(text.as_bytes()).unwrap();
-        assert_eq!((read.counter, read.receipt()), (3, mark().last));
+        assert_eq!((read.counter, read.receipt()), (3, position().last));
         assert_eq!((read.key_id.clone(), read.is_signed()), (None, false));
         assert!(!read.is_signed_by(&[key(1).public_key().clone()]));
     }
 
     #[test]
-    fn a_signature_holds_for_its_key_and_its_words() {
+    fn signature_is_valid_for_its_key_and_content_only() {
         let signer = Signer::new(key(1)).unwrap();
         let text = written(Some(&signer));
         let (own, other) = (key(1).public_key().clone(), key(2).public_key().clone());
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_checkpoint_is_refused() {
+    fn invalid_checkpoints_are_refused() {
         let text = written(None);
         for bad in [
             String::new(),
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_open_ed25519_key_signs() {
+    fn only_an_unencrypted_ed25519_key_signs() {
         let mut random = ssh_key::rand_core::OsRng;
         let encrypted = key(1).encrypt(&mut random, "secret").unwrap();
         assert_eq!(

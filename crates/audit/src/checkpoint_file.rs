@@ -1,5 +1,5 @@
-//! A place where checkpoints of a log are kept: one file, replaced as a whole, whose counter never goes
-//! back whoever writes it.
+//! The file that contains the checkpoint of a log. It is replaced atomically, and its counter never
+//! decreases.
 
 use crate::checkpoint::{Checkpoint, LogPosition, MAX_CHECKPOINT, Signer};
 use candor_disk::{Disk, DiskFile, Open};
@@ -7,31 +7,32 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// The mode of new files.
 const MODE: u32 = 0o600;
 
-/// How often the lock is asked for, and for how long.
-const ASK_AGAIN: Duration = Duration::from_millis(2);
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How often the lock is tried, and for how long.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where checkpoints of a log are kept. It should be out of reach of whoever could change the log.
+/// A file that contains the checkpoint of a log. It should be out of reach of those who can change
+/// the log.
 pub struct CheckpointFile(Box<dyn CheckpointStore>);
 
 impl CheckpointFile {
-    /// The file of this name on a disk; `NAME.lock` and `NAME.new` beside it are used too.
+    /// Names the file on a disk. `NAME.lock` and `NAME.new` are used too.
     pub fn new<D: Disk>(disk: D, name: &str) -> CheckpointFile {
         let name = name.to_owned();
         CheckpointFile(Box::new(StoredCheckpoint { disk, name }))
     }
 
-    /// The checkpoint that is there.
+    /// Reads the checkpoint, or returns `None` if there is no file.
     pub fn read(&self) -> io::Result<Option<Checkpoint>> {
         self.0.read()
     }
 
-    /// Puts a checkpoint there; false where as good a one is there already.
-    pub(crate) fn put(&self, said: &NewCheckpoint<'_>) -> io::Result<bool> {
-        self.0.put(said)
+    /// Replaces the checkpoint. Returns false if the file already contains this position or a later
+    /// one.
+    pub(crate) fn replace(&self, new: &NewCheckpoint<'_>) -> io::Result<bool> {
+        self.0.replace(new)
     }
 }
 
@@ -41,19 +42,20 @@ impl fmt::Debug for CheckpointFile {
     }
 }
 
-/// What a new checkpoint says.
+/// The content of a new checkpoint.
 pub(crate) struct NewCheckpoint<'a> {
     pub(crate) log: &'a str,
-    pub(crate) mark: LogPosition,
+    pub(crate) position: LogPosition,
     pub(crate) signer: Option<&'a Signer>,
     pub(crate) now: &'a (dyn Fn() -> String + Send + Sync),
-    /// A person has begun the chain anew: whatever was said before is over.
-    pub(crate) anew: bool,
+    /// The owner has started a new chain; the checkpoint of the old chain is replaced.
+    pub(crate) new_chain: bool,
 }
 
+/// Hides the disk type of a checkpoint file, so that one log can have files on different disks.
 trait CheckpointStore: Send + Sync {
     fn read(&self) -> io::Result<Option<Checkpoint>>;
-    fn put(&self, said: &NewCheckpoint<'_>) -> io::Result<bool>;
+    fn replace(&self, new: &NewCheckpoint<'_>) -> io::Result<bool>;
 }
 
 struct StoredCheckpoint<D> {
@@ -62,25 +64,25 @@ struct StoredCheckpoint<D> {
 }
 
 impl<D: Disk> StoredCheckpoint<D> {
-    fn locked(&self) -> io::Result<D::File> {
+    fn lock(&self) -> io::Result<D::File> {
         let lock = format!("{}.lock", self.name);
         let file = self.disk.open(lock, Open::Create(MODE))?;
         let mut waited = Duration::ZERO;
         while !file.try_lock()? {
-            if waited >= PATIENCE {
+            if waited >= LOCK_TIMEOUT {
                 let held = "another process holds the lock of the checkpoint";
                 return Err(io::Error::new(io::ErrorKind::WouldBlock, held));
             }
-            std::thread::sleep(ASK_AGAIN);
-            waited += ASK_AGAIN;
+            std::thread::sleep(RETRY_INTERVAL);
+            waited += RETRY_INTERVAL;
         }
         Ok(file)
     }
 
-    /// Replaces the file as a whole: whatever fails, the old one or the new one is there.
-    fn replace(&self, text: &[u8]) -> io::Result<()> {
+    /// Replaces the file atomically: after a failure it is the old one or the new one.
+    fn replace_file(&self, text: &[u8]) -> io::Result<()> {
         let draft = format!("{}.new", self.name);
-        // A file whose sync failed once cannot be trusted to take another: it is made anew.
+        // A file whose sync failed once cannot be relied on: a new one is created.
         match self.disk.unlink(&draft) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             gone => gone?,
@@ -104,23 +106,23 @@ impl<D: Disk> CheckpointStore for StoredCheckpoint<D> {
         read.map(Some).map_err(invalid)
     }
 
-    fn put(&self, said: &NewCheckpoint<'_>) -> io::Result<bool> {
-        let _lock = self.locked()?;
-        let mark = &said.mark;
+    fn replace(&self, new: &NewCheckpoint<'_>) -> io::Result<bool> {
+        let _lock = self.lock()?;
+        let position = &new.position;
         let counter = match self.read() {
             Ok(None) => 1,
-            Ok(Some(there)) if said.anew => there.counter + 1,
-            Ok(Some(there)) if there.chain != mark.chain => {
-                let foreign = "the checkpoint there is of another chain";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, foreign));
+            Ok(Some(existing)) if new.new_chain => existing.counter + 1,
+            Ok(Some(existing)) if existing.chain != position.chain => {
+                let other = "the checkpoint there is of another chain";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, other));
             }
-            Ok(Some(there)) if there.seq >= mark.last.seq => return Ok(false),
-            Ok(Some(there)) => there.counter + 1,
-            Err(error) if said.anew && error.kind() == io::ErrorKind::InvalidData => 1,
+            Ok(Some(existing)) if existing.seq >= position.last.seq => return Ok(false),
+            Ok(Some(existing)) => existing.counter + 1,
+            Err(error) if new.new_chain && error.kind() == io::ErrorKind::InvalidData => 1,
             Err(error) => return Err(error),
         };
-        let text = Checkpoint::write(said.log, mark, counter, (said.now)(), said.signer);
-        self.replace(&text.map_err(io::Error::other)?)?;
+        let text = Checkpoint::write(new.log, position, counter, (new.now)(), new.signer);
+        self.replace_file(&text.map_err(io::Error::other)?)?;
         Ok(true)
     }
 }
@@ -132,86 +134,86 @@ mod tests {
     use crate::hash::Hash;
     use candor_sim_disk::{SimDisk, Trials};
 
-    fn said(seq: u64) -> NewCheckpoint<'static> {
+    fn new(seq: u64) -> NewCheckpoint<'static> {
         let hash = Hash::of(&[&seq.to_le_bytes()]);
         NewCheckpoint {
             log: "log",
-            mark: LogPosition {
+            position: LogPosition {
                 chain: Hash::of(&[b"first"]),
                 last: AppendReceipt { seq, hash },
             },
             signer: None,
             now: &|| String::from("now"),
-            anew: false,
+            new_chain: false,
         }
     }
 
-    fn there(disk: &SimDisk) -> Option<(u64, u64)> {
-        let there = CheckpointFile::new(disk.clone(), "checkpoint")
+    fn existing(disk: &SimDisk) -> Option<(u64, u64)> {
+        let existing = CheckpointFile::new(disk.clone(), "checkpoint")
             .read()
             .unwrap();
-        there.map(|checkpoint| (checkpoint.counter, checkpoint.seq))
+        existing.map(|checkpoint| (checkpoint.counter, checkpoint.seq))
     }
 
-    /// Whatever fails, a whole checkpoint is there, one that was promised or a later one.
+    /// After any failure there is a complete checkpoint, the last acknowledged one or a later one.
     #[test]
-    fn a_checkpoint_is_never_torn_and_never_goes_back() {
+    fn checkpoint_is_never_torn_and_never_goes_back() {
         let workload = |disk: &SimDisk| {
             let place = CheckpointFile::new(disk.clone(), "checkpoint");
             for seq in [3, 5, 9] {
-                if place.put(&said(seq)).is_ok() {
+                if place.replace(&new(seq)).is_ok() {
                     disk.mark(seq);
                 }
             }
         };
-        let check = |disk: &SimDisk, promised: &[String]| {
-            let promised = promised.iter().map(|seq| seq.parse::<u64>().unwrap());
-            let found = there(disk);
-            assert!(found.map(|(_, seq)| seq) >= promised.max(), "{found:?}");
+        let check = |disk: &SimDisk, acknowledged: &[String]| {
+            let acknowledged = acknowledged.iter().map(|seq| seq.parse::<u64>().unwrap());
+            let found = existing(disk);
+            assert!(found.map(|(_, seq)| seq) >= acknowledged.max(), "{found:?}");
             assert!(
                 CheckpointFile::new(disk.clone(), "checkpoint")
-                    .put(&said(10))
+                    .replace(&new(10))
                     .unwrap()
             );
             let counter = found.map_or(0, |(counter, _)| counter) + 1;
-            assert_eq!(there(disk), Some((counter, 10)));
+            assert_eq!(existing(disk), Some((counter, 10)));
         };
         let trials = Trials::new().crash_after_faults();
         trials.run(workload, check).unwrap();
     }
 
     #[test]
-    fn an_older_end_replaces_nothing() {
+    fn older_position_replaces_nothing() {
         let disk = SimDisk::new(1);
         let place = CheckpointFile::new(disk.clone(), "checkpoint");
-        assert!(place.put(&said(5)).unwrap());
-        assert!(!place.put(&said(5)).unwrap());
-        assert!(!place.put(&said(4)).unwrap());
-        assert!(place.put(&said(6)).unwrap());
-        assert_eq!(there(&disk), Some((2, 6)));
+        assert!(place.replace(&new(5)).unwrap());
+        assert!(!place.replace(&new(5)).unwrap());
+        assert!(!place.replace(&new(4)).unwrap());
+        assert!(place.replace(&new(6)).unwrap());
+        assert_eq!(existing(&disk), Some((2, 6)));
     }
 
     #[test]
-    fn another_chain_takes_over_only_when_a_person_says_so() {
+    fn other_chain_is_refused_unless_it_is_new() {
         let disk = SimDisk::new(1);
         let place = CheckpointFile::new(disk.clone(), "checkpoint");
-        place.put(&said(5)).unwrap();
-        let mut other = said(8);
-        other.mark.chain = Hash::of(&[b"other"]);
-        let refused = place.put(&other).unwrap_err();
+        place.replace(&new(5)).unwrap();
+        let mut other = new(8);
+        other.position.chain = Hash::of(&[b"other"]);
+        let refused = place.replace(&other).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
-        other.mark.last.seq = 1;
-        other.anew = true;
-        assert!(place.put(&other).unwrap());
-        assert_eq!(there(&disk), Some((2, 1)));
+        other.position.last.seq = 1;
+        other.new_chain = true;
+        assert!(place.replace(&other).unwrap());
+        assert_eq!(existing(&disk), Some((2, 1)));
     }
 
     #[test]
-    fn a_file_that_is_something_else_is_left_alone() {
+    fn file_that_is_not_a_checkpoint_is_left_alone() {
         let disk = SimDisk::new(1);
         let file = disk.open("checkpoint", Open::Create(0o600)).unwrap();
         file.append_all(b"precious").unwrap();
-        let refused = CheckpointFile::new(disk.clone(), "checkpoint").put(&said(5));
+        let refused = CheckpointFile::new(disk.clone(), "checkpoint").replace(&new(5));
         assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(file.read_all(99).unwrap(), b"precious");
     }

@@ -1,4 +1,5 @@
-//! Who writes checkpoints while a log is open: a thread of its own, so that no line waits for one.
+//! Writes checkpoints on a thread of their own while a log is open, so that no append waits for
+//! one.
 
 use crate::append::AppendReceipt;
 use crate::checkpoint::{Checkpoint, LogPosition, Signer};
@@ -9,19 +10,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// After how many lines a checkpoint is written.
+/// A checkpoint is written after this many lines.
 pub const CHECKPOINT_LINES: u64 = 256;
 
-/// How long after the last checkpoint the next is written, where there are new lines.
+/// If there are new lines, a checkpoint is written this long after the previous one.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 
-/// How checkpoints of a log are made.
+/// Writes the checkpoints of a log.
 pub struct CheckpointWriter {
-    /// Where they are kept.
     pub files: Vec<CheckpointFile>,
-    /// What signs them.
     pub signer: Option<Signer>,
-    /// What time it is, as it stands in them.
+    /// Returns the time that is written into a checkpoint.
     pub now: Box<dyn Fn() -> String + Send + Sync>,
 }
 
@@ -35,75 +34,79 @@ impl fmt::Debug for CheckpointWriter {
 }
 
 impl CheckpointWriter {
-    /// Those that are there.
+    /// Reads the existing checkpoints.
     pub(crate) fn read(&self) -> io::Result<Vec<Checkpoint>> {
-        let there = self.files.iter().map(CheckpointFile::read);
-        there.filter_map(Result::transpose).collect()
+        let existing = self.files.iter().map(CheckpointFile::read);
+        existing.filter_map(Result::transpose).collect()
     }
 
-    /// Says at every place how far the log has come; the first failure, after all were tried.
-    pub(crate) fn say(&self, log: &str, mark: LogPosition, anew: bool) -> io::Result<()> {
-        let said = NewCheckpoint {
+    /// Writes a checkpoint to every file. Returns the first error after all files were tried.
+    pub(crate) fn write(
+        &self,
+        log: &str,
+        position: LogPosition,
+        new_chain: bool,
+    ) -> io::Result<()> {
+        let written = NewCheckpoint {
             log,
-            mark,
+            position,
             signer: self.signer.as_ref(),
             now: &*self.now,
-            anew,
+            new_chain,
         };
         let mut failed = Ok(());
-        for place in &self.files {
-            failed = failed.and(place.put(&said).map(|_| ()));
+        for file in &self.files {
+            failed = failed.and(file.replace(&written).map(|_| ()));
         }
         failed
     }
 }
 
-/// The thread that writes checkpoints.
 pub(crate) struct CheckpointThread {
-    shared: Arc<Shared>,
-    keeping: Option<JoinHandle<()>>,
+    shared: Arc<SharedPosition>,
+    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedPosition {
+    state: Mutex<CheckpointState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    /// How far the log has come since the last checkpoint.
+struct CheckpointState {
+    /// The position of the log, if it has changed since the last checkpoint.
     newest: Option<LogPosition>,
     closing: bool,
-    trouble: Option<Arc<io::Error>>,
+    last_error: Option<Arc<io::Error>>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedPosition {
+    fn state(&self) -> MutexGuard<'_, CheckpointState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What tells a keeper how far the log has come.
+/// Sends the position of the log to the thread.
 #[derive(Clone)]
-pub(crate) struct PositionSender(Arc<Shared>);
+pub(crate) struct PositionSender(Arc<SharedPosition>);
 
 impl PositionSender {
-    /// The log has come so far, if that is known.
-    pub(crate) fn tell(&self, mark: io::Result<Option<LogPosition>>) {
+    /// Sends a position, or the error that occurred when it was determined.
+    pub(crate) fn send(&self, position: io::Result<Option<LogPosition>>) {
         let mut state = self.0.state();
-        match mark {
-            Ok(Some(mark)) => state.newest = Some(mark),
+        match position {
+            Ok(Some(position)) => state.newest = Some(position),
             Ok(None) => {}
-            Err(error) => state.trouble = Some(Arc::new(error)),
+            Err(error) => state.last_error = Some(Arc::new(error)),
         }
         drop(state);
         self.0.changed.notify_one();
     }
 
-    /// Why the last checkpoint could not be written at some place.
-    pub(crate) fn trouble(&self) -> Option<Arc<io::Error>> {
-        self.0.state().trouble.clone()
+    /// Returns the reason why the last checkpoint could not be written to some file.
+    pub(crate) fn last_error(&self) -> Option<Arc<io::Error>> {
+        self.0.state().last_error.clone()
     }
 }
 
@@ -111,21 +114,21 @@ impl CheckpointThread {
     pub(crate) fn start(
         log: &str,
         last: Option<AppendReceipt>,
-        how: Arc<CheckpointWriter>,
+        writer: Arc<CheckpointWriter>,
     ) -> io::Result<CheckpointThread> {
         let last = last.map_or(0, |last| last.seq);
-        let shared = Arc::new(Shared::default());
-        let (own, log) = (shared.clone(), log.to_owned());
-        let keeping = std::thread::Builder::new()
+        let shared = Arc::new(SharedPosition::default());
+        let (shared_with_thread, log) = (shared.clone(), log.to_owned());
+        let thread = std::thread::Builder::new()
             .name(String::from("checkpoints"))
-            .spawn(move || keep(&own, &log, last, &how))?;
+            .spawn(move || write_checkpoints(&shared_with_thread, &log, last, &writer))?;
         Ok(CheckpointThread {
             shared,
-            keeping: Some(keeping),
+            thread: Some(thread),
         })
     }
 
-    pub(crate) fn teller(&self) -> PositionSender {
+    pub(crate) fn sender(&self) -> PositionSender {
         PositionSender(self.shared.clone())
     }
 }
@@ -135,25 +138,26 @@ impl Drop for CheckpointThread {
     fn drop(&mut self) {
         self.shared.state().closing = true;
         self.shared.changed.notify_one();
-        if let Some(keeping) = self.keeping.take() {
-            // One that panicked has left a checkpoint that is older, which is no harm.
-            let _ = keeping.join();
+        if let Some(thread) = self.thread.take() {
+            // After a panic the checkpoint is older than the log, which is harmless.
+            let _ = thread.join();
         }
     }
 }
 
 /// Writes a checkpoint whenever one is due, until the log is closed.
-fn keep(shared: &Shared, log: &str, last: u64, how: &CheckpointWriter) {
+fn write_checkpoints(shared: &SharedPosition, log: &str, last: u64, writer: &CheckpointWriter) {
     let (mut seq, mut when) = (last, Instant::now());
-    while let Some(mark) = due(shared, seq, when) {
-        let said = how.say(log, mark, false);
-        shared.state().trouble = said.err().map(Arc::new);
-        (seq, when) = (mark.last.seq, Instant::now());
+    while let Some(position) = wait_until_due(shared, seq, when) {
+        let written = writer.write(log, position, false);
+        shared.state().last_error = written.err().map(Arc::new);
+        (seq, when) = (position.last.seq, Instant::now());
     }
 }
 
-/// How far the log has come, once that is to be said; nothing when it is closed and all is said.
-fn due(shared: &Shared, seq: u64, when: Instant) -> Option<LogPosition> {
+/// Waits until a checkpoint is due and returns its position. Returns `None` if the log is closed
+/// and its position is written.
+fn wait_until_due(shared: &SharedPosition, seq: u64, when: Instant) -> Option<LogPosition> {
     let mut state = shared.state();
     loop {
         let wait = match &state.newest {
@@ -191,7 +195,7 @@ mod tests {
     use candor_sim_disk::{SimDisk, Trials};
     use serde_json::{Map, Value, json};
 
-    fn mark(seq: u64) -> LogPosition {
+    fn position(seq: u64) -> LogPosition {
         let hash = Hash::of(&[&seq.to_le_bytes()]);
         LogPosition {
             chain: Hash::NONE,
@@ -199,27 +203,31 @@ mod tests {
         }
     }
 
-    /// What is due with so many new lines, so long after the last checkpoint.
+    /// Returns the checkpoint that is due with this many new lines, this long after the previous
+    /// one.
     fn due_with(lines: u64, waited: Duration, closing: bool) -> Option<LogPosition> {
-        let shared = Arc::new(Shared::default());
-        let teller = PositionSender(shared.clone());
+        let shared = Arc::new(SharedPosition::default());
+        let sender = PositionSender(shared.clone());
         if lines > 0 {
-            teller.tell(Ok(Some(mark(1000 + lines))));
+            sender.send(Ok(Some(position(1000 + lines))));
         }
         shared.state().closing = closing;
-        due(&shared, 1000, Instant::now().checked_sub(waited).unwrap())
+        wait_until_due(&shared, 1000, Instant::now().checked_sub(waited).unwrap())
     }
 
     #[test]
-    fn a_checkpoint_is_due_after_many_lines_or_a_while_or_at_the_end() {
+    fn checkpoint_is_due_after_many_lines_or_some_time_or_at_the_end() {
         let none = Duration::ZERO;
-        assert_eq!(due_with(CHECKPOINT_LINES, none, false), Some(mark(1256)));
-        assert_eq!(due_with(1, CHECKPOINT_EVERY, false), Some(mark(1001)));
-        assert_eq!(due_with(1, none, true), Some(mark(1001)));
+        assert_eq!(
+            due_with(CHECKPOINT_LINES, none, false),
+            Some(position(1256))
+        );
+        assert_eq!(due_with(1, CHECKPOINT_EVERY, false), Some(position(1001)));
+        assert_eq!(due_with(1, none, true), Some(position(1001)));
         assert_eq!(due_with(0, CHECKPOINT_EVERY, true), None);
-        // One that is not due yet is once its time has come.
+        // A checkpoint that is not due yet becomes due with time.
         let shortly = CHECKPOINT_EVERY - Duration::from_millis(20);
-        assert_eq!(due_with(1, shortly, false), Some(mark(1001)));
+        assert_eq!(due_with(1, shortly, false), Some(position(1001)));
     }
 
     fn members(value: Value) -> Map<String, Value> {
@@ -242,9 +250,8 @@ mod tests {
         writer
     }
 
-    /// A crash never leaves a checkpoint of lines that are not there: the log goes on.
     #[test]
-    fn a_checkpoint_is_never_ahead_of_its_log() {
+    fn checkpoint_is_never_ahead_of_its_log() {
         let workload = |disk: &SimDisk| {
             let mut writer = writer(disk);
             if writer.settle().is_err() {
@@ -252,22 +259,22 @@ mod tests {
             }
             for n in 0..4 {
                 writer.append(vec![members(json!({ "n": n, "text": "x".repeat(200) }))]);
-                if let Ok(Some(mark)) = writer.mark()
-                    && checkpoints(disk).say("log", mark, false).is_ok()
+                if let Ok(Some(position)) = writer.position()
+                    && checkpoints(disk).write("log", position, false).is_ok()
                 {
-                    disk.mark(mark.last.seq);
+                    disk.mark(position.last.seq);
                 }
             }
         };
-        let check = |disk: &SimDisk, said: &[String]| {
+        let check = |disk: &SimDisk, written: &[String]| {
             let mut writer = writer(disk);
             let last = writer.settle().unwrap().map_or(0, |last| last.seq);
-            let said = said.last().map_or(0, |seq| seq.parse().unwrap());
-            let there = checkpoints(disk).files[0].read().unwrap();
-            let seen = there.as_ref().map_or(0, |checkpoint| checkpoint.seq);
-            assert!(said <= seen && seen <= last, "{said} {seen} {last}");
-            let there: Vec<_> = there.into_iter().collect();
-            let verified = verify_against(disk.clone(), "log", &there).unwrap();
+            let written = written.last().map_or(0, |seq| seq.parse().unwrap());
+            let existing = checkpoints(disk).files[0].read().unwrap();
+            let seen = existing.as_ref().map_or(0, |checkpoint| checkpoint.seq);
+            assert!(written <= seen && seen <= last, "{written} {seen} {last}");
+            let existing: Vec<_> = existing.into_iter().collect();
+            let verified = verify_against(disk.clone(), "log", &existing).unwrap();
             assert_eq!(verified.flaw, None);
         };
         Trials::new().run(workload, check).unwrap();

@@ -1,4 +1,5 @@
-//! The end of a log, found by looking at its last lines alone, and what a crash left behind it.
+//! Finds the end of a log by reading its last lines only, and detects bytes that a crash left after
+//! them.
 
 use crate::chain::{ChainBreak, ChainEnd};
 use crate::line::{MAX_LINE, lines};
@@ -6,40 +7,41 @@ use crate::log_files::{LogFiles, read_range};
 use candor_disk::{Disk, DiskFile};
 use std::io;
 
-/// How many bytes are written at once. Whatever is torn is within the last of them.
+/// The most bytes that are written at once. Torn bytes are within the last batch.
 pub(crate) const MAX_BATCH: usize = 1024 * 1024;
 
-/// How much of a file's end is looked at when it is opened: the last batch, and a whole line before it.
+/// The bytes that are read at the end of a file when a log is opened: the last batch, and a
+/// complete line before it.
 const WINDOW: u64 = (MAX_BATCH + 2 * MAX_LINE) as u64;
 
-/// Where a file's lines end.
+/// The end of the complete lines of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileEnd {
     pub(crate) end: ChainEnd,
-    /// The length of the last of them.
+    /// The length of the last line in bytes.
     pub(crate) line: u64,
-    /// The length of the whole lines.
+    /// The length of all complete lines in bytes.
     pub(crate) whole: u64,
-    /// Whether the last of them lacks nothing but its line break.
-    pub(crate) unended: bool,
-    /// The length of the file.
+    /// True if the last line lacks only its line break.
+    pub(crate) lacks_line_break: bool,
+    /// The length of the file in bytes.
     pub(crate) length: u64,
 }
 
 impl FileEnd {
-    /// Nothing is known yet.
+    /// The end of a file that has not been read.
     pub(crate) const UNKNOWN: FileEnd = FileEnd {
         end: ChainEnd::START,
         line: 0,
         whole: 0,
-        unended: false,
+        lacks_line_break: false,
         length: 0,
     };
 }
 
-/// The end of a log whose last file may have been left torn. A line that is broken before the last
-/// batch was not torn by a crash, and neither was one that is whole and of another place: the log is
-/// broken, and its end says how far it can be trusted.
+/// Finds the end of a log whose last file may be torn. Returns `Err` with the end of the intact
+/// part if the log is broken: a crash tears neither lines before the last batch nor complete lines
+/// out of order.
 pub(crate) fn find<D: Disk>(
     files: &LogFiles<D>,
     file: &D::File,
@@ -47,63 +49,64 @@ pub(crate) fn find<D: Disk>(
     let length = file.len()?;
     let start = length.saturating_sub(WINDOW);
     let bytes = read_range(file, start, length)?;
-    // The first line is cut off by the window.
+    // The window starts in the middle of a line.
     let skipped = match start {
         0 => 0,
         _ => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1),
     };
     let first = match start {
-        0 => Some(before(files)?),
+        0 => Some(end_of_full_files(files)?),
         _ => None,
     };
     let Some(walked) = walk(first, &bytes[skipped..]) else {
         return Ok(Err(ChainEnd::START));
     };
     let whole = start + (skipped + walked.whole) as u64;
-    if walked.elsewhere || length - whole > MAX_BATCH as u64 {
+    if walked.out_of_order || length - whole > MAX_BATCH as u64 {
         return Ok(Err(walked.end));
     }
     let rest = &bytes[skipped + walked.whole..];
-    // A line break in it would be noticed: no string of a line has one.
-    let (end, line, unended) = match walked.end.then(rest) {
+    // A line break in it would be detected: strings contain none.
+    let (end, line, lacks_line_break) = match walked.end.extend(rest) {
         Ok(end) => (end, rest.len() as u64 + 1, true),
         Err(_) => (walked.end, walked.line, false),
     };
     Ok(Ok(FileEnd {
         end,
         line,
-        whole: if unended { length } else { whole },
-        unended,
+        whole: if lacks_line_break { length } else { whole },
+        lacks_line_break,
         length,
     }))
 }
 
-/// How far lines follow each other.
+/// A run of lines that follow each other.
 struct ChainWalk {
     end: ChainEnd,
     line: u64,
     whole: usize,
-    /// Whether a whole line of another place is next.
-    elsewhere: bool,
+    /// True if the next line is complete but out of order.
+    out_of_order: bool,
 }
 
-/// Follows lines from an end on, or from the first of them; nothing where not even that is one.
+/// Follows the chain from an end, or from the first line. Returns `None` if the first line is not a
+/// line of a log.
 fn walk(from: Option<ChainEnd>, bytes: &[u8]) -> Option<ChainWalk> {
     let mut walked = from.map(|end| ChainWalk {
         end,
         line: 0,
         whole: 0,
-        elsewhere: false,
+        out_of_order: false,
     });
-    for (text, behind) in lines(bytes) {
+    for (text, line_end) in lines(bytes) {
         let next = match &walked {
-            None => ChainEnd::after(text),
-            Some(walked) => walked.end.then(text),
+            None => ChainEnd::from_line(text),
+            Some(walked) => walked.end.extend(text),
         };
         let end = match (next, &mut walked) {
             (Ok(end), _) => end,
             (Err(ChainBreak::OutOfOrder), Some(walked)) => {
-                walked.elsewhere = true;
+                walked.out_of_order = true;
                 break;
             }
             (Err(_), _) => break,
@@ -111,22 +114,24 @@ fn walk(from: Option<ChainEnd>, bytes: &[u8]) -> Option<ChainWalk> {
         walked = Some(ChainWalk {
             end,
             line: text.len() as u64 + 1,
-            whole: behind,
-            elsewhere: false,
+            whole: line_end,
+            out_of_order: false,
         });
     }
     walked
 }
 
-/// The end of the chain in the full files.
-fn before<D: Disk>(files: &LogFiles<D>) -> io::Result<ChainEnd> {
-    let Some(last) = files.full()?.last().copied() else {
+/// Returns the end of the chain in the full files.
+fn end_of_full_files<D: Disk>(files: &LogFiles<D>) -> io::Result<ChainEnd> {
+    let Some(last) = files.full_numbers()?.last().copied() else {
         return Ok(ChainEnd::START);
     };
     let file = files.open_full(last)?;
     let length = file.len()?;
     let bytes = read_range(&file, length.saturating_sub(2 * MAX_LINE as u64), length)?;
-    let last = lines(&bytes).last().map(|(text, _)| ChainEnd::after(text));
+    let last = lines(&bytes)
+        .last()
+        .map(|(text, _)| ChainEnd::from_line(text));
     match last {
         Some(Ok(end)) => Ok(end),
         _ => Err(io::Error::new(
@@ -136,23 +141,29 @@ fn before<D: Disk>(files: &LogFiles<D>) -> io::Result<ChainEnd> {
     }
 }
 
-/// The end of a file whose end was `known`: whatever others have appended since follows it. Nothing
-/// where that is not so, or where nothing was known. Reads the last known line and what came after it,
-/// however long the file is.
-pub(crate) fn glance<D: Disk>(file: &D::File, known: &FileEnd) -> io::Result<Option<FileEnd>> {
+/// Finds the end of a file whose earlier end was `known` by reading only what other processes have
+/// appended since. Returns `None` if the file does not continue from there, or if nothing was
+/// known.
+pub(crate) fn find_appended<D: Disk>(
+    file: &D::File,
+    known: &FileEnd,
+) -> io::Result<Option<FileEnd>> {
     let length = file.len()?;
     if known.line == 0 || length < known.length || length - known.length > WINDOW {
         return Ok(None);
     }
     let start = known.length - known.line;
     let bytes = read_range(file, start, length)?;
-    let same = lines(&bytes).next().map(|(text, _)| ChainEnd::after(text)) == Some(Ok(known.end));
+    let same = lines(&bytes)
+        .next()
+        .map(|(text, _)| ChainEnd::from_line(text))
+        == Some(Ok(known.end));
     let walked = walk(None, &bytes).filter(|walked| same && walked.whole == bytes.len());
     Ok(walked.map(|walked| FileEnd {
         end: walked.end,
         line: walked.line,
         whole: length,
-        unended: false,
+        lacks_line_break: false,
         length,
     }))
 }

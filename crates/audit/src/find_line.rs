@@ -1,5 +1,4 @@
-//! Finding a line by its number without reading what stands before it: numbers only grow, so halving
-//! will do.
+//! Finds a line by its number with a binary search over the files and their bytes.
 
 use crate::line::{self, MAX_LINE};
 use crate::log_files::{LogFile, LogFiles, read_range};
@@ -7,73 +6,75 @@ use candor_disk::{Disk, DiskFile};
 use memchr::memchr;
 use std::io;
 
-/// How close is close enough: from there on lines are read one by one.
-const CLOSE: u64 = 64 * 1024;
+/// The search ends when this many bytes are left; lines are then read one by one.
+const SCAN_BELOW: u64 = 64 * 1024;
 
-/// How much is read to find one line, if that is enough.
-const LOOK: u64 = 4096;
+/// The bytes that are read at first to find one line.
+const FIRST_READ: u64 = 4096;
 
-/// A place at or before a line, where a line begins.
+/// The start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LinePosition {
-    /// Which of the parts.
-    pub(crate) part: usize,
-    /// Where in it.
+    /// The index of the file.
+    pub(crate) file_index: usize,
     pub(crate) offset: u64,
 }
 
-/// A place at or shortly before the line of this number, or before the end where there is none;
-/// nothing where something that is no line was met, so that nothing can be said.
-pub(crate) fn seek<D: Disk>(
+/// Returns the start of a line at or shortly before the line with this number. Returns `None` if
+/// the search meets bytes that are not a line.
+pub(crate) fn find_line<D: Disk>(
     files: &LogFiles<D>,
     parts: &[LogFile<D>],
     seq: u64,
 ) -> io::Result<Option<LinePosition>> {
-    let (mut first, mut behind) = (0, parts.len());
-    while first + 1 < behind {
-        let middle = first + (behind - first) / 2;
+    let (mut first, mut end) = (0, parts.len());
+    while first + 1 < end {
+        let middle = first + (end - first) / 2;
         let seen = parts[middle].with(files, |file| number_at(file, 0, file.len()?))?;
         match seen {
             NumberAt::Number(number) if number <= seq => first = middle,
-            NumberAt::Number(_) | NumberAt::Nothing => behind = middle,
+            NumberAt::Number(_) | NumberAt::Nothing => end = middle,
             NumberAt::NotALine => return Ok(None),
         }
     }
     let Some(part) = parts.get(first) else {
-        return Ok(Some(LinePosition { part: 0, offset: 0 }));
+        return Ok(Some(LinePosition {
+            file_index: 0,
+            offset: 0,
+        }));
     };
-    let offset = part.with(files, |file| within(file, seq))?;
+    let offset = part.with(files, |file| find_in_file(file, seq))?;
     Ok(offset.map(|offset| LinePosition {
-        part: first,
+        file_index: first,
         offset,
     }))
 }
 
-/// The same within one file.
-fn within(file: &impl DiskFile, seq: u64) -> io::Result<Option<u64>> {
+/// Searches within one file.
+fn find_in_file(file: &impl DiskFile, seq: u64) -> io::Result<Option<u64>> {
     let length = file.len()?;
-    let (mut before, mut behind) = (0, length);
-    while behind - before > CLOSE {
-        let middle = before + (behind - before) / 2;
+    let (mut before, mut end) = (0, length);
+    while end - before > SCAN_BELOW {
+        let middle = before + (end - before) / 2;
         let Some(begin) = line_after(file, middle, length)? else {
             return Ok(None);
         };
         match number_at(file, begin, length)? {
-            NumberAt::Number(number) if number <= seq && begin < behind => before = begin,
-            NumberAt::Number(_) | NumberAt::Nothing => behind = middle,
+            NumberAt::Number(number) if number <= seq && begin < end => before = begin,
+            NumberAt::Number(_) | NumberAt::Nothing => end = middle,
             NumberAt::NotALine => return Ok(None),
         }
     }
     Ok(Some(before))
 }
 
-/// Where the first line behind a place begins; the end where none does, nothing where a line would be
-/// too long.
-fn line_after(file: &impl DiskFile, place: u64, length: u64) -> io::Result<Option<u64>> {
-    let found = line_break(file, place, length)?;
+/// Returns the start of the first line after `offset`, or the end of the file. Returns `None` if a
+/// line is too long.
+fn line_after(file: &impl DiskFile, offset: u64, length: u64) -> io::Result<Option<u64>> {
+    let found = line_break(file, offset, length)?;
     Ok(match found {
-        Some((_, at)) => Some(place + at as u64 + 1),
-        None if length - place > MAX_LINE as u64 => None,
+        Some((_, at)) => Some(offset + at as u64 + 1),
+        None if length - offset > MAX_LINE as u64 => None,
         None => Some(length),
     })
 }
@@ -84,32 +85,33 @@ enum NumberAt {
     Nothing,
 }
 
-/// The number of the line that begins at a place.
-fn number_at(file: &impl DiskFile, place: u64, length: u64) -> io::Result<NumberAt> {
-    Ok(match line_break(file, place, length)? {
+/// Reads the number of the line that starts at `offset`.
+fn number_at(file: &impl DiskFile, offset: u64, length: u64) -> io::Result<NumberAt> {
+    Ok(match line_break(file, offset, length)? {
         Some((bytes, at)) => line::seq(&bytes[..at]).map_or(NumberAt::NotALine, NumberAt::Number),
-        None if length - place > MAX_LINE as u64 => NumberAt::NotALine,
+        None if length - offset > MAX_LINE as u64 => NumberAt::NotALine,
         None => NumberAt::Nothing,
     })
 }
 
-/// The bytes from a place on up to the first line break and a little more, and where that is.
+/// Reads from `offset` up to the first line break or further. Returns the bytes and the index of
+/// that line break.
 fn line_break(
     file: &impl DiskFile,
-    place: u64,
+    offset: u64,
     length: u64,
 ) -> io::Result<Option<(Vec<u8>, usize)>> {
-    let most = length.min(place + MAX_LINE as u64);
-    let mut look = LOOK;
+    let most = length.min(offset + MAX_LINE as u64);
+    let mut length_read = FIRST_READ;
     loop {
-        let end = most.min(place + look);
-        let bytes = read_range(file, place, end)?;
+        let end = most.min(offset + length_read);
+        let bytes = read_range(file, offset, end)?;
         if let Some(at) = memchr(b'\n', &bytes) {
             return Ok(Some((bytes, at)));
         }
         if end == most {
             return Ok(None);
         }
-        look *= 8;
+        length_read *= 8;
     }
 }

@@ -1,24 +1,23 @@
-//! The hash of a line: SHA-256, written as 64 lowercase hex digits.
+//! The hash of a line: SHA-256, written as 64 lowercase hexadecimal digits.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The hash of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// What stands before the first line: 64 zeros.
+    /// The `prev_hash` of the first line: 64 zeros.
     pub const NONE: Hash = Hash([0; 32]);
 
-    /// The hash of these bytes, one part after the other.
+    /// Returns the hash of the concatenated parts.
     pub(crate) fn of(parts: &[&[u8]]) -> Hash {
         let mut hasher = Sha256::new();
         parts.iter().for_each(|part| hasher.update(part));
         Hash(hasher.finalize().into())
     }
 
-    /// The hash that 64 lowercase hex digits say.
+    /// Parses 64 lowercase hexadecimal digits.
     pub fn read(text: &[u8]) -> Option<Hash> {
         let digits: &[u8; 64] = text.try_into().ok()?;
         let mut bytes = [0; 32];
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_read_as_it_is_written() {
+    fn hash_parses_what_it_prints() {
         let hash = Hash::of(&[b"a", b"bc"]);
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(hash.to_string(), text);

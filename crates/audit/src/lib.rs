@@ -1,8 +1,8 @@
-//! A hash-chained log of canonical JSON objects. Each line carries its number, the hash of the line
-//! before it and its own; a line that was promised is on the disk, and whatever is changed, taken out,
-//! swapped or added later is found.
+//! A hash-chained log of canonical JSON objects. Each line contains its number, the hash of the
+//! previous line and its own hash. A line whose receipt was returned is durable. Verification
+//! detects every line that is changed, removed, swapped or inserted later.
 //!
-//! What a line says is up to whoever writes it; `seq`, `prev_hash` and `hash` are added here.
+//! The caller chooses the members of a line; this crate adds `seq`, `prev_hash` and `hash`.
 
 mod append;
 mod canonical;

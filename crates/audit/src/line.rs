@@ -1,4 +1,4 @@
-//! One line: the members that its writer gave it, and `seq`, `prev_hash` and `hash`. The hash covers
+//! One line: the members that the caller gave, and `seq`, `prev_hash` and `hash`. The hash covers
 //! the canonical line without the member `hash`, byte for byte.
 
 use crate::canonical::{NotCanonical, canonical};
@@ -7,10 +7,10 @@ use memchr::{memchr, memchr2};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// How many bytes a line may have, its line break included.
+/// The most bytes of a line, its line break included.
 pub const MAX_LINE: usize = 256 * 1024;
 
-/// Where the hash goes: before the first member whose name comes after it. `prev_hash` always does.
+/// The hash is inserted before the first member whose name sorts after it. `prev_hash` always does.
 const HASH: &str = "hash";
 const PREV_HASH: &str = "prev_hash";
 const SEQ: &str = "seq";
@@ -26,62 +26,64 @@ pub(crate) struct ChainedLine {
     pub(crate) hash: Hash,
 }
 
-/// The line of these members at this place of a chain.
+/// Returns the line of these members at this position of a chain.
 pub(crate) fn write(
     mut members: Map<String, Value>,
     seq: u64,
-    before: Hash,
+    prev_hash: Hash,
 ) -> Result<ChainedLine, NotCanonical> {
     members.insert(String::from(SEQ), Value::from(seq));
-    members.insert(String::from(PREV_HASH), Value::from(before.to_string()));
-    // A member of that name would be taken for the line's own hash.
+    members.insert(String::from(PREV_HASH), Value::from(prev_hash.to_string()));
+    // A member of that name would be mistaken for the hash of the line.
     members.shift_remove(HASH);
     let body = canonical(&members)?;
     let hash = Hash::of(&[&body]);
     let after = |name: &&String| name.encode_utf16().gt(HASH.encode_utf16());
     let later = members.keys().filter(after);
     let next = later.min_by(|one, other| one.encode_utf16().cmp(other.encode_utf16()));
-    let place = next.and_then(|name| member(&body, name)).unwrap_or(1);
+    let offset = next
+        .and_then(|name| member_offset(&body, name))
+        .unwrap_or(1);
     let mut bytes = Vec::with_capacity(body.len() + 80);
-    bytes.extend_from_slice(&body[..place]);
+    bytes.extend_from_slice(&body[..offset]);
     bytes.extend_from_slice(HASH_OPENS);
     bytes.extend_from_slice(hash.to_string().as_bytes());
     bytes.extend_from_slice(HASH_CLOSES);
-    bytes.extend_from_slice(&body[place..]);
+    bytes.extend_from_slice(&body[offset..]);
     bytes.push(b'\n');
     Ok(ChainedLine { bytes, hash })
 }
 
-/// Where the member of this name begins.
-fn member(body: &[u8], name: &str) -> Option<usize> {
-    let mut wanted = Vec::new();
-    crate::canonical::write_string(name, &mut wanted);
+/// Returns the offset of the member with this name.
+fn member_offset(body: &[u8], name: &str) -> Option<usize> {
+    let mut expected = Vec::new();
+    crate::canonical::write_string(name, &mut expected);
     let mut found = None;
     each_member(body, |key, _| {
-        if body[key.clone()] == wanted {
+        if body[key.clone()] == expected {
             found = Some(key.start);
         }
     })?;
     found
 }
 
-/// What a line says about its place in the chain.
+/// The members of a line that place it in a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChainFields {
     pub(crate) seq: u64,
-    pub(crate) before: Hash,
-    /// The hash that it says it has.
+    pub(crate) prev_hash: Hash,
+    /// The hash that the line contains.
     pub(crate) hash: Hash,
-    /// The hash that it has.
-    pub(crate) actual: Hash,
+    /// The hash of its content.
+    pub(crate) computed: Hash,
 }
 
-/// Reads a line without its line break; nothing where it is none.
+/// Reads a line without its line break. Returns `None` if it is not a line of a log.
 pub(crate) fn read(line: &[u8]) -> Option<ChainFields> {
-    let (mut seq, mut before, mut hash) = (None, None, None);
+    let (mut seq, mut prev_hash, mut hash) = (None, None, None);
     each_member(line, |key, value| match &line[key.clone()] {
         b"\"seq\"" => seq = Some(value),
-        b"\"prev_hash\"" => before = Some(value),
+        b"\"prev_hash\"" => prev_hash = Some(value),
         b"\"hash\"" => hash = Some((key.start, value)),
         _ => {}
     })?;
@@ -92,13 +94,13 @@ pub(crate) fn read(line: &[u8]) -> Option<ChainFields> {
     }
     Some(ChainFields {
         seq: number(&line[seq?])?,
-        before: quoted(&line[before?])?,
+        prev_hash: quoted(&line[prev_hash?])?,
         hash: quoted(&line[value])?,
-        actual: Hash::of(&[&line[..opens], &line[closes..]]),
+        computed: Hash::of(&[&line[..opens], &line[closes..]]),
     })
 }
 
-/// The number that a line says it has.
+/// Reads the number of a line.
 pub(crate) fn seq(line: &[u8]) -> Option<u64> {
     let mut seq = None;
     each_member(line, |key, value| {
@@ -123,8 +125,8 @@ fn quoted(text: &[u8]) -> Option<Hash> {
     Hash::read(text.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
 }
 
-/// Calls `see` with the place of every name and value of an object; nothing where the braces and
-/// strings of the text do not add up. Looks at nothing else: what the hash covers needs no grammar.
+/// Calls `see` with the ranges of every name and value of an object. Returns `None` if braces and
+/// strings are not balanced. Nothing else is checked: the hash covers the rest.
 fn each_member(text: &[u8], mut see: impl FnMut(Range<usize>, Range<usize>)) -> Option<()> {
     let inner = text.strip_prefix(b"{")?.strip_suffix(b"}")?;
     let end = inner.len() + 1;
@@ -145,7 +147,7 @@ fn each_member(text: &[u8], mut see: impl FnMut(Range<usize>, Range<usize>)) -> 
     Some(())
 }
 
-/// Behind the string that begins at a place.
+/// Returns the offset just past the string that starts at `at`.
 fn string_end(text: &[u8], at: usize) -> Option<usize> {
     if text.get(at) != Some(&b'"') {
         return None;
@@ -160,7 +162,7 @@ fn string_end(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Behind the value that begins at a place.
+/// Returns the offset just past the value that starts at `at`.
 fn value_end(text: &[u8], mut at: usize, end: usize) -> Option<usize> {
     let mut depth = 0usize;
     while at < end {
@@ -179,7 +181,8 @@ fn value_end(text: &[u8], mut at: usize, end: usize) -> Option<usize> {
     (depth == 0 && at == end).then_some(at)
 }
 
-/// The lines of some bytes, each with where it ends; what has no line break at its end is none.
+/// Iterates over the lines of some bytes, each with its end. Bytes after the last line break are
+/// left out.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -201,21 +204,21 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_canonical_and_carries_its_hash() {
+    fn line_is_canonical_and_contains_its_hash() {
         let line = write(members(json!({ "v": 1, "a": "é" })), 7, Hash::NONE).unwrap();
         let text = String::from_utf8(line.bytes.clone()).unwrap();
         let body = format!(r#"{{"a":"é","prev_hash":"{}","seq":7,"v":1}}"#, Hash::NONE);
         let hash = Hash::of(&[body.as_bytes()]);
         assert_eq!(hash, line.hash);
-        let wanted = format!(
+        let expected = format!(
             r#"{{"a":"é","hash":"{hash}","prev_hash":"{}","seq":7,"v":1}}"#,
             Hash::NONE
         );
-        assert_eq!(text, wanted + "\n");
+        assert_eq!(text, expected + "\n");
     }
 
     #[test]
-    fn what_is_no_line_is_none() {
+    fn invalid_lines_are_refused() {
         let good = write(members(json!({ "a": { "hash": "x" } })), 1, Hash::NONE).unwrap();
         let good = &good.bytes[..good.bytes.len() - 1];
         assert!(read(good).is_some());
@@ -235,8 +238,8 @@ mod tests {
         }
     }
 
-    /// Pieces that lines are made of, in any order.
-    fn soup() -> impl Strategy<Value = Vec<u8>> {
+    /// Generates parts of lines in any order.
+    fn line_parts() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             3 => prop::sample::select(vec![
                 "{", "}", "[", "]", ",", ":", "\"", "\\", "\\\"", "\"\"", "{}", "[]", "0", "1", "-1", "+1", "01",
@@ -257,27 +260,25 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// Whatever the bytes are, reading them ends; where they are JSON, they say the same to us as
-        /// to everybody else.
+        /// Any bytes can be read; if they are JSON, the fields are those that a JSON parser finds.
         #[test]
-        fn anything_may_be_read(bytes in soup()) {
-            let placed = read(&bytes);
+        fn any_bytes_can_be_read(bytes in line_parts()) {
+            let fields = read(&bytes);
             let json: Option<Map<String, Value>> = serde_json::from_slice(&bytes).ok();
-            if let (Some(placed), Some(json)) = (&placed, &json) {
-                prop_assert_eq!(json["seq"].as_u64(), Some(placed.seq));
+            if let (Some(fields), Some(json)) = (&fields, &json) {
+                prop_assert_eq!(json["seq"].as_u64(), Some(fields.seq));
                 let text = |name: &str| json[name].as_str().map(str::to_owned);
-                prop_assert_eq!(text("hash"), Some(placed.hash.to_string()));
-                prop_assert_eq!(text("prev_hash"), Some(placed.before.to_string()));
+                prop_assert_eq!(text("hash"), Some(fields.hash.to_string()));
+                prop_assert_eq!(text("prev_hash"), Some(fields.prev_hash.to_string()));
             }
-            prop_assert!(placed.is_none() || seq(&bytes).is_some());
+            prop_assert!(fields.is_none() || seq(&bytes).is_some());
         }
 
-        /// What was cut, repeated or overwritten is not taken for the line that it was.
         #[test]
-        fn a_damaged_line_is_noticed(
+        fn damaged_line_is_detected(
             from in any::<prop::sample::Index>(),
             length in 0..40usize,
-            with in prop_oneof![soup(), Just(Vec::new())],
+            with in prop_oneof![line_parts(), Just(Vec::new())],
         ) {
             let line = write(members(json!({ "a": ["b", { "c": "\u{1}\"" }], "z": null })), 3, Hash::NONE).unwrap();
             let whole = line.bytes.strip_suffix(b"\n").unwrap();
@@ -285,33 +286,33 @@ mod tests {
             let to = (from + length).min(whole.len());
             let damaged = [&whole[..from], &with, &whole[to..]].concat();
             prop_assume!(damaged != whole);
-            let noticed = read(&damaged).is_none_or(|placed| placed.actual != line.hash || placed.hash != line.hash);
+            let noticed = read(&damaged).is_none_or(|fields| fields.computed != line.hash || fields.hash != line.hash);
             prop_assert!(noticed);
         }
     }
 
     proptest! {
         #[test]
-        fn a_line_is_read_as_it_was_written(
+        fn written_line_is_read_back(
             seq in 0..1u64 << 53,
             names in prop::collection::btree_map("(hash|h|seq|prev_hash|i|\\PC{0,4})", "\\PC{0,9}", 0..6),
         ) {
             let given: Map<_, _> = names.into_iter().map(|(name, text)| (name, json!({ "hash": text }))).collect();
             let line = write(given, seq, Hash::of(&[b"x"])).unwrap();
-            let placed = read(line.bytes.strip_suffix(b"\n").unwrap()).unwrap();
-            let wanted = ChainFields { seq, before: Hash::of(&[b"x"]), hash: line.hash, actual: line.hash };
-            prop_assert_eq!(placed, wanted);
+            let fields = read(line.bytes.strip_suffix(b"\n").unwrap()).unwrap();
+            let expected = ChainFields { seq, prev_hash: Hash::of(&[b"x"]), hash: line.hash, computed: line.hash };
+            prop_assert_eq!(fields, expected);
         }
 
         #[test]
-        fn a_changed_byte_is_noticed(place in any::<prop::sample::Index>(), with in any::<u8>()) {
+        fn changed_byte_is_detected(offset in any::<prop::sample::Index>(), with in any::<u8>()) {
             let line = write(members(json!({ "a": ["b", { "c": 1 }] })), 3, Hash::NONE).unwrap();
             let mut bytes = line.bytes;
             bytes.pop();
-            let place = place.index(bytes.len());
-            prop_assume!(bytes[place] != with);
-            bytes[place] = with;
-            let noticed = read(&bytes).is_none_or(|placed| placed.hash != placed.actual || placed.hash != line.hash);
+            let offset = offset.index(bytes.len());
+            prop_assume!(bytes[offset] != with);
+            bytes[offset] = with;
+            let noticed = read(&bytes).is_none_or(|fields| fields.hash != fields.computed || fields.hash != line.hash);
             prop_assert!(noticed);
         }
     }

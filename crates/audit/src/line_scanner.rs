@@ -1,51 +1,51 @@
-//! The lines of a file, one after the other, through a buffer of one size.
+//! Iterates over the lines of a file with a buffer of fixed size.
 
 use crate::line::MAX_LINE;
 use candor_disk::DiskFile;
 use memchr::memchr;
 use std::io;
 
-/// How much is read at once.
+/// Bytes that are read at once.
 const CHUNK: usize = 1024 * 1024;
 
-/// What comes next in a file.
+/// The next item of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ScannedLine<'a> {
     /// A line, without its line break.
     Line(&'a [u8]),
-    /// More bytes without a line break than a line may have.
+    /// There are more bytes without a line break than a line may have.
     TooLong,
-    /// The end, and how many bytes stand behind the last line break.
+    /// The end of the file, and the number of bytes after the last line break.
     End { rest: usize },
 }
 
-/// A way through a file.
+/// Reads a file line by line.
 #[derive(Debug)]
 pub(crate) struct LineScanner {
     buffer: Vec<u8>,
     begin: usize,
     filled: usize,
-    /// Where in the file the next bytes are read.
-    place: u64,
+    /// The offset of the next read.
+    offset: u64,
 }
 
 impl LineScanner {
-    /// From the line that begins here on.
-    pub(crate) fn at(place: u64) -> LineScanner {
+    /// Starts at the line that begins at `offset`.
+    pub(crate) fn at(offset: u64) -> LineScanner {
         LineScanner {
             buffer: vec![0; CHUNK + MAX_LINE],
             begin: 0,
             filled: 0,
-            place,
+            offset,
         }
     }
 
-    /// Goes on with the first line of another file.
+    /// Continues with the first line of another file.
     pub(crate) fn restart(&mut self) {
-        (self.begin, self.filled, self.place) = (0, 0, 0);
+        (self.begin, self.filled, self.offset) = (0, 0, 0);
     }
 
-    /// The next line. After an end it may be asked again: the file may have grown.
+    /// Returns the next line. May be called again after the end: the file may have grown.
     pub(crate) fn next(&mut self, file: &impl DiskFile) -> io::Result<ScannedLine<'_>> {
         let mut looked = self.begin;
         loop {
@@ -60,14 +60,14 @@ impl LineScanner {
             }
             self.buffer.copy_within(self.begin..self.filled, 0);
             (self.begin, self.filled, looked) = (0, held, held);
-            let read = match file.read_at(&mut self.buffer[held..held + CHUNK], self.place) {
+            let read = match file.read_at(&mut self.buffer[held..held + CHUNK], self.offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 read => read?,
             };
             if read == 0 {
                 return Ok(ScannedLine::End { rest: held });
             }
-            self.place += read as u64;
+            self.offset += read as u64;
             self.filled += read;
         }
     }

@@ -1,5 +1,5 @@
-//! A log that is open: a thread that writes, and a queue to it. Callers that wait together share one
-//! sync; one that is alone and may block writes itself.
+//! An open log: a thread that writes, and a queue of lines. Callers that wait at the same time
+//! share one sync; a single caller that may block writes without the thread.
 
 pub use crate::append::TornBytes;
 use crate::append::{AppendError, AppendReceipt, LogWriter, TornEntry};
@@ -17,27 +17,27 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// How many lines may wait; more are refused.
+/// The most lines in the queue; further lines are refused.
 pub const MAX_WAITING: usize = 4096;
 
-/// How many lines are written at once.
+/// The most lines that are written at once.
 const MAX_TOGETHER: usize = 256;
 
-/// At which size a file is full unless the owner says otherwise.
+/// The default size at which a file is full.
 const ROTATE_AT: u64 = 64 * 1024 * 1024;
 
-/// How long the lock is waited for.
+/// How long another process is waited for by default.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How a log is kept.
+/// How a log is written.
 pub struct LogOptions {
-    /// At which size a file is full.
+    /// The size in bytes at which a file is full.
     pub rotate_at: u64,
-    /// How long another process is waited for.
+    /// How long another process may hold the lock.
     pub patience: Duration,
-    /// What the log says about what a crash left.
+    /// Returns the entry that reports bytes torn by a crash.
     pub torn_entry: Box<TornEntry>,
-    /// Where checkpoints are kept, and how they are made; none are where this is nothing.
+    /// Writes checkpoints. If absent, there are none.
     pub checkpoints: Option<CheckpointWriter>,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Debug for LogOptions {
     }
 }
 
-/// Why a log cannot be opened.
+/// The reason why a log cannot be opened.
 pub type OpenError = AppendError;
 
 enum WriterJob {
@@ -81,12 +81,14 @@ struct QueuedLine {
     done: oneshot::Sender<Result<AppendReceipt, AppendError>>,
 }
 
-/// A writer on whatever disk.
+/// Hides the disk type of a [`LogWriter`], so that neither [`Log`] nor the servers that contain one
+/// need a type parameter: there are writers on the real disk, on the simulated disk and on a disk
+/// that counts.
 trait AnyDiskWriter: Send {
     fn append(&mut self, batch: Vec<Map<String, Value>>)
     -> Vec<Result<AppendReceipt, AppendError>>;
     fn settle(&mut self) -> Result<(), AppendError>;
-    fn mark(&mut self) -> io::Result<Option<LogPosition>>;
+    fn position(&mut self) -> io::Result<Option<LogPosition>>;
 }
 
 impl<D: Disk> AnyDiskWriter for LogWriter<D> {
@@ -101,29 +103,28 @@ impl<D: Disk> AnyDiskWriter for LogWriter<D> {
         LogWriter::settle(self).map(drop)
     }
 
-    fn mark(&mut self) -> io::Result<Option<LogPosition>> {
-        LogWriter::mark(self)
+    fn position(&mut self) -> io::Result<Option<LogPosition>> {
+        LogWriter::position(self)
     }
 }
 
-/// The writer, for the thread and for callers that are alone.
-struct Shared {
+/// The writer, shared by the thread and by callers that may block.
+struct SharedWriter {
     writer: Mutex<Box<dyn AnyDiskWriter>>,
-    /// How many jobs wait or are being done by the thread.
+    /// The number of jobs that wait or that the thread works on.
     waiting: AtomicUsize,
 }
 
-/// A log that is open.
 pub struct Log {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWriter>,
     queue: Option<SyncSender<WriterJob>>,
-    writing: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     last: Option<AppendReceipt>,
-    keeper: Option<CheckpointThread>,
+    checkpoint_thread: Option<CheckpointThread>,
 }
 
 impl Log {
-    /// Opens the log of this name, or makes it, and settles what a crash left.
+    /// Opens the log of this name, or creates it, and repairs what a crash left.
     pub fn open<D: Disk>(disk: D, name: &str, options: LogOptions) -> Result<Log, OpenError> {
         let files = LogFiles::new(disk, name);
         let (patience, torn_entry) = (options.patience, options.torn_entry);
@@ -131,51 +132,51 @@ impl Log {
         let mut writer = LogWriter::new(files, options.rotate_at, patience, torn_entry);
         writer.checkpoints = checkpoints.clone();
         let last = writer.settle()?;
-        let keeper = match checkpoints {
-            Some(how) => Some(CheckpointThread::start(name, last, how)?),
+        let checkpoint_thread = match checkpoints {
+            Some(writer) => Some(CheckpointThread::start(name, last, writer)?),
             None => None,
         };
-        let told = keeper.as_ref().map(CheckpointThread::teller);
-        if let Some(told) = &told {
-            // What a crash kept from being said.
-            told.tell(writer.mark());
+        let positions = checkpoint_thread.as_ref().map(CheckpointThread::sender);
+        if let Some(positions) = &positions {
+            // A crash may have prevented the last checkpoint.
+            positions.send(writer.position());
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedWriter {
             writer: Mutex::new(Box::new(writer)),
             waiting: AtomicUsize::new(0),
         });
         let (queue, waiting) = sync_channel(MAX_WAITING);
-        let own = Arc::clone(&shared);
-        let writing = std::thread::Builder::new()
+        let shared_with_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
             .name(String::from("log"))
-            .spawn(move || write(&own, &waiting, told.as_ref()))?;
+            .spawn(move || run_writer(&shared_with_thread, &waiting, positions.as_ref()))?;
         Ok(Log {
             shared,
             queue: Some(queue),
-            writing: Mutex::new(Some(writing)),
+            thread: Mutex::new(Some(thread)),
             last,
-            keeper,
+            checkpoint_thread,
         })
     }
 
-    /// The last line that was there when the log was opened.
+    /// Returns the last line at the time the log was opened.
     pub fn last(&self) -> Option<AppendReceipt> {
         self.last
     }
 
-    /// Why the last checkpoint could not be written everywhere; nothing where it was. Lines are none
-    /// the worse for it.
+    /// Returns the reason why the last checkpoint could not be written to every file, or `None` if
+    /// it was. Appends are not affected.
     pub fn checkpoint_error(&self) -> Option<Arc<io::Error>> {
-        self.keeper.as_ref()?.teller().trouble()
+        self.checkpoint_thread.as_ref()?.sender().last_error()
     }
 
-    /// Appends a line; it is on the disk when this is ready.
+    /// Appends a line. It is durable when the future is ready.
     pub async fn append(&self, members: Map<String, Value>) -> Result<AppendReceipt, AppendError> {
-        let waiting = self.begin(members)?;
+        let waiting = self.enqueue(members)?;
         waiting.await.unwrap_or(Err(AppendError::Closed))
     }
 
-    /// The same, for callers that may block.
+    /// As [`Log::append`], for callers that may block.
     pub fn append_blocking(
         &self,
         members: Map<String, Value>,
@@ -183,26 +184,26 @@ impl Log {
         if self.shared.waiting.load(Ordering::Acquire) == 0
             && let Ok(mut writer) = self.shared.writer.try_lock()
         {
-            // Nobody else wants to: handing it to the thread and back would only take time.
+            // No other caller waits: a detour through the thread would only cost time.
             let mut results = writer.append(vec![members]);
-            if let Some(keeper) = &self.keeper {
-                keeper.teller().tell(writer.mark());
+            if let Some(checkpoint_thread) = &self.checkpoint_thread {
+                checkpoint_thread.sender().send(writer.position());
             }
             return results.pop().unwrap_or(Err(AppendError::Closed));
         }
-        let waiting = self.begin(members)?;
+        let waiting = self.enqueue(members)?;
         waiting.blocking_recv().unwrap_or(Err(AppendError::Closed))
     }
 
-    /// Settles what another process may have left: whatever can be read afterwards is on the disk. For
-    /// callers that may block.
+    /// Repairs what another process may have left: every line that can be read afterwards is
+    /// durable. For callers that may block.
     pub fn settle_blocking(&self) -> Result<(), AppendError> {
         let (done, waiting) = oneshot::channel();
         self.send(WriterJob::Settle(done))?;
         waiting.blocking_recv().unwrap_or(Err(AppendError::Closed))
     }
 
-    fn begin(
+    fn enqueue(
         &self,
         members: Map<String, Value>,
     ) -> Result<oneshot::Receiver<Result<AppendReceipt, AppendError>>, AppendError> {
@@ -226,17 +227,17 @@ impl Log {
 }
 
 impl Drop for Log {
-    /// Waits for what is being written, and then for the last checkpoint.
+    /// Waits for pending writes, then for the last checkpoint.
     fn drop(&mut self) {
         self.queue = None;
-        let writing = self
-            .writing
+        let thread = self
+            .thread
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(writing) = writing {
-            // A writer that panicked has said so to everybody who waited.
-            let _ = writing.join();
+        if let Some(thread) = thread {
+            // After a panic of the writer, waiting callers have got `AppendError::Closed`.
+            let _ = thread.join();
         }
     }
 }
@@ -247,42 +248,46 @@ impl fmt::Debug for Log {
     }
 }
 
-/// Writes whatever waits, until nobody can ask any more.
-fn write(shared: &Shared, waiting: &Receiver<WriterJob>, told: Option<&PositionSender>) {
+/// Writes queued jobs until the log is closed.
+fn run_writer(
+    shared: &SharedWriter,
+    waiting: &Receiver<WriterJob>,
+    positions: Option<&PositionSender>,
+) {
     while let Ok(first) = waiting.recv() {
-        // A writer that panicked is in no state to go on.
+        // The state of a writer that panicked is unknown.
         let Ok(mut writer) = shared.writer.lock() else {
             return;
         };
         let more = std::iter::from_fn(|| waiting.try_recv().ok());
-        let (mut batch, mut callers, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut batch, mut callers, mut settling) = (Vec::new(), Vec::new(), Vec::new());
         for job in std::iter::once(first).chain(more).take(MAX_TOGETHER) {
             match job {
                 WriterJob::Line(line) => {
                     batch.push(line.members);
                     callers.push(line.done);
                 }
-                WriterJob::Settle(done) => asked.push(done),
+                WriterJob::Settle(done) => settling.push(done),
             }
         }
-        let done = callers.len() + asked.len();
+        let done = callers.len() + settling.len();
         let results = match batch.is_empty() {
             true => Vec::new(),
             false => writer.append(batch),
         };
-        let settled: Vec<_> = asked.iter().map(|_| writer.settle()).collect();
-        if let Some(told) = told {
-            told.tell(writer.mark());
+        let settled: Vec<_> = settling.iter().map(|_| writer.settle()).collect();
+        if let Some(positions) = positions {
+            positions.send(writer.position());
         }
         drop(writer);
-        // One that was given up has its line all the same.
+        // The line of a caller that has given up is written all the same.
         for (caller, result) in callers.into_iter().zip(results) {
             let _ = caller.send(result);
         }
-        for (caller, settled) in asked.into_iter().zip(settled) {
+        for (caller, settled) in settling.into_iter().zip(settled) {
             let _ = caller.send(settled);
         }
-        // Only now: those who were many come back as many, and share the next sync too.
+        // Last, so that callers that came together come together again and share the next sync.
         shared.waiting.fetch_sub(done, Ordering::AcqRel);
     }
 }

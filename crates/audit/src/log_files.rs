@@ -1,29 +1,29 @@
-//! The files of a log: `NAME` is being written, `NAME.000001` and so on are full, `NAME.lock` is held
-//! by whoever writes, `NAME.torn.1` and so on hold what a crash left unfinished, `NAME.quarantined.1`
-//! and so on are logs that a person has put aside.
+//! The files of a log: `NAME` is the current file, `NAME.000001` and so on are full, `NAME.lock` is
+//! locked by the writer, `NAME.torn.1` and so on contain bytes torn by a crash,
+//! `NAME.quarantined.1` and so on are logs that the owner has quarantined.
 
 use crate::line::MAX_LINE;
 use candor_disk::{Disk, DiskFile, Open};
 use std::io;
 use std::time::Duration;
 
-/// The mode of new files: a log is for its owner.
+/// The mode of new files: only the owner reads a log.
 pub(crate) const MODE: u32 = 0o600;
 
-/// How often the lock is asked for.
-const ASK_AGAIN: Duration = Duration::from_millis(2);
+/// How often the lock is tried.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How often the files are listed again because they changed meanwhile.
+/// How often the files are listed again if they change during the listing.
 const LISTINGS: usize = 100;
 
-/// A log's files on a disk.
+/// The files of one log.
 #[derive(Debug)]
 pub(crate) struct LogFiles<D> {
     pub(crate) disk: D,
     pub(crate) name: String,
 }
 
-/// A file with lines: a full one, or the one that is being written.
+/// A file with lines.
 #[derive(Debug)]
 pub(crate) enum LogFile<D: Disk> {
     Full(u32),
@@ -31,7 +31,7 @@ pub(crate) enum LogFile<D: Disk> {
 }
 
 impl<D: Disk> LogFile<D> {
-    /// The file, to be read.
+    /// Opens the file for reading.
     pub(crate) fn open(self, files: &LogFiles<D>) -> io::Result<D::File> {
         match self {
             LogFile::Full(number) => files.open_full(number),
@@ -39,7 +39,7 @@ impl<D: Disk> LogFile<D> {
         }
     }
 
-    /// Looks into the file.
+    /// Calls `look` with the file, opened for reading.
     pub(crate) fn with<T>(
         &self,
         files: &LogFiles<D>,
@@ -60,8 +60,8 @@ impl<D: Disk> LogFiles<D> {
         }
     }
 
-    /// The file that is being written; it is made where it is missing.
-    pub(crate) fn current(&self) -> io::Result<D::File> {
+    /// Opens the current file for writing. Creates it if it is missing.
+    pub(crate) fn open_current(&self) -> io::Result<D::File> {
         let file = match self.disk.open(&self.name, Open::Edit) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.disk.open(&self.name, Open::Create(MODE))?
@@ -71,32 +71,33 @@ impl<D: Disk> LogFiles<D> {
         if !file.is_empty()? {
             return Ok(file);
         }
-        // Whoever made it may have died before its name was on the disk.
+        // The process that created it may have died before its name was durable.
         match self.disk.sync_dir("") {
             Ok(()) => Ok(file),
             Err(error) => {
-                // A name whose sync failed is never sure again: the next one makes it anew.
+                // A name whose sync failed is never certain to be durable: the next call creates it
+                // again.
                 self.disk.unlink(&self.name)?;
                 Err(error)
             }
         }
     }
 
-    /// The same, to be read; nothing where it is missing.
-    pub(crate) fn to_read(&self) -> io::Result<Option<D::File>> {
+    /// Opens the current file for reading. Returns `None` if it is missing.
+    pub(crate) fn open_current_for_reading(&self) -> io::Result<Option<D::File>> {
         match self.disk.open(&self.name, Open::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => opened.map(Some),
         }
     }
 
-    /// Every file with lines, the oldest first, as they stand at one moment.
-    pub(crate) fn parts(&self) -> io::Result<Vec<LogFile<D>>> {
+    /// Lists every file with lines, the oldest first, as of one moment.
+    pub(crate) fn list(&self) -> io::Result<Vec<LogFile<D>>> {
         for _ in 0..LISTINGS {
-            let full = self.full()?;
-            let current = self.to_read()?;
-            // A file that became full in between would be there twice, or not at all.
-            if self.full()? == full {
+            let full = self.full_numbers()?;
+            let current = self.open_current_for_reading()?;
+            // A file that became full in between would be listed twice, or not at all.
+            if self.full_numbers()? == full {
                 let full = full.into_iter().map(LogFile::Full);
                 return Ok(full.chain(current.map(LogFile::Current)).collect());
             }
@@ -104,8 +105,8 @@ impl<D: Disk> LogFiles<D> {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// The numbers of the full files, the oldest first.
-    pub(crate) fn full(&self) -> io::Result<Vec<u32>> {
+    /// Returns the numbers of the full files, the oldest first.
+    pub(crate) fn full_numbers(&self) -> io::Result<Vec<u32>> {
         let mut numbers = Vec::new();
         for name in self.disk.list("")? {
             let number = name.to_str().and_then(|name| self.number(name));
@@ -117,8 +118,8 @@ impl<D: Disk> LogFiles<D> {
 
     fn number(&self, name: &str) -> Option<u32> {
         let digits = name.strip_prefix(&self.name)?.strip_prefix('.')?;
-        let fine = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
-        digits.parse().ok().filter(|_| fine)
+        let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse().ok().filter(|_| is_number)
     }
 
     pub(crate) fn open_full(&self, number: u32) -> io::Result<D::File> {
@@ -129,16 +130,16 @@ impl<D: Disk> LogFiles<D> {
         format!("{}.{number:06}", self.name)
     }
 
-    /// Puts the file that is being written aside as full.
+    /// Renames the current file to the next full one.
     pub(crate) fn rotate(&self) -> io::Result<()> {
-        let next = self.full()?.last().map_or(1, |last| last + 1);
+        let next = self.full_numbers()?.last().map_or(1, |last| last + 1);
         self.disk.rename_new(&self.name, self.full_name(next))?;
         self.disk.sync_dir("")
     }
 
-    /// The first line of the log, without its line break; nothing where there is none.
+    /// Returns the first line of the log without its line break, or `None` if there is none.
     pub(crate) fn first_line(&self) -> io::Result<Option<Vec<u8>>> {
-        let Some(oldest) = self.parts()?.into_iter().next() else {
+        let Some(oldest) = self.list()?.into_iter().next() else {
             return Ok(None);
         };
         let bytes = oldest.with(self, |file| read_range(file, 0, MAX_LINE as u64))?;
@@ -151,14 +152,18 @@ impl<D: Disk> LogFiles<D> {
         Ok(file.try_lock()?.then_some(file))
     }
 
-    /// The lock of the log; nothing where somebody else had it for so long. It is free again when this
-    /// is dropped.
+    /// Locks the log. Returns `None` if another process holds the lock for longer than `patience`.
+    /// Dropping the file releases the lock.
     pub(crate) fn lock_within(&self, patience: Duration) -> io::Result<Option<D::File>> {
         self.lock_as_within(Open::Create(MODE), patience)
     }
 
-    /// The same for one who only reads: a lock that is not there is nobody's, and is not made.
-    pub(crate) fn calm_within(&self, patience: Duration) -> io::Result<Option<D::File>> {
+    /// As [`LogFiles::lock_within`], for readers: a missing lock file is an error and is not
+    /// created.
+    pub(crate) fn lock_for_reading_within(
+        &self,
+        patience: Duration,
+    ) -> io::Result<Option<D::File>> {
         self.lock_as_within(Open::Edit, patience)
     }
 
@@ -171,13 +176,13 @@ impl<D: Disk> LogFiles<D> {
             if waited >= patience {
                 return Ok(None);
             }
-            std::thread::sleep(ASK_AGAIN);
-            waited += ASK_AGAIN;
+            std::thread::sleep(RETRY_INTERVAL);
+            waited += RETRY_INTERVAL;
         }
     }
 
-    /// Keeps what a crash left, for good.
-    pub(crate) fn keep_torn(&self, bytes: &[u8]) -> io::Result<()> {
+    /// Stores torn bytes durably in a file of their own.
+    pub(crate) fn store_torn(&self, bytes: &[u8]) -> io::Result<()> {
         for number in 1..u32::MAX {
             let name = format!("{}.torn.{number}", self.name);
             let file = match self.disk.open(name, Open::CreateNew(MODE)) {
@@ -192,7 +197,7 @@ impl<D: Disk> LogFiles<D> {
     }
 }
 
-/// Reads the bytes from one place to another; fewer where the file ends before.
+/// Reads the bytes from `from` to `to`; fewer if the file ends before.
 pub(crate) fn read_range(file: &impl DiskFile, from: u64, to: u64) -> io::Result<Vec<u8>> {
     let length = usize::try_from(to.saturating_sub(from)).map_err(io::Error::other)?;
     let mut bytes = vec![0; length];

@@ -1,6 +1,6 @@
-//! Quarantine: a person puts a broken log aside, every file of it, and a new chain begins whose first
-//! line says so. `NAME.quarantining` stands for as long as that is not done; nobody writes meanwhile,
-//! and whoever tries again goes on where it was left.
+//! Quarantine: the owner moves all files of a broken log aside, and a new chain starts whose first
+//! line reports that. `NAME.quarantining` exists until the quarantine is complete; nothing is
+//! appended meanwhile, and another attempt continues where the last one stopped.
 
 use crate::append::AppendReceipt;
 use crate::canonical::NotCanonical;
@@ -18,32 +18,31 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// A log that was put aside.
+/// A log that was moved aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuarantinedLog {
-    /// Which quarantine of the log it is.
+    /// The number of the quarantine, counted from 1.
     pub number: u32,
-    /// The names that the files have now.
+    /// The new names of its files.
     pub files: Vec<String>,
-    /// The last line that was right.
+    /// The last intact line.
     pub last: Option<AppendReceipt>,
-    /// What was wrong with the next one.
+    /// The flaw of the line after it.
     pub flaw: Option<LogFlaw>,
 }
 
-/// Why a log was not put aside, or not to the end. Another try goes on where this one ended.
+/// The reason why a quarantine is not complete. Another attempt continues where this one stopped.
 #[derive(Debug)]
 pub enum QuarantineError {
-    /// Another process has held the lock for too long.
+    /// Another process held the lock for too long.
     Locked,
-    /// What the new chain should say has no canonical form.
+    /// The first line of the new chain has no canonical form.
     NotCanonical(NotCanonical),
-    /// What the new chain should say is longer than a line may be.
+    /// The first line of the new chain is longer than a line may be.
     TooLong,
-    /// The disk failed.
     Failed(io::Error),
-    /// The log was put aside and a new chain begins, but a checkpoint could not be replaced: it is
-    /// still of the old chain.
+    /// The log was moved aside and a new chain has started, but a checkpoint of the old chain could
+    /// not be replaced.
     Checkpoint(io::Error),
 }
 
@@ -76,35 +75,35 @@ impl From<io::Error> for QuarantineError {
     }
 }
 
-/// Puts the log of this name aside and begins a new chain with what `say` says about it. Checkpoints
-/// of the old chain are replaced by ones of the new, whose counters go on.
+/// Moves the log of this name aside and starts a new chain whose first line `first_line` returns.
+/// Checkpoints of the old chain are replaced; their counters continue.
 pub fn quarantine<D: Disk>(
     disk: D,
     name: &str,
     patience: Duration,
     checkpoints: Option<&CheckpointWriter>,
-    say: &dyn Fn(&QuarantinedLog) -> Map<String, Value>,
+    first_line: &dyn Fn(&QuarantinedLog) -> Map<String, Value>,
 ) -> Result<(QuarantinedLog, AppendReceipt), QuarantineError> {
     let files = LogFiles::new(disk, name);
     let lock = files.lock_within(patience)?;
     let _lock = lock.ok_or(QuarantineError::Locked)?;
-    let moved = match begun(&files)? {
-        Some(moved) => {
-            // Names whose sync failed are never sure: all of it is done again.
-            for (from, to) in moved.moves(&files, MoveDirection::Back)? {
+    let state = match read_marker(&files)? {
+        Some(state) => {
+            // Names whose sync failed are never certain to be durable: all moves are repeated.
+            for (from, to) in state.moves(&files, MoveDirection::Back)? {
                 files.disk.rename(from, to)?;
             }
-            moved
+            state
         }
-        None => begin(&files, checkpoints)?,
+        None => start(&files, checkpoints)?,
     };
-    mark(&files, &moved)?;
-    for (from, to) in moved.moves(&files, MoveDirection::Aside)? {
+    write_marker(&files, &state)?;
+    for (from, to) in state.moves(&files, MoveDirection::Aside)? {
         files.disk.rename_new(from, to)?;
     }
     files.disk.sync_dir("")?;
-    let quarantined = moved.seen(&files)?;
-    let first = line::write(say(&quarantined), 1, Hash::NONE);
+    let quarantined = state.quarantined_log(&files)?;
+    let first = line::write(first_line(&quarantined), 1, Hash::NONE);
     let first = first.map_err(QuarantineError::NotCanonical)?;
     if first.bytes.len() > line::MAX_LINE {
         return Err(QuarantineError::TooLong);
@@ -113,66 +112,66 @@ pub fn quarantine<D: Disk>(
         seq: 1,
         hash: first.hash,
     };
-    fresh(&files, &draft(name), &first.bytes)?;
-    files.disk.rename(draft(name), name)?;
+    create_file(&files, &draft_name(name), &first.bytes)?;
+    files.disk.rename(draft_name(name), name)?;
     files.disk.sync_dir("")?;
     if let Some(checkpoints) = checkpoints {
         let mark = LogPosition {
             chain: receipt.hash,
             last: receipt,
         };
-        let said = checkpoints.say(name, mark, true);
-        said.map_err(QuarantineError::Checkpoint)?;
+        let written = checkpoints.write(name, mark, true);
+        written.map_err(QuarantineError::Checkpoint)?;
     }
-    files.disk.unlink(marker(name))?;
+    files.disk.unlink(marker_name(name))?;
     if let Err(error) = files.disk.sync_dir("") {
-        // The marker may come back after a crash: until it surely does not, nobody writes.
-        mark(&files, &moved)?;
+        // The marker may reappear after a crash: appends stay blocked until its removal is durable.
+        write_marker(&files, &state)?;
         return Err(error.into());
     }
     Ok((quarantined, receipt))
 }
 
-/// Puts the marker there.
-fn mark<D: Disk>(files: &LogFiles<D>, moved: &QuarantineState) -> io::Result<()> {
-    let draft = draft(&files.name);
-    fresh(files, &draft, &serde_json::to_vec(moved)?)?;
-    files.disk.rename(draft, marker(&files.name))?;
+/// Writes the marker.
+fn write_marker<D: Disk>(files: &LogFiles<D>, state: &QuarantineState) -> io::Result<()> {
+    let draft = draft_name(&files.name);
+    create_file(files, &draft, &serde_json::to_vec(state)?)?;
+    files.disk.rename(draft, marker_name(&files.name))?;
     files.disk.sync_dir("")
 }
 
-fn marker(name: &str) -> String {
+fn marker_name(name: &str) -> String {
     format!("{name}.quarantining")
 }
 
-fn draft(name: &str) -> String {
+fn draft_name(name: &str) -> String {
     format!("{name}.quarantining.first")
 }
 
-/// Whether somebody began to put the log aside and did not finish.
-pub(crate) fn is_begun<D: Disk>(files: &LogFiles<D>) -> io::Result<bool> {
-    match files.disk.open(marker(&files.name), Open::Read) {
+/// Returns true if a quarantine was started and not finished.
+pub(crate) fn is_unfinished<D: Disk>(files: &LogFiles<D>) -> io::Result<bool> {
+    match files.disk.open(marker_name(&files.name), Open::Read) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// What the marker says: enough to go on.
+/// The content of the marker, with which another attempt continues.
 #[derive(Serialize, Deserialize)]
 struct QuarantineState {
     number: u32,
-    /// Whether there was a file that was being written.
+    /// True if there was a current file.
     current: bool,
     last: Option<AppendReceipt>,
     flaw: Option<LogFlaw>,
 }
 
-/// How long a marker may be.
+/// The most bytes of a marker.
 const MAX_MARKER: usize = 4096;
 
-fn begun<D: Disk>(files: &LogFiles<D>) -> io::Result<Option<QuarantineState>> {
-    let file = match files.disk.open(marker(&files.name), Open::Read) {
+fn read_marker<D: Disk>(files: &LogFiles<D>) -> io::Result<Option<QuarantineState>> {
+    let file = match files.disk.open(marker_name(&files.name), Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
@@ -180,28 +179,28 @@ fn begun<D: Disk>(files: &LogFiles<D>) -> io::Result<Option<QuarantineState>> {
     Ok(Some(serde_json::from_slice(&bytes)?))
 }
 
-/// Looks at the log once more, and chooses where it goes.
-fn begin<D: Disk>(
+/// Verifies the log and chooses a number for the quarantine.
+fn start<D: Disk>(
     files: &LogFiles<D>,
     checkpoints: Option<&CheckpointWriter>,
 ) -> io::Result<QuarantineState> {
-    let places = checkpoints.map_or(&[][..], |checkpoints| &checkpoints.files);
-    // A checkpoint that cannot be read is one more reason to begin anew.
-    let seen: Vec<Checkpoint> = places
+    let checkpoint_files = checkpoints.map_or(&[][..], |checkpoints| &checkpoints.files);
+    // An unreadable checkpoint does not prevent a quarantine.
+    let seen: Vec<Checkpoint> = checkpoint_files
         .iter()
-        .filter_map(|place| place.read().ok().flatten())
+        .filter_map(|file| file.read().ok().flatten())
         .collect();
     let verified = verify_locked(files, &seen)?;
     Ok(QuarantineState {
         number: free_number(files)?,
-        current: files.to_read()?.is_some(),
+        current: files.open_current_for_reading()?.is_some(),
         last: verified.last,
         flaw: verified.flaw,
     })
 }
 
-/// A new file with these bytes, on the disk but for its name.
-fn fresh<D: Disk>(files: &LogFiles<D>, name: &str, bytes: &[u8]) -> io::Result<()> {
+/// Creates a file with these bytes. Its content is durable, its name is not yet.
+fn create_file<D: Disk>(files: &LogFiles<D>, name: &str, bytes: &[u8]) -> io::Result<()> {
     match files.disk.unlink(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         gone => gone?,
@@ -211,7 +210,7 @@ fn fresh<D: Disk>(files: &LogFiles<D>, name: &str, bytes: &[u8]) -> io::Result<(
     file.sync_all()
 }
 
-/// The first number that no quarantine has.
+/// Returns the first number that no quarantine has.
 fn free_number<D: Disk>(files: &LogFiles<D>) -> io::Result<u32> {
     let names = files.disk.list("")?;
     let taken = |number: u32| {
@@ -226,15 +225,14 @@ fn free_number<D: Disk>(files: &LogFiles<D>) -> io::Result<u32> {
     free.ok_or_else(|| io::ErrorKind::AlreadyExists.into())
 }
 
-/// Which way files are moved.
 #[derive(Clone, Copy)]
 enum MoveDirection {
     Aside,
     Back,
 }
 
-/// Whether this is how the name of a full file ends, or of one that keeps what was torn.
-fn is_part(end: &str) -> bool {
+/// Returns true if the name of a full file, or of a file of torn bytes, ends like this.
+fn is_log_file_suffix(end: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match end.strip_prefix(".torn.") {
         Some(number) => !number.is_empty() && digits(number),
@@ -249,7 +247,7 @@ impl QuarantineState {
         format!("{files}.quarantined.{}", self.number)
     }
 
-    /// The files that have to be moved one way, and where.
+    /// Lists the files that have to be moved, with their new names.
     fn moves<D: Disk>(
         &self,
         files: &LogFiles<D>,
@@ -262,22 +260,22 @@ impl QuarantineState {
         };
         let mut moves = Vec::new();
         for name in files.disk.list("")? {
-            let moved = name.to_str().and_then(|name| {
+            let state = name.to_str().and_then(|name| {
                 let end = name.strip_prefix(&from)?;
-                is_part(end).then(|| (name.to_owned(), format!("{to}{end}")))
+                is_log_file_suffix(end).then(|| (name.to_owned(), format!("{to}{end}")))
             });
-            moves.extend(moved);
+            moves.extend(state);
         }
         let there = files.disk.list("")?;
-        // The file that was being written goes last: without it there is no log.
+        // The current file is moved last: without it there is no log.
         if self.current && there.contains(&OsString::from(&from)) {
             moves.push((from, to));
         }
         Ok(moves)
     }
 
-    /// What stands aside now.
-    fn seen<D: Disk>(&self, files: &LogFiles<D>) -> io::Result<QuarantinedLog> {
+    /// Returns the log as it was moved aside.
+    fn quarantined_log<D: Disk>(&self, files: &LogFiles<D>) -> io::Result<QuarantinedLog> {
         let own = self.name(&files.name);
         let deeper = format!("{own}.");
         let names = files.disk.list("")?.into_iter();
@@ -318,7 +316,7 @@ mod tests {
         })
     }
 
-    /// A log of three files, the last line of which was changed.
+    /// A log of three files whose last line was changed.
     fn broken() -> SimDisk {
         let disk = SimDisk::new(1);
         let mut writer = writer(&disk);
@@ -342,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_log_is_put_aside_and_a_new_chain_says_so() {
+    fn broken_log_is_moved_aside_and_reported_by_the_new_chain() {
         let disk = broken();
         let old = (text(&disk, "log.000001"), text(&disk, "log.000002"));
         let (aside, first) = aside(&disk).unwrap();
@@ -365,10 +363,10 @@ mod tests {
         assert_eq!(again.files, ["log.quarantined.2"]);
     }
 
-    /// Whatever fails on the way, nothing of the old log is lost, nobody takes what is left for a
-    /// log, and another try ends it.
+    /// After any failure the old log is complete, nothing is appended to its rest, and another
+    /// attempt finishes.
     #[test]
-    fn a_quarantine_survives_whatever_fails() {
+    fn quarantine_survives_any_fault() {
         let start = broken();
         let old = ["log.000001", "log.000002", "log"].map(|name| text(&start, name));
         let workload = |disk: &SimDisk| {
@@ -379,12 +377,12 @@ mod tests {
                 }
             }
         };
-        let check = |disk: &SimDisk, promised: &[String]| {
-            if promised.is_empty() {
+        let check = |disk: &SimDisk, acknowledged: &[String]| {
+            if acknowledged.is_empty() {
                 let refused = writer(disk).append(vec![members(json!({}))]).remove(0);
                 match refused {
                     Err(AppendError::Quarantined) => _ = aside(disk).unwrap(),
-                    // Nothing was begun, and what was changed looks like a line that was torn.
+                    // The quarantine was not started, and the changed line looks like a torn one.
                     Ok(receipt) if receipt.seq > 2 => return,
                     Ok(receipt) => assert_eq!(receipt.seq, 2),
                     other => panic!("{other:?}"),
@@ -407,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn checkpoints_go_on_with_the_new_chain() {
+    fn checkpoints_continue_with_the_new_chain() {
         let (disk, elsewhere) = (broken(), SimDisk::new(2));
         let checkpoints = CheckpointWriter {
             files: vec![CheckpointFile::new(elsewhere, "checkpoint")],
@@ -421,16 +419,16 @@ mod tests {
                 hash: Hash::NONE,
             },
         };
-        checkpoints.say("log", mark, false).unwrap();
-        let say = |_: &QuarantinedLog| Map::new();
-        let moved = quarantine(disk, "log", Duration::ZERO, Some(&checkpoints), &say);
-        let (_, first) = moved.unwrap();
+        checkpoints.write("log", mark, false).unwrap();
+        let first_line = |_: &QuarantinedLog| Map::new();
+        let state = quarantine(disk, "log", Duration::ZERO, Some(&checkpoints), &first_line);
+        let (_, first) = state.unwrap();
         let there = checkpoints.files[0].read().unwrap().unwrap();
         assert_eq!((there.counter, there.receipt()), (2, first));
     }
 
     #[test]
-    fn a_log_that_is_gone_is_begun_anew() {
+    fn missing_log_gets_a_new_chain() {
         let disk = SimDisk::new(1);
         let (aside, first) = aside(&disk).unwrap();
         assert_eq!((aside.files.len(), aside.last, first.seq), (0, None, 1));

@@ -1,20 +1,20 @@
-//! Reading: the lines of a log as they stand, from a number on or from the end, without a look at the
-//! rest. A line that is still being written is none yet.
+//! Reads lines of a log by number or from the end, without reading the rest. A line without a line
+//! break is still being written and is left out.
 
-use crate::find_line::{LinePosition, seek};
+use crate::find_line::{LinePosition, find_line};
 use crate::line;
 use crate::line_scanner::{LineScanner, ScannedLine};
 use crate::log_files::{LogFile, LogFiles, read_range};
 use candor_disk::{Disk, DiskFile};
 use std::io;
 
-/// How much of a file's end is looked at first.
+/// The bytes at the end of a file that are read first.
 const WINDOW: u64 = 64 * 1024;
 
-/// A line as it stands in a log.
+/// One line of a log, not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// Its number; nothing where it is no line of a log.
+    /// Its number, or `None` if it is not a line of a log.
     pub seq: Option<u64>,
     /// Its bytes, without the line break.
     pub bytes: Vec<u8>,
@@ -29,28 +29,25 @@ impl LogLine {
     }
 }
 
-/// Some lines of a log.
+/// Consecutive lines of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinePage {
-    /// The lines, in their order.
     pub lines: Vec<LogLine>,
-    /// Whether others follow.
+    /// True if more lines follow.
     pub more: bool,
 }
 
-/// How large a log is.
+/// The size of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogSize {
-    /// How many files it has.
     pub files: usize,
-    /// Their bytes.
     pub bytes: u64,
 }
 
-/// How large the log of this name is; no files where there is none.
+/// Returns the size of the log of this name. It has no files if it does not exist.
 pub fn log_size<D: Disk>(disk: D, name: &str) -> io::Result<LogSize> {
     let files = LogFiles::new(disk, name);
-    let parts = files.parts()?;
+    let parts = files.list()?;
     let mut bytes = 0;
     for part in &parts {
         bytes += part.with(&files, DiskFile::len)?;
@@ -61,28 +58,32 @@ pub fn log_size<D: Disk>(disk: D, name: &str) -> io::Result<LogSize> {
     })
 }
 
-/// The lines of the log of this name from a number on. Nothing is proved about them: that is
-/// [`verify`](crate::verify)'s.
+/// Reads the lines of the log of this name, starting with number `from`. They are not verified; see
+/// [`verify`](crate::verify).
 pub fn lines<D: Disk>(disk: D, name: &str, from: u64) -> io::Result<LineReader<D>> {
     let files = LogFiles::new(disk, name);
-    let parts = files.parts()?;
+    let parts = files.list()?;
     let start = match from {
         0 | 1 => None,
-        _ => seek(&files, &parts, from)?,
+        _ => find_line(&files, &parts, from)?,
     };
-    let LinePosition { part, offset } = start.unwrap_or(LinePosition { part: 0, offset: 0 });
+    let LinePosition { file_index, offset } = start.unwrap_or(LinePosition {
+        file_index: 0,
+        offset: 0,
+    });
     let mut parts = parts.into_iter();
-    parts.by_ref().take(part).for_each(drop);
+    parts.by_ref().take(file_index).for_each(drop);
     Ok(LineReader {
         file: None,
         files,
         parts,
-        stream: LineScanner::at(offset),
+        scanner: LineScanner::at(offset),
         from,
     })
 }
 
-/// At most so many lines after a number, and no more bytes than these unless one line alone has more.
+/// Reads at most `count` lines after number `after`, and at most `bytes` bytes unless the first
+/// line alone is longer.
 pub fn page<D: Disk>(
     disk: D,
     name: &str,
@@ -107,19 +108,19 @@ pub fn page<D: Disk>(
     Ok(page)
 }
 
-/// The lines of a log, one after the other.
+/// Iterates over the lines of a log.
 #[derive(Debug)]
 pub struct LineReader<D: Disk> {
     files: LogFiles<D>,
     parts: std::vec::IntoIter<LogFile<D>>,
     file: Option<D::File>,
-    stream: LineScanner,
-    /// Lines before this number are passed over.
+    scanner: LineScanner,
+    /// Lines before this number are skipped.
     from: u64,
 }
 
 impl<D: Disk> LineReader<D> {
-    fn step(&mut self) -> io::Result<Option<LogLine>> {
+    fn read_next(&mut self) -> io::Result<Option<LogLine>> {
         loop {
             let file = match &self.file {
                 Some(file) => file,
@@ -128,7 +129,7 @@ impl<D: Disk> LineReader<D> {
                     Some(part) => self.file.insert(part.open(&self.files)?),
                 },
             };
-            match self.stream.next(file)? {
+            match self.scanner.next(file)? {
                 ScannedLine::Line(bytes) => {
                     if self.from > 0 && line::seq(bytes).is_none_or(|seq| seq < self.from) {
                         continue;
@@ -142,7 +143,7 @@ impl<D: Disk> LineReader<D> {
                 }
                 ScannedLine::End { .. } => {
                     self.file = None;
-                    self.stream.restart();
+                    self.scanner.restart();
                 }
             }
         }
@@ -153,16 +154,16 @@ impl<D: Disk> Iterator for LineReader<D> {
     type Item = io::Result<LogLine>;
 
     fn next(&mut self) -> Option<io::Result<LogLine>> {
-        let step = self.step().transpose();
-        if let None | Some(Err(_)) = step {
+        let next = self.read_next().transpose();
+        if let None | Some(Err(_)) = next {
             self.file = None;
             self.parts = Vec::new().into_iter();
         }
-        step
+        next
     }
 }
 
-/// The last lines of the log of this name: so many at most, and from so many bytes at most.
+/// Reads the last lines of the log of this name: at most `count` lines, from at most `bytes` bytes.
 pub fn last_lines<D: Disk>(
     disk: D,
     name: &str,
@@ -170,22 +171,22 @@ pub fn last_lines<D: Disk>(
     bytes: u64,
 ) -> io::Result<Vec<LogLine>> {
     let files = LogFiles::new(disk, name);
-    let mut found: Vec<LogLine> = Vec::new();
+    let mut last: Vec<LogLine> = Vec::new();
     let mut left = bytes;
-    for part in files.parts()?.into_iter().rev() {
+    for part in files.list()?.into_iter().rev() {
         let file = part.open(&files)?;
-        let (mut lines, read) = last_lines_of(&file, count - found.len(), left)?;
+        let (mut lines, read) = last_lines_of(&file, count - last.len(), left)?;
         left = left.saturating_sub(read);
-        lines.append(&mut found);
-        found = lines;
-        if found.len() >= count || left == 0 {
+        lines.append(&mut last);
+        last = lines;
+        if last.len() >= count || left == 0 {
             break;
         }
     }
-    Ok(found)
+    Ok(last)
 }
 
-/// The last lines of a file, and how many bytes were looked at for them.
+/// Reads the last lines of a file. Returns them with the number of bytes that were read.
 fn last_lines_of(file: &impl DiskFile, count: usize, most: u64) -> io::Result<(Vec<LogLine>, u64)> {
     let length = file.len()?;
     let mut window = WINDOW.min(most);
@@ -193,11 +194,11 @@ fn last_lines_of(file: &impl DiskFile, count: usize, most: u64) -> io::Result<(V
         let start = length.saturating_sub(window);
         let bytes = read_range(file, start, length)?;
         let all = line::lines(&bytes).map(|(text, _)| text);
-        // The first one is cut off by the window.
+        // The window starts in the middle of a line.
         let whole: Vec<&[u8]> = all.skip(usize::from(start > 0)).collect();
         if whole.len() >= count || start == 0 || window >= most {
-            let wanted = whole.len().saturating_sub(count);
-            let lines = whole[wanted..]
+            let first = whole.len().saturating_sub(count);
+            let lines = whole[first..]
                 .iter()
                 .map(|text| LogLine::of(text))
                 .collect();

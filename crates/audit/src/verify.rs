@@ -1,10 +1,9 @@
-//! Verification: every line of every file, one after the other, in bounded memory, and whether it is
-//! what checkpoints have seen.
+//! Verifies every line of every file in bounded memory, and compares the log with its checkpoints.
 
 use crate::append::AppendReceipt;
 use crate::chain::{ChainBreak, ChainEnd};
 use crate::checkpoint::Checkpoint;
-use crate::find_line::{LinePosition, seek};
+use crate::find_line::{LinePosition, find_line};
 use crate::line;
 use crate::line_scanner::{LineScanner, ScannedLine};
 use crate::log_files::{LogFile, LogFiles};
@@ -13,30 +12,30 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Duration;
 
-/// How long a writer is waited for that seems to be in the middle of a line.
+/// How long a writer is waited for that may be in the middle of a line.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is wrong with a log: the first thing, and behind which line.
+/// The first flaw of a log, with the number of the affected line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFlaw {
-    /// The line with this number is no line of a log.
+    /// The bytes are not a line of a log.
     NotALine(u64),
-    /// The line with this number is not what its hash says.
+    /// The content of the line does not match its hash.
     Changed(u64),
-    /// The line with this number is missing: another one stands in its place.
+    /// The line is missing: another one is in its position.
     Missing(u64),
-    /// The last line, which would have this number, is cut off.
+    /// The last line is incomplete.
     Torn(u64),
-    /// The line with this number is missing at the end: a checkpoint has seen it or a later one.
+    /// The line is missing at the end: a checkpoint names it or a later one.
     Truncated(u64),
-    /// The line with this number is not the one that a checkpoint has seen: it was written anew, and
-    /// perhaps lines before it were, as far back as the checkpoint before.
+    /// The line is not the one that a checkpoint names. Lines before it, as far back as the
+    /// previous checkpoint, may have been rewritten too.
     Rewritten(u64),
 }
 
 impl LogFlaw {
-    /// The number of the first line that is not as it was.
+    /// Returns the number of the first line that is not intact.
     pub fn seq(self) -> u64 {
         match self {
             LogFlaw::NotALine(seq)
@@ -49,116 +48,124 @@ impl LogFlaw {
     }
 }
 
-/// What a log is.
+/// The result of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Verification {
-    /// How many files were looked at.
+    /// The number of files that were read.
     pub files: usize,
-    /// How many lines were looked at and are right.
+    /// The number of intact lines that were read.
     pub lines: u64,
-    /// Their bytes.
     pub bytes: u64,
-    /// The last line that is right.
+    /// The last intact line.
     pub last: Option<AppendReceipt>,
-    /// What is wrong with the next one.
+    /// The flaw of the line after it.
     pub flaw: Option<LogFlaw>,
 }
 
-/// Looks at every line of the log of this name.
+/// Verifies the log of this name.
 pub fn verify<D: Disk>(disk: D, name: &str) -> io::Result<Verification> {
     verify_against(disk, name, &[])
 }
 
-/// The same, and at what checkpoints have seen of it.
+/// As [`verify`], also against checkpoints.
 pub fn verify_against<D: Disk>(
     disk: D,
     name: &str,
     checkpoints: &[Checkpoint],
 ) -> io::Result<Verification> {
     let files = LogFiles::new(disk, name);
-    let parts = files.parts()?;
-    Verifier::new(ChainEnd::START, checkpoints).parts(&files, parts, 0)
+    let parts = files.list()?;
+    Verifier::new(ChainEnd::START, checkpoints).verify_files(&files, parts, 0)
 }
 
-/// The same, by one who has the log's lock.
+/// As [`verify_against`], by the holder of the log's lock.
 pub(crate) fn verify_locked<D: Disk>(
     files: &LogFiles<D>,
     checkpoints: &[Checkpoint],
 ) -> io::Result<Verification> {
-    let mut check = Verifier::new(ChainEnd::START, checkpoints);
-    check.has_lock = true;
-    check.parts(files, files.parts()?, 0)
+    let mut verifier = Verifier::new(ChainEnd::START, checkpoints);
+    verifier.has_lock = true;
+    verifier.verify_files(files, files.list()?, 0)
 }
 
-/// Looks at the line that a checkpoint names and at every line after it. What stands before is looked
-/// at only where those are not as they were: to say which line is the first.
+/// Verifies the line that a checkpoint names and every line after it. Earlier lines are read only
+/// if there is a flaw, to find the first one.
 pub fn verify_from<D: Disk>(
     disk: D,
     name: &str,
     checkpoint: &Checkpoint,
 ) -> io::Result<Verification> {
     let files = LogFiles::new(disk, name);
-    let mut parts = files.parts()?;
-    if let Some(spot) = behind(&files, &parts, checkpoint)? {
-        parts.drain(..spot.part);
+    let mut parts = files.list()?;
+    if let Some(position) = end_of_checkpoint(&files, &parts, checkpoint)? {
+        parts.drain(..position.file_index);
         let AppendReceipt { seq, hash } = checkpoint.receipt();
-        let rest = Verifier::new(ChainEnd { seq, hash }, &[]).parts(&files, parts, spot.offset)?;
+        let rest = Verifier::new(ChainEnd { seq, hash }, &[]).verify_files(
+            &files,
+            parts,
+            position.offset,
+        )?;
         if let None | Some(LogFlaw::Torn(_)) = rest.flaw {
             return Ok(rest);
         }
     }
     let whole = Verifier::new(ChainEnd::START, std::slice::from_ref(checkpoint));
-    whole.parts(&files, files.parts()?, 0)
+    whole.verify_files(&files, files.list()?, 0)
 }
 
-/// Whether the line that a checkpoint names is there as it was.
-pub(crate) fn holds<D: Disk>(files: &LogFiles<D>, checkpoint: &Checkpoint) -> io::Result<bool> {
-    Ok(behind(files, &files.parts()?, checkpoint)?.is_some())
+/// Returns true if the log contains the line that a checkpoint names.
+pub(crate) fn contains_checkpoint<D: Disk>(
+    files: &LogFiles<D>,
+    checkpoint: &Checkpoint,
+) -> io::Result<bool> {
+    Ok(end_of_checkpoint(files, &files.list()?, checkpoint)?.is_some())
 }
 
-/// Where the line ends that a checkpoint names; nothing where it is not there as it was.
-fn behind<D: Disk>(
+/// Returns the end of the line that a checkpoint names, or `None` if the log does not contain it.
+fn end_of_checkpoint<D: Disk>(
     files: &LogFiles<D>,
     parts: &[LogFile<D>],
     checkpoint: &Checkpoint,
 ) -> io::Result<Option<LinePosition>> {
-    let Some(spot) = seek(files, parts, checkpoint.seq)? else {
+    let Some(position) = find_line(files, parts, checkpoint.seq)? else {
         return Ok(None);
     };
-    let Some(part) = parts.get(spot.part) else {
+    let Some(part) = parts.get(position.file_index) else {
         return Ok(None);
     };
-    let offset = part.with(files, |file| behind_in(file, spot.offset, checkpoint))?;
-    Ok(offset.map(|offset| LinePosition { offset, ..spot }))
+    let offset = part.with(files, |file| {
+        end_of_checkpoint_in(file, position.offset, checkpoint)
+    })?;
+    Ok(offset.map(|offset| LinePosition { offset, ..position }))
 }
 
-/// The same in one file, from a line at or before it on.
-fn behind_in(
+/// As [`end_of_checkpoint`], in one file, starting at a line at or before it.
+fn end_of_checkpoint_in(
     file: &impl DiskFile,
     mut offset: u64,
     checkpoint: &Checkpoint,
 ) -> io::Result<Option<u64>> {
-    let mut stream = LineScanner::at(offset);
-    while let ScannedLine::Line(text) = stream.next(file)? {
+    let mut scanner = LineScanner::at(offset);
+    while let ScannedLine::Line(text) = scanner.next(file)? {
         offset += text.len() as u64 + 1;
         if line::seq(text).is_some_and(|seq| seq < checkpoint.seq) {
             continue;
         }
-        let end = ChainEnd::after(text).ok();
+        let end = ChainEnd::from_line(text).ok();
         let same = end.map(|end| (end.seq, end.hash)) == Some((checkpoint.seq, checkpoint.hash));
         return Ok(same.then_some(offset));
     }
     Ok(None)
 }
 
-/// How far a verification is.
+/// The state of a verification.
 struct Verifier {
     end: ChainEnd,
     lines: u64,
     bytes: u64,
-    /// What checkpoints have seen, the first one last.
-    seen: Vec<AppendReceipt>,
-    /// Whether whoever checks has the log's lock.
+    /// The lines that checkpoints name, sorted by descending number.
+    named: Vec<AppendReceipt>,
+    /// True if the caller holds the log's lock.
     has_lock: bool,
 }
 
@@ -168,44 +175,44 @@ impl Verifier {
             seq: 1,
             hash: checkpoint.chain,
         };
-        let seen = checkpoints.iter();
-        let mut seen: Vec<_> = seen
-            .flat_map(|seen| [first(seen), seen.receipt()])
+        let named = checkpoints.iter();
+        let mut named: Vec<_> = named
+            .flat_map(|named| [first(named), named.receipt()])
             .collect();
-        seen.sort_unstable_by_key(|receipt| std::cmp::Reverse(receipt.seq));
+        named.sort_unstable_by_key(|receipt| std::cmp::Reverse(receipt.seq));
         Verifier {
             end,
             lines: 0,
             bytes: 0,
-            seen,
+            named,
             has_lock: false,
         }
     }
 
-    fn parts<D: Disk>(
+    fn verify_files<D: Disk>(
         mut self,
         files: &LogFiles<D>,
         parts: Vec<LogFile<D>>,
         offset: u64,
     ) -> io::Result<Verification> {
-        let mut stream = LineScanner::at(offset);
-        let (mut looked_at, mut flaw) = (0, None);
+        let mut scanner = LineScanner::at(offset);
+        let (mut files_read, mut flaw) = (0, None);
         for part in parts {
-            looked_at += 1;
+            files_read += 1;
             let written = matches!(part, LogFile::Current(_)) && !self.has_lock;
             let file = part.open(files)?;
-            flaw = self.file(&mut stream, &file, written.then_some(files))?;
+            flaw = self.verify_file(&mut scanner, &file, written.then_some(files))?;
             if flaw.is_some() {
                 break;
             }
-            stream.restart();
+            scanner.restart();
         }
-        if let (None | Some(LogFlaw::Torn(_)), false) = (flaw, self.seen.is_empty()) {
+        if let (None | Some(LogFlaw::Torn(_)), false) = (flaw, self.named.is_empty()) {
             flaw = Some(LogFlaw::Truncated(self.end.seq + 1));
         }
         let ChainEnd { seq, hash } = self.end;
         Ok(Verification {
-            files: looked_at,
+            files: files_read,
             lines: self.lines,
             bytes: self.bytes,
             last: (seq > 0).then_some(AppendReceipt { seq, hash }),
@@ -213,24 +220,24 @@ impl Verifier {
         })
     }
 
-    /// Looks at the lines of a file, which may be one that is being written.
-    fn file<D: Disk>(
+    /// Verifies the lines of a file. `written` is given if another process may be appending to it.
+    fn verify_file<D: Disk>(
         &mut self,
-        stream: &mut LineScanner,
+        scanner: &mut LineScanner,
         file: &D::File,
         written: Option<&LogFiles<D>>,
     ) -> io::Result<Option<LogFlaw>> {
-        let mut calm: Option<Option<D::File>> = None;
+        let mut lock: Option<Option<D::File>> = None;
         loop {
-            let flaw = match stream.next(file)? {
-                ScannedLine::Line(text) => self.line(text),
+            let flaw = match scanner.next(file)? {
+                ScannedLine::Line(text) => self.verify_line(text),
                 ScannedLine::TooLong => Some(LogFlaw::NotALine(self.end.seq + 1)),
                 ScannedLine::End { rest: 0 } => return Ok(None),
-                ScannedLine::End { .. } => match (written, &calm) {
+                ScannedLine::End { .. } => match (written, &lock) {
                     (Some(files), None) => {
-                        // Perhaps somebody is writing this line: while the lock is held nobody is.
-                        // Who may only read has to take the file as it is.
-                        calm = Some(files.calm_within(PATIENCE).ok().flatten());
+                        // The line may be half written: under the lock nobody writes. A reader
+                        // without permission to lock takes the file as it is.
+                        lock = Some(files.lock_for_reading_within(PATIENCE).ok().flatten());
                         None
                     }
                     _ => Some(LogFlaw::Torn(self.end.seq + 1)),
@@ -242,16 +249,16 @@ impl Verifier {
         }
     }
 
-    fn line(&mut self, text: &[u8]) -> Option<LogFlaw> {
+    fn verify_line(&mut self, text: &[u8]) -> Option<LogFlaw> {
         let next = self.end.seq + 1;
-        let end = match self.end.then(text) {
+        let end = match self.end.extend(text) {
             Ok(end) => end,
             Err(ChainBreak::NotALine) => return Some(LogFlaw::NotALine(next)),
             Err(ChainBreak::Changed) => return Some(LogFlaw::Changed(next)),
             Err(ChainBreak::OutOfOrder) => return Some(LogFlaw::Missing(next)),
         };
-        while let Some(seen) = self.seen.pop_if(|seen| seen.seq == end.seq) {
-            if seen.hash != end.hash {
+        while let Some(named) = self.named.pop_if(|named| named.seq == end.seq) {
+            if named.hash != end.hash {
                 return Some(LogFlaw::Rewritten(next));
             }
         }

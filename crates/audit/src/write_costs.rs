@@ -1,4 +1,4 @@
-//! What writing costs, counted: syncs that callers share, and bytes that are read for one line.
+//! Counts the costs of appending: syncs that callers share, and bytes that are read for one line.
 
 use crate::append::{LogWriter, TornBytes};
 use crate::hash::Hash;
@@ -21,11 +21,11 @@ use std::time::Duration;
 struct IoCounts {
     read: AtomicU64,
     syncs: AtomicU64,
-    /// Whether a sync takes until this is false.
+    /// A sync does not return while this is true.
     slow: AtomicBool,
 }
 
-/// The machine's disk, counted.
+/// The real disk, with counters.
 #[derive(Clone)]
 struct CountingDisk {
     disk: RealDisk,
@@ -148,9 +148,8 @@ fn members(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// Callers that ask while a sync is under way are together in the next one.
 #[test]
-fn callers_share_syncs() {
+fn waiting_callers_share_syncs() {
     let dir = tempfile::tempdir().unwrap();
     let disk = CountingDisk::at(dir.path());
     let log = Log::open(disk.clone(), "log", LogOptions::default()).unwrap();
@@ -160,8 +159,8 @@ fn callers_share_syncs() {
     let before = disk.counts.syncs.load(SeqCst);
     for round in 0..20 {
         disk.counts.slow.store(true, SeqCst);
-        let ask = |n| Box::pin(log.append(members(json!({ "round": round, "n": n }))));
-        let mut callers: Vec<_> = (0..64).map(ask).collect();
+        let append = |n| Box::pin(log.append(members(json!({ "round": round, "n": n }))));
+        let mut callers: Vec<_> = (0..64).map(append).collect();
         let mut context = Context::from_waker(Waker::noop());
         for caller in &mut callers {
             assert!(matches!(Pin::new(caller).poll(&mut context), Poll::Pending));
@@ -175,38 +174,37 @@ fn callers_share_syncs() {
     assert!(20 * 64 / syncs >= 16, "{syncs} syncs");
 }
 
-/// How many lines at the end of a long log are really there: more than anybody who appends looks at.
-const REAL: u64 = 10_000;
+/// The number of lines at the end of a long log that really exist: more than an append reads.
+const REAL_LINES: u64 = 10_000;
 
-/// A log of so many lines of one length; in place of those long before its end there is a hole.
-fn bulk(path: &Path, count: u64) {
+/// Creates a log of `count` lines of equal length. Lines far before its end are a hole in the file.
+fn create_long_log(path: &Path, count: u64) {
     let mut file = std::fs::File::create(path).unwrap();
-    let mut before = match count > REAL {
+    let mut before = match count > REAL_LINES {
         true => Hash::of(&[b"before"]),
         false => Hash::NONE,
     };
     let mut bytes = Vec::new();
-    for seq in count.saturating_sub(REAL) + 1..=count {
+    for seq in count.saturating_sub(REAL_LINES) + 1..=count {
         let members = members(json!({ "n": format!("{seq:07}") }));
         let line = line::write(members, seq, before).unwrap();
         bytes.extend_from_slice(&line.bytes);
         before = line.hash;
     }
-    let length = bytes.len() as u64 / count.min(REAL);
-    let hole = count.saturating_sub(REAL) * length;
+    let length = bytes.len() as u64 / count.min(REAL_LINES);
+    let hole = count.saturating_sub(REAL_LINES) * length;
     file.seek(io::SeekFrom::Start(hole)).unwrap();
     file.write_all(&bytes).unwrap();
 }
 
-/// How many bytes are read for one line: by one who has just opened the log, and by one who has
-/// written before.
-fn read_for_one(count: u64) -> (u64, u64) {
+/// Returns the bytes that are read for one append: the first after opening the log, and the second.
+fn bytes_read_for_one_append(count: u64) -> (u64, u64) {
     let dir = tempfile::tempdir().unwrap();
-    bulk(&dir.path().join("log"), count);
+    create_long_log(&dir.path().join("log"), count);
     let disk = CountingDisk::at(dir.path());
-    let say = |_: TornBytes| Map::new();
+    let torn_entry = |_: TornBytes| Map::new();
     let files = LogFiles::new(disk.clone(), "log");
-    let mut writer = LogWriter::new(files, u64::MAX, Duration::ZERO, Box::new(say));
+    let mut writer = LogWriter::new(files, u64::MAX, Duration::ZERO, Box::new(torn_entry));
     let mut one = || {
         let before = disk.counts.read.load(SeqCst);
         let receipt = writer.append(vec![members(json!({ "n": "0000000" }))]);
@@ -217,12 +215,15 @@ fn read_for_one(count: u64) -> (u64, u64) {
     (first, one())
 }
 
-/// The length of the log makes no difference, but for the digits of its numbers.
+/// The numbers of lines in a long log have more digits.
 #[test]
-fn a_line_costs_the_same_in_a_long_log() {
-    let (short, long) = (read_for_one(1_000), read_for_one(1_000_000));
+fn append_costs_do_not_grow_with_the_log() {
+    let (short, long) = (
+        bytes_read_for_one_append(1_000),
+        bytes_read_for_one_append(1_000_000),
+    );
     assert!(long.1 - short.1 < 8, "{short:?} {long:?}");
     assert!(long.1 < 512);
-    // Who opens it looks at the last batch alone.
+    // Opening reads the last batch only.
     assert!(long.0 <= 2 << 20, "{long:?}");
 }

@@ -7,8 +7,8 @@
 
 mod attacks;
 mod checkpoints;
-mod ground;
-mod lengths;
+mod fixture;
+mod line_length;
 mod processes;
 mod reading;
 mod real_log;

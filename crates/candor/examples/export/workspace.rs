@@ -221,7 +221,7 @@ pub(super) fn file_limits() -> Vec<Limit> {
             "bytes that read_audit_log answers",
             mib(MAX_LINES_BYTES),
             "left for the next call, `more`",
-            "a_page_is_bounded_in_lines_and_bytes",
+            "page_is_bounded_in_lines_and_bytes",
         ),
     ]
 }
@@ -462,19 +462,19 @@ pub(super) fn log_limits() -> Vec<Limit> {
             "a line",
             kib(MAX_LINE),
             "it is not written, `AUDIT_LOG_FAILED`",
-            "a_line_of_the_limit_is_written_and_one_more_byte_is_not",
+            "longest_line_is_written_and_a_longer_one_is_refused",
         ),
         limit(
             "lines behind the last checkpoint",
             CHECKPOINT_LINES,
             "a new one",
-            "many_lines_do_not_wait_for_the_log_to_be_closed",
+            "checkpoint_is_written_after_many_lines",
         ),
         limit(
             "a checkpoint",
             kib(MAX_CHECKPOINT),
             "it is none",
-            "what_is_no_checkpoint_is_refused",
+            "invalid_checkpoints_are_refused",
         ),
     ]
 }

@@ -1,4 +1,4 @@
-//! Logs for tests, on a simulated disk.
+//! A log on a simulated disk, with its checkpoints on two others.
 
 use candor_audit::{AppendReceipt, Checkpoint, CheckpointFile, CheckpointWriter, Log, LogOptions};
 use candor_disk::{Disk, DiskFile, Open};
@@ -9,16 +9,16 @@ pub(crate) fn members(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// A log with two places for its checkpoints.
-pub(crate) struct Ground {
+/// A log with two checkpoint files.
+pub(crate) struct LogFixture {
     pub(crate) log: SimDisk,
     pub(crate) near: SimDisk,
     pub(crate) far: SimDisk,
 }
 
-impl Ground {
-    pub(crate) fn new() -> Ground {
-        Ground {
+impl LogFixture {
+    pub(crate) fn new() -> LogFixture {
+        LogFixture {
             log: SimDisk::new(1),
             near: SimDisk::new(2),
             far: SimDisk::new(3),
@@ -26,11 +26,11 @@ impl Ground {
     }
 
     pub(crate) fn options(&self) -> LogOptions {
-        let places =
+        let files =
             [&self.near, &self.far].map(|disk| CheckpointFile::new(disk.clone(), "checkpoint"));
         LogOptions {
             checkpoints: Some(CheckpointWriter {
-                files: places.into(),
+                files: files.into(),
                 signer: None,
                 now: Box::new(|| String::from("2026-01-02T03:04:05.678Z")),
             }),
@@ -38,7 +38,7 @@ impl Ground {
         }
     }
 
-    /// Appends so many lines and closes the log.
+    /// Appends `count` lines and closes the log.
     pub(crate) fn append(&self, count: u64, word: &str) -> Vec<AppendReceipt> {
         self.append_with(count, word, self.options())
     }
@@ -56,7 +56,7 @@ impl Ground {
             .collect()
     }
 
-    /// The checkpoints of both places.
+    /// Reads both checkpoints.
     pub(crate) fn checkpoints(&self) -> Vec<Checkpoint> {
         [&self.near, &self.far].map(checkpoint).into()
     }
@@ -65,7 +65,7 @@ impl Ground {
         text(&self.log, "log")
     }
 
-    /// Makes the file of the log say this.
+    /// Replaces the text of the log's current file.
     pub(crate) fn set(&self, text: &str) {
         set(&self.log, "log", text);
     }
