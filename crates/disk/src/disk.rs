@@ -1,49 +1,48 @@
-//! The two traits: a disk with names, and a file that is open on it.
+//! The traits of a disk with names, and of a file that is open on it.
 
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-/// How a file is opened.
+/// How a file is opened. Except with `Read` it can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Open {
-    /// To read; it must exist.
+    /// The file must exist.
     Read,
-    /// To read and write; it must exist.
+    /// The file must exist.
     Edit,
-    /// To read and write; made with this mode where it is missing.
+    /// The file is created with this mode if it is missing.
     Create(u32),
-    /// To read and write; made with this mode, EEXIST where it is not missing.
+    /// The file is created with this mode; EEXIST if the name is taken.
     CreateNew(u32),
 }
 
-/// A directory tree in which durable things are kept.
+/// A directory tree that contains durable files.
 ///
-/// Paths are relative to its root, as [`names`](crate::names) takes them; a symbolic link anywhere
-/// on the way is ELOOP. Errors carry the operating system's code.
+/// Paths are relative to its root, as [`names`](crate::names) parses them; a symbolic link anywhere
+/// in a path is ELOOP. Errors carry the code of the operating system.
 ///
-/// What survives a crash: the contents of a file after a sync of the file, and the fact that a
-/// name stands for a file (made, renamed or unlinked) after [`sync_dir`](Disk::sync_dir) of the
-/// directory that holds the name. Nothing else. After a sync that failed nobody knows what is on
-/// the disk, and a second one that succeeds does not change that.
+/// After a crash, the content of a file survives if the file was synced, and a change of a name
+/// (create, rename, unlink) survives if [`sync_dir`](Disk::sync_dir) was called for its directory.
+/// Nothing else does. After a failed sync the state of the disk is unknown, and a later sync that
+/// succeeds does not change that.
 pub trait Disk: Send + Sync + 'static {
-    /// A file that is open on this disk.
     type File: DiskFile;
 
-    /// Opens a regular file. A directory is EISDIR, anything else that is no file EINVAL.
+    /// Opens a regular file. A directory is EISDIR; anything else that is not a file is EINVAL.
     fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<Self::File>;
 
-    /// Makes a directory with this mode.
+    /// Creates a directory with this mode.
     fn create_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()>;
 
-    /// Gives a file another name, in one step, replacing what had it.
+    /// Renames a file atomically. A file that has the new name is replaced.
     fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()>;
 
-    /// Gives a file another name, in one step; EEXIST where something has it.
+    /// Renames a file atomically; EEXIST if the new name is taken.
     fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()>;
 
-    /// Gives each of two files the other's name, in one step; both must exist.
+    /// Swaps the names of two files atomically; both must exist.
     fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()>;
 
     /// Removes the name of a file.
@@ -52,40 +51,42 @@ pub trait Disk: Send + Sync + 'static {
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()>;
 
-    /// The names in a directory, sorted.
+    /// Returns the names in a directory, sorted.
     fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>>;
 }
 
 /// A file that is open on a [`Disk`].
 pub trait DiskFile: Send + Sync + 'static {
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     fn len(&self) -> io::Result<u64>;
 
-    /// Whether it holds no bytes.
+    /// Returns true if the file has no bytes.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// Reads bytes at an offset; fewer than asked for, and none at the end.
+    /// Reads bytes at an offset. Returns how many were read, which may be fewer than requested, and
+    /// 0 at the end.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes bytes at an offset; perhaps fewer than given.
+    /// Writes bytes at an offset. Returns how many were written, which may be fewer than given.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes bytes at the end, wherever that is by now; perhaps fewer than given.
+    /// Writes bytes at the current end. Returns how many were written, which may be fewer than
+    /// given.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Cuts it off, or fills it up with zeros, to this length.
+    /// Truncates the file, or extends it with zeros, to this length.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
-    /// Reserves room up to this length without changing it, so that a disk that fills up does not
-    /// stop writes within it. Cutting the file off gives the room back.
+    /// Reserves space up to this length without changing the length, so that writes within it
+    /// succeed on a full disk. Truncating the file releases the space.
     fn reserve(&self, up_to: u64) -> io::Result<()>;
 
-    /// Its permission bits.
+    /// Returns the permission bits.
     fn mode(&self) -> io::Result<u32>;
 
-    /// Sets its permission bits; durable after [`sync_all`](DiskFile::sync_all).
+    /// Sets the permission bits; durable after [`sync_all`](DiskFile::sync_all).
     fn set_mode(&self, mode: u32) -> io::Result<()>;
 
     /// Makes bytes and length durable.
@@ -94,17 +95,17 @@ pub trait DiskFile: Send + Sync + 'static {
     /// Makes bytes, length and mode durable.
     fn sync_all(&self) -> io::Result<()>;
 
-    /// Whether a name still stands for it.
+    /// Returns true if the file still has a name.
     fn is_named(&self) -> io::Result<bool>;
 
-    /// Gives the file's advisory lock back, where this handle has it.
+    /// Releases the advisory lock if this handle holds it.
     fn unlock(&self) -> io::Result<()>;
 
-    /// Takes the file's advisory lock until it is given back or this is dropped; false where another
-    /// handle has it.
+    /// Takes the advisory lock until it is released or this handle is dropped. Returns false if
+    /// another handle holds it.
     fn try_lock(&self) -> io::Result<bool>;
 
-    /// Writes all bytes at an offset. After an error some of them may be there.
+    /// Writes all bytes at an offset. After an error some of them may have been written.
     fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         while !bytes.is_empty() {
             let written = progress(self.write_at(bytes, offset))?;
@@ -114,7 +115,7 @@ pub trait DiskFile: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Writes all bytes at the end. After an error some of them may be there.
+    /// Writes all bytes at the end. After an error some of them may have been written.
     fn append_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let written = progress(self.append(bytes))?;
@@ -123,13 +124,13 @@ pub trait DiskFile: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Reads the whole file; EFBIG where it is longer than `limit` bytes.
+    /// Reads the whole file; EFBIG if it is longer than `limit` bytes.
     fn read_all(&self, limit: usize) -> io::Result<Vec<u8>> {
         let expected = usize::try_from(self.len()?).unwrap_or(usize::MAX);
         if expected > limit {
             return Err(Errno::FBIG.into());
         }
-        // One byte more than expected: a file that grows meanwhile is noticed.
+        // One byte more than expected, to detect a file that grows meanwhile.
         let mut bytes = vec![0; expected + 1];
         let mut filled = 0;
         loop {
@@ -152,7 +153,7 @@ pub trait DiskFile: Send + Sync + 'static {
     }
 }
 
-/// How far a write came; one that was interrupted came nowhere, one that stands still is EIO.
+/// Returns how much was written: 0 if the write was interrupted, EIO if it made no progress.
 fn progress(written: io::Result<usize>) -> io::Result<usize> {
     match written {
         Ok(0) => Err(Errno::IO.into()),

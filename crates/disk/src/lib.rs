@@ -1,7 +1,7 @@
-//! What durable code asks of a disk, and the real one.
+//! The disk operations that durable code uses, and their implementation on the real disk.
 //!
-//! Code that must survive a crash writes through [`Disk`], so that the very same code runs on the
-//! real disk and on a simulated one that loses whatever was not synced.
+//! Code that must survive a crash writes through [`Disk`], so that the same code runs on the real
+//! disk and on a simulated one that loses unsynced data.
 
 mod disk;
 mod names;

@@ -1,4 +1,4 @@
-//! Which paths a disk takes: plain names below its root, nothing else.
+//! Paths of a disk: plain names below its root.
 
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -9,9 +9,9 @@ use std::path::{Component, Path};
 /// The longest name of a file on Linux, in bytes.
 const NAME_MAX: usize = 255;
 
-/// The names along a path; none for the root itself.
+/// Returns the names along a path; none for the root.
 ///
-/// `..`, an absolute path and NUL are EINVAL, a name that is too long is ENAMETOOLONG.
+/// `..`, an absolute path and NUL are EINVAL; a name that is too long is ENAMETOOLONG.
 pub fn names(path: &Path) -> io::Result<Vec<&OsStr>> {
     let mut names = Vec::new();
     for component in path.components() {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_names_below_the_root_are_taken() {
+    fn only_plain_names_are_accepted() {
         let said = |path: &str| {
             let names = names(Path::new(path)).map_err(|e| e.raw_os_error());
             names.map(|names| names.join(OsStr::new("|")).into_string().unwrap())

@@ -1,4 +1,4 @@
-//! The disk of the machine, below one directory that is held open.
+//! The real disk, below one directory that is held open.
 
 use crate::disk::{Disk, DiskFile, Open};
 use crate::names::names;
@@ -15,22 +15,22 @@ use std::sync::Arc;
 
 /// The directory tree below one directory.
 ///
-/// The directory is held by handle and every path is resolved beneath it by the kernel, without
-/// following any link: neither a link nor a race leads out, or to another place within.
+/// The directory is held by handle, and the kernel resolves every path beneath it without following
+/// links, so that neither a link nor a race leads to another file.
 #[derive(Debug, Clone)]
 pub struct RealDisk {
     root: Arc<OwnedFd>,
 }
 
 impl RealDisk {
-    /// The tree below the directory at this path, which may itself lead through links.
+    /// Opens the directory at this path, which may itself contain links.
     pub fn at(root: impl AsRef<Path>) -> io::Result<RealDisk> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let root = rustix::fs::openat(CWD, root.as_ref(), flags, Mode::empty())?;
         Ok(RealDisk::beneath(root))
     }
 
-    /// The tree below a directory that is already open.
+    /// Uses a directory that is already open.
     pub fn beneath(root: OwnedFd) -> RealDisk {
         let root = Arc::new(root);
         RealDisk { root }
@@ -55,7 +55,7 @@ impl RealDisk {
         self.resolve(&names(path)?, OFlags::RDONLY | OFlags::DIRECTORY, 0)
     }
 
-    /// The directory that holds the last name of a path, and that name.
+    /// Opens the directory that contains the last name of a path. Returns it with that name.
     fn holder<'p>(&self, path: &'p Path) -> io::Result<(OwnedFd, &'p OsStr)> {
         let names = names(path)?;
         let (last, parents) = names.split_last().ok_or(Errno::INVAL)?;
@@ -86,7 +86,7 @@ impl Disk for RealDisk {
             Open::Create(mode) => (OFlags::RDWR | OFlags::CREATE, mode),
             Open::CreateNew(mode) => (OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode),
         };
-        // Without NONBLOCK the opening of a FIFO waits for somebody at its other end.
+        // Without NONBLOCK, opening a FIFO waits for its other end.
         let file = File::from(self.resolve(&names, flags | OFlags::NONBLOCK, mode)?);
         let kind = file.metadata()?.file_type();
         match (kind.is_file(), kind.is_dir()) {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_nowhere() {
+    fn links_are_never_followed() {
         let (dir, disk) = fresh();
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("secret"), "s").unwrap();
@@ -251,13 +251,13 @@ mod tests {
         assert_eq!(code(disk.unlink("out/secret")), 40);
         assert_eq!(code(disk.rename("real/file", "in/file")), 40);
         assert!(outside.path().join("secret").exists());
-        // A link is itself a name that can be removed.
+        // A link can be removed by its own name.
         disk.unlink("real/file").unwrap();
         assert_eq!(disk.list("real").unwrap(), Vec::<OsString>::new());
     }
 
     #[test]
-    fn what_is_no_file_is_not_opened() {
+    fn only_regular_files_are_opened() {
         let (dir, disk) = fresh();
         disk.create_dir("d", 0o700).unwrap();
         for how in [Open::Read, Open::Edit, Open::Create(0o600)] {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_held_and_not_looked_up_again() {
+    fn renamed_root_is_still_used() {
         let dir = tempfile::tempdir().unwrap();
         let (old, new) = (dir.path().join("old"), dir.path().join("new"));
         std::fs::create_dir(&old).unwrap();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn appending_and_writing_at_an_offset_go_together() {
+    fn appends_and_offset_writes_combine() {
         let (_dir, disk) = fresh();
         let file = disk.open("f", Open::CreateNew(0o640)).unwrap();
         let other = disk.open("f", Open::Edit).unwrap();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_reserved_changes_no_length() {
+    fn reserved_space_does_not_change_the_length() {
         let (_dir, disk) = fresh();
         let file = disk.open("f", Open::CreateNew(0o600)).unwrap();
         file.append_all(b"line").unwrap();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_belongs_to_a_handle() {
+    fn lock_belongs_to_one_handle() {
         let (_dir, disk) = fresh();
         let first = disk.open("lock", Open::Create(0o600)).unwrap();
         let second = disk.open("lock", Open::Create(0o600)).unwrap();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_renames_to_a_new_name_one_wins() {
+    fn second_rename_to_a_new_name_fails() {
         let (_dir, disk) = fresh();
         for name in ["a", "b"] {
             let file = disk.open(name, Open::CreateNew(0o600)).unwrap();
