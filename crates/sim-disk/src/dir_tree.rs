@@ -1,4 +1,4 @@
-//! The names: what a reader sees, what is on the platter, and the changes in between.
+//! The names of a disk: as readers see them, as they are on the platter, and the pending changes.
 
 use crate::seeded_random::SeededRandom;
 use crate::survival::{ChangeOutcome, Survival, SurvivalChoices};
@@ -10,14 +10,13 @@ pub(crate) type Inode = u64;
 
 const ROOT: Inode = 0;
 
-/// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DirEntry {
     File(Inode),
     Dir(Inode),
 }
 
-/// A name in a directory.
+/// The name of an entry in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EntryName {
     dir: Inode,
@@ -26,36 +25,36 @@ pub(crate) struct EntryName {
 
 type Names = BTreeMap<EntryName, DirEntry>;
 
-/// What one operation does to names: all of it survives a crash, or nothing.
+/// The changes of names by one operation. After a crash all of them survive, or none.
 #[derive(Debug, Clone)]
 struct NameChange {
-    places: Vec<EntryName>,
-    /// What is not durable yet.
+    names: Vec<EntryName>,
+    /// The changes that are not durable yet.
     left: Vec<(EntryName, Option<DirEntry>)>,
 }
 
 impl NameChange {
-    /// No file system makes this one durable before the other: both are about one name, or the
-    /// other makes a directory this one works in.
+    /// Returns true if this change cannot become durable before `earlier`: both change one name, or
+    /// the earlier one creates the directory of this one.
     fn needs(&self, earlier: &NameChange) -> bool {
         let mut pairs = earlier.left.iter().flat_map(|(place, node)| {
-            let mine = self.places.iter();
+            let mine = self.names.iter();
             mine.map(move |mine| mine == place || *node == Some(DirEntry::Dir(mine.dir)))
         });
         pairs.any(|needed| needed)
     }
 
     fn is_in(&self, dirs: &[Inode]) -> bool {
-        self.places.iter().any(|place| dirs.contains(&place.dir))
+        self.names.iter().any(|place| dirs.contains(&place.dir))
     }
 
     fn moves_dir(&self) -> bool {
         let is_dir =
             |(_, node): &(EntryName, Option<DirEntry>)| matches!(node, Some(DirEntry::Dir(_)));
-        self.places.len() > 1 && self.left.iter().any(is_dir)
+        self.names.len() > 1 && self.left.iter().any(is_dir)
     }
 
-    /// Settles what is in these directories: makes it durable, or forgets that it is not.
+    /// Makes the changes in these directories durable, or drops them if `durable` is absent.
     fn settle(&mut self, dirs: &[Inode], durable: Option<&mut Names>) {
         let (settled, left) = std::mem::take(&mut self.left)
             .into_iter()
@@ -84,7 +83,7 @@ pub(crate) struct DirTree {
 }
 
 impl DirTree {
-    /// The directory at the end of these names.
+    /// Returns the directory at the end of these names.
     pub(crate) fn dir(&self, names: &[&OsStr]) -> Result<Inode, Errno> {
         names.iter().try_fold(ROOT, |dir, name| {
             let name = name.to_os_string();
@@ -96,8 +95,8 @@ impl DirTree {
         })
     }
 
-    /// The place of the last of these names, whether or not anything is there.
-    pub(crate) fn place(&self, names: &[&OsStr]) -> Result<EntryName, Errno> {
+    /// Returns the entry name of the last of these names, taken or not.
+    pub(crate) fn entry_name(&self, names: &[&OsStr]) -> Result<EntryName, Errno> {
         let (last, parents) = names.split_last().ok_or(Errno::INVAL)?;
         let (dir, name) = (self.dir(parents)?, last.to_os_string());
         Ok(EntryName { dir, name })
@@ -112,7 +111,7 @@ impl DirTree {
         inside.map(|place| place.name.clone()).collect()
     }
 
-    /// Every file that has a name.
+    /// Iterates over the files that have a name.
     pub(crate) fn files(&self) -> impl Iterator<Item = Inode> {
         self.live.values().filter_map(|node| match node {
             DirEntry::File(inode) => Some(*inode),
@@ -182,7 +181,7 @@ impl DirTree {
         Ok(())
     }
 
-    /// Whether a directory is this node or somewhere below it.
+    /// Returns true if a directory is this entry or below it.
     fn is_within(&self, mut dir: Inode, node: DirEntry) -> bool {
         loop {
             let this = DirEntry::Dir(dir);
@@ -198,18 +197,19 @@ impl DirTree {
 
     fn change(&mut self, left: Vec<(EntryName, Option<DirEntry>)>) {
         apply(&mut self.live, &left);
-        let places = left.iter().map(|(place, _)| place.clone()).collect();
-        self.pending.push(NameChange { places, left });
+        let names = left.iter().map(|(place, _)| place.clone()).collect();
+        self.pending.push(NameChange { names, left });
     }
 
-    /// The directories that are synced with this one. A file that moves between two is synced in
-    /// each by itself; a directory is one inode with one parent, and moves at once.
+    /// Returns the directories that are synced with this one. A file that is moved between two
+    /// directories is synced in each separately; a directory is one inode with one parent and moves
+    /// at once.
     fn synced_with(&self, dir: Inode) -> Vec<Inode> {
         let mut dirs = vec![dir];
         loop {
             let moves = self.pending.iter().filter(|change| change.moves_dir());
             let with = moves.filter(|change| change.is_in(&dirs));
-            let with = with.flat_map(|change| change.places.iter().map(|place| place.dir));
+            let with = with.flat_map(|change| change.names.iter().map(|place| place.dir));
             match with.into_iter().find(|dir| !dirs.contains(dir)) {
                 Some(other) => dirs.push(other),
                 None => return dirs,
@@ -225,8 +225,8 @@ impl DirTree {
         self.drop_settled();
     }
 
-    /// A sync that fails: some changes in the directory have reached the platter, the others never
-    /// will, although readers see them until the next start.
+    /// Simulates a failed sync: some changes have reached the platter, the others never will,
+    /// although readers see them until the next start.
     pub(crate) fn fail_sync(&mut self, dir: Inode, random: &mut SeededRandom) {
         let dirs = self.synced_with(dir);
         for change in &mut self.pending {
@@ -236,7 +236,7 @@ impl DirTree {
         self.drop_settled();
     }
 
-    /// Drops changes with nothing left, also those in a directory that is itself gone for good.
+    /// Drops changes that are complete, also those in a directory that has been removed.
     fn drop_settled(&mut self) {
         let DirTree {
             live,

@@ -1,24 +1,24 @@
-//! What can be made to go wrong at an operation.
+//! The faults that a test can inject into an operation.
 
 use crate::journal::DiskOperation;
 
-/// What goes wrong at one operation.
+/// A fault of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DiskFault {
-    /// The process dies in the middle of it, and nothing it does afterwards reaches the disk.
+    /// The process dies during the operation; nothing later reaches the disk.
     Crash,
-    /// It fails with EIO. Of a write, any prefix may have happened; of a sync, any part.
+    /// The operation fails with EIO. Any prefix of a write, or any part of a sync, may have
+    /// happened.
     Eio,
-    /// It fails with ENOSPC, once, and without effect; of a sync, any part may have happened.
+    /// The operation fails with ENOSPC once, without effect. Any part of a sync may have happened.
     Enospc,
-    /// The disk is full until the process ends: no write gets more room than its file already has.
+    /// The disk is full until the process ends: no write gets more space than its file already has.
     Full,
-    /// A write writes fewer bytes than it was given, and says so.
+    /// A write writes fewer bytes than given, and returns that number.
     Short,
 }
 
 impl DiskFault {
-    /// Every kind.
     pub const ALL: [DiskFault; 5] = [
         DiskFault::Crash,
         DiskFault::Eio,
@@ -27,16 +27,16 @@ impl DiskFault {
         DiskFault::Short,
     ];
 
-    /// Whether it can happen at such an operation.
+    /// Returns true if the fault can happen at this operation.
     pub fn can_happen_at(self, operation: &DiskOperation) -> bool {
         use DiskOperation::{Reserve, SetLen, SetMode, Unlink};
         match self {
-            // A crash while looking is the crash at the next operation that does something.
-            DiskFault::Crash => !operation.only_looks(),
+            // A crash during a read is the same as a crash at the next operation that writes.
+            DiskFault::Crash => !operation.only_reads(),
             DiskFault::Eio => true,
             DiskFault::Enospc => match operation {
                 Unlink { .. } | SetLen { .. } | SetMode { .. } => false,
-                other => !other.only_looks(),
+                other => !other.only_reads(),
             },
             DiskFault::Full => operation.writes() || matches!(operation, Reserve { .. }),
             DiskFault::Short => match operation {
@@ -46,8 +46,8 @@ impl DiskFault {
         }
     }
 
-    /// Whether it has effects that are left to chance while the process goes on.
-    pub(crate) fn has_chance(self) -> bool {
+    /// Returns true if the fault has random effects while the process continues.
+    pub(crate) fn is_random(self) -> bool {
         matches!(self, DiskFault::Eio | DiskFault::Enospc | DiskFault::Short)
     }
 }

@@ -1,4 +1,4 @@
-//! The whole disk in one value: names, contents, room, locks, planned faults, journal.
+//! The whole state of a disk: names, contents, free space, locks, planned faults, journal.
 
 use crate::dir_tree::{DirEntry, DirTree, EntryName, Inode};
 use crate::disk_fault::DiskFault;
@@ -11,10 +11,10 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-/// What every operation says after a crash; a real process would not be there to hear it.
+/// The error of every operation after a crash. A real process would not exist any more.
 const DEAD: Errno = Errno::SHUTDOWN;
 
-/// The longest file; far more than a test wants, and less than would hurt the machine.
+/// The longest file in bytes, to protect the memory of the machine.
 const LONGEST: u64 = 1 << 28;
 
 /// The umask of the simulated process.
@@ -26,7 +26,7 @@ pub(crate) struct DiskState {
     files: BTreeMap<Inode, FileContent>,
     last_inode: Inode,
     pub(crate) capacity: u64,
-    /// Where it is full since a fault; the next process finds room again.
+    /// The capacity since a fault made the disk full. The next process finds free space again.
     full_at: u64,
     locks: BTreeMap<Inode, u64>,
     last_handle: u64,
@@ -55,7 +55,7 @@ impl DiskState {
         }
     }
 
-    /// The disk as the next process finds it.
+    /// Returns the disk as the next process finds it.
     pub(crate) fn after(&self, survival: Survival) -> DiskState {
         let seed = match survival {
             Survival::Chance(seed) => seed,
@@ -74,7 +74,7 @@ impl DiskState {
         }
     }
 
-    /// Counts an operation, lets it meet its fault, and notes how it ended.
+    /// Counts an operation, applies its fault, and records the result.
     pub(crate) fn perform<T>(
         &mut self,
         operation: DiskOperation,
@@ -88,7 +88,7 @@ impl DiskState {
         let fault = self.faults.remove(&number);
         let fault = fault.filter(|fault| fault.can_happen_at(&operation));
         let done = match fault {
-            // What was under way when the process died is one more change that was not synced.
+            // The operation during which the process died is an unsynced change.
             Some(DiskFault::Crash) if operation.syncs() => Err(DEAD),
             Some(DiskFault::Crash) => {
                 act(self, None).ok();
@@ -113,7 +113,7 @@ impl DiskState {
     }
 
     pub(crate) fn open(&mut self, names: &[&OsStr], how: Open) -> Result<Inode, Errno> {
-        let place = self.tree.place(names)?;
+        let place = self.tree.entry_name(names)?;
         match (self.tree.get(&place), how) {
             (Some(_), Open::CreateNew(_)) => Err(Errno::EXIST),
             (Some(DirEntry::Dir(_)), _) => Err(Errno::ISDIR),
@@ -151,7 +151,7 @@ impl DiskState {
         self.files.entry(inode).or_default()
     }
 
-    /// Writes what fits and what the fault leaves of it; how much that was.
+    /// Writes what fits and what the fault permits. Returns how many bytes that is.
     pub(crate) fn write(
         &mut self,
         inode: Inode,
@@ -209,28 +209,28 @@ impl DiskState {
         fault: Option<DiskFault>,
     ) -> Result<(), Errno> {
         let content = self.files.entry(inode).or_default();
-        match failing(fault) {
+        match sync_error(fault) {
             None => content.sync(mode_too),
             Some(_) => content.fail_sync(&mut self.random),
         }
-        failing(fault).map_or(Ok(()), Err)
+        sync_error(fault).map_or(Ok(()), Err)
     }
 
     pub(crate) fn sync_dir(&mut self, dir: Inode, fault: Option<DiskFault>) -> Result<(), Errno> {
-        match failing(fault) {
+        match sync_error(fault) {
             None => self.tree.sync(dir),
             Some(_) => self.tree.fail_sync(dir, &mut self.random),
         }
-        failing(fault).map_or(Ok(()), Err)
+        sync_error(fault).map_or(Ok(()), Err)
     }
 
-    /// The room that all files with a name take.
+    /// Returns the space that all files with a name use.
     fn used(&self) -> u64 {
         let rooms = self.tree.files().filter_map(|inode| self.files.get(&inode));
         rooms.map(|content| content.live.room).sum()
     }
 
-    /// How many of the bytes from an offset on have room, or get some.
+    /// Returns how many of the bytes from `offset` have space or can get it.
     fn fits(&self, inode: Inode, offset: u64, len: u64) -> u64 {
         let room = self
             .files
@@ -261,8 +261,8 @@ impl DiskState {
     }
 }
 
-/// How a fault ends a sync.
-fn failing(fault: Option<DiskFault>) -> Option<Errno> {
+/// Returns the error with which a fault ends a sync.
+fn sync_error(fault: Option<DiskFault>) -> Option<Errno> {
     match fault {
         Some(DiskFault::Eio) => Some(Errno::IO),
         Some(DiskFault::Enospc) => Some(Errno::NOSPC),

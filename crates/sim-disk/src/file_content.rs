@@ -1,19 +1,19 @@
-//! One file's contents: what is on the platter, what a reader sees, and the changes in between.
+//! The content of one file: as readers see it, as it is on the platter, and the pending changes.
 
 use crate::seeded_random::SeededRandom;
 use crate::survival::{ChangeOutcome, Survival, SurvivalChoices};
 
-/// What a disk writes in one piece.
+/// The bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 
-/// The unit in which room is given out.
+/// The unit in which space is allocated.
 pub(crate) const BLOCK: u64 = 4096;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FileData {
     pub(crate) bytes: Vec<u8>,
     pub(crate) mode: u32,
-    /// Up to where room is taken; all of it, from the start of the file.
+    /// The end of the allocated space, which starts at offset 0.
     pub(crate) room: u64,
 }
 
@@ -53,9 +53,9 @@ impl FileData {
         }
     }
 
-    /// Writes a part: a prefix that ends at any byte, or any of the sectors. Where the file was
-    /// longer before, the old bytes show through. Beyond, there is nothing, or zeros, or whatever
-    /// the blocks held before they were this file's.
+    /// Writes a part: a prefix that ends at any byte, or any of the sectors. Old bytes remain where
+    /// the file was longer before. Beyond, there is nothing, or zeros, or the earlier content of
+    /// the blocks.
     fn tear(&mut self, offset: usize, bytes: &[u8], random: &mut SeededRandom) {
         let cut = random.below(bytes.len());
         let sectors = random.next();
@@ -87,7 +87,7 @@ impl FileData {
     }
 }
 
-/// A length in whole blocks.
+/// Rounds a length up to whole blocks.
 pub(crate) fn blocks(len: u64) -> u64 {
     len.div_ceil(BLOCK) * BLOCK
 }
@@ -105,7 +105,7 @@ impl FileContent {
             mode,
             ..FileData::default()
         };
-        // A new inode is written with its mode; only later changes of it are pending.
+        // A new inode is written with its mode; only later changes of the mode are pending.
         FileContent {
             live: data.clone(),
             durable: data,
@@ -122,7 +122,7 @@ impl FileContent {
         self.pending.is_empty()
     }
 
-    /// Makes everything durable, or everything but the mode.
+    /// Makes everything durable, or everything except the mode.
     pub(crate) fn sync(&mut self, mode_too: bool) {
         let FileContent {
             durable, pending, ..
@@ -136,8 +136,8 @@ impl FileContent {
         });
     }
 
-    /// A sync that fails, as on Linux: some changes have reached the platter, the others never
-    /// will, for they count as clean from now on. Readers still see them, or do so no longer.
+    /// Simulates a failed sync, as on Linux: some changes have reached the platter, the others
+    /// never will, because they are marked clean. Readers may or may not see them afterwards.
     pub(crate) fn fail_sync(&mut self, random: &mut SeededRandom) {
         for change in self.pending.drain(..) {
             match (random.below(3), &change) {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_prefix_of_a_torn_append_occurs_bare_and_filled_up() {
+    fn torn_append_leaves_every_prefix_with_and_without_padding() {
         let images = images(&written(b"old\n", 4, b"new line\n"));
         let seen = |wanted: &[u8]| images.iter().any(|image| image == wanted);
         for cut in 0..=9 {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_of_one_write_survive_each_by_itself() {
+    fn sectors_of_one_write_survive_independently() {
         let images = images(&written(&[b'o'; 2048], 0, &[b'n'; 2048]));
         for sectors in 0..16 {
             let wanted: Vec<u8> = (0..2048)
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn old_bytes_show_through_where_an_overwrite_is_torn() {
+    fn torn_overwrite_keeps_old_bytes() {
         for image in images(&written(b"0123456789", 2, b"abc")) {
             assert_eq!(image.len(), 10);
             assert!(image.starts_with(b"01") && image.ends_with(b"56789"));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_is_durable_after_a_full_sync_only() {
+    fn mode_is_durable_only_after_a_full_sync() {
         let mut content = FileContent::new(0o600);
         content.change(FileChange::Mode(0o755));
         let mode = |content: &FileContent| {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_sync_lost_no_later_sync_brings_back() {
+    fn data_lost_by_a_failed_sync_stays_lost() {
         let (mut lost, mut unseen) = (0, 0);
         for seed in 0..100 {
             let mut content = written(b"old", 3, b"new");

@@ -1,10 +1,10 @@
-//! What a disk was asked to do, in order, and what the test noted in between.
+//! The journal of a disk: its operations in order, and the marks that the test made in between.
 
 use candor_disk::Open;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something a disk was asked to do.
+/// One operation of a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the calls")]
 pub enum DiskOperation {
@@ -67,8 +67,8 @@ pub enum DiskOperation {
 }
 
 impl DiskOperation {
-    /// Whether it changes nothing, neither on the disk nor in memory.
-    pub fn only_looks(&self) -> bool {
+    /// Returns true if it changes nothing, neither on the disk nor in memory.
+    pub fn only_reads(&self) -> bool {
         use DiskOperation::{List, Open as Opened, Read};
         match self {
             Opened { how, .. } => matches!(how, Open::Read | Open::Edit),
@@ -77,7 +77,7 @@ impl DiskOperation {
         }
     }
 
-    /// Whether it writes bytes to a file.
+    /// Returns true if it writes bytes to a file.
     pub fn writes(&self) -> bool {
         matches!(
             self,
@@ -85,26 +85,24 @@ impl DiskOperation {
         )
     }
 
-    /// Whether it makes something durable.
+    /// Returns true if it makes something durable.
     pub fn syncs(&self) -> bool {
         use DiskOperation::{SyncAll, SyncData, SyncDir};
         matches!(self, SyncData { .. } | SyncAll { .. } | SyncDir { .. })
     }
 }
 
-/// One entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JournalEntry {
-    /// An operation and how it ended.
+    /// An operation and its result.
     Operation {
-        /// How many operations were before it.
+        /// The number of operations before it.
         number: u64,
-        /// What was asked.
         operation: DiskOperation,
-        /// Nothing, or the operating system's code of the error.
+        /// The error code of the operating system, or `None` if it succeeded.
         error: Option<i32>,
     },
-    /// Something the test noted.
+    /// A mark that the test made.
     Mark(String),
 }
 

@@ -1,17 +1,17 @@
-//! A simulated disk that loses whatever was not synced, for tests of durability.
+//! A simulated disk that loses unsynced data, for tests of durability.
 //!
 //! The model is a local Linux file system, with every freedom that POSIX leaves it:
 //!
-//! - Bytes, length and reserved room of a file survive a power failure after `sync_data` or
-//!   `sync_all`, its mode after `sync_all`, a name after `sync_dir` of the directory it stands in.
-//! - What was not synced is kept, lost or torn, each change by itself and in any order. A torn
-//!   write leaves any prefix or any of its sectors, and the rest is old, zero, garbage or missing.
-//! - A rename is atomic. Changes of one name happen in their order, and nothing is in a directory
-//!   whose own making was lost; other changes of names are independent of each other.
-//! - A file moved between directories is durable in each when that one is synced: sync the new
-//!   place first, or it may be in neither.
-//! - After a sync that failed, an unknown part is on the disk, the rest never will be, and later
-//!   syncs succeed all the same.
+//! - Bytes, length and reserved space of a file survive a power failure after `sync_data` or
+//!   `sync_all`, its mode after `sync_all`, a name after `sync_dir` of its directory.
+//! - Unsynced changes are kept, lost or torn, independently and in any order. A torn write leaves any
+//!   prefix or any of its sectors, and the rest is old, zero, garbage or missing.
+//! - A rename is atomic. Changes of one name happen in order, and a directory whose creation was lost
+//!   contains nothing; other changes of names are independent of each other.
+//! - A file moved between directories is durable in each directory when that one is synced: sync the
+//!   new directory first, or the file may be in neither.
+//! - After a failed sync, an unknown part is on the disk, the rest never will be, and later syncs
+//!   succeed all the same.
 //! - Synced bytes are never damaged by a later write next to them, and nothing rots.
 
 mod dir_tree;
@@ -38,14 +38,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A simulated disk. Clones are the same disk.
+/// A simulated disk. Clones share one disk.
 #[derive(Debug, Clone)]
 pub struct SimDisk {
     state: Arc<Mutex<DiskState>>,
 }
 
 impl SimDisk {
-    /// An empty disk; whatever is left to chance comes from the seed.
+    /// Returns an empty disk; the seed decides everything random.
     pub fn new(seed: u64) -> SimDisk {
         SimDisk::of(DiskState::new(seed))
     }
@@ -59,24 +59,25 @@ impl SimDisk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Plans a fault for the operation that has `number` operations before it. A fault that cannot
-    /// happen there does not.
+    /// Plans a fault for the operation with this number, counted from 0. A fault that cannot happen
+    /// at that operation is ignored.
     pub fn fail_at(&self, number: u64, fault: DiskFault) {
         self.lock().faults.insert(number, fault);
     }
 
-    /// Gives the disk this much room in bytes, handed out in blocks of 4096 to files with a name.
+    /// Limits the space of the disk in bytes. It is allocated in blocks of 4096 to files with a
+    /// name.
     pub fn set_capacity(&self, bytes: u64) {
         self.lock().capacity = bytes;
     }
 
-    /// How many operations there were.
+    /// Returns the number of operations so far.
     pub fn operations(&self) -> u64 {
         self.lock().operations
     }
 
-    /// Notes something between the operations, such as an answer that was given. A dead process
-    /// notes nothing.
+    /// Records a mark between the operations, such as an answer that was sent. A dead process
+    /// records nothing.
     pub fn mark(&self, text: impl ToString) {
         let mut state = self.lock();
         if !state.dead {
@@ -84,12 +85,12 @@ impl SimDisk {
         }
     }
 
-    /// Every operation and every mark, in order.
+    /// Returns every operation and every mark, in order.
     pub fn journal(&self) -> Vec<JournalEntry> {
         self.lock().journal.clone()
     }
 
-    /// The marks alone.
+    /// Returns the marks.
     pub fn marks(&self) -> Vec<String> {
         let mark = |event: &JournalEntry| match event {
             JournalEntry::Mark(text) => Some(text.clone()),
@@ -98,17 +99,17 @@ impl SimDisk {
         self.lock().journal.iter().filter_map(mark).collect()
     }
 
-    /// Whether a power failure now would take nothing that has a name.
+    /// Returns true if a power failure now would lose nothing that has a name.
     pub fn is_synced(&self) -> bool {
         self.lock().is_synced()
     }
 
-    /// Whether the process that uses this disk has died.
+    /// Returns true if the process that uses this disk has died.
     pub fn is_dead(&self) -> bool {
         self.lock().dead
     }
 
-    /// Fails the power now, and gives the disk as it is found afterwards, by chance.
+    /// Simulates a power failure now. Returns the disk as it is found afterwards, chosen at random.
     pub fn crash(&self) -> SimDisk {
         let mut state = self.lock();
         state.dead = true;
@@ -116,7 +117,8 @@ impl SimDisk {
         SimDisk::of(state.after(Survival::Chance(seed)))
     }
 
-    /// The disk as the next process would find it if this one died now; this one goes on.
+    /// Returns the disk as the next process would find it if this one died now. This disk stays
+    /// usable.
     pub fn after(&self, survival: Survival) -> SimDisk {
         SimDisk::of(self.lock().after(survival))
     }
@@ -133,7 +135,7 @@ impl SimDisk {
         let (old, new) = (names(from)?, names(to)?);
         let (from, to) = (from.to_path_buf(), to.to_path_buf());
         self.perform(DiskOperation::Rename { from, to }, |state, _| {
-            let (from, to) = (state.tree.place(&old)?, state.tree.place(&new)?);
+            let (from, to) = (state.tree.entry_name(&old)?, state.tree.entry_name(&new)?);
             state.tree.rename(from, to, replace)
         })
     }
@@ -165,8 +167,8 @@ impl Disk for SimDisk {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();
         self.perform(DiskOperation::CreateDir { path }, |state, _| {
-            let place = state.tree.place(&names)?;
-            state.create_dir(place)
+            let entry = state.tree.entry_name(&names)?;
+            state.create_dir(entry)
         })
     }
 
@@ -182,8 +184,8 @@ impl Disk for SimDisk {
         let (first, second) = (names(one.as_ref())?, names(other.as_ref())?);
         let (one, other) = (one.as_ref().to_path_buf(), other.as_ref().to_path_buf());
         self.perform(DiskOperation::Exchange { one, other }, |state, _| {
-            let first = state.tree.place(&first)?;
-            let second = state.tree.place(&second)?;
+            let first = state.tree.entry_name(&first)?;
+            let second = state.tree.entry_name(&second)?;
             state.tree.exchange(first, second)
         })
     }
@@ -192,8 +194,8 @@ impl Disk for SimDisk {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();
         self.perform(DiskOperation::Unlink { path }, |state, _| {
-            let place = state.tree.place(&names)?;
-            state.tree.unlink(place)
+            let entry = state.tree.entry_name(&names)?;
+            state.tree.unlink(entry)
         })
     }
 
@@ -238,9 +240,10 @@ impl SimFile {
         self.disk.perform(operation, act)
     }
 
-    /// Whether writing is allowed; EBADF and EINVAL are what Linux says for each call.
-    fn writable(&self, otherwise: Errno) -> Result<(), Errno> {
-        self.writable.then_some(()).ok_or(otherwise)
+    /// Returns `error` if the file is open for reading only; Linux has EBADF or EINVAL, depending
+    /// on the call.
+    fn check_writable(&self, error: Errno) -> Result<(), Errno> {
+        self.writable.then_some(()).ok_or(error)
     }
 }
 
@@ -273,7 +276,7 @@ impl DiskFile for SimFile {
         self.perform(
             DiskOperation::Write { path, offset, len },
             |state, fault| {
-                self.writable(Errno::BADF)?;
+                self.check_writable(Errno::BADF)?;
                 state.write(self.inode, offset, bytes, fault)
             },
         )
@@ -282,7 +285,7 @@ impl DiskFile for SimFile {
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         let (path, len) = (self.path(), bytes.len());
         self.perform(DiskOperation::Append { path, len }, |state, fault| {
-            self.writable(Errno::BADF)?;
+            self.check_writable(Errno::BADF)?;
             let end = state.file(self.inode).live.bytes.len() as u64;
             state.write(self.inode, end, bytes, fault)
         })
@@ -291,7 +294,7 @@ impl DiskFile for SimFile {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let path = self.path();
         self.perform(DiskOperation::SetLen { path, len }, |state, _| {
-            self.writable(Errno::INVAL)?;
+            self.check_writable(Errno::INVAL)?;
             state.set_len(self.inode, len)
         })
     }
@@ -299,7 +302,7 @@ impl DiskFile for SimFile {
     fn reserve(&self, up_to: u64) -> io::Result<()> {
         let path = self.path();
         self.perform(DiskOperation::Reserve { path, up_to }, |state, _| {
-            self.writable(Errno::BADF)?;
+            self.check_writable(Errno::BADF)?;
             state.reserve(self.inode, up_to)
         })
     }

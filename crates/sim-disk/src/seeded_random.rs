@@ -1,4 +1,4 @@
-//! Chance from a seed: SplitMix64, so that every run can be repeated.
+//! Random numbers from a seed (SplitMix64), so that every run can be repeated.
 
 #[derive(Debug, Clone)]
 pub(crate) struct SeededRandom(u64);
@@ -16,7 +16,7 @@ impl SeededRandom {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; zero where there is none.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         match end as u64 {
             0 => 0,

@@ -1,21 +1,20 @@
-//! What is left after a crash.
+//! The data that survives a crash.
 
 use crate::seeded_random::SeededRandom;
 
-/// What survives a crash.
+/// The data that survives a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Survival {
-    /// The process died and the machine goes on: everything is there, and what was not synced is
-    /// still not synced.
+    /// The process died and the machine continues: everything survives, and unsynced data is still
+    /// unsynced.
     Everything,
-    /// The power failed: what was synced, and nothing else.
+    /// The power failed: only synced data survives.
     Synced,
-    /// The power failed: what was not synced is kept, lost or torn, each piece by itself, as this
-    /// seed chooses.
+    /// The power failed: each unsynced change is kept, lost or torn, as this seed decides.
     Chance(u64),
 }
 
-/// What becomes of one change that was not synced.
+/// The outcome of one unsynced change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeOutcome {
     Kept,
@@ -23,7 +22,7 @@ pub(crate) enum ChangeOutcome {
     Torn,
 }
 
-/// The choices of one power failure.
+/// The random choices of one power failure.
 #[derive(Debug)]
 pub(crate) struct SurvivalChoices {
     pub(crate) random: SeededRandom,
@@ -31,8 +30,8 @@ pub(crate) struct SurvivalChoices {
 }
 
 impl SurvivalChoices {
-    /// Nearly everything, about half, or nearly nothing is kept: the single loss and the single
-    /// survivor are the cases that a fair coin hardly ever shows.
+    /// Keeps nearly everything, about half, or nearly nothing: a fair coin hardly ever produces a
+    /// single loss or a single survivor.
     pub(crate) fn new(seed: u64) -> SurvivalChoices {
         let mut random = SeededRandom::new(seed);
         let kept_of_8 = [1, 4, 7][random.below(3)];

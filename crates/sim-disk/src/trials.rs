@@ -1,12 +1,13 @@
-//! The exhaustive driver: a workload with every fault at every operation, and a look at what is left.
+//! The exhaustive driver: runs a workload with every fault at every operation, and checks the disk
+//! after each run.
 
 use super::{DiskFault, JournalEntry, SimDisk, Survival};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs a workload with every kind of fault at every operation, and checks what the next process
-/// finds; [`Trials::run`] with the usual choices.
+/// Runs a workload with every fault at every operation, and checks what the next process finds:
+/// [`Trials::run`] with the default settings.
 pub fn for_every_operation(
     workload: impl Fn(&SimDisk),
     check: impl Fn(&SimDisk, &[String]),
@@ -14,7 +15,7 @@ pub fn for_every_operation(
     Trials::new().run(workload, check)
 }
 
-/// Which faults are tried, how often, and from which disk on.
+/// The faults to try, how often, and the disk to start from.
 #[derive(Debug, Clone)]
 pub struct Trials {
     faults: Vec<DiskFault>,
@@ -30,7 +31,7 @@ impl Default for Trials {
     }
 }
 
-/// One way of running the workload.
+/// The faults of one run.
 #[derive(Debug, Clone)]
 struct FaultPlan {
     seed: u64,
@@ -38,8 +39,8 @@ struct FaultPlan {
 }
 
 impl Trials {
-    /// Every fault, two rounds of those that have chance in them, sixteen images of every power
-    /// failure, from an empty disk.
+    /// Tries every fault, random ones twice, with sixteen random images of every power failure,
+    /// starting from an empty disk.
     pub fn new() -> Trials {
         Trials {
             faults: DiskFault::ALL.to_vec(),
@@ -50,43 +51,45 @@ impl Trials {
         }
     }
 
-    /// Tries these faults only.
+    /// Tries only these faults.
     pub fn faults(mut self, faults: &[DiskFault]) -> Trials {
         self.faults = faults.to_vec();
         self
     }
 
-    /// Looks at this many images by chance of every power failure, beside the two certain ones.
+    /// Checks this many random images of every power failure, in addition to the two fixed ones.
     pub fn images(mut self, images: u64) -> Trials {
         self.images = images;
         self
     }
 
-    /// Repeats faults that have chance in them so often.
+    /// Repeats random faults this often.
     pub fn rounds(mut self, rounds: u64) -> Trials {
         self.rounds = rounds;
         self
     }
 
-    /// Lets every fault that the process survives be followed by a crash, at every later operation:
-    /// what is done about a fault must itself survive.
+    /// Lets a crash follow every fault that the process survives, at every later operation: the
+    /// handling of a fault must survive too.
     pub fn crash_after_faults(mut self) -> Trials {
         self.crash_again = true;
         self
     }
 
-    /// Starts from a disk instead of an empty one; also for trying the recovery after a crash.
+    /// Starts from this disk instead of an empty one, for example to try the recovery after a
+    /// crash.
     pub fn starting_from(mut self, disk: &SimDisk) -> Trials {
         self.start = disk.after(Survival::Everything);
         self
     }
 
-    /// Runs the workload once without a fault, then once for every operation and fault, and gives
-    /// `check` the disk that the next process finds, with the marks that were made before the end.
+    /// Runs the workload once without a fault, then once for every operation and fault. Calls
+    /// `check` with the disk that the next process finds and the marks that were made before the
+    /// end.
     ///
-    /// Each run is followed by every survival: the process just ends, the power fails and nothing
-    /// unsynced is kept, and as many images by chance as were asked for. A check fails by a panic,
-    /// and so does a workload; the first failure ends it all.
+    /// Each run is followed by every survival: the process ends, the power fails and unsynced data
+    /// is lost, and the random images. Checks and workloads fail by panicking; the first failure
+    /// ends the trials.
     pub fn run(
         &self,
         workload: impl Fn(&SimDisk),
@@ -102,18 +105,18 @@ impl Trials {
             seed: 0,
             faults: Vec::new(),
         };
-        let plain = run.once(&none)?;
+        let plain = run.run_plan(&none)?;
         run.summary.operations = plain.operations();
         for (number, fault) in self.faults_of(&plain, 0) {
-            for seed in 0..if fault.has_chance() { self.rounds } else { 1 } {
+            for seed in 0..if fault.is_random() { self.rounds } else { 1 } {
                 let faults = vec![(number, fault)];
-                run.with(FaultPlan { seed, faults })?;
+                run.run_with_crashes(FaultPlan { seed, faults })?;
             }
         }
         Ok(run.summary)
     }
 
-    /// Every operation of a run from a number on, with each fault that can happen at it.
+    /// Returns every operation of a run from number `from`, with each fault that can happen at it.
     fn faults_of(&self, disk: &SimDisk, from: u64) -> Vec<(u64, DiskFault)> {
         let mut all = Vec::new();
         for event in disk.journal() {
@@ -139,8 +142,8 @@ struct TrialRun<'a, W, C> {
 }
 
 impl<W: Fn(&SimDisk), C: Fn(&SimDisk, &[String])> TrialRun<'_, W, C> {
-    fn with(&mut self, plan: FaultPlan) -> Result<(), TrialFailure> {
-        let disk = self.once(&plan)?;
+    fn run_with_crashes(&mut self, plan: FaultPlan) -> Result<(), TrialFailure> {
+        let disk = self.run_plan(&plan)?;
         if !self.trials.crash_again || disk.is_dead() {
             return Ok(());
         }
@@ -149,30 +152,30 @@ impl<W: Fn(&SimDisk), C: Fn(&SimDisk, &[String])> TrialRun<'_, W, C> {
             if fault == DiskFault::Crash {
                 let mut twice = plan.clone();
                 twice.faults.push((number, fault));
-                self.once(&twice)?;
+                self.run_plan(&twice)?;
             }
         }
         Ok(())
     }
 
-    /// Runs the workload by a plan and checks everything that may be left of it.
-    fn once(&mut self, plan: &FaultPlan) -> Result<SimDisk, TrialFailure> {
+    /// Runs the workload with these faults and checks every survival.
+    fn run_plan(&mut self, plan: &FaultPlan) -> Result<SimDisk, TrialFailure> {
         let disk = self.trials.start.after(Survival::Everything);
         disk.lock().random = crate::seeded_random::SeededRandom::new(plan.seed);
         for (number, fault) in &plan.faults {
             disk.fail_at(*number, *fault);
         }
         self.summary.runs += 1;
-        let failure = |survival, why| TrialFailure {
+        let failure = |survival, message| TrialFailure {
             faults: plan.faults.clone(),
             survival,
-            why,
+            message,
             journal: disk.journal(),
         };
-        caught(|| (self.workload)(&disk)).map_err(|why| failure(None, why))?;
+        catch_panic(|| (self.workload)(&disk)).map_err(|message| failure(None, message))?;
         let marks = disk.marks();
         let certain = [Survival::Everything, Survival::Synced];
-        // Other seeds for other faults: the images of one crash are no better than another's.
+        // Different faults get different seeds, so that more images are tried.
         let salt = plan
             .faults
             .iter()
@@ -182,14 +185,15 @@ impl<W: Fn(&SimDisk), C: Fn(&SimDisk, &[String])> TrialRun<'_, W, C> {
         for survival in certain.into_iter().chain(chance) {
             self.summary.checks += 1;
             let after = disk.after(survival);
-            caught(|| (self.check)(&after, &marks)).map_err(|why| failure(Some(survival), why))?;
+            catch_panic(|| (self.check)(&after, &marks))
+                .map_err(|message| failure(Some(survival), message))?;
         }
         Ok(disk)
     }
 }
 
-/// What a panic said, where there was one.
-fn caught(act: impl FnOnce()) -> Result<(), String> {
+/// Returns the message of a panic as an error.
+fn catch_panic(act: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(act)).map_err(|panic: Box<dyn Any + Send>| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         text.or_else(|| panic.downcast_ref::<String>().cloned())
@@ -197,33 +201,29 @@ fn caught(act: impl FnOnce()) -> Result<(), String> {
     })
 }
 
-/// How much was tried.
+/// The number of trials.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrialSummary {
-    /// The operations of the run without a fault.
     pub operations: u64,
-    /// How often the workload ran.
     pub runs: u64,
-    /// How many disks were checked.
     pub checks: u64,
 }
 
-/// The first thing that went wrong, with all that is needed to repeat it.
+/// The first failure, with everything that is needed to repeat it.
 #[derive(Clone)]
 pub struct TrialFailure {
-    /// The faults that were planned, and at which operations.
+    /// The planned faults and the numbers of their operations.
     pub faults: Vec<(u64, DiskFault)>,
-    /// What survived; nothing where the workload itself panicked.
+    /// The survival, or `None` if the workload panicked.
     pub survival: Option<Survival>,
-    /// What the panic said.
-    pub why: String,
-    /// Everything that was done.
+    /// The message of the panic.
+    pub message: String,
     pub journal: Vec<JournalEntry>,
 }
 
 impl fmt::Display for TrialFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.why)?;
+        writeln!(f, "{}", self.message)?;
         writeln!(f, "faults: {:?}", self.faults)?;
         match self.survival {
             Some(survival) => writeln!(f, "then survived: {survival:?}")?,
@@ -235,7 +235,7 @@ impl fmt::Display for TrialFailure {
 }
 
 impl fmt::Debug for TrialFailure {
-    /// As readable as can be: this is what `unwrap` shows.
+    /// Readable, because `unwrap` prints it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

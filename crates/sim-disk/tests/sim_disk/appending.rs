@@ -1,4 +1,5 @@
-//! Appending to a log: lines with checksums and a sync never fail, and each shortcut is noticed.
+//! Appending to a log: a protocol with checksums and syncs never fails, and each omission is
+//! detected.
 
 use candor_disk::{Disk, DiskFile, Open};
 use candor_sim_disk::{
@@ -10,7 +11,7 @@ use std::io;
 const LINES: usize = 4;
 const LIMIT: usize = 1 << 20;
 
-/// What a log does, or leaves out.
+/// The steps that a log takes or omits.
 #[derive(Clone, Copy)]
 struct LogProtocol {
     checksum: bool,
@@ -30,7 +31,7 @@ const RIGHT: LogProtocol = LogProtocol {
     reserve: false,
 };
 
-/// Long enough to cross a sector, so that its end can survive without its beginning.
+/// Returns a line long enough to cross a sector, so that its end can survive without its beginning.
 fn text(number: usize) -> String {
     format!("{number} {}", "payload ".repeat(70))
 }
@@ -60,7 +61,7 @@ impl LogProtocol {
         Ok(file)
     }
 
-    /// Appends one line; the error says whether the log can still be used.
+    /// Appends one line. The error tells whether the log can still be used.
     fn append(self, file: &SimFile, number: usize) -> Result<(), AppendFailed> {
         let end = file.len().map_err(|_| AppendFailed(true))?;
         if file.append_all(&self.line(number)).is_err() {
@@ -76,7 +77,7 @@ impl LogProtocol {
         .map_err(|_| AppendFailed(true))
     }
 
-    /// Appends some lines, and says which were acknowledged.
+    /// Appends some lines, and marks those that were acknowledged.
     fn workload(self, disk: &SimDisk) {
         let Ok(file) = self.open(disk) else { return };
         for number in 0..LINES {
@@ -88,7 +89,7 @@ impl LogProtocol {
         }
     }
 
-    /// The lines of a log up to the first that is not whole; none where there is no log.
+    /// Returns the lines of a log up to the first incomplete one, or none if there is no log.
     fn read(self, disk: &SimDisk) -> io::Result<Vec<String>> {
         let bytes = match disk.open("log", Open::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -126,12 +127,12 @@ impl LogProtocol {
     }
 }
 
-/// Whether the log must not be used any more.
+/// True if the log must not be used any more.
 #[derive(Debug)]
 struct AppendFailed(bool);
 
 #[test]
-fn the_right_log_never_fails() {
+fn correct_log_never_fails() {
     let all = || Trials::new().images(32).rounds(8).crash_after_faults();
     let summary = RIGHT.try_all(all()).unwrap();
     assert!(
@@ -143,44 +144,44 @@ fn the_right_log_never_fails() {
 }
 
 #[track_caller]
-fn caught(habits: LogProtocol, why: &str) {
+fn detected(habits: LogProtocol, message: &str) {
     let few = Trials::new().images(8).rounds(4);
-    let failure = habits.try_all(few).expect_err("noticed");
-    assert!(failure.why.contains(why), "{failure}");
+    let failure = habits.try_all(few).expect_err("detected");
+    assert!(failure.message.contains(message), "{failure}");
 }
 
 #[test]
-fn an_answer_before_the_sync_is_noticed() {
+fn answer_before_the_sync_is_detected() {
     let sync = false;
-    caught(LogProtocol { sync, ..RIGHT }, "lost");
+    detected(LogProtocol { sync, ..RIGHT }, "lost");
 }
 
 #[test]
-fn a_new_log_without_a_durable_name_is_noticed() {
+fn new_log_without_durable_name_is_detected() {
     let sync_dir = false;
-    caught(LogProtocol { sync_dir, ..RIGHT }, "lost");
+    detected(LogProtocol { sync_dir, ..RIGHT }, "lost");
 }
 
 #[test]
-fn a_line_without_a_checksum_is_noticed() {
+fn missing_checksum_is_detected() {
     let checksum = false;
-    caught(LogProtocol { checksum, ..RIGHT }, "nobody wrote");
+    detected(LogProtocol { checksum, ..RIGHT }, "nobody wrote");
 }
 
 #[test]
-fn a_torn_line_that_stays_before_the_next_is_noticed() {
+fn torn_line_before_the_next_is_detected() {
     let cut_off_after_errors = false;
     let glued = LogProtocol {
         cut_off_after_errors,
         ..RIGHT
     };
-    caught(glued, "lost");
+    detected(glued, "lost");
 }
 
 #[test]
-fn a_failed_sync_that_is_repeated_is_noticed() {
+fn repeated_sync_after_a_failure_is_detected() {
     let sync_again = true;
-    caught(
+    detected(
         LogProtocol {
             sync_again,
             ..RIGHT
@@ -190,7 +191,7 @@ fn a_failed_sync_that_is_repeated_is_noticed() {
 }
 
 #[test]
-fn reserved_room_lets_lines_about_a_full_disk_be_written() {
+fn reserved_space_permits_appends_on_a_full_disk() {
     let acknowledged = |reserve| {
         let disk = SimDisk::new(0);
         let file = LogProtocol { reserve, ..RIGHT }.open(&disk).unwrap();
@@ -203,7 +204,7 @@ fn reserved_room_lets_lines_about_a_full_disk_be_written() {
 }
 
 #[test]
-fn the_journal_shows_that_the_sync_came_before_the_answer() {
+fn journal_shows_the_sync_before_the_answer() {
     let disk = SimDisk::new(0);
     RIGHT.workload(&disk);
     let events = disk.journal();
@@ -225,8 +226,8 @@ fn the_journal_shows_that_the_sync_came_before_the_answer() {
     assert!(disk.is_synced());
 }
 
-/// A process that is killed leaves lines that can be read and are not durable yet. The next one
-/// may report them only after a sync of its own: the second crash shows who does not.
+/// A killed process leaves lines that can be read but are not durable. The next process may report
+/// them only after it has synced them; a second crash detects whether it did.
 fn report_after_restart(syncs: bool) -> Result<TrialSummary, TrialFailure> {
     let recover = |disk: &SimDisk| {
         if let Ok(file) = disk.open("log", Open::Edit)
@@ -247,18 +248,18 @@ fn report_after_restart(syncs: bool) -> Result<TrialSummary, TrialFailure> {
 }
 
 #[test]
-fn trusting_what_a_killed_process_left_unsynced_is_noticed() {
+fn trusting_unsynced_data_of_a_killed_process_is_detected() {
     assert!(
         report_after_restart(false)
             .unwrap_err()
-            .why
+            .message
             .contains("lost")
     );
     report_after_restart(true).unwrap();
 }
 
 #[test]
-fn recovery_is_tried_like_everything_else() {
+fn recovery_survives_every_fault() {
     let first = SimDisk::new(3);
     first.fail_at(6, DiskFault::Crash);
     RIGHT.workload(&first);

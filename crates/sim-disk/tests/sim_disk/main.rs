@@ -1,4 +1,4 @@
-//! Is the simulated disk a disk, and does it catch what it is there to catch?
+//! Tests that the simulated disk behaves like a disk and detects wrong protocols.
 
 #[cfg(test)]
 mod appending;

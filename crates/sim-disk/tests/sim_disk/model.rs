@@ -12,20 +12,20 @@ fn code<T: Debug>(result: io::Result<T>) -> i32 {
     result.unwrap_err().raw_os_error().unwrap()
 }
 
-/// A file with these bytes, and nothing synced.
+/// Creates a file with these bytes and syncs nothing.
 fn put(disk: &SimDisk, path: &str, bytes: &str) {
     let file = disk.open(path, NEW).unwrap();
     file.append_all(bytes.as_bytes()).unwrap();
 }
 
-/// A file with these bytes, contents and name durable.
+/// Creates a file that contains its path; content and name are durable.
 fn put_durable(disk: &SimDisk, dir: &str, path: &str) {
     put(disk, path, path);
     disk.open(path, Open::Edit).unwrap().sync_all().unwrap();
     disk.sync_dir(dir).unwrap();
 }
 
-/// Every file of a disk with its bytes, as one line.
+/// Returns every file of a disk with its bytes, as one line.
 fn show(disk: &SimDisk, dir: &str) -> String {
     let mut shown = Vec::new();
     for name in disk.list(dir).unwrap() {
@@ -42,7 +42,7 @@ fn show(disk: &SimDisk, dir: &str) -> String {
     shown.join(" ")
 }
 
-/// Every disk that a power failure may leave.
+/// Returns every disk that a power failure may leave.
 fn images(disk: &SimDisk) -> BTreeSet<String> {
     let chance = (0..500).map(Survival::Chance);
     let all = chance.chain([Survival::Synced]);
@@ -55,7 +55,7 @@ fn set<const N: usize>(images: [&str; N]) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_name_and_its_bytes_are_synced_each_by_itself() {
+fn name_and_content_are_synced_separately() {
     let disk = SimDisk::new(0);
     put(&disk, "f", "x");
     let file = disk.open("f", Open::Edit).unwrap();
@@ -87,7 +87,7 @@ fn unsynced_changes_survive_independently() {
 }
 
 #[test]
-fn the_single_loss_and_the_single_survivor_are_not_rare() {
+fn single_loss_and_single_survivor_are_not_rare() {
     let disk = SimDisk::new(0);
     for number in 0..20 {
         disk.create_dir(number.to_string(), 0o700).unwrap();
@@ -98,7 +98,7 @@ fn the_single_loss_and_the_single_survivor_are_not_rare() {
 }
 
 #[test]
-fn a_rename_happens_or_does_not() {
+fn rename_is_atomic() {
     let disk = SimDisk::new(0);
     put_durable(&disk, "", "old");
     put_durable(&disk, "", "new");
@@ -119,7 +119,7 @@ fn changes_of_one_name_keep_their_order() {
 }
 
 #[test]
-fn nothing_is_in_a_directory_whose_making_was_lost() {
+fn lost_directory_contains_nothing() {
     let disk = SimDisk::new(0);
     put_durable(&disk, "", "f");
     disk.create_dir("d", 0o700).unwrap();
@@ -128,7 +128,7 @@ fn nothing_is_in_a_directory_whose_making_was_lost() {
 }
 
 #[test]
-fn a_move_between_directories_is_synced_in_both() {
+fn move_between_directories_is_synced_in_both() {
     let start = || {
         let disk = SimDisk::new(0);
         disk.create_dir("a", 0o700).unwrap();
@@ -151,7 +151,7 @@ fn a_move_between_directories_is_synced_in_both() {
 }
 
 #[test]
-fn a_directory_moves_at_once() {
+fn directory_move_is_atomic() {
     let disk = SimDisk::new(0);
     disk.create_dir("a", 0o700).unwrap();
     disk.create_dir("b", 0o700).unwrap();
@@ -165,7 +165,7 @@ fn a_directory_moves_at_once() {
 }
 
 #[test]
-fn a_directory_that_is_gone_takes_its_changes_with_it() {
+fn replaced_directory_loses_its_pending_changes() {
     let disk = SimDisk::new(0);
     disk.create_dir("a", 0o700).unwrap();
     disk.create_dir("b", 0o700).unwrap();
@@ -179,7 +179,7 @@ fn a_directory_that_is_gone_takes_its_changes_with_it() {
 }
 
 #[test]
-fn a_crash_takes_effect_in_the_middle_of_the_operation() {
+fn crash_interrupts_the_operation() {
     let disk = SimDisk::new(0);
     put_durable(&disk, "", "f");
     let file = disk.open("f", Open::Edit).unwrap();
@@ -197,7 +197,7 @@ fn a_crash_takes_effect_in_the_middle_of_the_operation() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_disk() {
+fn same_seed_gives_the_same_disk() {
     let run = |seed| {
         let disk = SimDisk::new(seed);
         for name in ["a", "b", "c", "d", "e"] {
@@ -212,7 +212,7 @@ fn the_same_seed_gives_the_same_disk() {
 }
 
 #[test]
-fn faults_bring_the_codes_of_the_system_and_happen_once() {
+fn faults_return_system_codes_once() {
     let disk = SimDisk::new(0);
     let file = disk.open("f", NEW).unwrap();
     let next = |fault| disk.fail_at(disk.operations(), fault);
@@ -240,7 +240,7 @@ fn faults_bring_the_codes_of_the_system_and_happen_once() {
 }
 
 #[test]
-fn room_is_given_out_in_blocks_and_given_back() {
+fn space_is_allocated_in_blocks_and_released() {
     let disk = SimDisk::new(0);
     disk.set_capacity(3 * 4096);
     let file = disk.open("f", NEW).unwrap();
@@ -260,7 +260,7 @@ fn room_is_given_out_in_blocks_and_given_back() {
 }
 
 #[test]
-fn a_failed_sync_of_a_directory_leaves_its_names_unknown_for_good() {
+fn names_stay_unknown_after_a_failed_directory_sync() {
     let run = |seed| {
         let disk = SimDisk::new(seed);
         put_durable(&disk, "", "old");

@@ -1,4 +1,4 @@
-//! Without faults a disk is a map from paths to bytes: the simulated one and the real one alike.
+//! Without faults, the simulated disk and the real disk behave like a map from paths to bytes.
 
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_sim_disk::{SimDisk, Survival};
@@ -58,10 +58,10 @@ fn step() -> impl Strategy<Value = DiskStep> {
     ]
 }
 
-/// A result with the system's code for an error.
+/// A result with the error code of the operating system.
 type OsResult<T> = Result<T, i32>;
 
-fn said<T>(result: io::Result<T>) -> OsResult<T> {
+fn os_result<T>(result: io::Result<T>) -> OsResult<T> {
     result.map_err(|error| error.raw_os_error().unwrap())
 }
 
@@ -79,7 +79,7 @@ enum ModelEntry {
     Dir,
 }
 
-/// The plain oracle: whole paths, and no notion of a disk.
+/// A model with whole paths, independent of any disk.
 #[derive(Debug, Default)]
 struct ModelDisk {
     entries: BTreeMap<PathBuf, ModelEntry>,
@@ -94,7 +94,7 @@ impl ModelDisk {
         }
     }
 
-    /// Whether everything above a path is a directory.
+    /// Fails unless everything above a path is a directory.
     fn reachable(&self, path: &Path) -> OsResult<()> {
         let mut above: Vec<_> = path.ancestors().skip(1).collect();
         above.reverse();
@@ -189,7 +189,7 @@ impl ModelDisk {
         Ok(())
     }
 
-    /// Takes out everything at and below a path, each entry with its place below that.
+    /// Removes everything at and below a path. Returns each entry with its path relative to it.
     fn take(&mut self, from: &Path) -> Vec<(PathBuf, ModelEntry)> {
         let inside = self.entries.keys().filter(|path| path.starts_with(from));
         let inside: Vec<_> = inside.cloned().collect();
@@ -219,21 +219,21 @@ impl ModelDisk {
     }
 }
 
-/// A handle on the disk beside what the oracle knows of it.
+/// A handle on the disk, with the file of the model.
 struct Handle<F> {
     file: F,
-    plain: usize,
+    model: usize,
     writable: bool,
 }
 
 impl<F: DiskFile> Handle<F> {
-    /// Does to the file and to the bytes what a step says; what the disk said, and the oracle.
+    /// Applies a step to the file and to the model. Returns both results.
     fn act(
         &self,
         step: &DiskStep,
-        plain: &mut (Vec<u8>, u32),
+        model: &mut (Vec<u8>, u32),
     ) -> (OsResult<usize>, OsResult<usize>) {
-        let (bytes, mode) = plain;
+        let (bytes, mode) = model;
         let refused = |code| Err(code).filter_ok(self.writable);
         match step {
             DiskStep::Write(_, new, offset) => {
@@ -246,21 +246,21 @@ impl<F: DiskFile> Handle<F> {
                 } else {
                     refused(EBADF)
                 };
-                (said(done), expected.map(|_| new.len()))
+                (os_result(done), expected.map(|_| new.len()))
             }
             DiskStep::Append(_, new) => {
                 let done = self.file.append(new);
                 if self.writable {
                     bytes.extend(new);
                 }
-                (said(done), refused(EBADF).map(|_| new.len()))
+                (os_result(done), refused(EBADF).map(|_| new.len()))
             }
             DiskStep::SetLen(_, len) => {
                 let done = self.file.set_len(*len).map(|()| 0);
                 if self.writable {
                     bytes.resize(*len as usize, 0);
                 }
-                (said(done), refused(EINVAL))
+                (os_result(done), refused(EINVAL))
             }
             DiskStep::Reserve(_, up_to) => {
                 let done = self.file.reserve(*up_to).map(|()| 0);
@@ -269,14 +269,14 @@ impl<F: DiskFile> Handle<F> {
                 } else {
                     refused(EBADF)
                 };
-                (said(done), expected)
+                (os_result(done), expected)
             }
             DiskStep::SetMode(_, new) => {
                 *mode = *new;
-                (said(self.file.set_mode(*new)).map(|()| 0), Ok(0))
+                (os_result(self.file.set_mode(*new)).map(|()| 0), Ok(0))
             }
-            DiskStep::Sync(_, true) => (said(self.file.sync_all()).map(|()| 0), Ok(0)),
-            _ => (said(self.file.sync_data()).map(|()| 0), Ok(0)),
+            DiskStep::Sync(_, true) => (os_result(self.file.sync_all()).map(|()| 0), Ok(0)),
+            _ => (os_result(self.file.sync_data()).map(|()| 0), Ok(0)),
         }
     }
 }
@@ -301,7 +301,7 @@ fn overwrite(bytes: &mut Vec<u8>, offset: usize, new: &[u8]) {
 
 struct Compared<D: Disk> {
     disk: D,
-    plain: ModelDisk,
+    model: ModelDisk,
     handles: Vec<Handle<D::File>>,
 }
 
@@ -309,23 +309,23 @@ impl<D: Disk> Compared<D> {
     fn run(disk: D, steps: &[DiskStep]) -> Result<Compared<D>, TestCaseError> {
         let mut both = Compared {
             disk,
-            plain: ModelDisk::default(),
+            model: ModelDisk::default(),
             handles: Vec::new(),
         };
         for step in steps {
             both.step(step)?;
         }
-        same(&both.disk, &both.plain)?;
+        matches_model(&both.disk, &both.model)?;
         Ok(both)
     }
 
     fn step(&mut self, step: &DiskStep) -> Result<(), TestCaseError> {
-        let Compared { disk, plain, .. } = self;
+        let Compared { disk, model, .. } = self;
         let (done, expected) = match step {
             DiskStep::Open(path, how) => return self.open(path, *how),
             DiskStep::CreateDir(path) => (
                 disk.create_dir(path, 0o700),
-                plain.create_dir(Path::new(path)),
+                model.create_dir(Path::new(path)),
             ),
             DiskStep::Rename(from, to, replace) => {
                 let done = match replace {
@@ -333,16 +333,16 @@ impl<D: Disk> Compared<D> {
                     false => disk.rename_new(from, to),
                 };
                 let (from, to) = (Path::new(from), Path::new(to));
-                (done, plain.rename(from, to, *replace))
+                (done, model.rename(from, to, *replace))
             }
             DiskStep::Exchange(one, other) => (
                 disk.exchange(one, other),
-                plain.exchange(Path::new(one), Path::new(other)),
+                model.exchange(Path::new(one), Path::new(other)),
             ),
-            DiskStep::Unlink(path) => (disk.unlink(path), plain.unlink(Path::new(path))),
-            DiskStep::SyncDir(path) => (disk.sync_dir(path), plain.list(Path::new(path)).map(drop)),
+            DiskStep::Unlink(path) => (disk.unlink(path), model.unlink(Path::new(path))),
+            DiskStep::SyncDir(path) => (disk.sync_dir(path), model.list(Path::new(path)).map(drop)),
             DiskStep::List(path) => {
-                let (listed, expected) = (said(disk.list(path)), plain.list(Path::new(path)));
+                let (listed, expected) = (os_result(disk.list(path)), model.list(Path::new(path)));
                 prop_assert_eq!(listed, expected, "{:?}", step);
                 return Ok(());
             }
@@ -352,17 +352,17 @@ impl<D: Disk> Compared<D> {
             }
             other => return self.act(other),
         };
-        prop_assert_eq!(said(done), expected, "{:?}", step);
+        prop_assert_eq!(os_result(done), expected, "{:?}", step);
         Ok(())
     }
 
     fn open(&mut self, path: &str, how: Open) -> Result<(), TestCaseError> {
-        let opened = said(self.disk.open(path, how));
-        let expected = self.plain.open(Path::new(path), how);
+        let opened = os_result(self.disk.open(path, how));
+        let expected = self.model.open(Path::new(path), how);
         match (opened, expected) {
-            (Ok(file), Ok(plain)) => self.handles.push(Handle {
+            (Ok(file), Ok(model)) => self.handles.push(Handle {
                 file,
-                plain,
+                model,
                 writable: how != Open::Read,
             }),
             (opened, expected) => {
@@ -385,24 +385,24 @@ impl<D: Disk> Compared<D> {
         let Some(handle) = self.handles.get(*at) else {
             return Ok(());
         };
-        let plain = &mut self.plain.files[handle.plain];
-        let (done, expected) = handle.act(step, plain);
+        let model = &mut self.model.files[handle.model];
+        let (done, expected) = handle.act(step, model);
         prop_assert_eq!(done, expected, "{:?}", step);
-        prop_assert_eq!(&handle.file.read_all(1 << 20).unwrap(), &plain.0);
-        prop_assert_eq!(handle.file.len().unwrap(), plain.0.len() as u64);
-        prop_assert_eq!(handle.file.mode().unwrap(), plain.1);
+        prop_assert_eq!(&handle.file.read_all(1 << 20).unwrap(), &model.0);
+        prop_assert_eq!(handle.file.len().unwrap(), model.0.len() as u64);
+        prop_assert_eq!(handle.file.mode().unwrap(), model.1);
         Ok(())
     }
 }
 
-/// Whether a disk holds exactly what the oracle holds.
-fn same(disk: &impl Disk, plain: &ModelDisk) -> Result<(), TestCaseError> {
-    prop_assert_eq!(said(disk.list("")), plain.list(Path::new("")));
-    for (path, entry) in &plain.entries {
+/// Fails unless the disk contains exactly what the model contains.
+fn matches_model(disk: &impl Disk, model: &ModelDisk) -> Result<(), TestCaseError> {
+    prop_assert_eq!(os_result(disk.list("")), model.list(Path::new("")));
+    for (path, entry) in &model.entries {
         match entry {
-            ModelEntry::Dir => prop_assert_eq!(said(disk.list(path)), plain.list(path)),
+            ModelEntry::Dir => prop_assert_eq!(os_result(disk.list(path)), model.list(path)),
             ModelEntry::File(file) => {
-                let file = &plain.files[*file];
+                let file = &model.files[*file];
                 let found = disk.open(path, Open::Read).unwrap();
                 prop_assert_eq!(&found.read_all(1 << 20).unwrap(), &file.0, "{:?}", path);
                 prop_assert_eq!(found.mode().unwrap(), file.1);
@@ -418,16 +418,16 @@ fn steps() -> impl Strategy<Value = Vec<DiskStep>> {
 
 proptest! {
     #[test]
-    fn the_simulated_disk_is_a_map(steps in steps(), seed in any::<u64>()) {
+    fn simulated_disk_matches_the_model(steps in steps(), seed in any::<u64>()) {
         let both = Compared::run(SimDisk::new(seed), &steps)?;
-        same(&both.disk.after(Survival::Everything), &both.plain)?;
+        matches_model(&both.disk.after(Survival::Everything), &both.model)?;
     }
 
     #[test]
-    fn what_is_synced_survives_any_crash(steps in steps(), seed in any::<u64>()) {
+    fn synced_data_survives_any_crash(steps in steps(), seed in any::<u64>()) {
         let both = Compared::run(SimDisk::new(seed), &steps)?;
         both.disk.sync_dir("").unwrap();
-        for (path, entry) in &both.plain.entries {
+        for (path, entry) in &both.model.entries {
             match entry {
                 ModelEntry::Dir => both.disk.sync_dir(path).unwrap(),
                 ModelEntry::File(_) => {
@@ -437,13 +437,13 @@ proptest! {
             }
         }
         prop_assert!(both.disk.is_synced());
-        same(&both.disk.after(Survival::Synced), &both.plain)?;
-        same(&both.disk.after(Survival::Chance(seed)), &both.plain)?;
-        same(&both.disk.crash(), &both.plain)?;
+        matches_model(&both.disk.after(Survival::Synced), &both.model)?;
+        matches_model(&both.disk.after(Survival::Chance(seed)), &both.model)?;
+        matches_model(&both.disk.crash(), &both.model)?;
     }
 
     #[test]
-    fn any_crash_leaves_a_disk_that_works(steps in steps(), seed in any::<u64>()) {
+    fn disk_works_after_any_crash(steps in steps(), seed in any::<u64>()) {
         let both = Compared::run(SimDisk::new(seed), &steps)?;
         let found = both.disk.crash();
         let mut dirs = vec![PathBuf::new()];
@@ -461,8 +461,8 @@ proptest! {
 }
 
 #[test]
-fn the_real_disk_is_the_same_map() {
-    // Real syncs take real time: fewer cases than for the simulated disk.
+fn real_disk_matches_the_model() {
+    // Real syncs are slow: fewer cases than for the simulated disk.
     let mut runner = TestRunner::new(ProptestConfig::with_cases(100));
     let agrees = |steps: Vec<DiskStep>| {
         let dir = tempfile::tempdir().unwrap();

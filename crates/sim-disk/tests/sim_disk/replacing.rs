@@ -1,10 +1,10 @@
-//! Replacing a file: the one right protocol never fails, and each step left out is noticed.
+//! Replacing a file: the correct protocol never fails, and each omitted step is detected.
 
 use candor_disk::{Disk, DiskFile, Open};
 use candor_sim_disk::{DiskFault, SimDisk, TrialFailure, TrialSummary, Trials};
 use std::io;
 
-/// How many images by chance of every crash are enough to notice a wrong protocol.
+/// The random images of a crash that are enough to detect a wrong protocol.
 const FEW: u64 = 8;
 
 type Protocol = fn(&SimDisk, &[u8]) -> io::Result<()>;
@@ -14,7 +14,7 @@ fn version(number: usize) -> Vec<u8> {
     line.repeat(100 - 30 * number).into_bytes()
 }
 
-/// A disk on which version 0 is durable.
+/// Returns a disk on which version 0 is durable.
 fn prepared() -> SimDisk {
     let disk = SimDisk::new(0);
     disk.create_dir("d", 0o700).unwrap();
@@ -27,7 +27,7 @@ fn prepared() -> SimDisk {
 fn right(disk: &SimDisk, bytes: &[u8]) -> io::Result<()> {
     let replaced = prepare_and_rename(disk, bytes, true);
     if replaced.is_err() {
-        // Whether it works or not: a temporary file is nobody's truth.
+        // The result does not matter: nobody reads the temporary file.
         disk.unlink("d/file.tmp").ok();
     }
     replaced?;
@@ -76,7 +76,7 @@ fn unlinked_before_the_rename(disk: &SimDisk, bytes: &[u8]) -> io::Result<()> {
     disk.sync_dir("d")
 }
 
-fn believing_a_short_write(disk: &SimDisk, bytes: &[u8]) -> io::Result<()> {
+fn ignoring_a_short_write(disk: &SimDisk, bytes: &[u8]) -> io::Result<()> {
     let file = disk.open("d/file.tmp", Open::Create(0o600))?;
     file.set_len(0)?;
     file.append(bytes)?;
@@ -94,7 +94,7 @@ fn syncing_again_after_a_failure(disk: &SimDisk, bytes: &[u8]) -> io::Result<()>
     disk.sync_dir("d")
 }
 
-/// Writes versions 1 and 2, going on after errors, and says which were acknowledged.
+/// Writes versions 1 and 2, continues after errors, and marks those that were acknowledged.
 fn trials(protocol: Protocol, trials: Trials) -> Result<TrialSummary, TrialFailure> {
     let workload = |disk: &SimDisk| {
         for number in 1..3 {
@@ -118,7 +118,7 @@ fn trials(protocol: Protocol, trials: Trials) -> Result<TrialSummary, TrialFailu
 }
 
 #[test]
-fn the_right_protocol_never_fails() {
+fn correct_protocol_never_fails() {
     let all = Trials::new().images(32).rounds(8).crash_after_faults();
     let summary = trials(right, all).unwrap();
     assert!(
@@ -128,37 +128,37 @@ fn the_right_protocol_never_fails() {
 }
 
 #[track_caller]
-fn caught(protocol: Protocol, why: &str) -> TrialFailure {
+fn detected(protocol: Protocol, message: &str) -> TrialFailure {
     let few = Trials::new().images(FEW);
-    let failure = trials(protocol, few).expect_err("noticed");
-    assert!(failure.why.contains(why), "{failure}");
+    let failure = trials(protocol, few).expect_err("detected");
+    assert!(failure.message.contains(message), "{failure}");
     failure
 }
 
 #[test]
-fn a_missing_sync_of_the_file_is_noticed() {
-    caught(without_sync_of_the_file, "whole");
+fn missing_file_sync_is_detected() {
+    detected(without_sync_of_the_file, "whole");
 }
 
 #[test]
-fn a_missing_sync_of_the_directory_is_noticed() {
-    caught(without_sync_of_the_directory, "was acknowledged");
-    caught(sync_of_the_wrong_directory, "was acknowledged");
+fn missing_directory_sync_is_detected() {
+    detected(without_sync_of_the_directory, "was acknowledged");
+    detected(sync_of_the_wrong_directory, "was acknowledged");
 }
 
 #[test]
-fn writing_in_place_is_noticed() {
-    caught(in_place, "whole");
+fn writing_in_place_is_detected() {
+    detected(in_place, "whole");
 }
 
 #[test]
-fn a_moment_without_the_file_is_noticed() {
-    caught(unlinked_before_the_rename, "is there");
+fn moment_without_the_file_is_detected() {
+    detected(unlinked_before_the_rename, "is there");
 }
 
 #[test]
-fn a_short_write_that_is_believed_is_noticed() {
-    let failure = caught(believing_a_short_write, "whole");
+fn ignored_short_write_is_detected() {
+    let failure = detected(ignoring_a_short_write, "whole");
     assert!(
         failure
             .faults
@@ -168,18 +168,18 @@ fn a_short_write_that_is_believed_is_noticed() {
 }
 
 #[test]
-fn a_failed_sync_that_is_repeated_is_noticed() {
+fn repeated_sync_after_a_failure_is_detected() {
     let few = Trials::new()
         .faults(&[DiskFault::Eio])
         .rounds(4)
         .images(FEW);
-    let failure = trials(syncing_again_after_a_failure, few).expect_err("noticed");
-    assert!(failure.why.contains("whole"), "{failure}");
+    let failure = trials(syncing_again_after_a_failure, few).expect_err("detected");
+    assert!(failure.message.contains("whole"), "{failure}");
 }
 
 #[test]
-fn a_failure_says_all_that_is_needed_to_repeat_it() {
-    let said = format!("{:?}", caught(without_sync_of_the_file, "whole"));
+fn failure_contains_all_that_is_needed_to_repeat_it() {
+    let said = format!("{:?}", detected(without_sync_of_the_file, "whole"));
     for part in ["faults: [", "survived: ", "Rename", "file.tmp"] {
         assert!(said.contains(part), "{part} in\n{said}");
     }
