@@ -1,4 +1,4 @@
-//! A small cache that is right, for properties that put other bytes into it.
+//! A small valid cache, for properties that change its files.
 
 use candor_context::{
     Budget, Build, Document, Failure, Location, Query, Reader, SourceFilter, inspect, one_line,
@@ -12,15 +12,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Later than every file: nothing waits until times can prove something.
+/// Later than every file, so that no check waits until timestamps differ.
 fn now() -> Timestamp {
     Timestamp::MAX
 }
 
-/// What is asked of every cache here.
+/// The queries for every cache here, with their budgets.
 const ASKED: [(&str, u64); 3] = [("all beta", 9), ("", 4), ("w3 W3 gone all", 60)];
 
-/// A cache, its files as they were built, and what it must answer.
+/// A cache, the built bytes of its files, and its expected answers.
 pub(super) struct Cache {
     folder: TempDir,
     built: BTreeMap<&'static str, Vec<u8>>,
@@ -29,7 +29,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Builds the cache of these sources, with passages, and remembers these files of it.
+    /// Builds a cache of these sources, with passages, and remembers the bytes of these files.
     pub(super) fn new(sources: &[(String, String)], files: &[&'static str]) -> Cache {
         let memory = Path::new("/dev/shm");
         let folder = match memory.is_dir() {
@@ -75,17 +75,17 @@ impl Cache {
         self.folder.path().join("cache").join(name)
     }
 
-    /// A file as it was built.
+    /// Returns the built bytes of a file.
     pub(super) fn built(&self, name: &str) -> &[u8] {
         &self.built[name]
     }
 
-    /// Puts other bytes into a file.
+    /// Replaces the bytes of a file.
     pub(super) fn put(&self, name: &str, bytes: &[u8]) {
         fs::write(self.path(name), bytes).expect("a file of the cache can be written");
     }
 
-    /// Takes away what proves that files are unchanged: they change faster than times can show.
+    /// Removes the proof that files are unchanged: they change faster than timestamps can show.
     pub(super) fn without_proof(self) -> Cache {
         fs::remove_file(self.path("accelerator.sig")).expect("a built cache is sealed");
         self
@@ -101,20 +101,20 @@ impl Cache {
         Ok(answers)
     }
 
-    /// The passages that the cache answers with.
+    /// Returns the passages that the cache answers with now.
     pub(super) fn passages_now(&self) -> Result<Vec<u8>, Failure> {
         let mut reader = Reader::open(&Location::Anywhere, &self.path(""), &now)?;
         let query = Query::new(ASKED[2].0)?;
         one_line(&reader.passages(&query, Budget::new(ASKED[2].1)?)?)
     }
 
-    /// Asks everything, whatever comes of it.
+    /// Sends all queries and ignores the answers.
     pub(super) fn ask(&self) {
         drop((self.answers(), self.passages_now()));
     }
 
-    /// Whether the cache is right. Then it gives the answers of the plain rules; else it says
-    /// `cache_invalid`, and `verify` and `inspect` say so too.
+    /// Returns true if the cache is valid and gives the expected answers. Otherwise it must fail
+    /// with `cache_invalid`, and `verify` and `inspect` must agree.
     pub(super) fn is_right(&self) -> bool {
         let right = match self.answers() {
             Ok(answers) => {
@@ -157,12 +157,12 @@ fn plainly(sources: &[(String, String)], (query, budget): (&str, u64)) -> Vec<u8
     answer.expect("a small answer")
 }
 
-/// What a file says, read without us; none where only members that nobody knows make it unreadable.
+/// Parses a file with serde_json. Returns `None` if only unknown members make it unreadable.
 pub(super) fn said(bytes: &[u8]) -> Option<Value> {
     match serde_json::from_slice(bytes) {
         Ok(value) => Some(value),
         Err(_) => {
-            // Too deep, too large a number, half a surrogate: it is JSON nevertheless.
+            // Too deep, too large a number, half a surrogate: it is still JSON.
             let ignored = serde_json::from_slice::<IgnoredAny>(bytes);
             ignored.expect("what a reader takes is JSON");
             None
@@ -170,7 +170,7 @@ pub(super) fn said(bytes: &[u8]) -> Option<Value> {
     }
 }
 
-/// Two sources, enough for the lists of a cache.
+/// Returns two sources, enough for the lists of a cache.
 pub(super) fn two() -> Vec<(String, String)> {
     let own = |name: &str, content: &str| (name.to_owned(), content.to_owned());
     vec![own("A.md", "alpha beta all"), own("b.md", "")]

@@ -1,19 +1,19 @@
-//! Whatever stands in the files that make answers fast: the answers stay the same. Where somebody
-//! forged their checksums too, nothing panics.
+//! Changed files of the accelerator never change an answer. If their checksums are forged too,
+//! nothing panics.
 
 use super::cache::Cache;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const FILES: [&str; 3] = ["accelerator.idx", "passages.idx", "accelerator.sig"];
 
-/// Bytes of the footer of an index.
+/// The length of the footer of an index.
 const FOOTER: usize = 136;
 
 thread_local! {
     static CACHE: Cache = Cache::new(&sources(), &FILES);
 }
 
-/// Enough documents that a list stands outside the dictionary.
+/// Returns enough documents that a list is stored outside the dictionary.
 fn sources() -> Vec<(String, String)> {
     (0..14)
         .map(|number: u32| {
@@ -23,10 +23,12 @@ fn sources() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Changes one file of a cache: which one and how says the first byte, with what the others.
+/// Changes one file of a cache. The first byte chooses the file and the kind of change, the others
+/// are its content.
 ///
 /// # Panics
-/// Panics where an answer changes.
+///
+/// Panics if an answer changes.
 pub fn cache_accelerator(bytes: &[u8]) {
     let Some((&how, rest)) = bytes.split_first() else {
         return;
@@ -51,7 +53,7 @@ pub fn cache_accelerator(bytes: &[u8]) {
     });
 }
 
-/// With single bytes changed: two bytes say where, one says how.
+/// Changes single bytes: two bytes are the offset, the third is the mask.
 fn changed(built: &[u8], changes: &[u8]) -> Vec<u8> {
     let mut bytes = built.to_vec();
     for change in changes.chunks_exact(3) {
@@ -62,7 +64,7 @@ fn changed(built: &[u8], changes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Cut off, and lengthened by other bytes.
+/// Truncates the bytes and appends others.
 fn cut(built: &[u8], rest: &[u8]) -> Vec<u8> {
     let (length, rest) = match rest {
         [low, high, rest @ ..] => (u16::from_le_bytes([*low, *high]), rest),
@@ -72,7 +74,7 @@ fn cut(built: &[u8], rest: &[u8]) -> Vec<u8> {
     [&built[..kept], rest].concat()
 }
 
-/// With every checksum made right again, as far as the places of the parts are the built ones.
+/// Makes every checksum valid again, at the offsets of the built file.
 fn forged(name: &str, built: &[u8], mut bytes: Vec<u8>) -> Vec<u8> {
     let number = |at: usize| {
         let bytes = built[at..at + 8].first_chunk::<8>();
@@ -94,7 +96,7 @@ fn forged(name: &str, built: &[u8], mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Writes the checksum of a part into its last eight bytes.
+/// Writes the checksum of a section into its last eight bytes.
 fn seal(bytes: &mut [u8], seed: u64, from: usize, to: usize, offset: u64) {
     let (body, sum) = bytes[from..to].split_at_mut(to - from - 8);
     let right = xxh3_64_with_seed(body, seed ^ offset.rotate_left(32));

@@ -1,4 +1,4 @@
-//! Whatever stands in the file of a document: the cache is right only where it is that document.
+//! A cache with a changed document file is valid only if it is still the same document.
 
 use super::cache::{Cache, said, two};
 
@@ -6,13 +6,14 @@ thread_local! {
     static CACHE: Cache = Cache::new(&two(), &[FILE]).without_proof();
 }
 
-/// The file of the first source: its name is the beginning of the content's digest.
+/// The file of the first source; its name is a prefix of the content's digest.
 const FILE: &str = "documents/ba9dff486a9e.json";
 
 /// Checks a cache with `bytes` as one of its documents.
 ///
 /// # Panics
-/// Panics where the cache is taken for right, and the document is another one.
+///
+/// Panics if the cache is accepted although the document is another one.
 pub fn cache_document(bytes: &[u8]) {
     CACHE.with(|cache| {
         cache.put(FILE, bytes);

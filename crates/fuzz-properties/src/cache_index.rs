@@ -1,4 +1,4 @@
-//! Whatever stands in `index.json`: the cache is right only where it says the same as before.
+//! A cache with a changed `index.json` is valid only if its content is the same.
 
 use super::cache::{Cache, said, two};
 
@@ -11,7 +11,8 @@ thread_local! {
 /// Checks a cache with `bytes` as its index.
 ///
 /// # Panics
-/// Panics where the cache is taken for right, and the index says something else.
+///
+/// Panics if the cache is accepted although the index differs.
 pub fn cache_index(bytes: &[u8]) {
     CACHE.with(|cache| {
         cache.put(FILE, bytes);

@@ -1,4 +1,4 @@
-//! Whatever stands in `manifest.json`: the cache is right only where it says the same as before.
+//! A cache with a changed `manifest.json` is valid only if its protected content is the same.
 
 use super::cache::{Cache, said, two};
 use serde_json::{Value, json};
@@ -12,7 +12,8 @@ thread_local! {
 /// Checks a cache with `bytes` as its manifest.
 ///
 /// # Panics
-/// Panics where the cache is taken for right, and what the format protects differs.
+///
+/// Panics if the cache is accepted although protected content differs.
 pub fn cache_manifest(bytes: &[u8]) {
     CACHE.with(|cache| {
         cache.put(FILE, bytes);
@@ -27,7 +28,7 @@ pub fn cache_manifest(bytes: &[u8]) {
     });
 }
 
-/// Everything but the time, and members that nobody knows.
+/// Returns everything except the time and unknown members.
 fn protected(manifest: &Value) -> Value {
     let config = &manifest["build_config"];
     let documents = manifest["documents"].as_array();

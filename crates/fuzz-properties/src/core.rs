@@ -1,4 +1,5 @@
-//! Any bytes in, contract-valid bytes out: one line, one JSON-RPC object, the caller's own id.
+//! Any bytes get an answer that keeps the contract: one line, one JSON-RPC object, the id of the
+//! request.
 
 use candor_fault::codes::candor as codes;
 use candor_fault::dialects::Candor;
@@ -11,7 +12,7 @@ use candor_wire::{Ask, Facts, Headers, Inbound, Listing, STATELESS_REVISION, rea
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 
-/// A server with one tool that answers with its arguments, or fails with them.
+/// A server with one tool that returns its arguments, or fails on demand.
 struct Mirror(Tools<Self>);
 
 impl Server for Mirror {
@@ -46,7 +47,8 @@ static DESK: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
 /// Checks the core with `bytes` as a line of stdin, and as a body with several headers.
 ///
 /// # Panics
-/// Panics where the contract is broken.
+///
+/// Panics if the contract is broken.
 pub fn core(bytes: &[u8]) {
     one(bytes, &Facts::Stdio);
     one(bytes, &Facts::Http(Headers::default()));

@@ -1,4 +1,5 @@
-//! What must hold for any bytes: fuzz targets call these, and the tests replay what fuzzing found.
+//! Properties that must hold for any bytes: fuzz targets call them, and tests replay the corpus and
+//! the findings.
 
 #![allow(clippy::expect_used, clippy::panic)] // A property fails by panicking: that is what a fuzzer looks for.
 

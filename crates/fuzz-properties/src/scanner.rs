@@ -1,4 +1,4 @@
-//! The scan of a message agrees with serde_json, and what it lets through can be taken apart.
+//! The scan of a message agrees with serde_json, and accepted messages can be split into members.
 
 use candor_wire::{Flaw, Verdict, members, scan};
 use serde_json::Value;
@@ -6,7 +6,8 @@ use serde_json::Value;
 /// Checks the scan with any bytes.
 ///
 /// # Panics
-/// Panics where scan and oracle disagree.
+///
+/// Panics if the scan and serde_json disagree.
 pub fn scanner(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

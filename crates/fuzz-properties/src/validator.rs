@@ -1,13 +1,14 @@
-//! The explanation of wrong arguments agrees with the decision, whatever the schema and the value.
+//! The explanation of wrong arguments agrees with the decision, for any schema and value.
 
 use candor_fault::VIOLATIONS_MAX;
 use candor_schema::Schema;
 use serde_json::Value;
 
-/// Checks a schema and a value: two lines of `bytes`.
+/// Checks a schema and a value, two lines of `bytes`.
 ///
 /// # Panics
-/// Panics where a violation breaks its bounds, or a checked value has none and is refused.
+///
+/// Panics if a violation breaks its bounds, or if a value is refused without a violation.
 pub fn validator(bytes: &[u8]) {
     let Some(newline) = bytes.iter().position(|byte| *byte == b'\n') else {
         return;

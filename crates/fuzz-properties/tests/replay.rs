@@ -1,5 +1,5 @@
-//! Replays on stable what fuzzing has collected and found: every file of `fuzz/corpus` and
-//! `fuzz/findings` goes through its target's property.
+//! Replays on stable what fuzzing has found: every file of `fuzz/corpus` and `fuzz/findings` goes
+//! through its target's property.
 
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
@@ -12,7 +12,7 @@ fn replay(target: &str, property: fn(&[u8])) {
     let mut replayed = 0;
     for kind in ["corpus", "findings"] {
         let folder = fuzz.join(kind).join(target);
-        // A target without findings has no folder for them; a corpus it always has.
+        // A target without findings has no folder for them; it always has a corpus.
         let Ok(files) = fs::read_dir(&folder) else {
             assert_eq!(kind, "findings", "{} is missing", folder.display());
             continue;
