@@ -66,7 +66,7 @@ impl<'a> Stores<'a> {
 
     /// PostgreSQL with data that is kept; nothing where it is not installed.
     pub(super) fn postgres(&self) -> io::Result<Option<Engine>> {
-        match Postgres::kept(&self.kept.join("postgres")) {
+        match Postgres::start_kept(&self.kept.join("postgres")) {
             Ok(server) => Ok(Some(Engine::Postgres(server))),
             Err(Error::Missing) => Ok(None),
             Err(error) => Err(io::Error::other(error)),

@@ -1,4 +1,4 @@
-//! A server over HTTP, driven by raw bytes on plain connections.
+//! Drives a server over HTTP with raw bytes on plain connections.
 
 // A test that cannot go on has nobody to return an error to.
 #![allow(clippy::expect_used, clippy::panic)]
@@ -11,14 +11,14 @@ use std::process::ChildStdin;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a server may take to start, and an answer to arrive; none of them should.
+/// How long a server may take to start, and an answer to arrive.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// One server over HTTP.
+/// A server over HTTP.
 #[derive(Debug)]
 pub struct Http {
     process: Process,
-    // Stays open: a server over HTTP does not care, but a shell between might.
+    // Stays open: a shell between might care, although a server over HTTP does not.
     _stdin: ChildStdin,
     address: SocketAddr,
     path: String,
@@ -27,14 +27,14 @@ pub struct Http {
 }
 
 impl Http {
-    /// Starts a program with arguments and waits until it says on stderr where it listens. It should
-    /// be told to take any free port.
+    /// Starts a program with arguments and waits until it prints its address on stderr. The
+    /// arguments should let it take any free port.
     pub fn spawn(program: impl AsRef<OsStr>, arguments: &[&str]) -> Self {
         let command = Process::command(program, arguments);
         let (process, stdin, _stdout) = Process::start(command);
         let line = process.stderr_line("http://", LIMIT);
         let line = line.unwrap_or_else(|| panic!("no address on stderr: {}", process.stderr()));
-        let (address, path) = listening(&line).expect("a line with an address");
+        let (address, path) = parse_address(&line).expect("a line with an address");
         Http {
             process,
             _stdin: stdin,
@@ -45,47 +45,45 @@ impl Http {
         }
     }
 
-    /// Posts to another path from here on.
+    /// Posts to another path from now on.
     pub fn at(mut self, path: &str) -> Self {
         self.path = path.to_owned();
         self
     }
 
-    /// Sends one more header with every [`Http::post`] from here on.
+    /// Sends one more header with every [`Http::post`] from now on.
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// From here on failures belong to this dialect, whatever they look like.
+    /// Records failures under this dialect from now on, whatever their shape.
     pub fn reaching(&self, dialect: &str) -> &Self {
         let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
-        reached.tell(Some(dialect));
+        reached.set_dialect(Some(dialect));
         drop(reached);
         self
     }
 
-    /// Where the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The path that is posted to.
+    /// Returns the path that requests are posted to.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The process.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
     }
 
-    /// Sends a signal to the process, by the name that `kill` knows.
+    /// Sends a signal to the process, named as for `kill`.
     pub fn signal(&self, name: &str) {
         self.process.signal(name);
     }
 
-    /// A new connection.
+    /// Opens a connection.
     pub fn connect(&self) -> Connection<'_> {
         let stream = TcpStream::connect(self.address).expect("the server accepts connections");
         stream
@@ -100,20 +98,20 @@ impl Http {
         }
     }
 
-    /// Sends raw bytes on a connection of their own and reads one response.
+    /// Sends raw bytes on a new connection and reads one response.
     pub fn raw(&self, bytes: impl AsRef<[u8]>) -> Response {
         let mut connection = self.connect();
         connection.send(bytes.as_ref());
         connection.response()
     }
 
-    /// Posts a body as JSON on a connection of its own; `headers` come after the usual ones, and one
-    /// of the same name takes the place of the usual one.
+    /// Posts a body as JSON on a new connection. `headers` come after the usual ones and replace
+    /// those of the same name.
     pub fn post(&self, body: impl AsRef<[u8]>, headers: &[(&str, &str)]) -> Response {
         self.raw(self.request("POST", body.as_ref(), headers))
     }
 
-    /// Reads a path on a connection of its own.
+    /// Gets a path on a new connection.
     pub fn get(&self, path: &str, headers: &[(&str, &str)]) -> Response {
         let mut request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         for (name, value) in headers {
@@ -122,7 +120,7 @@ impl Http {
         self.raw(request + "\r\n")
     }
 
-    /// The bytes of a request to the server's path.
+    /// Returns the bytes of a request to the server's path.
     pub fn request(&self, method: &str, body: &[u8], headers: &[(&str, &str)]) -> Vec<u8> {
         let host = self.address.to_string();
         let length = body.len().to_string();
@@ -154,15 +152,15 @@ impl Http {
         request
     }
 
-    fn note(&self, response: &Response) {
+    fn record(&self, response: &Response) {
         let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
         for message in response.messages() {
-            reached.note(message.as_bytes());
+            reached.record(message.as_bytes());
         }
     }
 }
 
-/// One connection to a server.
+/// A connection to a server.
 #[derive(Debug)]
 pub struct Connection<'a> {
     stream: BufReader<TcpStream>,
@@ -170,35 +168,35 @@ pub struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Sends raw bytes. What the server no longer wants to read is no failure: it has answered then.
+    /// Sends raw bytes. An error is ignored: the server has answered and stopped reading.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.get_mut().write_all(bytes.as_ref());
     }
 
-    /// Reads one whole response.
+    /// Reads one response.
     pub fn response(&mut self) -> Response {
         let read = self.try_response();
         let response = read.unwrap_or_else(|error| panic!("no response: {error}"));
         response.expect("the server answers before it closes the connection")
     }
 
-    /// Reads one whole response; nothing where the server has closed the connection instead.
+    /// Reads one response. Returns `None` if the server has closed the connection.
     pub fn try_response(&mut self) -> io::Result<Option<Response>> {
         let response = Response::read(&mut self.stream)?;
         if let Some(response) = &response {
-            self.http.note(response);
+            self.http.record(response);
         }
         Ok(response)
     }
 
-    /// Reads the head of a response that has no body, whatever its headers announce.
+    /// Reads the head of a response without a body, whatever its headers announce.
     pub fn head(&mut self) -> Response {
         let head = Response::read_head(&mut self.stream);
         let head = head.unwrap_or_else(|error| panic!("no response: {error}"));
         head.expect("the server answers before it closes the connection")
     }
 
-    /// Whether the server closes the connection without another byte.
+    /// Returns true if the server closes the connection without another byte.
     pub fn is_closed(&mut self) -> bool {
         match Response::read(&mut self.stream) {
             Ok(response) => response.is_none(),
@@ -206,7 +204,7 @@ impl Connection<'_> {
         }
     }
 
-    /// How long an answer may take.
+    /// Sets how long an answer may take.
     pub fn limit(&mut self, limit: Duration) {
         self.stream
             .get_ref()
@@ -214,14 +212,14 @@ impl Connection<'_> {
             .expect("a limit can be set");
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending side of the connection.
     pub fn finish_sending(&mut self) {
         let _ = self.stream.get_ref().shutdown(Shutdown::Write);
     }
 }
 
-/// Address and path of the first URL in a line.
-fn listening(line: &str) -> Option<(SocketAddr, String)> {
+/// Parses address and path of the first URL in a line.
+fn parse_address(line: &str) -> Option<(SocketAddr, String)> {
     let (_, url) = line.split_once("http://")?;
     let url = url.split_whitespace().next()?;
     let (address, path) = url.split_once('/').unwrap_or((url, ""));
@@ -233,14 +231,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_where_the_server_is() {
-        let found = listening("playground listening on http://127.0.0.1:4711/mcp\n");
+    fn address_is_parsed_from_a_log_line() {
+        let parsed = parse_address("playground listening on http://127.0.0.1:4711/mcp\n");
         assert_eq!(
-            found,
+            parsed,
             Some(("127.0.0.1:4711".parse().unwrap(), "/mcp".into()))
         );
-        let bare = listening("candor on http://[::1]:80\n");
+        let bare = parse_address("candor on http://[::1]:80\n");
         assert_eq!(bare, Some(("[::1]:80".parse().unwrap(), "/".into())));
-        assert_eq!(listening("nowhere"), None);
+        assert_eq!(parse_address("nowhere"), None);
     }
 }

@@ -1,31 +1,28 @@
-//! HTTP/1.1 messages as a test wants to see them: everything, and nothing interpreted.
+//! HTTP/1.1 responses, complete and not interpreted.
 
 use std::io::{self, BufRead, Read};
 
-/// One response, read to its end.
+/// A complete response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// The status.
     pub status: u16,
-    /// The headers in their order, names in lower case.
+    /// The headers in order; names are in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, chunks put together.
+    /// The body, with chunks joined.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(own, _)| own == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The messages of an event stream, or the one message of a plain body.
+    /// Returns the messages of an event stream, or the single message of a plain body.
     pub fn messages(&self) -> Vec<String> {
         let text = self.text();
         if self.header("content-type") != Some("text/event-stream") {
@@ -35,7 +32,7 @@ impl Response {
         data.map(String::from).collect()
     }
 
-    /// Reads one response; nothing where the connection ends before it begins.
+    /// Reads one response. Returns `None` if the connection ends before it starts.
     pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<Response>> {
         let Some(mut response) = Response::read_head(stream)? else {
             return Ok(None);
@@ -90,7 +87,7 @@ impl Response {
     }
 }
 
-/// Appends one chunk; says whether more may follow.
+/// Appends one chunk. Returns true if more may follow.
 fn read_chunk(stream: &mut impl BufRead, body: &mut Vec<u8>) -> io::Result<bool> {
     let line = head_line(stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let size = u64::from_str_radix(&line, 16).map_err(|_| broken(&line))?;
@@ -102,7 +99,7 @@ fn read_chunk(stream: &mut impl BufRead, body: &mut Vec<u8>) -> io::Result<bool>
     Ok(size > 0)
 }
 
-/// One line without its CRLF; nothing at the end of the stream.
+/// Reads one line without its CRLF. Returns `None` at the end of the stream.
 fn head_line(stream: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = String::new();
     if stream.read_line(&mut line)? == 0 {
@@ -121,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_responses_are_read_one_after_the_other() {
+    fn responses_are_read_in_sequence() {
         let mut bytes: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi\
             HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
             8\r\ndata: a\n\r\n9\r\n\ndata: b\n\r\n0\r\n\r\nHTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
@@ -133,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_no_response() {
+    fn truncated_responses_are_refused() {
         for mut cut in [
             &b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi"[..],
             b"HTTP/1.1 200 OK\r\n",

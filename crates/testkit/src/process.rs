@@ -1,7 +1,7 @@
-//! One process of a test: started, watched, signalled by its own id, and gone when the test is.
+//! A process of a test: started, watched, signalled by its id, and killed with the test.
 //!
-//! Nothing here sleeps and nothing polls: threads wait for what happens, and whoever asks waits for
-//! them, for so long and no longer.
+//! Nothing here sleeps or polls: threads wait for events, and callers wait for the threads, up to a
+//! limit.
 
 // A test that cannot go on has nobody to return an error to.
 #![allow(clippy::expect_used, clippy::panic)]
@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal killed it.
     Signal(i32),
 }
 
@@ -33,27 +33,25 @@ impl From<ExitStatus> for Exit {
     }
 }
 
-/// A process that has ended, with everything it said.
+/// Exit and complete output of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessOutput {
-    /// How it ended.
     pub exit: Exit,
-    /// Everything on stdout.
     pub stdout: Vec<u8>,
-    /// Everything on stderr.
     pub stderr: String,
 }
 
-/// A running process with both ends of its stdin and stdout, and everything it says on stderr.
+/// A running process with pipes to its stdin and stdout, and everything that it has written to
+/// stderr.
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
     exit: Receiver<ExitStatus>,
     ended: Option<Exit>,
-    said: Arc<StderrCapture>,
+    captured: Arc<StderrCapture>,
 }
 
-/// What a process has said on stderr so far.
+/// The stderr of a process so far.
 #[derive(Debug, Default)]
 struct StderrCapture {
     text: Mutex<StderrText>,
@@ -67,12 +65,12 @@ struct StderrText {
 }
 
 impl StderrCapture {
-    fn locked(&self) -> MutexGuard<'_, StderrText> {
-        // A line is pushed whole or not at all.
+    fn lock(&self) -> MutexGuard<'_, StderrText> {
+        // A line is pushed as a whole.
         self.text.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn listen(&self, stderr: impl Read) {
+    fn read_from(&self, stderr: impl Read) {
         let mut stderr = BufReader::new(stderr);
         let mut line = Vec::new();
         while stderr
@@ -80,18 +78,18 @@ impl StderrCapture {
             .is_ok_and(|read| read > 0)
         {
             let text = String::from_utf8_lossy(&line).into_owned();
-            self.locked().lines.push(text);
+            self.lock().lines.push(text);
             self.more.notify_all();
             line.clear();
         }
-        self.locked().ended = true;
+        self.lock().ended = true;
         self.more.notify_all();
     }
 
-    /// Waits until `found` finds something in what was said.
+    /// Waits until `found` returns something.
     fn wait<T>(&self, limit: Duration, found: impl Fn(&StderrText) -> Option<T>) -> Option<T> {
         let until = Instant::now() + limit;
-        let mut text = self.locked();
+        let mut text = self.lock();
         loop {
             if let Some(found) = found(&text) {
                 return Some(found);
@@ -113,26 +111,26 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let (mut streams, exit) = watched(command).expect("the program starts");
+        let (mut streams, exit) = spawn_watched(command).expect("the program starts");
         let stdin = streams.stdin.take().expect("stdin is piped");
         let stdout = streams.stdout.take().expect("stdout is piped");
         let stderr = streams.stderr.take().expect("stderr is piped");
-        let said = Arc::new(StderrCapture::default());
-        let listener = Arc::clone(&said);
-        thread::spawn(move || listener.listen(stderr));
+        let captured = Arc::new(StderrCapture::default());
+        let listener = Arc::clone(&captured);
+        thread::spawn(move || listener.read_from(stderr));
         (
             Process {
                 pid: streams.pid,
                 exit,
                 ended: None,
-                said,
+                captured,
             },
             stdin,
             stdout,
         )
     }
 
-    /// Starts a program with arguments, without what the environment of the test says to it.
+    /// Returns a command with arguments, without the variables that would change its log.
     pub fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
@@ -142,7 +140,7 @@ impl Process {
         command
     }
 
-    /// Runs `command` with nothing on stdin to its end, which must come within `limit`.
+    /// Runs `command` with an empty stdin. It must end within `limit`.
     pub fn run(command: Command, limit: Duration) -> ProcessOutput {
         let shown = format!("{command:?}");
         let (mut process, stdin, mut stdout) = Process::start(command);
@@ -150,7 +148,7 @@ impl Process {
         let (sender, whole) = sync_channel(1);
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What was read before an error is still what the process said.
+            // Bytes that were read before an error count too.
             let _ = stdout.read_to_end(&mut bytes);
             let _ = sender.send(bytes);
         });
@@ -166,12 +164,11 @@ impl Process {
         }
     }
 
-    /// The process's id.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Sends a signal, by the name that `kill` knows.
+    /// Sends a signal, named as for `kill`.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("sh")
             .args(["-c", &format!("kill -{name} {}", self.pid)])
@@ -180,7 +177,7 @@ impl Process {
         assert!(sent.is_ok_and(|sent| sent.success()), "{name} is sent");
     }
 
-    /// How the process ended, if it does so within `limit`.
+    /// Waits for the end of the process, at most for `limit`.
     pub fn exit_within(&mut self, limit: Duration) -> Option<Exit> {
         if self.ended.is_none() {
             self.ended = self.exit.recv_timeout(limit).ok().map(Exit::from);
@@ -188,32 +185,32 @@ impl Process {
         self.ended
     }
 
-    /// Waits for the first line on stderr with `word` in it.
+    /// Waits for the first line on stderr that contains `word`.
     pub fn stderr_line(&self, word: &str, limit: Duration) -> Option<String> {
-        self.said.wait(limit, |text| {
+        self.captured.wait(limit, |text| {
             let mut lines = text.lines.iter();
             lines.find(|line| line.contains(word)).cloned()
         })
     }
 
-    /// Everything on stderr so far.
+    /// Returns everything on stderr so far.
     pub fn stderr(&self) -> String {
-        self.said.locked().lines.concat()
+        self.captured.lock().lines.concat()
     }
 
-    /// Everything on stderr, once it is closed.
+    /// Returns everything on stderr, once it is closed.
     pub fn whole_stderr(&self, limit: Duration) -> String {
         let all = |text: &StderrText| text.ended.then(|| text.lines.concat());
-        let whole = self.said.wait(limit, all);
+        let whole = self.captured.wait(limit, all);
         whole.unwrap_or_else(|| panic!("stderr is still open: {}", self.stderr()))
     }
 
-    /// The most memory that the process has ever held, in bytes.
+    /// Returns the peak of the process's memory in bytes.
     pub fn peak_memory(&self) -> u64 {
         self.memory("VmHWM:")
     }
 
-    /// The memory that the process holds, in bytes.
+    /// Returns the process's memory in bytes.
     pub fn held_memory(&self) -> u64 {
         self.memory("VmRSS:")
     }
@@ -227,7 +224,7 @@ impl Process {
     }
 }
 
-/// A child's id and our ends of its streams.
+/// The id of a child, and our ends of its streams.
 struct Streams {
     pid: u32,
     stdin: Option<ChildStdin>,
@@ -236,8 +233,8 @@ struct Streams {
 }
 
 /// Starts a process on the thread that waits for its end: a command may ask to die with its parent,
-/// and to the kernel that is the thread which started it.
-fn watched(mut command: Command) -> io::Result<(Streams, Receiver<ExitStatus>)> {
+/// which is a thread to the kernel.
+fn spawn_watched(mut command: Command) -> io::Result<(Streams, Receiver<ExitStatus>)> {
     let (starting, started) = sync_channel(1);
     let (sender, exit) = sync_channel(1);
     thread::spawn(move || {
@@ -248,7 +245,7 @@ fn watched(mut command: Command) -> io::Result<(Streams, Receiver<ExitStatus>)> 
                 return;
             }
         };
-        // Nobody may be left who wants to know.
+        // The receiver may be gone.
         let _ = starting.send(Ok(Streams {
             pid: child.id(),
             stdin: child.stdin.take(),
@@ -265,7 +262,7 @@ fn watched(mut command: Command) -> io::Result<(Streams, Receiver<ExitStatus>)> 
 impl Drop for Process {
     fn drop(&mut self) {
         if self.exit_within(Duration::ZERO).is_none() {
-            // It may end in this very moment: then there is nothing to kill.
+            // It may have ended already.
             let _ = Command::new("sh")
                 .args(["-c", &format!("kill -KILL {}", self.pid)])
                 .stderr(Stdio::null())

@@ -1,4 +1,5 @@
-//! Which failing codes have come over the wire: noted for whoever compares them with the registry.
+//! Records the failing codes that came over the wire, so that `xtask` can compare them with the
+//! registry.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -8,22 +9,22 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The environment variable that names the folder for notes.
+/// The environment variable that names the folder for the records.
 const FOLDER: &str = "CANDOR_REACHED";
 
 static FILES: AtomicU32 = AtomicU32::new(0);
 
-/// The codes that one driver has seen, each noted once, in a file of the driver's own.
+/// The codes that one driver has seen. Each is recorded once, in a file of the driver's own.
 #[derive(Debug)]
 pub struct ReachedCodes {
     dialect: Option<String>,
     file: Option<PathBuf>,
-    noted: BTreeSet<String>,
+    recorded: BTreeSet<String>,
 }
 
 impl Default for ReachedCodes {
     fn default() -> Self {
-        // Only tests run this, and only they are told by the environment.
+        // The environment is how the test runner talks to its tests.
         #[allow(clippy::disallowed_methods)]
         let folder = std::env::var_os(FOLDER);
         let number = FILES.fetch_add(1, Ordering::Relaxed);
@@ -33,25 +34,25 @@ impl Default for ReachedCodes {
         ReachedCodes {
             dialect: None,
             file,
-            noted: BTreeSet::new(),
+            recorded: BTreeSet::new(),
         }
     }
 }
 
 impl ReachedCodes {
-    /// From here on failures belong to this dialect, whatever they look like.
-    pub fn tell(&mut self, dialect: Option<&str>) {
+    /// Records failures under this dialect from now on, whatever their shape.
+    pub fn set_dialect(&mut self, dialect: Option<&str>) {
         self.dialect = dialect.map(String::from);
     }
 
-    /// Every line noted so far.
+    /// Returns every recorded line.
     pub fn lines(&self) -> &BTreeSet<String> {
-        &self.noted
+        &self.recorded
     }
 
-    /// Notes what fails in one message.
-    pub fn note(&mut self, message: &[u8]) {
-        // Most messages are no failures, and some are very long.
+    /// Records the failure in a message, if it is one.
+    pub fn record(&mut self, message: &[u8]) {
+        // Most messages are not failures, and some are very long.
         let text = String::from_utf8_lossy(message);
         if !text.contains("\"error\"") && !text.contains("\"isError\"") {
             return;
@@ -66,19 +67,19 @@ impl ReachedCodes {
     }
 
     fn write(&mut self, line: String) {
-        if self.noted.contains(&line) {
+        if self.recorded.contains(&line) {
             return;
         }
         if let Some(path) = &self.file {
             let file = OpenOptions::new().append(true).create(true).open(path);
-            // A folder that cannot be written shows as codes that nobody has reached.
+            // If the folder cannot be written, `xtask` reports codes that no test has reached.
             let _ = file.and_then(|mut file| writeln!(file, "{line}"));
         }
-        self.noted.insert(line);
+        self.recorded.insert(line);
     }
 }
 
-/// The codes of a failing answer with the dialect that its shape tells.
+/// Returns the codes of a failing answer, with the dialect that its shape implies.
 pub fn failing_codes(message: &Value) -> Vec<(&'static str, String)> {
     if let Some(error) = message.get("error") {
         return protocol_codes(error);
@@ -90,43 +91,43 @@ pub fn failing_codes(message: &Value) -> Vec<(&'static str, String)> {
     result_code(result).into_iter().collect()
 }
 
-/// A JSON-RPC error: the wire's own, or one of a dialect that has that form.
+/// Returns the codes of a JSON-RPC error: those of the wire, or of a dialect that uses this form.
 fn protocol_codes(error: &Value) -> Vec<(&'static str, String)> {
     let data = &error["data"];
     let has = |name: &str| data.get(name).is_some();
     if has("tool") && has("timestamp") {
-        return vec![("github", shown(&error["code"]))];
+        return vec![("github", code_text(&error["code"]))];
     }
     if has("field") && has("violations") {
-        let of_order = ("orders", shown(&data["code"]));
-        return vec![("wire", shown(&error["code"])), of_order];
+        let of_order = ("orders", code_text(&data["code"]));
+        return vec![("wire", code_text(&error["code"])), of_order];
     }
-    vec![("wire", shown(&error["code"]))]
+    vec![("wire", code_text(&error["code"]))]
 }
 
 fn result_code(result: &Value) -> Option<(&'static str, String)> {
     let structured = &result["structuredContent"]["error"];
     if structured.get("retryable").is_some() {
-        return Some(("orders", shown(&structured["code"])));
+        return Some(("orders", code_text(&structured["code"])));
     }
     if structured.get("fault").is_some() {
-        return Some(("candor", shown(&structured["code"])));
+        return Some(("candor", code_text(&structured["code"])));
     }
     let text = result["content"][0]["text"].as_str()?;
-    // The object stands alone, or on its own line after a sentence.
+    // The object is the whole text, or its last line.
     let object = text.trim_end().lines().next_back()?;
     let object: Value = serde_json::from_str(object).ok()?;
     if object.get("error_code").is_some() {
-        return Some(("workspace", shown(&object["error_code"])));
+        return Some(("workspace", code_text(&object["error_code"])));
     }
     if object["error"].get("code").is_some() {
-        return Some(("context", shown(&object["error"]["code"])));
+        return Some(("context", code_text(&object["error"]["code"])));
     }
     object.get("data")?;
-    Some(("github", shown(&object["code"])))
+    Some(("github", code_text(&object["code"])))
 }
 
-fn shown(code: &Value) -> String {
+fn code_text(code: &Value) -> String {
     match code {
         Value::String(word) => word.clone(),
         other => other.to_string(),
@@ -139,10 +140,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_shape_tells_the_dialect() {
+    fn shape_implies_the_dialect() {
         let text =
             |text: &str| json!({ "result": { "content": [{ "text": text }], "isError": true } });
-        for (message, wanted) in [
+        for (message, expected) in [
             (json!({ "error": { "code": -32700 } }), vec!["wire -32700"]),
             (
                 json!({ "error": { "code": -32002, "data": { "tool": "x", "timestamp": "y" } } }),
@@ -175,21 +176,21 @@ mod tests {
             (text("only words"), vec![]),
             (json!({ "result": { "content": [] } }), vec![]),
         ] {
-            let found = failing_codes(&message);
-            let found: Vec<_> = found
+            let codes = failing_codes(&message);
+            let codes: Vec<_> = codes
                 .iter()
                 .map(|(dialect, code)| format!("{dialect} {code}"))
                 .collect();
-            assert_eq!(found, wanted, "{message}");
+            assert_eq!(codes, expected, "{message}");
         }
     }
 
     #[test]
-    fn a_test_can_tell_the_dialect_itself() {
+    fn dialect_of_the_test_takes_precedence() {
         let mut reached = ReachedCodes::default();
-        reached.tell(Some("weather"));
-        reached.note(br#"{"error":{"code":-1}}"#);
-        reached.note(br#"not JSON"#);
+        reached.set_dialect(Some("weather"));
+        reached.record(br#"{"error":{"code":-1}}"#);
+        reached.record(br#"not JSON"#);
         assert_eq!(reached.lines().iter().collect::<Vec<_>>(), ["weather -1"]);
     }
 }

@@ -1,4 +1,4 @@
-//! A server on stdin and stdout, driven byte by byte.
+//! Drives a server on stdin and stdout byte by byte.
 
 // A test that cannot go on has nobody to return an error to.
 #![allow(clippy::expect_used, clippy::panic)]
@@ -11,14 +11,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread;
 use std::time::Duration;
 
-/// How long an answer may take before the test fails; none of them should.
+/// How long an answer may take before the test fails.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How many lines are read ahead of the test.
+/// The lines that are read ahead of the test.
 const AHEAD: usize = 1;
 
-/// One server on stdio. Reading begins with the first line that a test asks for, so that a client
-/// that does not read can be played.
+/// A server on stdio. Nothing is read before the test reads its first line, so that a test can act
+/// as a client that does not read.
 #[derive(Debug)]
 pub struct Stdio {
     process: Process,
@@ -39,7 +39,7 @@ impl Stdio {
         Self::start(Process::command(program, arguments))
     }
 
-    /// Starts a command that a test has prepared: with limits, as another user, elsewhere.
+    /// Starts a prepared command: with limits, as another user, in another directory.
     pub fn start(command: Command) -> Self {
         let (process, mut stdin, stdout) = Process::start(command);
         let (input, pieces) = channel::<Vec<u8>>();
@@ -50,7 +50,7 @@ impl Stdio {
                     .and_then(|()| stdin.flush())
                     .is_err()
                 {
-                    // The process has ended; the test sees that by itself.
+                    // The process has ended, which the test notices.
                     return;
                 }
             }
@@ -63,42 +63,40 @@ impl Stdio {
         }
     }
 
-    /// From here on failures belong to this dialect, whatever they look like.
+    /// Records failures under this dialect from now on, whatever their shape.
     pub fn reaching(&mut self, dialect: &str) -> &mut Self {
-        self.reached.tell(Some(dialect));
+        self.reached.set_dialect(Some(dialect));
         self
     }
 
-    /// The failing codes seen so far.
+    /// Returns the failing codes so far.
     pub fn reached(&self) -> &ReachedCodes {
         &self.reached
     }
 
-    /// The process.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
     }
 
-    /// Sends bytes as they are; never waits, even for a server that does not read.
+    /// Sends raw bytes. Never waits, even if the server does not read.
     pub fn send(&mut self, bytes: impl Into<Vec<u8>>) {
         let input = self.input.as_ref().expect("stdin is open");
-        // The thread behind ends only with the process; the test sees that by itself.
+        // The thread ends only with the process, which the test notices.
         let _ = input.send(bytes.into());
     }
 
-    /// Sends one line.
     pub fn send_line(&mut self, line: impl Into<Vec<u8>>) {
         let mut line = line.into();
         line.push(b'\n');
         self.send(line);
     }
 
-    /// Ends stdin after everything that was sent.
+    /// Closes stdin after everything that was sent.
     pub fn close(&mut self) {
         self.input = None;
     }
 
-    /// The next line of stdout without its newline; nothing at the end of stdout.
+    /// Reads the next line of stdout without its newline. Returns `None` at the end of stdout.
     pub fn line(&mut self) -> Option<String> {
         match self.line_within(LIMIT) {
             Ok(line) => line,
@@ -109,7 +107,7 @@ impl Stdio {
         }
     }
 
-    /// As [`Stdio::line`], with another limit; fails when the time is over.
+    /// As [`Stdio::line`], with another limit. Returns an error if the time is over.
     pub fn line_within(&mut self, limit: Duration) -> Result<Option<String>, RecvTimeoutError> {
         if let Output::Unread(stdout) = &mut self.output {
             let stdout = stdout.take().expect("reading begins once");
@@ -123,7 +121,7 @@ impl Stdio {
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
             Err(timeout) => return Err(timeout),
         };
-        self.reached.note(&line);
+        self.reached.record(&line);
         let line = String::from_utf8(line).expect("stdout is UTF-8");
         let whole = line.strip_suffix('\n').map(String::from);
         Ok(Some(whole.unwrap_or_else(|| {
@@ -137,7 +135,7 @@ impl Stdio {
         self.line().expect("stdout is open")
     }
 
-    /// Every line that is left, up to the end of stdout.
+    /// Reads all remaining lines of stdout.
     pub fn rest(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.line()).collect()
     }
@@ -156,7 +154,7 @@ impl Stdio {
     }
 }
 
-/// Reads lines on a thread of its own, newlines included, hardly ahead of the test.
+/// Reads lines on a thread, with their newlines, at most one ahead of the test.
 fn lines(stdout: ChildStdout) -> Receiver<Vec<u8>> {
     let (sender, lines) = sync_channel(AHEAD);
     thread::spawn(move || {

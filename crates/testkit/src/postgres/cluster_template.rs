@@ -1,4 +1,4 @@
-//! The cluster that every server starts as a copy of: made once for what decides it, then kept.
+//! The cluster that every server is a copy of: created once for each set of options, then kept.
 
 use super::error::doing;
 use super::server_account::ServerAccount;
@@ -10,32 +10,33 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What every cluster is made with.
+/// The options of every cluster.
 const MADE_WITH: [&str; 3] = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"];
 
-/// What else one is made with that is copied and thrown away: WAL in small pieces is quick to copy.
+/// Further options of a cluster that is copied and thrown away: small WAL segments are quick to
+/// copy.
 pub(super) const COPIED: &[&str] = &["--no-sync", "--wal-segsize=1"];
 
-/// What else one is made with that is kept.
+/// Further options of a cluster that is kept.
 pub(super) const KEPT: &[&str] = &[];
 
-/// Where a cluster is below its folder.
+/// The folder of the cluster below the template.
 const DATA: &str = "data";
 
-/// Beside a made cluster: how many files it has.
+/// The file beside the cluster that contains the number of its files.
 const COUNT: &str = "files";
 
-/// A made cluster, or the place for it.
+/// A template in its folder, created or not.
 #[derive(Debug)]
 pub(super) struct ClusterTemplate<'a> {
     programs: &'a Path,
     account: ServerAccount,
     made_with: &'static [&'static str],
-    place: PathBuf,
+    folder: PathBuf,
 }
 
 impl ClusterTemplate<'_> {
-    /// The place for it in `base`, named after all that decides what a cluster looks like.
+    /// Returns the template in `base`, named after everything that decides its content.
     pub(super) fn in_base<'a>(
         base: &Path,
         programs: &'a Path,
@@ -54,34 +55,34 @@ impl ClusterTemplate<'_> {
             programs,
             account,
             made_with,
-            place: base.join(name),
+            folder: base.join(name),
         })
     }
 
-    /// Where the cluster itself is, once it is made.
+    /// Returns the folder of the cluster.
     pub(super) fn data(&self) -> PathBuf {
-        self.place.join(DATA)
+        self.folder.join(DATA)
     }
 
-    /// Whether it was ever made.
+    /// Returns true if it was created, even if files of it have vanished since.
     pub(super) fn exists(&self) -> bool {
-        self.place.exists()
+        self.folder.exists()
     }
 
-    /// Makes it beside its place, and moves it there when it is whole.
-    pub(super) fn make(&self) -> Result<(), Error> {
-        let new = self.place.with_extension("new");
-        for old in [&self.place, &new] {
+    /// Creates it under a temporary name, and renames it when it is complete.
+    pub(super) fn create(&self) -> Result<(), Error> {
+        let new = self.folder.with_extension("new");
+        for old in [&self.folder, &new] {
             if old.exists() {
                 fs::remove_dir_all(old).map_err(doing("cannot remove", old))?;
             }
         }
         fs::create_dir(&new).map_err(doing("cannot make", &new))?;
-        self.account.own(&new)?;
+        self.account.give(&new)?;
         self.initialize(&new)?;
         let files = count(&new.join(DATA))?;
         fs::write(new.join(COUNT), files.to_string()).map_err(doing("cannot write in", &new))?;
-        fs::rename(&new, &self.place).map_err(doing("cannot move", &new))
+        fs::rename(&new, &self.folder).map_err(doing("cannot move", &new))
     }
 
     fn initialize(&self, new: &Path) -> Result<(), Error> {
@@ -91,7 +92,7 @@ impl ClusterTemplate<'_> {
         file.open(&password)
             .and_then(|mut file| file.write_all(PASSWORD.as_bytes()))
             .map_err(doing("cannot write", &password))?;
-        self.account.own(&password)?;
+        self.account.give(&password)?;
         let initdb = self.programs.join("initdb");
         let mut command = Command::new(&initdb);
         command
@@ -104,23 +105,23 @@ impl ClusterTemplate<'_> {
             .current_dir(new)
             .env_clear()
             .stdin(Stdio::null());
-        self.account.run(&mut command);
-        let said = command.output().map_err(doing("cannot run", &initdb))?;
-        if !said.status.success() {
-            let why = String::from_utf8_lossy(&said.stderr).into_owned();
+        self.account.apply_to(&mut command);
+        let output = command.output().map_err(doing("cannot run", &initdb))?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(Error::NotMade(why));
         }
         fs::remove_file(&password).map_err(doing("cannot remove", &password))
     }
 
-    /// Copies the cluster, and says whether all of it was there.
+    /// Copies the cluster. Returns false if files of it are missing.
     pub(super) fn copy(&self, to: &Path) -> Result<bool, Error> {
-        let wanted = match fs::read_to_string(self.place.join(COUNT)) {
+        let expected = match fs::read_to_string(self.folder.join(COUNT)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-            wanted => wanted.map_err(doing("cannot read in", &self.place))?,
+            expected => expected.map_err(doing("cannot read in", &self.folder))?,
         };
         match copy(&self.data(), to, self.account) {
-            Ok(files) => Ok(wanted == files.to_string()),
+            Ok(files) => Ok(expected == files.to_string()),
             Err(Error::Io { cause, .. }) if cause.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
@@ -135,19 +136,19 @@ fn count(folder: &Path) -> Result<usize, Error> {
     Ok(files)
 }
 
-/// Copies a folder for its new owner, and gives how many files there were.
+/// Copies a folder for its new owner. Returns the number of files.
 fn copy(from: &Path, to: &Path, account: ServerAccount) -> Result<usize, Error> {
     let made = DirBuilder::new().mode(0o700).create(to);
     made.map_err(doing("cannot make", to))?;
-    account.own(to)?;
+    account.give(to)?;
     let mut files = 0;
     for entry in entries(from)? {
-        let place = to.join(entry.file_name().unwrap_or_default());
+        let target = to.join(entry.file_name().unwrap_or_default());
         if entry.is_dir() {
-            files += copy(&entry, &place, account)?;
+            files += copy(&entry, &target, account)?;
         } else {
-            fs::copy(&entry, &place).map_err(doing("cannot copy", &entry))?;
-            account.own(&place)?;
+            fs::copy(&entry, &target).map_err(doing("cannot copy", &entry))?;
+            account.give(&target)?;
             files += 1;
         }
     }
@@ -170,29 +171,29 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_cluster_that_lost_a_file_is_not_whole_until_it_is_made_again() {
+    fn template_with_missing_files_is_incomplete_until_created_again() {
         let Some(programs) = programs::folder() else {
             return crate::skip(Error::Missing);
         };
         let base = tempfile::tempdir_in(temporary()).unwrap();
-        // The server's account has to look into it.
+        // The server's account has to read it.
         fs::set_permissions(base.path(), Permissions::from_mode(0o755)).unwrap();
         let account = ServerAccount::of_server();
         let template = ClusterTemplate::in_base(base.path(), &programs, account, COPIED).unwrap();
         let copies = tempfile::tempdir_in(temporary()).unwrap();
         let copied = |name: &str| template.copy(&copies.path().join(name)).unwrap();
         assert!(!template.exists() && !copied("none"));
-        template.make().unwrap();
+        template.create().unwrap();
         assert!(template.exists() && copied("first"));
-        fs::remove_file(template.place.join("data/base/1/PG_VERSION")).unwrap();
+        fs::remove_file(template.folder.join("data/base/1/PG_VERSION")).unwrap();
         assert!(!copied("second"));
-        fs::remove_dir_all(template.place.join("data/base/1")).unwrap();
+        fs::remove_dir_all(template.folder.join("data/base/1")).unwrap();
         assert!(!copied("third"));
-        fs::remove_dir_all(template.place.join("data")).unwrap();
+        fs::remove_dir_all(template.folder.join("data")).unwrap();
         assert!(!copied("fourth"));
-        template.make().unwrap();
+        template.create().unwrap();
         assert!(copied("fifth"));
         assert!(copies.path().join("fifth/base/1/PG_VERSION").exists());
-        assert_eq!(entries(base.path()).unwrap(), [template.place]);
+        assert_eq!(entries(base.path()).unwrap(), [template.folder]);
     }
 }

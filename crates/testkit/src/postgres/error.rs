@@ -1,23 +1,22 @@
-//! Why there is no server.
+//! The reasons why a server does not start.
 
 use std::path::Path;
 use std::{fmt, io};
 
-/// Why a server did not start.
+/// The reason why a server did not start.
 #[derive(Debug)]
 pub enum Error {
     /// PostgreSQL is not installed on this machine.
     Missing,
-    /// The system refused something.
+    /// The operating system returned an error.
     Io {
-        /// What was being done.
+        /// The attempted action.
         doing: String,
-        /// What the system said.
         cause: io::Error,
     },
-    /// The cluster that servers start from could not be made; what was said about it.
+    /// The template could not be created; with the output of `initdb`.
     NotMade(String),
-    /// The server ended, or said nothing for too long; the end of its log.
+    /// The server ended, or was not ready in time; with the end of its log.
     NotStarted(String),
 }
 
@@ -50,7 +49,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Says what was being done to a file or a folder when the system refused.
+/// Adds the attempted action and the path to an error.
 pub(super) fn doing(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let doing = format!("{what} {}", path.display());
     move |cause| Error::io(doing, cause)

@@ -1,4 +1,5 @@
-//! A real PostgreSQL of a test's own: started from a copy of a made cluster, gone with its test.
+//! PostgreSQL servers for tests: each starts from a copy of a template, and is removed with its
+//! test.
 
 // A test that cannot go on has nobody to return an error to.
 #![allow(clippy::expect_used, clippy::panic)]
@@ -28,48 +29,49 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The role that every test connects as; it may do anything.
+/// The role that every test connects as; it is a superuser.
 pub const USER: &str = "candor";
 
-/// That role's password: a word that no output of ours may ever hold.
+/// The password of that role, a word that must not appear in any output.
 pub const PASSWORD: &str = "pg-canary-5rVx0TqLw8";
 
-/// A database that is always there.
+/// A database that always exists.
 pub const MAINTENANCE: &str = "postgres";
 
-/// How long an end may take; the postmaster itself gives its children five seconds.
+/// How long a shutdown may take; the postmaster itself gives its children five seconds.
 const END: Duration = Duration::from_secs(20);
 
-/// A running server. Dropping it kills its processes and removes its folder, unless that is kept.
+/// A running server. Dropping it kills its processes and removes its folder, unless the data is
+/// kept.
 ///
-/// The server dies with the process of the test, too; then its folder stays until the next start of
-/// a server. The same becomes of one that is kept in a `static`.
+/// The server also dies with the process of the test; its folder then stays until the next start of
+/// a server. The same holds for a server in a `static`.
 #[derive(Debug)]
 pub struct Postgres {
     launch: ServerLaunch,
     process: Mutex<Process>,
     made: AtomicU32,
-    // After the process, which works in it. Nothing where the data is kept.
+    // After the process, which works in it. `None` if the data is kept.
     folder: Option<ServerFolder>,
 }
 
 impl Postgres {
-    /// Starts a server that listens on a socket in its own folder, and on no port.
+    /// Starts a server that listens on a socket in its folder, and on no port.
     pub fn start() -> Result<Postgres, Error> {
-        Postgres::started(false)
+        Postgres::start_on(false)
     }
 
-    /// Starts a server that listens on a free port of 127.0.0.1, for a proxy in between.
+    /// Starts a server that listens on a free port of 127.0.0.1, for tests with a proxy.
     pub fn start_tcp() -> Result<Postgres, Error> {
-        Postgres::started(true)
+        Postgres::start_on(true)
     }
 
-    fn started(tcp: bool) -> Result<Postgres, Error> {
+    fn start_on(tcp: bool) -> Result<Postgres, Error> {
         let programs = programs::folder().ok_or(Error::Missing)?;
         let account = server_account::ServerAccount::of_server();
         let folder = ServerFolder::new(&programs, account)?;
-        let places = (folder.path(), folder.data());
-        let mut launch = ServerLaunch::new(programs, account, places, FORGETFUL);
+        let folders = (folder.path(), folder.data());
+        let mut launch = ServerLaunch::new(programs, account, folders, FORGETFUL);
         let process = if tcp {
             launch.on_free_port()?
         } else {
@@ -83,13 +85,13 @@ impl Postgres {
         })
     }
 
-    /// Starts a server on what an earlier one left below `folder`, or on a new cluster. Its data is
-    /// safe from a loss of power, and kept; it is ended in order. The account of the server has to
-    /// get through to the folder, whose path has to leave room for the name of a socket.
-    pub fn kept(folder: &Path) -> Result<Postgres, Error> {
+    /// Starts a server on the data below `folder`, or on a new cluster. Its data is durable and
+    /// kept. The server's account must be able to enter the folder, whose path must be short enough
+    /// for a socket.
+    pub fn start_kept(folder: &Path) -> Result<Postgres, Error> {
         let programs = programs::folder().ok_or(Error::Missing)?;
         let account = server_account::ServerAccount::of_server();
-        let data = server_folder::kept(folder, &programs, account)?;
+        let data = server_folder::kept_cluster(folder, &programs, account)?;
         let launch = ServerLaunch::new(programs, account, (folder, data), DURABLE);
         let process = launch.run()?;
         Ok(Postgres {
@@ -100,7 +102,7 @@ impl Postgres {
         })
     }
 
-    /// The URL of a database, password included.
+    /// Returns the URL of a database, with the password.
     pub fn url(&self, database: &str) -> String {
         match self.address() {
             Some(address) => self.url_at(address, database),
@@ -108,18 +110,18 @@ impl Postgres {
         }
     }
 
-    /// As [`Postgres::url`], by way of another address: that of a proxy.
+    /// As [`Postgres::url`], through another address, such as that of a proxy.
     pub fn url_at(&self, address: SocketAddr, database: &str) -> String {
         url(&address.ip().to_string(), address.port(), database)
     }
 
-    /// Where it listens, unless on its socket alone.
+    /// Returns the address, or `None` if it listens on its socket only.
     pub fn address(&self) -> Option<SocketAddr> {
         let port = self.launch.port();
         port.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
     }
 
-    /// Makes a new empty database, and gives its URL.
+    /// Creates an empty database and returns its URL.
     pub fn database(&self) -> String {
         let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
         let name = format!("test_{number}");
@@ -127,7 +129,7 @@ impl Postgres {
         self.url(&name)
     }
 
-    /// Makes an empty database of this name, which must be new.
+    /// Creates an empty database with this name, which must be new.
     pub fn create_database(&self, name: &str) {
         let quoted = name.replace('"', "\"\"");
         let statement = format!("CREATE DATABASE \"{quoted}\"");
@@ -135,39 +137,39 @@ impl Postgres {
         done.unwrap_or_else(|error| panic!("the database {name} is not made: {error}"));
     }
 
-    /// The folder of the server, its socket and its data in it.
+    /// Returns the folder with the server's socket and data.
     pub fn folder(&self) -> &Path {
         self.launch.sockets()
     }
 
-    /// The processes of the server, the postmaster among them; none when it has ended.
+    /// Returns the processes of the server including the postmaster, or none if it has ended.
     pub fn processes(&self) -> Vec<u32> {
-        let family = running(&mut self.process());
-        family.map(ServerProcesses::all).unwrap_or_default()
+        let processes = running(&mut self.process());
+        processes.map(ServerProcesses::all).unwrap_or_default()
     }
 
-    /// What the server has logged since it was started.
+    /// Returns the log since the server was started.
     pub fn log(&self) -> String {
         self.process().stderr()
     }
 
-    /// Stops every process of the server where it stands: connections stay open, nothing answers.
+    /// Stops every process of the server with SIGSTOP: connections stay open, nothing answers.
     pub fn pause(&self) {
-        let family = running(&mut self.process());
-        family.expect("the server runs").pause();
+        let processes = running(&mut self.process());
+        processes.expect("the server runs").pause();
     }
 
-    /// Lets a paused server go on.
+    /// Continues a paused server.
     pub fn resume(&self) {
-        let family = running(&mut self.process());
-        family.expect("the server runs").resume();
+        let processes = running(&mut self.process());
+        processes.expect("the server runs").resume();
     }
 
-    /// Ends the server in order: open transactions are rolled back, connections are told.
+    /// Shuts the server down: transactions are rolled back, clients are notified.
     pub fn stop(&self) {
         let mut process = self.process();
-        if let Some(family) = running(&mut process) {
-            family.end();
+        if let Some(processes) = running(&mut process) {
+            processes.end();
             let ended = process.exit_within(END);
             assert!(
                 ended.is_some(),
@@ -177,12 +179,12 @@ impl Postgres {
         }
     }
 
-    /// Ends the server as a crash would: connections break without a word.
+    /// Ends the server as a crash would: connections break without a message.
     pub fn kill(&self) {
         server_launch::kill(&mut self.process());
     }
 
-    /// Starts the server again, with its data and at its address; one that runs is ended before.
+    /// Starts the server again with the same data and address. A running server is shut down first.
     pub fn restart(&self) -> Result<(), Error> {
         self.stop();
         *self.process() = self.launch.run()?;
@@ -190,7 +192,7 @@ impl Postgres {
     }
 
     fn process(&self) -> MutexGuard<'_, Process> {
-        // Whatever a panic interrupted, the process is as it is.
+        // A panic does not change the process.
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -199,8 +201,8 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         if self.folder.is_none() {
             let mut process = self.process();
-            if let Some(family) = running(&mut process) {
-                family.end();
+            if let Some(processes) = running(&mut process) {
+                processes.end();
                 process.exit_within(END);
             }
         }
@@ -208,19 +210,19 @@ impl Drop for Postgres {
     }
 }
 
-/// Whom to signal, unless all of it has ended: then the numbers may be others'.
+/// Returns the processes to signal, or `None` if the server has ended: their ids may be reused.
 fn running(process: &mut Process) -> Option<ServerProcesses> {
     let runs = process.exit_within(Duration::ZERO).is_none();
     runs.then(|| ServerProcesses::of(process.pid()))
 }
 
-/// With the port always, so that the environment of a client does not decide it.
+/// The port is always given, so that the client's environment does not decide it.
 fn url(host: &str, port: u16, database: &str) -> String {
     let database = encoded(database);
     format!("postgres://{USER}:{PASSWORD}@{host}:{port}/{database}")
 }
 
-/// Runs one statement on a thread of its own: tests are asynchronous or not, and both may call.
+/// Runs one statement on a thread of its own, since both sync and async tests call it.
 fn execute(url: &str, statement: String) -> Result<(), sqlx::Error> {
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -237,7 +239,7 @@ fn execute(url: &str, statement: String) -> Result<(), sqlx::Error> {
     thread::scope(|scope| scope.spawn(run).join()).expect("the thread ends")
 }
 
-/// Percent-encoded for any part of a URL.
+/// Percent-encodes text for any part of a URL.
 fn encoded(text: &str) -> String {
     use std::fmt::Write;
     let mut encoded = String::new();
@@ -257,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_url_would_read_is_encoded() {
+    fn special_characters_of_urls_are_encoded() {
         assert_eq!(encoded("/tmp/a b/ü"), "%2Ftmp%2Fa%20b%2F%C3%BC");
         assert_eq!(encoded("test_1-x.~"), "test_1-x.~");
     }

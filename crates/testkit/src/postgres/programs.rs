@@ -1,20 +1,21 @@
-//! Where the programs of PostgreSQL are: on the path, or where packages put them beside it.
+//! Finds the programs of PostgreSQL: on the path, or in the folders of packages.
 //!
-//! `xtask` includes this very file, so that what it makes sure of is what the tests find.
+//! `xtask` includes this file, so that it checks for the same programs that the tests use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of one major version each: `(parent, before the version, after it)`.
+/// The folders of packages with one folder for each major version: `(parent, before the version,
+/// after it)`.
 const VERSIONED: [(&str, &str, &str); 2] = [
     ("/usr/lib/postgresql", "", "bin"),
     ("/usr", "pgsql-", "bin"),
 ];
 
-/// Where people put what they build themselves.
+/// The folder of programs that the owner of the machine has built.
 const LOCAL: &str = "/usr/local/bin";
 
-/// The folder that holds both programs that a server needs.
+/// Returns the folder that contains both programs of a server.
 pub(crate) fn folder() -> Option<PathBuf> {
     let versioned = VERSIONED
         .iter()
@@ -30,16 +31,16 @@ pub(crate) fn folder() -> Option<PathBuf> {
         })
 }
 
-/// The folders that the environment names for programs.
+/// Returns the folders of the variable `PATH`.
 pub(crate) fn path() -> Vec<PathBuf> {
-    // Only the environment knows where this machine keeps its programs.
+    // Only the environment names the folders of programs.
     #[allow(clippy::disallowed_methods)]
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path);
     folders.filter(|folder| folder.is_absolute()).collect()
 }
 
-/// `parent/beforeVERSION/after` for every version there is, the highest first.
+/// Returns `parent/beforeVERSION/after` for every version, the highest first.
 fn versions(parent: &Path, before: &str, after: &str) -> Vec<PathBuf> {
     let mut found: Vec<(Vec<u32>, PathBuf)> = fs::read_dir(parent)
         .into_iter()
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_version_comes_first_and_numbers_are_no_text() {
+    fn versions_are_sorted_as_numbers_highest_first() {
         let folder = tempfile::tempdir().unwrap();
         for name in [
             "pgsql-9.6",
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_is_not_there_has_no_versions() {
+    fn missing_folder_has_no_versions() {
         assert!(versions(Path::new("/nonexistent"), "", "bin").is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Whom the server runs as: PostgreSQL refuses to run as root, and tests often do.
+//! The account that runs the server: PostgreSQL refuses to run as root, and tests often do.
 
 use super::Error;
 use rustix::process::{getegid, geteuid};
@@ -8,10 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Where the accounts of the machine are listed.
 const ACCOUNTS: &str = "/etc/passwd";
 
-/// What `nobody` is on a machine that does not list it.
+/// The ids of `nobody` if the machine does not list it.
 const NOBODY: (u32, u32) = (65534, 65534);
 
 /// A user and a group.
@@ -19,18 +18,18 @@ const NOBODY: (u32, u32) = (65534, 65534);
 pub(super) struct ServerAccount {
     pub(super) uid: u32,
     pub(super) gid: u32,
-    /// Whether it is another one than our own.
-    other: bool,
+    /// True if it is not the account of this process.
+    is_other: bool,
 }
 
 impl ServerAccount {
-    /// Our own, or for root the account of PostgreSQL, or else nobody's.
+    /// Returns our own account; for root, the account `postgres`, or else `nobody`.
     pub(super) fn of_server() -> ServerAccount {
         if !geteuid().is_root() {
             return ServerAccount {
                 uid: geteuid().as_raw(),
                 gid: getegid().as_raw(),
-                other: false,
+                is_other: false,
             };
         }
         let list = fs::read_to_string(ACCOUNTS).unwrap_or_default();
@@ -38,22 +37,22 @@ impl ServerAccount {
         ServerAccount {
             uid,
             gid,
-            other: true,
+            is_other: true,
         }
     }
 
-    /// Makes a file or a folder this account's.
-    pub(super) fn own(self, path: &Path) -> Result<(), Error> {
-        if !self.other {
+    /// Makes this account the owner of a file or folder.
+    pub(super) fn give(self, path: &Path) -> Result<(), Error> {
+        if !self.is_other {
             return Ok(());
         }
         chown(path, Some(self.uid), Some(self.gid))
             .map_err(|error| Error::io(format!("cannot give {} away", path.display()), error))
     }
 
-    /// Has a command run as this account.
-    pub(super) fn run(self, command: &mut Command) {
-        if self.other {
+    /// Makes a command run as this account.
+    pub(super) fn apply_to(self, command: &mut Command) {
+        if self.is_other {
             command.uid(self.uid).gid(self.gid);
         }
     }
@@ -77,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_account_of_postgresql_comes_before_nobodys() {
+    fn postgres_account_takes_precedence_over_nobody() {
         let root = "root:x:0:0:root:/root:/bin/sh\n";
         let nobody = "nobody:x:99:98:nobody:/:/bin/false\n";
         let postgres = "postgres:x:101:104:PostgreSQL,,,:/var/lib/postgresql:/bin/sh\n";

@@ -1,8 +1,10 @@
-//! The folder of a server: its socket and its cluster, removed with it or by the next one.
+//! The folder of a server: its socket and its cluster. It is removed with the server, or by the
+//! next start.
 //!
-//! In memory, or else below the temporary folder, one folder a user holds what is made once, and the
-//! folders of running servers. A lock guards the making. Each server's folder has a lock of its own:
-//! what nobody holds any more was left by a test that was killed.
+//! In memory, or else below the temporary folder, there is one folder for each user. It contains
+//! the template and the folders of running servers. A lock guards the creation of the template.
+//! Each server's folder has a lock of its own: a folder whose lock is free was left by a test that
+//! was killed.
 
 use super::Error;
 use super::cluster_template::{COPIED, ClusterTemplate, KEPT};
@@ -17,22 +19,23 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Files in memory: a cluster is a thousand of them, which a disk takes a second to make.
+/// A file system in memory: a cluster has a thousand files, which take a second to create on a
+/// disk.
 const MEMORY: &str = "/dev/shm";
 
-/// How much room there has to be in memory, in bytes; containers often have next to none.
+/// The free bytes that are required in memory; containers often have hardly any.
 const ROOM: u64 = 2 << 30;
 
-/// A longer folder leaves no room for the name of a socket below it.
+/// A longer path leaves no room for the name of a socket.
 const LONGEST: usize = 60;
 
-/// The beginning of the names of servers' folders.
+/// The prefix of the names of servers' folders.
 const RUN: &str = "run-";
 
-/// A file in a server's folder that its test holds locked.
+/// A file in a server's folder that the test keeps locked.
 const HELD: &str = "held";
 
-/// A server's folder with its cluster, removed with this value.
+/// A server's folder with its cluster. Dropping it removes the folder.
 #[derive(Debug)]
 pub(super) struct ServerFolder {
     run: TempDir,
@@ -40,39 +43,39 @@ pub(super) struct ServerFolder {
 }
 
 impl ServerFolder {
-    /// A new cluster, ready to start.
+    /// Creates a cluster that is ready to start.
     pub(super) fn new(programs: &Path, account: ServerAccount) -> Result<ServerFolder, Error> {
         let base = base()?;
-        let lock = base.join("lock");
-        let guard = locked(&lock)?;
+        let lock_file = base.join("lock");
+        let guard = lock(&lock_file)?;
         sweep(&base);
         let template = ClusterTemplate::in_base(&base, programs, account, COPIED)?;
         if !template.exists() {
-            template.make()?;
+            template.create()?;
         }
         let folder = ServerFolder::in_use(&base, account)?;
         drop(guard);
         if folder.fill(&template)? {
             return Ok(folder);
         }
-        // Something has cleared old files away, and somebody may be mending that already.
-        let _guard = locked(&lock)?;
+        // Files of the template were deleted, and another process may be creating it again.
+        let _guard = lock(&lock_file)?;
         if folder.fill(&template)? {
             return Ok(folder);
         }
-        template.make()?;
+        template.create()?;
         if folder.fill(&template)? {
             return Ok(folder);
         }
         Err(Error::NotMade("files of it vanish".into()))
     }
 
-    /// Where the sockets are.
+    /// Returns the folder of the sockets.
     pub(super) fn path(&self) -> &Path {
         self.run.path()
     }
 
-    /// Where the cluster is.
+    /// Returns the folder of the cluster.
     pub(super) fn data(&self) -> PathBuf {
         self.path().join("data")
     }
@@ -80,14 +83,14 @@ impl ServerFolder {
     fn in_use(base: &Path, account: ServerAccount) -> Result<ServerFolder, Error> {
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(base);
         let run = run.map_err(doing("cannot make a folder in", base))?;
-        let held = locked(&run.path().join(HELD))?;
-        account.own(run.path())?;
-        // A client may be any user; the password is what lets it in.
-        open(run.path())?;
+        let held = lock(&run.path().join(HELD))?;
+        account.give(run.path())?;
+        // A client may be any user; it needs the password.
+        open_to_all(run.path())?;
         Ok(ServerFolder { run, _held: held })
     }
 
-    /// Copies a cluster, and says whether all of it was there.
+    /// Copies a cluster. Returns false if files of the template are missing.
     fn fill(&self, template: &ClusterTemplate<'_>) -> Result<bool, Error> {
         let data = self.data();
         if data.exists() {
@@ -97,23 +100,23 @@ impl ServerFolder {
     }
 }
 
-/// The cluster that is kept below this folder, made where it is missing.
-pub(super) fn kept(
+/// Returns the cluster that is kept below this folder. Creates it if it is missing.
+pub(super) fn kept_cluster(
     folder: &Path,
     programs: &Path,
     account: ServerAccount,
 ) -> Result<PathBuf, Error> {
     fs::create_dir_all(folder).map_err(doing("cannot make", folder))?;
-    account.own(folder)?;
-    open(folder)?;
+    account.give(folder)?;
+    open_to_all(folder)?;
     let template = ClusterTemplate::in_base(folder, programs, account, KEPT)?;
     if !template.exists() {
-        template.make()?;
+        template.create()?;
     }
     Ok(template.data())
 }
 
-/// Where files may be that need not outlive anything.
+/// Returns a folder for short-lived files.
 pub(super) fn temporary() -> PathBuf {
     let roomy = |room: StatVfs| room.f_bavail.saturating_mul(room.f_frsize) >= ROOM;
     if statvfs(MEMORY).is_ok_and(roomy) {
@@ -126,13 +129,12 @@ pub(super) fn temporary() -> PathBuf {
     "/tmp".into()
 }
 
-/// Whether the server's account gets through a folder.
+/// Returns true if the server's account can enter a folder.
 fn is_open(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o001 != 0)
 }
 
-/// Our own folder for all of this. A temporary folder is everybody's: one that another user made
-/// in our name is not used.
+/// Returns our own folder. A folder of that name that belongs to another user is refused.
 fn base() -> Result<PathBuf, Error> {
     let us = geteuid().as_raw();
     let temporary = temporary();
@@ -149,17 +151,17 @@ fn base() -> Result<PathBuf, Error> {
         let whose = format!("{} is not a folder of ours", base.display());
         return Err(Error::NotMade(whose));
     }
-    open(&base)?;
+    open_to_all(&base)?;
     Ok(base)
 }
 
-/// Lets everybody in, whatever the umask says: the server's account is another than ours.
-fn open(folder: &Path) -> Result<(), Error> {
+/// Lets every user enter, whatever the umask is: the server has another account.
+fn open_to_all(folder: &Path) -> Result<(), Error> {
     let everybody = Permissions::from_mode(0o755);
     fs::set_permissions(folder, everybody).map_err(doing("cannot open", folder))
 }
 
-/// Removes what tests left that did not come to their end.
+/// Removes the folders of tests that were killed.
 fn sweep(base: &Path) {
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(RUN) {
@@ -168,26 +170,26 @@ fn sweep(base: &Path) {
         let held = File::open(entry.path().join(HELD));
         if held.map_or(true, |held| held.try_lock().is_ok()) {
             end_server(&entry.path());
-            // Whoever cannot remove it now leaves it to the next.
+            // A folder that cannot be removed now is left to the next start.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Kills a server that outlived its test: it stood still, or nothing here has it die with us.
+/// Kills a server that outlived its test: it was paused, or `setpriv` is not installed.
 fn end_server(run: &Path) {
     let data = run.join("data");
     let noted = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
     let postmaster = noted.lines().next().and_then(|line| line.parse().ok());
     let Some(postmaster) = postmaster else { return };
-    // The number may be another process's by now; where it works tells.
+    // The id may belong to another process by now; its working directory identifies it.
     let works_in = fs::read_link(format!("/proc/{postmaster}/cwd"));
     if works_in.is_ok_and(|folder| folder == data) {
         ServerProcesses::of(postmaster).kill();
     }
 }
 
-fn locked(path: &Path) -> Result<File, Error> {
+fn lock(path: &Path) -> Result<File, Error> {
     let file = File::create(path).map_err(doing("cannot make", path))?;
     file.lock().map_err(doing("cannot lock", path))?;
     Ok(file)
@@ -198,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_holds_is_swept_and_what_somebody_holds_stays() {
+    fn only_folders_with_a_free_lock_are_removed() {
         let base = tempfile::tempdir().unwrap();
         let account = ServerAccount::of_server();
         let held = ServerFolder::in_use(base.path(), account).unwrap();

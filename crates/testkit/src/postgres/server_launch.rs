@@ -1,4 +1,4 @@
-//! Starting the postmaster: its settings, who it runs as, and when it is ready.
+//! Starts the postmaster with its settings and account, and waits until it is ready.
 
 use super::server_account::ServerAccount;
 use super::{Error, programs, running};
@@ -8,28 +8,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How long a start may take.
 const START: Duration = Duration::from_secs(20);
 
 /// How long a killed postmaster may take; it gives its children five seconds.
 const KILL: Duration = Duration::from_secs(10);
 
-/// What the server logs when clients may come.
+/// The log line of a server that accepts connections.
 const READY: &str = "database system is ready to accept connections";
 
-/// What it logs when somebody else has taken its port.
+/// The log line of a server whose port is taken.
 const TAKEN: &str = "could not create any TCP/IP sockets";
 
-/// How many ports are tried.
 const PORTS: u32 = 5;
 
-/// How much of a log an error shows, in lines.
+/// The lines of a log that an error contains.
 const SHOWN: usize = 20;
 
-/// The number in a socket's name where there is no port.
+/// The number in the socket's name if there is no port.
 pub(super) const NUMBER: u16 = 5432;
 
-/// What the postmaster gets when its test is killed: it ends at once, its children before it.
+/// The signal that the postmaster gets when its test is killed: it ends at once, its children
+/// before it.
 const DEATH: &str = "QUIT";
 
 const SETTINGS: [&str; 10] = [
@@ -45,7 +44,7 @@ const SETTINGS: [&str; 10] = [
     "wal_level=minimal",
 ];
 
-/// Where nothing outlives a test, what makes data survive a loss of power is off.
+/// Settings for data that does not outlive the test.
 pub(super) const FORGETFUL: &[&str] = &[
     "fsync=off",
     "full_page_writes=off",
@@ -53,7 +52,7 @@ pub(super) const FORGETFUL: &[&str] = &[
     "shared_buffers=32MB",
 ];
 
-/// What is kept survives a loss of power.
+/// Settings for data that survives a power failure.
 pub(super) const DURABLE: &[&str] = &[
     "fsync=on",
     "full_page_writes=on",
@@ -61,7 +60,7 @@ pub(super) const DURABLE: &[&str] = &[
     "shared_buffers=128MB",
 ];
 
-/// Everything that a start needs, and so every start after it.
+/// Everything that is needed to start the server, and to start it again.
 #[derive(Debug)]
 pub(super) struct ServerLaunch {
     programs: PathBuf,
@@ -97,7 +96,7 @@ impl ServerLaunch {
         self.port
     }
 
-    /// Starts the server on a port that nobody uses, and keeps that port.
+    /// Starts the server on a free port, which it keeps.
     pub(super) fn on_free_port(&mut self) -> Result<Process, Error> {
         let mut tries = 0;
         loop {
@@ -110,7 +109,7 @@ impl ServerLaunch {
         }
     }
 
-    /// Starts the server and waits until clients may come.
+    /// Starts the server and waits until it accepts connections.
     pub(super) fn run(&self) -> Result<Process, Error> {
         let (mut process, _, _) = Process::start(self.command());
         if process.stderr_line(READY, START).is_some() {
@@ -122,7 +121,7 @@ impl ServerLaunch {
 
     fn command(&self) -> Command {
         let postgres = self.programs.join("postgres");
-        let mut command = match dies_with_us() {
+        let mut command = match death_signal_program() {
             Some(setpriv) => {
                 let mut command = Command::new(setpriv);
                 command.args(["--pdeathsig", DEATH, "--"]).arg(postgres);
@@ -144,25 +143,25 @@ impl ServerLaunch {
             command.args(["-c", setting]);
         }
         command.current_dir(&self.sockets).env_clear();
-        self.account.run(&mut command);
+        self.account.apply_to(&mut command);
         command
     }
 }
 
-/// Kills a server and waits for it, so that nothing of it is left when this returns.
+/// Kills a server and waits until all of its processes are gone.
 pub(super) fn kill(process: &mut Process) {
-    let Some(family) = running(process) else {
+    let Some(processes) = running(process) else {
         return;
     };
-    family.kill();
+    processes.kill();
     if process.exit_within(KILL).is_none() {
-        family.destroy();
+        processes.destroy();
         process.exit_within(KILL);
     }
 }
 
-/// The program that has a process die with its parent, where there is one that can.
-fn dies_with_us() -> Option<PathBuf> {
+/// Returns the path of `setpriv` if it can make a process die with its parent.
+fn death_signal_program() -> Option<PathBuf> {
     let places = programs::path().into_iter();
     places.map(|folder| folder.join("setpriv")).find(|setpriv| {
         Command::new(setpriv)
@@ -193,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_log_is_its_last_lines() {
+    fn end_of_a_log_is_its_last_lines() {
         let log: String = (1..=30).map(|number| format!("{number}\n")).collect();
         let end = end_of(&log);
         assert!(end.starts_with("11\n") && end.ends_with("\n30"), "{end}");

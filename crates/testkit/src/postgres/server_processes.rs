@@ -1,17 +1,17 @@
 //! The processes of one server: the postmaster and its children, signalled together.
 //!
-//! Every child makes a session of its own, so that no process group holds them all; they are found
-//! by their parent instead, while that is stopped and makes no more of them.
+//! Every child creates a session, so that no process group contains all of them. They are found by
+//! their parent while it is stopped and starts no further ones.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a stopped process may go on; the kernel needs microseconds.
+/// How long a stopped process may run on; the kernel needs microseconds.
 const STOP: Duration = Duration::from_secs(5);
 
-/// The processes below one postmaster, and itself.
+/// The processes of one postmaster.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServerProcesses {
     postmaster: u32,
@@ -22,34 +22,33 @@ impl ServerProcesses {
         ServerProcesses { postmaster }
     }
 
-    /// The postmaster and its children, in no order.
+    /// Returns the postmaster and its children, unordered.
     pub(super) fn all(self) -> Vec<u32> {
         let mut all = self.children();
         all.push(self.postmaster);
         all
     }
 
-    /// Stops all of them; none runs any more when this returns.
+    /// Stops all of them. None is running when this returns.
     pub(super) fn pause(self) {
         stop(&[self.postmaster]);
         stop(&self.children());
     }
 
-    /// Lets all of them go on.
+    /// Continues all of them.
     pub(super) fn resume(self) {
         for process in self.all() {
             send(process, Signal::CONT);
         }
     }
 
-    /// Asks for an orderly end that waits for no client.
+    /// Starts a shutdown that waits for no client.
     pub(super) fn end(self) {
         send(self.postmaster, Signal::INT);
         self.resume();
     }
 
-    /// Kills the children, and has the postmaster end without looking after anything but them:
-    /// whom it does not wait for would be left to whoever adopts orphans.
+    /// Kills the children, then ends the postmaster with SIGQUIT so that it still reaps them.
     pub(super) fn kill(self) {
         stop(&[self.postmaster]);
         for child in self.children() {
@@ -59,7 +58,7 @@ impl ServerProcesses {
         send(self.postmaster, Signal::CONT);
     }
 
-    /// Kills all of them where nothing else has helped.
+    /// Kills all of them, if nothing else has helped.
     pub(super) fn destroy(self) {
         for process in self.all() {
             send(process, Signal::KILL);
@@ -75,7 +74,7 @@ impl ServerProcesses {
     }
 }
 
-/// Stops processes and waits until each stands still or is gone.
+/// Stops processes and waits until each is stopped or gone.
 fn stop(processes: &[u32]) {
     let until = Instant::now() + STOP;
     for process in processes {
@@ -92,15 +91,15 @@ fn stop(processes: &[u32]) {
 
 fn send(process: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
-        // It may have ended by itself: then there is nothing to signal.
+        // It may have ended already.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// The state of a process and its parent.
+/// Returns the state of a process and its parent.
 fn stat(process: u32) -> Option<(char, u32)> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in parentheses may hold anything, parentheses and blanks among it.
+    // The name in parentheses may contain anything, also parentheses and blanks.
     let (_, rest) = text.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
     let state = fields.next()?.chars().next()?;

@@ -202,12 +202,12 @@ async fn kept_data_is_durable_and_found_again() {
     // The server's account has to look into it.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let place = folder.path().join("kept");
-    let server = Postgres::kept(&place).unwrap();
+    let server = Postgres::start_kept(&place).unwrap();
     server.create_database("left");
     let processes = server.processes();
     drop(server);
     assert!(processes.into_iter().all(is_gone));
-    let server = Postgres::kept(&place).unwrap();
+    let server = Postgres::start_kept(&place).unwrap();
     let mut left = connect(&server.url("left")).await;
     let row = sqlx::query("SHOW fsync").fetch_one(&mut left).await;
     assert_eq!(row.unwrap().get::<String, _>(0), "on");

@@ -230,8 +230,8 @@ pub(crate) fn said(command: Command) -> Said {
         panic!("{exit:?}: {stderr}");
     };
     let mut reached = ReachedCodes::default();
-    reached.tell(Some("context"));
-    reached.note(stderr.as_bytes());
+    reached.set_dialect(Some("context"));
+    reached.record(stderr.as_bytes());
     Said {
         code,
         stdout: String::from_utf8(stdout).unwrap(),

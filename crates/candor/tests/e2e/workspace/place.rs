@@ -236,9 +236,9 @@ pub(crate) fn failed_start(command: Command) -> Value {
     let text = stderr.lines().next_back().unwrap_or_default();
     let envelope: Value = serde_json::from_str(text).unwrap_or_else(|_| panic!("{stderr}"));
     let mut reached = ReachedCodes::default();
-    reached.tell(Some(SERVED));
+    reached.set_dialect(Some(SERVED));
     let result = json!({ "result": { "isError": true, "content": [{ "text": text }] } });
-    reached.note(result.to_string().as_bytes());
+    reached.record(result.to_string().as_bytes());
     assert_eq!(reached.lines().len(), 1, "{stderr}");
     envelope
 }
