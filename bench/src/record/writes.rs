@@ -13,7 +13,7 @@ use candor_street::{
 use candor_workspace::approval::{self, Approval, ApproverKey, Signers};
 use candor_workspace::path::Root;
 use candor_workspace::plan::{Plan, store};
-use candor_workspace::{Checks, Config, LOCK_AFTER, Role, Unlock, WorkspaceServer};
+use candor_workspace::{CommandConfig, Config, LOCK_AFTER, Role, UnlockPolicy, WorkspaceServer};
 use serde_json::{Value, json};
 use ssh_key::rand_core::OsRng;
 use std::fs::{self, File};
@@ -170,10 +170,10 @@ fn config(top: &Path, root: Root, signers: Signers) -> Config {
         signers,
         person_flags: Vec::new(),
         lock_after: LOCK_AFTER,
-        unlock: Unlock::Report,
+        unlock: UnlockPolicy::Report,
         read_only: false,
         rust_strict: false,
-        checks: Checks {
+        checks: CommandConfig {
             helper: Helper {
                 program: PathBuf::from("/proc/self/exe"),
                 first_args: Vec::new(),

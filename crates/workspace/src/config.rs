@@ -14,7 +14,7 @@ pub const LOCK_AFTER: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
 /// Who can unlock a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unlock {
+pub enum UnlockPolicy {
     /// A failure report does.
     #[default]
     Report,
@@ -23,10 +23,10 @@ pub enum Unlock {
 }
 
 /// Finds a variable of the environment.
-pub type Variables = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type VariableLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// How the commands of plans are run.
-pub struct Checks {
+pub struct CommandConfig {
     /// The program that locks itself in and becomes the command.
     pub helper: Helper,
     /// Where programs and libraries are.
@@ -40,7 +40,7 @@ pub struct Checks {
     /// Where each command gets a directory of its own, while it runs.
     pub scratch: PathBuf,
     /// A variable of the server's own environment, for plans that pass one on.
-    pub variable: Variables,
+    pub variable: VariableLookup,
     /// Whether commands may run where the kernel cannot lock them in.
     pub allow_unsandboxed: bool,
     /// What a command may use.
@@ -48,7 +48,7 @@ pub struct Checks {
 }
 
 /// Gives an id that nobody else has: a UUID.
-pub type Ids = Box<dyn Fn() -> String + Send + Sync>;
+pub type IdSource = Box<dyn Fn() -> String + Send + Sync>;
 
 /// What the person who starts a server decides.
 pub struct Config {
@@ -70,19 +70,19 @@ pub struct Config {
     /// How many strikes lock a session.
     pub lock_after: NonZeroU32,
     /// Who can unlock one.
-    pub unlock: Unlock,
+    pub unlock: UnlockPolicy,
     /// Whether nothing may be written.
     pub read_only: bool,
     /// Whether the strict profile for Rust is on, whatever a plan says.
     pub rust_strict: bool,
     /// How the commands of plans are run.
-    pub checks: Checks,
+    pub checks: CommandConfig,
     /// Whether failures carry a stack.
     pub debug_stack: bool,
     /// The user who runs the server.
     pub os_user: String,
     /// Where ids come from.
-    pub ids: Ids,
+    pub ids: IdSource,
 }
 
 impl fmt::Debug for Config {

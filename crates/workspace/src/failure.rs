@@ -4,7 +4,7 @@ use crate::edit::{EditError, PatchError};
 use crate::lock::{Lock, LockError};
 use crate::path::PathError;
 use crate::plan::{self, store};
-use crate::policy;
+use crate::policy::PolicyReport;
 use crate::preflight::FingerprintError;
 use crate::protected::DenyReadError;
 use crate::reading::ReadError;
@@ -62,7 +62,7 @@ pub(crate) enum Failure {
     /// The patch does not fit, or is none.
     Patch(PatchError),
     /// The change adds what the policy forbids.
-    Policy(policy::Report),
+    Policy(PolicyReport),
     /// A command of the plan failed.
     Check(Box<CommandOutcome>),
     /// A command of the plan could not be run.
@@ -76,7 +76,7 @@ pub(crate) enum Failure {
     /// Writing failed.
     Write(WriteError),
     /// Something that must hold does not.
-    Broken(Broken),
+    BrokenInvariant(BrokenInvariant),
     /// The operating system failed in a way that nothing above says.
     Io(io::Error),
     /// Somebody has said it already.
@@ -125,14 +125,17 @@ pub(crate) enum PlanFailure {
         command: String,
     },
     /// The stored plan is damaged.
-    Damaged { hash: String, damage: store::Damage },
+    Damaged {
+        hash: String,
+        damage: store::PlanDamage,
+    },
     /// The plan does not allow it.
-    Scope(plan::Refusal),
+    Scope(plan::ScopeError),
 }
 
 /// What must always hold, and does not.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum BrokenInvariant {
     /// The state directory does not hold what this program wrote.
     State(String),
     /// The lock in the state directory cannot be read.
@@ -170,7 +173,7 @@ from! {
     FingerprintError => NotCompared,
     TurnError => Turn,
     WriteError => Write,
-    Broken => Broken,
+    BrokenInvariant => BrokenInvariant,
     io::Error => Io,
     Fault<Workspace> => Said,
 }
@@ -180,13 +183,13 @@ impl From<SettleError> for Failure {
         match error {
             SettleError::Io(error) => Failure::Io(error),
             SettleError::Log(error) => Failure::Unsettled(error),
-            error => Failure::Broken(Broken::Journal(error)),
+            error => Failure::BrokenInvariant(BrokenInvariant::Journal(error)),
         }
     }
 }
 
-impl From<plan::Refusal> for Failure {
-    fn from(refusal: plan::Refusal) -> Self {
+impl From<plan::ScopeError> for Failure {
+    fn from(refusal: plan::ScopeError) -> Self {
         Failure::Plan(PlanFailure::Scope(refusal))
     }
 }

@@ -1,8 +1,8 @@
 //! From what went wrong to the codes of the contract. No other file of this crate names a code.
 
-use crate::edit::{EditError, EditProblem, Misfit, Near, PatchError};
-use crate::failure::{Broken, Failure, PlanFailure, StartError};
-use crate::notes::Crime;
+use crate::edit::{EditError, EditProblem, NearbyLine, PatchError, PatchMismatch};
+use crate::failure::{BrokenInvariant, Failure, PlanFailure, StartError};
+use crate::notes::Penalty;
 use crate::path::{PathError, shown};
 use crate::policy;
 use crate::reading::ReadError;
@@ -165,25 +165,25 @@ impl Failure {
             Failure::Unsettled(error) => log_unavailable(error),
             Failure::Write(WriteError::Undone(error)) => write(error, Effect::None),
             Failure::Write(WriteError::Stuck(error)) => stuck(error),
-            Failure::Broken(broken) => invariant(broken),
+            Failure::BrokenInvariant(broken) => invariant(broken),
             Failure::Said(fault) => fault.clone(),
         }
     }
 
     /// What the failure does to the session.
-    pub(crate) fn crime(&self) -> Crime {
+    pub(crate) fn crime(&self) -> Penalty {
         match self {
-            Failure::Protected(_) => Crime::Lock,
-            Failure::Broken(_) => Crime::LockForPerson,
+            Failure::Protected(_) => Penalty::Lock,
+            Failure::BrokenInvariant(_) => Penalty::LockForPerson,
             Failure::OtherRole { .. }
             | Failure::RoleClaim { .. }
             | Failure::Plan(PlanFailure::Scope(_))
-            | Failure::Read(ReadError::Denied { .. }) => Crime::Strike,
+            | Failure::Read(ReadError::Denied { .. }) => Penalty::Strike,
             Failure::Path(error) | Failure::Read(ReadError::Path(error)) => match error {
-                PathError::Traversal | PathError::Outside { typed: true } => Crime::Strike,
-                _ => Crime::None,
+                PathError::Traversal | PathError::Outside { typed: true } => Penalty::Strike,
+                _ => Penalty::None,
             },
-            _ => Crime::None,
+            _ => Penalty::None,
         }
     }
 }
@@ -395,7 +395,7 @@ fn plan(failure: &PlanFailure) -> F {
     }
 }
 
-fn near(lines: &[Near]) -> Value {
+fn near(lines: &[NearbyLine]) -> Value {
     let lines = lines
         .iter()
         .map(|near| json!({ "line": near.line, "text": near.text }));
@@ -429,7 +429,7 @@ fn patch(error: &PatchError) -> F {
     let (fault, nearest) = match error {
         PatchError::Invalid { .. } => (codes::PatchInvalid.fault(), Value::Null),
         PatchError::DoesNotApply {
-            reason: Misfit::NoFile,
+            reason: PatchMismatch::NoFile,
             ..
         } => (codes::FileNotFound.fault(), Value::Null),
         PatchError::DoesNotApply { nearest, .. } => {
@@ -444,7 +444,7 @@ fn patch(error: &PatchError) -> F {
     }))
 }
 
-fn policy_violation(report: &policy::Report) -> F {
+fn policy_violation(report: &policy::PolicyReport) -> F {
     let is_secret = |finding: &policy::Finding| finding.rule.profile() == policy::Profile::Secrets;
     let fault = match report.findings.iter().any(is_secret) {
         true => codes::PolicyViolation.fault(),
@@ -508,19 +508,19 @@ fn system(error: &io::Error, effect: Effect) -> F {
     fault.with_cause(Cause::error("IoError", error))
 }
 
-fn invariant(broken: &Broken) -> F {
+fn invariant(broken: &BrokenInvariant) -> F {
     let (id, said, cause) = match broken {
-        Broken::State(why) => (
+        BrokenInvariant::State(why) => (
             "STATE_INTACT",
             ClientText::from("The state directory does not hold what this program wrote"),
             named("StateError", why),
         ),
-        Broken::Lock(error) => (
+        BrokenInvariant::Lock(error) => (
             "STATE_INTACT",
             ClientText::from("The lock of the workspace cannot be read"),
             Cause::error("LockError", error),
         ),
-        Broken::Journal(error) => (
+        BrokenInvariant::Journal(error) => (
             "JOURNAL_CONSISTENT",
             ClientText::from("The journal of writes and the files contradict each other"),
             named(
@@ -532,12 +532,12 @@ fn invariant(broken: &Broken) -> F {
                 },
             ),
         ),
-        Broken::Root => (
+        BrokenInvariant::Root => (
             "ROOT_UNCHANGED",
             ClientText::from("The workspace root is another directory than the session began with"),
             named("RootChanged", "the root was moved or replaced"),
         ),
-        Broken::Protected(paths) => {
+        BrokenInvariant::Protected(paths) => {
             let paths: Vec<_> = paths
                 .iter()
                 .map(|path| path.display().to_string())
@@ -550,7 +550,7 @@ fn invariant(broken: &Broken) -> F {
                 ),
             )
         }
-        Broken::Chain(flaw) => (
+        BrokenInvariant::Chain(flaw) => (
             "AUDIT_CHAIN_INTACT",
             ClientText::from("The audit log does not verify: its line ")
                 .number(flaw.seq())

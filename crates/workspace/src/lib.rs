@@ -6,21 +6,21 @@
 //! [`lock`].
 
 pub mod approval;
+mod argument_rules;
 mod config;
 pub mod edit;
 mod failure;
 mod faults;
 mod fields;
-mod further;
 mod hex;
 mod line;
 mod line_schema;
 pub mod lock;
-mod memo;
 mod notes;
+mod owner_actions;
 pub mod path;
-mod person;
 pub mod plan;
+mod plan_cache;
 pub mod policy;
 pub mod preflight;
 pub mod protected;
@@ -32,11 +32,11 @@ pub mod state;
 mod tools;
 mod write;
 
-pub use config::{Checks, Config, Ids, LOCK_AFTER, Unlock, Variables};
+pub use config::{CommandConfig, Config, IdSource, LOCK_AFTER, UnlockPolicy, VariableLookup};
 pub use faults::{bootstrap_failure, self_audit_failure};
 pub use fields::MAX_CHANGES;
 pub use line_schema::line_schema;
-pub use person::{Deed, record_by_person, unfinished_change};
+pub use owner_actions::{OwnerAction, record_owner_action, unfinished_change};
 pub use role::Role;
 pub use server::WorkspaceServer;
 pub use session::{CHECKPOINT, WRITE_PATIENCE};
@@ -45,4 +45,4 @@ pub use tools::{
 };
 
 #[cfg(test)]
-mod somebody;
+mod as_other_user;

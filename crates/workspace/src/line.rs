@@ -2,9 +2,9 @@
 //! lengths and hashes.
 
 use crate::notes::{Notes, Subject};
-use crate::person::Deed;
+use crate::owner_actions::OwnerAction;
 use crate::role::Role;
-use crate::write::{Settled, hash_of};
+use crate::write::{Settlement, hash_of};
 use candor_audit::TornBytes;
 use candor_fault::dialects::Workspace;
 use candor_fault::{Cause, Effect, Timestamp, iso_millis};
@@ -90,7 +90,7 @@ pub(crate) fn of_torn(actor: &Actor, at: Timestamp, torn: &TornBytes) -> Map<Str
 }
 
 /// The line about a change that a dead process left.
-pub(crate) fn of_settled(actor: &Actor, at: Timestamp, settled: &Settled) -> Map<String, Value> {
+pub(crate) fn of_settled(actor: &Actor, at: Timestamp, settled: &Settlement) -> Map<String, Value> {
     let about = &settled.about;
     let what = match (settled.finished, settled.left) {
         (true, _) => "was finished",
@@ -136,7 +136,7 @@ fn of_recovery(
 }
 
 /// The line about what a person did beside the server.
-pub(crate) fn of_deed(actor: &Actor, at: Timestamp, deed: &Deed<'_>) -> Map<String, Value> {
+pub(crate) fn of_deed(actor: &Actor, at: Timestamp, deed: &OwnerAction<'_>) -> Map<String, Value> {
     let mut line = empty(actor, None, at);
     let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
     set("tool_name", json!(deed.name()));

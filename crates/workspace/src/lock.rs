@@ -1,6 +1,6 @@
 //! The lock of a workspace for one role: a file in the state directory, so that it outlives a process.
 
-use crate::plan::durable::{self, Existing};
+use crate::plan::durable::{self, IfExists};
 use crate::role::Role;
 use candor_disk::{Disk, DiskFile, Open};
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ pub fn read(state: &impl Disk, role: Role) -> Result<Option<Lock>, LockError> {
 /// Locks a workspace for a role; durable when this returns. A lock that is there already stays.
 pub fn put(state: &impl Disk, role: Role, lock: &Lock) -> io::Result<()> {
     let bytes = serde_json::to_vec(lock)?;
-    match durable::write(state, ".", &file(role), MODE, &bytes, Existing::Keep) {
+    match durable::write(state, ".", &file(role), MODE, &bytes, IfExists::Keep) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         written => written,
     }

@@ -15,14 +15,14 @@ pub(crate) struct Subject {
 
 /// Who approved the plan that a call went by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Approval {
+pub(crate) struct ApprovedBy {
     pub(crate) approver: String,
     pub(crate) key_id: String,
 }
 
 /// What a failure does to the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Crime {
+pub(crate) enum Penalty {
     /// Nothing.
     #[default]
     None,
@@ -53,8 +53,8 @@ pub(crate) struct Notes {
     pub(crate) plan_hash: Option<String>,
     pub(crate) phase_id: Option<String>,
     pub(crate) subjects: Vec<Subject>,
-    pub(crate) approval: Option<Approval>,
-    pub(crate) crime: Crime,
+    pub(crate) approval: Option<ApprovedBy>,
+    pub(crate) crime: Penalty,
     pub(crate) unrecorded: Unrecorded,
 }
 

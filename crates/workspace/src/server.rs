@@ -1,10 +1,10 @@
 //! The server: who may, what is put on record, what locks a session, and the tools.
 
-use crate::config::{Config, Unlock};
-use crate::failure::{Broken, Failure};
+use crate::config::{Config, UnlockPolicy};
+use crate::failure::{BrokenInvariant, Failure};
 use crate::line::{self, Actor};
 use crate::lock::{self, Lock};
-use crate::notes::{Crime, Notes, Unrecorded, note, notes};
+use crate::notes::{Notes, Penalty, Unrecorded, note, notes};
 use crate::role::Role;
 use crate::session::{self, Session};
 use crate::state::{self, REFUSALS};
@@ -108,7 +108,7 @@ impl WorkspaceServer {
         }
         match session.root.unchanged() {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Broken::Root.into()),
+            Ok(false) => Err(BrokenInvariant::Root.into()),
             Err(error) => Err(error.into()),
         }
     }
@@ -135,14 +135,14 @@ impl WorkspaceServer {
             return Ok(());
         };
         let crime = match entry.call.map(|call| notes(call).crime) {
-            _ if faults::is_invariant(fault) => Crime::LockForPerson,
-            None => Crime::None,
+            _ if faults::is_invariant(fault) => Penalty::LockForPerson,
+            None => Penalty::None,
             Some(crime) => crime,
         };
         let strikes = match crime {
-            Crime::None => return Ok(()),
-            Crime::Strike => session.strike(),
-            Crime::Lock | Crime::LockForPerson => u32::MAX,
+            Penalty::None => return Ok(()),
+            Penalty::Strike => session.strike(),
+            Penalty::Lock | Penalty::LockForPerson => u32::MAX,
         };
         if strikes < self.config.lock_after.get() {
             return Ok(());
@@ -153,7 +153,7 @@ impl WorkspaceServer {
             human_message: fault.message().to_owned(),
             seq,
             timestamp: iso_millis(entry.at),
-            person: crime == Crime::LockForPerson || self.config.unlock == Unlock::Person,
+            person: crime == Penalty::LockForPerson || self.config.unlock == UnlockPolicy::Person,
         };
         session.locked();
         lock::put(&session.state, self.config.role, &lock).map_err(Cause::from)

@@ -1,14 +1,14 @@
 //! A session: one root, one log, from `begin_session` to the end of the process.
 
 use crate::config::Config;
-use crate::failure::{Broken, Failure, StartError};
+use crate::failure::{BrokenInvariant, Failure, StartError};
 use crate::line::{self, Actor};
 use crate::lock::{self, Lock};
-use crate::memo::Memo;
 use crate::path::Root;
+use crate::plan_cache::PlanCache;
 use crate::role::Role;
 use crate::state::{self, LOG};
-use crate::write::{About, SettleError, Settled, Turn, Writing};
+use crate::write::{ChangeOrigin, SettleError, Settlement, WriteQueue, WriteTurn};
 use candor_audit::{
     AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogFlaw, LogOptions, OpenError,
     Verification,
@@ -41,8 +41,8 @@ pub(crate) struct Session {
     strikes: AtomicU32,
     /// Whether the lock was seen: a person who takes it away takes the strikes away too.
     was_locked: AtomicBool,
-    pub(crate) memo: Memo,
-    writing: Arc<Writing<RealDisk>>,
+    pub(crate) plan_cache: PlanCache,
+    writing: Arc<WriteQueue<RealDisk>>,
     actor: Actor,
     clock: Arc<dyn Clock>,
     /// The number of the last line that this session knows of.
@@ -94,13 +94,13 @@ impl Session {
         let last = log.last().map_or(0, |receipt| receipt.seq);
         let session = Session {
             id: (config.ids)(),
-            writing: Arc::new(Writing::new(root.disk(), state.clone())),
+            writing: Arc::new(WriteQueue::new(root.disk(), state.clone())),
             root: root.clone(),
             state,
             log,
             strikes: AtomicU32::new(0),
             was_locked: AtomicBool::new(false),
-            memo: Memo::default(),
+            plan_cache: PlanCache::default(),
             actor,
             clock,
             last: AtomicU64::new(last),
@@ -110,9 +110,9 @@ impl Session {
     }
 
     /// Waits for its turn to write; what a dead process left is settled first.
-    pub(crate) fn turn(&self) -> Result<Turn<RealDisk>, Failure> {
-        let recorded = |about: &About| self.has_line_of(about);
-        let record = |settled: &Settled| {
+    pub(crate) fn turn(&self) -> Result<WriteTurn<RealDisk>, Failure> {
+        let recorded = |about: &ChangeOrigin| self.has_line_of(about);
+        let record = |settled: &Settlement| {
             let line = line::of_settled(&self.actor, self.clock.now(), settled);
             let receipt = self.log.append_blocking(line).map_err(SettleError::Log)?;
             self.noticed(receipt);
@@ -135,7 +135,7 @@ impl Session {
     }
 
     /// Whether the log has the line of a change that was made.
-    fn has_line_of(&self, about: &About) -> Result<bool, SettleError> {
+    fn has_line_of(&self, about: &ChangeOrigin) -> Result<bool, SettleError> {
         // Whoever wrote it may have died before it was on the disk.
         self.log.settle_blocking().map_err(SettleError::Log)?;
         let mut after = about.after_seq;
@@ -156,7 +156,7 @@ impl Session {
     /// The lock of the workspace for this role.
     pub(crate) fn lock(&self, role: Role) -> Result<Option<Lock>, Failure> {
         let lock = lock::read(&self.state, role);
-        let lock = lock.map_err(|error| Failure::Broken(Broken::Lock(error)))?;
+        let lock = lock.map_err(|error| Failure::BrokenInvariant(BrokenInvariant::Lock(error)))?;
         let was_locked = self.was_locked.swap(lock.is_some(), Ordering::AcqRel);
         if was_locked && lock.is_none() {
             self.strikes.store(0, Ordering::Release);
@@ -241,7 +241,7 @@ pub(crate) fn open_log(
 }
 
 /// Whether a line is the one of a change that was made.
-fn is_of(line: &[u8], about: &About) -> bool {
+fn is_of(line: &[u8], about: &ChangeOrigin) -> bool {
     let Ok(line) = serde_json::from_slice::<Value>(line) else {
         return false;
     };

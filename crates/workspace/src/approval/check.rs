@@ -1,18 +1,18 @@
 //! Whether a plan is approved: what the approvals that were found are worth now.
 
 use super::key::KeyId;
-use super::revocation::{Revocations, Revoked};
-use super::signed::{Signed, SignedError};
-use super::signers::{Signers, Standing};
-use super::statement::{Approval, Instant};
-use super::store::Found;
+use super::revocation::{RevocationInfo, Revocations};
+use super::signed::{SignedError, SignedStatement};
+use super::signers::{SignerTrust, Signers};
+use super::statement::{Approval, StatementTime};
+use super::store::ApprovalFile;
 use crate::plan::PlanHash;
 use candor_fault::Timestamp;
 use std::fmt;
 
 /// Everything that the answer depends on.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct ApprovalQuery<'a> {
     /// The plan.
     pub plan: &'a PlanHash,
     /// The canonical absolute path of the workspace.
@@ -22,20 +22,20 @@ pub struct Question<'a> {
     /// Whom to believe.
     pub signers: &'a Signers,
     /// The approvals of the plan that were found.
-    pub approvals: &'a [Found],
+    pub approvals: &'a [ApprovalFile],
     /// What was taken back.
     pub revocations: &'a Revocations,
 }
 
 /// Who approved a plan, and until when that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approved {
+pub struct ValidApproval {
     /// The name of the person.
     pub approver: String,
     /// The key that signed.
     pub key_id: KeyId,
     /// The last instant at which it holds.
-    pub not_after: Instant,
+    pub not_after: StatementTime,
 }
 
 /// Why a plan is not approved. Of several approvals that are worth nothing, the one that came
@@ -94,14 +94,14 @@ pub enum NotApproved {
     /// The approval was signed in the future.
     NotYet {
         /// When.
-        at: Instant,
+        at: StatementTime,
         /// The name of the person.
         approver: String,
     },
     /// The approval does not hold any more.
     Expired {
         /// The last instant at which it did.
-        at: Instant,
+        at: StatementTime,
         /// The name of the person.
         approver: String,
     },
@@ -110,7 +110,7 @@ pub enum NotApproved {
         /// The name of the person who took it back.
         by: String,
         /// When.
-        at: Instant,
+        at: StatementTime,
     },
 }
 
@@ -174,8 +174,8 @@ impl std::error::Error for NotApproved {}
 
 /// Whether a plan is approved. Of several approvals that hold, the one that holds longest counts,
 /// and of those the one whose key id is first.
-pub fn check(question: &Question<'_>) -> Result<Approved, NotApproved> {
-    let mut best: Result<Approved, NotApproved> = Err(NotApproved::Draft);
+pub fn check(question: &ApprovalQuery<'_>) -> Result<ValidApproval, NotApproved> {
+    let mut best: Result<ValidApproval, NotApproved> = Err(NotApproved::Draft);
     for found in question.approvals {
         let answer = judge(question, found);
         let better = match (&answer, &best) {
@@ -195,7 +195,7 @@ pub fn check(question: &Question<'_>) -> Result<Approved, NotApproved> {
     best
 }
 
-fn judge(question: &Question<'_>, found: &Found) -> Result<Approved, NotApproved> {
+fn judge(question: &ApprovalQuery<'_>, found: &ApprovalFile) -> Result<ValidApproval, NotApproved> {
     let file = found.file.clone();
     let signed = match &found.approval {
         Ok(signed) => signed,
@@ -212,7 +212,7 @@ fn judge(question: &Question<'_>, found: &Found) -> Result<Approved, NotApproved
     }
     judge_signer(question, signed)?;
     judge_span(question, signed)?;
-    Ok(Approved {
+    Ok(ValidApproval {
         approver: signed.statement().approver.clone(),
         key_id: signed.key_id(),
         not_after: signed.statement().not_after,
@@ -221,28 +221,34 @@ fn judge(question: &Question<'_>, found: &Found) -> Result<Approved, NotApproved
 
 /// Whether somebody signed who may. The key must hold now too: one that ran out may since have
 /// been stolen, and when something was signed is only what its signer says.
-fn judge_signer(question: &Question<'_>, signed: &Signed<Approval>) -> Result<(), NotApproved> {
+fn judge_signer(
+    question: &ApprovalQuery<'_>,
+    signed: &SignedStatement<Approval>,
+) -> Result<(), NotApproved> {
     let statement = signed.statement();
     let (key_id, approver) = (signed.key_id(), statement.approver.clone());
     let at = [statement.approved_at.timestamp(), question.now];
     let signers = question.signers;
     match signers.standing(&approver, signed.public_key(), &at) {
-        Standing::Trusted => Ok(()),
-        Standing::NotNow => Err(NotApproved::KeyNotValid { key_id, approver }),
-        Standing::OtherName => Err(NotApproved::OtherName { key_id, approver }),
-        Standing::Unknown => Err(NotApproved::Foreign { key_id, approver }),
+        SignerTrust::Trusted => Ok(()),
+        SignerTrust::NotNow => Err(NotApproved::KeyNotValid { key_id, approver }),
+        SignerTrust::OtherName => Err(NotApproved::OtherName { key_id, approver }),
+        SignerTrust::Unknown => Err(NotApproved::Foreign { key_id, approver }),
     }
 }
 
 /// Whether the approval is for here and now, and was not taken back.
-fn judge_span(question: &Question<'_>, signed: &Signed<Approval>) -> Result<(), NotApproved> {
+fn judge_span(
+    question: &ApprovalQuery<'_>,
+    signed: &SignedStatement<Approval>,
+) -> Result<(), NotApproved> {
     let statement = signed.statement();
     let approver = statement.approver.clone();
     if statement.root != question.root {
         let root = statement.root.clone();
         return Err(NotApproved::OtherRoot { root, approver });
     }
-    if let Some(Revoked { by, at, .. }) = question.revocations.of(signed) {
+    if let Some(RevocationInfo { by, at, .. }) = question.revocations.of(signed) {
         return Err(NotApproved::Revoked { by, at });
     }
     if statement.approved_at.timestamp() > question.now {

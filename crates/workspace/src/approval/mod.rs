@@ -16,26 +16,29 @@ mod signers;
 mod statement;
 mod store;
 
-pub use check::{Approved, NotApproved, Question, check};
+pub use check::{ApprovalQuery, NotApproved, ValidApproval, check};
 pub use key::{ApproverKey, KEY_BYTES_MAX, KEY_ROUNDS_MAX, KeyError, KeyId};
 pub use revocation::{
-    REVOCATIONS_DIR, REVOCATIONS_MAX, RevocationError, Revocations, RevokeError, Revoked,
+    REVOCATIONS_DIR, REVOCATIONS_MAX, RevocationError, RevocationInfo, Revocations, RevokeError,
     load_revocations, revoke, store as save_revocation,
 };
-pub use signed::{NAMESPACE, STATEMENT_BYTES_MAX, Signed, SignedError};
+pub use signed::{NAMESPACE, STATEMENT_BYTES_MAX, SignedError, SignedStatement};
 pub use signers::{
-    SIGNERS_BYTES_MAX, SIGNERS_MAX, Signers, SignersError, SignersFlaw, Standing, approver_line,
+    SIGNERS_BYTES_MAX, SIGNERS_MAX, SignerTrust, Signers, SignersError, SignersFlaw, approver_line,
 };
 pub use statement::{
-    APPROVER_BYTES_MAX, Approval, BadStatement, Instant, ROOT_BYTES_MAX, Revocation, Statement,
-    Subject,
+    APPROVER_BYTES_MAX, Approval, ROOT_BYTES_MAX, Revocation, RevocationTarget, Signable,
+    StatementError, StatementTime,
 };
 pub(crate) use store::find_approvals_by;
-pub use store::{APPROVALS_MAX, Found, find_approvals, save_approval};
+pub use store::{APPROVALS_MAX, ApprovalFile, find_approvals, save_approval};
 
 /// Signs an approval; [`save_approval`] puts it where the server looks.
-pub fn sign_approval(key: &ApproverKey, approval: Approval) -> Result<Signed<Approval>, KeyError> {
-    Signed::sign(key, approval)
+pub fn sign_approval(
+    key: &ApproverKey,
+    approval: Approval,
+) -> Result<SignedStatement<Approval>, KeyError> {
+    SignedStatement::sign(key, approval)
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@
 //! then nothing is approved.
 
 use super::key::{ApproverKey, KeyError, KeyId};
-use super::signed::{Signed, SignedError};
-use super::statement::{Approval, Instant, Revocation, Subject};
+use super::signed::{SignedError, SignedStatement};
+use super::statement::{Approval, Revocation, RevocationTarget, StatementTime};
 use super::store::read;
 use crate::plan::PlanHash;
-use crate::plan::durable::{self, Existing};
+use crate::plan::durable::{self, IfExists};
 use candor_disk::Disk;
 use rustix::io::Errno;
 use std::fmt;
@@ -66,34 +66,34 @@ impl std::error::Error for RevocationError {}
 
 /// The revocations of a workspace, every signature checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Revocations(Vec<Signed<Revocation>>);
+pub struct Revocations(Vec<SignedStatement<Revocation>>);
 
 /// Who took an approval back, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Revoked {
+pub struct RevocationInfo {
     /// The name of the person.
     pub by: String,
     /// The key that signed the revocation.
     pub key_id: KeyId,
     /// When.
-    pub at: Instant,
+    pub at: StatementTime,
 }
 
 impl Revocations {
     /// The earliest revocation that takes an approval back.
-    pub fn of(&self, approval: &Signed<Approval>) -> Option<Revoked> {
+    pub fn of(&self, approval: &SignedStatement<Approval>) -> Option<RevocationInfo> {
         let statement = approval.statement();
         let hits = |revocation: &Revocation| match revocation.subject() {
-            Some(Subject::Plan(plan)) => {
+            Some(RevocationTarget::Plan(plan)) => {
                 plan == statement.plan_hash && statement.approved_at <= revocation.revoked_at
             }
-            Some(Subject::Key(key)) => key == approval.key_id(),
+            Some(RevocationTarget::Key(key)) => key == approval.key_id(),
             None => false,
         };
         let hitting = self.0.iter().filter(|signed| hits(signed.statement()));
         let first =
             hitting.min_by_key(|signed| (signed.statement().revoked_at, signed.key_id()))?;
-        Some(Revoked {
+        Some(RevocationInfo {
             by: first.statement().revoker.clone(),
             key_id: first.key_id(),
             at: first.statement().revoked_at,
@@ -101,13 +101,13 @@ impl Revocations {
     }
 
     /// The revocations, by file name.
-    pub fn all(&self) -> &[Signed<Revocation>] {
+    pub fn all(&self) -> &[SignedStatement<Revocation>] {
         &self.0
     }
 
     /// Whether a plan was ever revoked.
     pub fn names_plan(&self, plan: &PlanHash) -> bool {
-        let subject = Subject::Plan(plan.clone());
+        let subject = RevocationTarget::Plan(plan.clone());
         let mut all = self.0.iter();
         all.any(|signed| signed.statement().subject().as_ref() == Some(&subject))
     }
@@ -133,10 +133,10 @@ pub fn load_revocations(state: &impl Disk) -> Result<Revocations, RevocationErro
     Ok(Revocations(all))
 }
 
-fn load(state: &impl Disk, file: String) -> Result<Signed<Revocation>, RevocationError> {
+fn load(state: &impl Disk, file: String) -> Result<SignedStatement<Revocation>, RevocationError> {
     let bytes = read(state, &format!("{REVOCATIONS_DIR}/{file}"));
     let signed = match bytes {
-        Ok(bytes) => Signed::read(&bytes),
+        Ok(bytes) => SignedStatement::read(&bytes),
         Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::FBIG) => Err(SignedError::TooLarge),
             Some(Errno::ISDIR | Errno::LOOP | Errno::INVAL) => Err(SignedError::NotJson),
@@ -150,10 +150,10 @@ fn load(state: &impl Disk, file: String) -> Result<Signed<Revocation>, Revocatio
     }
 }
 
-fn name(signed: &Signed<Revocation>) -> String {
+fn name(signed: &SignedStatement<Revocation>) -> String {
     let subject = match signed.statement().subject() {
-        Some(Subject::Plan(hash)) => hash.to_string(),
-        Some(Subject::Key(key)) => format!("key-{}", key.hex()),
+        Some(RevocationTarget::Plan(hash)) => hash.to_string(),
+        Some(RevocationTarget::Key(key)) => format!("key-{}", key.hex()),
         None => String::new(),
     };
     let at = signed.statement().revoked_at.timestamp().as_millisecond();
@@ -165,8 +165,8 @@ pub fn revoke(
     state: &impl Disk,
     key: &ApproverKey,
     revocation: Revocation,
-) -> Result<Signed<Revocation>, RevokeError> {
-    let signed = Signed::sign(key, revocation).map_err(RevokeError::Key)?;
+) -> Result<SignedStatement<Revocation>, RevokeError> {
+    let signed = SignedStatement::sign(key, revocation).map_err(RevokeError::Key)?;
     store(state, &signed).map_err(RevokeError::Io)?;
     Ok(signed)
 }
@@ -192,10 +192,10 @@ impl fmt::Display for RevokeError {
 impl std::error::Error for RevokeError {}
 
 /// Stores a revocation that is already signed.
-pub fn store(state: &impl Disk, signed: &Signed<Revocation>) -> io::Result<()> {
+pub fn store(state: &impl Disk, signed: &SignedStatement<Revocation>) -> io::Result<()> {
     durable::ensure_dir(state, "", REVOCATIONS_DIR, DIR_MODE)?;
     let (name, text) = (name(signed), signed.to_file());
-    let replace = Existing::Replace;
+    let replace = IfExists::Replace;
     durable::write(
         state,
         REVOCATIONS_DIR,

@@ -1,7 +1,7 @@
 //! A statement with its signature, and the file that holds both.
 
 use super::key::{ApproverKey, KeyError, KeyId};
-use super::statement::{BadStatement, Statement};
+use super::statement::{Signable, StatementError};
 use candor_audit::canonical;
 use serde_json::{Map, Value};
 use ssh_key::{Algorithm, LineEnding, PublicKey, SshSig};
@@ -26,7 +26,7 @@ pub enum SignedError {
     /// Its members are not those of such a statement.
     Members(String),
     /// Its members do not fit together.
-    Statement(BadStatement),
+    Statement(StatementError),
     /// The signature is missing, malformed, of another key than named, or not of these members.
     BadSignature,
     /// The signature was made by a security key that nobody touched.
@@ -52,17 +52,17 @@ impl std::error::Error for SignedError {}
 
 /// A statement whose signature is good; whose key it is remains to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signed<S> {
+pub struct SignedStatement<S> {
     statement: S,
     key: PublicKey,
     signature: String,
 }
 
-impl<S: Statement> Signed<S> {
+impl<S: Signable> SignedStatement<S> {
     /// Signs a statement.
-    pub fn sign(key: &ApproverKey, statement: S) -> Result<Signed<S>, KeyError> {
+    pub fn sign(key: &ApproverKey, statement: S) -> Result<SignedStatement<S>, KeyError> {
         let signature = key.sign(NAMESPACE, &message(&statement))?;
-        Ok(Signed {
+        Ok(SignedStatement {
             statement,
             key: key.public_key().clone(),
             signature,
@@ -71,11 +71,11 @@ impl<S: Statement> Signed<S> {
 
     /// A statement with an armored signature that was made elsewhere, over the bytes that
     /// [`message`](Signed::message) gives, such as by `ssh-keygen -Y sign -n candor-approval`.
-    pub fn with_signature(statement: S, armored: &str) -> Result<Signed<S>, SignedError> {
+    pub fn with_signature(statement: S, armored: &str) -> Result<SignedStatement<S>, SignedError> {
         statement.validate().map_err(SignedError::Statement)?;
         let signature = format!("{}\n", armored.trim().replace("\r\n", "\n"));
         let key = verified(&message(&statement), &signature)?;
-        Ok(Signed {
+        Ok(SignedStatement {
             statement,
             key,
             signature,
@@ -88,7 +88,7 @@ impl<S: Statement> Signed<S> {
     }
 
     /// Reads a file and checks its signature.
-    pub fn read(bytes: &[u8]) -> Result<Signed<S>, SignedError> {
+    pub fn read(bytes: &[u8]) -> Result<SignedStatement<S>, SignedError> {
         if bytes.len() > STATEMENT_BYTES_MAX {
             return Err(SignedError::TooLarge);
         }
@@ -109,7 +109,7 @@ impl<S: Statement> Signed<S> {
         let statement: S = serde_json::from_value(Value::Object(members))
             .map_err(|why| SignedError::Members(why.to_string()))?;
         statement.validate().map_err(SignedError::Statement)?;
-        Ok(Signed {
+        Ok(SignedStatement {
             statement,
             key,
             signature,
@@ -143,14 +143,14 @@ impl<S: Statement> Signed<S> {
 }
 
 /// A statement of ours always is an object of texts and one small number.
-fn members<S: Statement>(statement: &S) -> Map<String, Value> {
+fn members<S: Signable>(statement: &S) -> Map<String, Value> {
     match serde_json::to_value(statement) {
         Ok(Value::Object(members)) => members,
         _ => Map::new(),
     }
 }
 
-fn message<S: Statement>(statement: &S) -> Vec<u8> {
+fn message<S: Signable>(statement: &S) -> Vec<u8> {
     canonical(&members(statement)).unwrap_or_default()
 }
 

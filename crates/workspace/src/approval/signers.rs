@@ -104,17 +104,17 @@ impl std::error::Error for SignersError {}
 
 /// The approvers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Signers(Vec<Signer>);
+pub struct Signers(Vec<AllowedSigner>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Signer {
+struct AllowedSigner {
     names: Vec<String>,
-    options: Options,
+    options: SignerOptions,
     key: KeyData,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Options {
+struct SignerOptions {
     namespaces: Option<Vec<String>>,
     valid_after: Option<Timestamp>,
     valid_before: Option<Timestamp>,
@@ -122,7 +122,7 @@ struct Options {
 
 /// What the approvers file says about a name and a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum SignerTrust {
     /// The name may sign with the key at these instants.
     Trusted,
     /// It may, but not at one of these instants, or not for approvals.
@@ -166,33 +166,33 @@ impl Signers {
 
     /// The names and the key of each line, in order.
     pub fn entries(&self) -> impl Iterator<Item = (&[String], KeyId)> {
-        let entry = |signer: &Signer| KeyId::of(&PublicKey::from(signer.key.clone()));
+        let entry = |signer: &AllowedSigner| KeyId::of(&PublicKey::from(signer.key.clone()));
         self.0
             .iter()
             .map(move |signer| (&signer.names[..], entry(signer)))
     }
 
     /// Whether a name may sign with a key at all of these instants; the best that a line says.
-    pub fn standing(&self, name: &str, key: &PublicKey, at: &[Timestamp]) -> Standing {
+    pub fn standing(&self, name: &str, key: &PublicKey, at: &[Timestamp]) -> SignerTrust {
         let lines = self.0.iter().filter(|signer| signer.key == *key.key_data());
         let standing = lines.map(|signer| signer.standing(name, at));
-        standing.min().unwrap_or(Standing::Unknown)
+        standing.min().unwrap_or(SignerTrust::Unknown)
     }
 }
 
-impl Signer {
-    fn standing(&self, name: &str, at: &[Timestamp]) -> Standing {
+impl AllowedSigner {
+    fn standing(&self, name: &str, at: &[Timestamp]) -> SignerTrust {
         let for_us = |namespaces: &Vec<String>| namespaces.iter().any(|n| n == NAMESPACE);
         let in_time = |at: &Timestamp| {
             self.options.valid_after.is_none_or(|after| *at >= after)
                 && self.options.valid_before.is_none_or(|before| *at <= before)
         };
         if !self.names.iter().any(|own| own == name) {
-            Standing::OtherName
+            SignerTrust::OtherName
         } else if self.options.namespaces.as_ref().is_none_or(for_us) && at.iter().all(in_time) {
-            Standing::Trusted
+            SignerTrust::Trusted
         } else {
-            Standing::NotNow
+            SignerTrust::NotNow
         }
     }
 }
@@ -207,7 +207,7 @@ pub fn approver_line(name: &str, key: &PublicKey) -> String {
     format!("{name} namespaces=\"{NAMESPACE}\" {key}\n")
 }
 
-fn signer(line: &str) -> Result<Signer, SignersFlaw> {
+fn signer(line: &str) -> Result<AllowedSigner, SignersFlaw> {
     let (names, rest) = match line.strip_prefix('"') {
         Some(quoted) => quoted.split_once('"').ok_or(SignersFlaw::Incomplete)?,
         None => word(line),
@@ -215,13 +215,13 @@ fn signer(line: &str) -> Result<Signer, SignersFlaw> {
     let names = names.split(',').map(one_name).collect::<Result<_, _>>()?;
     let rest = rest.trim_start();
     let (options, rest) = match is_key_type(word(rest).0) {
-        true => (Options::default(), rest),
+        true => (SignerOptions::default(), rest),
         false => {
             let (text, rest) = option_word(rest);
             (options(text)?, rest.trim_start())
         }
     };
-    Ok(Signer {
+    Ok(AllowedSigner {
         names,
         options,
         key: key(rest)?,
@@ -257,11 +257,11 @@ fn is_key_type(word: &str) -> bool {
     known || word.starts_with("ssh-") || word.starts_with("ecdsa-") || word.starts_with("sk-")
 }
 
-fn options(mut rest: &str) -> Result<Options, SignersFlaw> {
+fn options(mut rest: &str) -> Result<SignerOptions, SignersFlaw> {
     if rest.is_empty() {
         return Err(SignersFlaw::Incomplete);
     }
-    let mut options = Options::default();
+    let mut options = SignerOptions::default();
     while !rest.is_empty() {
         let unknown = || SignersFlaw::Option(rest.to_owned());
         let end = rest.find(['=', ',']).unwrap_or(rest.len());

@@ -16,14 +16,14 @@ pub const ROOT_BYTES_MAX: usize = 4096;
 const VERSION: u32 = 1;
 
 /// Something that a person signs.
-pub trait Statement: Serialize + DeserializeOwned {
+pub trait Signable: Serialize + DeserializeOwned {
     /// Whether its members fit together.
-    fn validate(&self) -> Result<(), BadStatement>;
+    fn validate(&self) -> Result<(), StatementError>;
 }
 
 /// Why the members of a statement do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadStatement {
+pub enum StatementError {
     /// It is of another version.
     Version,
     /// The name of the person is blank, too long or has control characters.
@@ -36,33 +36,33 @@ pub enum BadStatement {
     Subject,
 }
 
-impl fmt::Display for BadStatement {
+impl fmt::Display for StatementError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            BadStatement::Version => {
+            StatementError::Version => {
                 "the statement is of a version that this program does not know"
             }
-            BadStatement::Name => "the name is blank, too long or has control characters",
-            BadStatement::Root => "the root is no absolute path, or too long",
-            BadStatement::Span => "the approval ends before it begins",
-            BadStatement::Subject => "a revocation names either a plan or a key",
+            StatementError::Name => "the name is blank, too long or has control characters",
+            StatementError::Root => "the root is no absolute path, or too long",
+            StatementError::Span => "the approval ends before it begins",
+            StatementError::Subject => "a revocation names either a plan or a key",
         })
     }
 }
 
-impl std::error::Error for BadStatement {}
+impl std::error::Error for StatementError {}
 
 /// An instant as statements have it: UTC, milliseconds, written in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Instant(Timestamp);
+pub struct StatementTime(Timestamp);
 
-impl Instant {
+impl StatementTime {
     /// The last whole millisecond at or before an instant.
-    pub fn at(at: Timestamp) -> Instant {
+    pub fn at(at: Timestamp) -> StatementTime {
         let nanos = at.as_nanosecond();
         let millis = i64::try_from(nanos.div_euclid(1_000_000)).unwrap_or_default();
-        Instant(Timestamp::from_millisecond(millis).unwrap_or(at))
+        StatementTime(Timestamp::from_millisecond(millis).unwrap_or(at))
     }
 
     /// The instant.
@@ -71,24 +71,24 @@ impl Instant {
     }
 }
 
-impl fmt::Display for Instant {
+impl fmt::Display for StatementTime {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&iso_millis(self.0))
     }
 }
 
-impl From<Instant> for String {
-    fn from(instant: Instant) -> String {
+impl From<StatementTime> for String {
+    fn from(instant: StatementTime) -> String {
         instant.to_string()
     }
 }
 
-impl TryFrom<String> for Instant {
+impl TryFrom<String> for StatementTime {
     type Error = &'static str;
 
-    fn try_from(text: String) -> Result<Instant, &'static str> {
+    fn try_from(text: String) -> Result<StatementTime, &'static str> {
         let wrong = "an instant is written like 2026-01-31T12:00:00.000Z";
-        let read = text.parse().map(Instant::at).map_err(|_| wrong)?;
+        let read = text.parse().map(StatementTime::at).map_err(|_| wrong)?;
         (read.to_string() == text).then_some(read).ok_or(wrong)
     }
 }
@@ -118,9 +118,9 @@ pub struct Approval {
     /// The name of the person, one of the key's principals.
     pub approver: String,
     /// When it was signed.
-    pub approved_at: Instant,
+    pub approved_at: StatementTime,
     /// The last instant at which it holds.
-    pub not_after: Instant,
+    pub not_after: StatementTime,
 }
 
 impl Approval {
@@ -131,26 +131,26 @@ impl Approval {
         approver: &str,
         approved_at: Timestamp,
         not_after: Timestamp,
-    ) -> Result<Approval, BadStatement> {
+    ) -> Result<Approval, StatementError> {
         let approval = Approval {
             v: VERSION,
             kind: ApprovalKind::Approval,
             plan_hash,
             root: root.to_owned(),
             approver: approver.to_owned(),
-            approved_at: Instant::at(approved_at),
-            not_after: Instant::at(not_after),
+            approved_at: StatementTime::at(approved_at),
+            not_after: StatementTime::at(not_after),
         };
         approval.validate()?;
         Ok(approval)
     }
 }
 
-impl Statement for Approval {
-    fn validate(&self) -> Result<(), BadStatement> {
+impl Signable for Approval {
+    fn validate(&self) -> Result<(), StatementError> {
         common(self.v, &self.approver, &self.root)?;
         match self.not_after < self.approved_at {
-            true => Err(BadStatement::Span),
+            true => Err(StatementError::Span),
             false => Ok(()),
         }
     }
@@ -158,7 +158,7 @@ impl Statement for Approval {
 
 /// What is revoked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub enum RevocationTarget {
     /// The approvals of a plan that were made at or before the revocation.
     Plan(PlanHash),
     /// Everything that a key approved or ever will.
@@ -180,20 +180,20 @@ pub struct Revocation {
     /// The name of the person.
     pub revoker: String,
     /// When it was signed.
-    pub revoked_at: Instant,
+    pub revoked_at: StatementTime,
 }
 
 impl Revocation {
     /// A revocation; the time is cut to milliseconds.
     pub fn new(
-        subject: Subject,
+        subject: RevocationTarget,
         root: &str,
         revoker: &str,
         revoked_at: Timestamp,
-    ) -> Result<Revocation, BadStatement> {
+    ) -> Result<Revocation, StatementError> {
         let (plan_hash, revoked_key) = match subject {
-            Subject::Plan(hash) => (Some(hash), None),
-            Subject::Key(key) => (None, Some(key)),
+            RevocationTarget::Plan(hash) => (Some(hash), None),
+            RevocationTarget::Key(key) => (None, Some(key)),
         };
         let revocation = Revocation {
             v: VERSION,
@@ -202,39 +202,39 @@ impl Revocation {
             revoked_key,
             root: root.to_owned(),
             revoker: revoker.to_owned(),
-            revoked_at: Instant::at(revoked_at),
+            revoked_at: StatementTime::at(revoked_at),
         };
         revocation.validate()?;
         Ok(revocation)
     }
 
     /// What it revokes.
-    pub fn subject(&self) -> Option<Subject> {
+    pub fn subject(&self) -> Option<RevocationTarget> {
         match (&self.plan_hash, self.revoked_key) {
-            (Some(hash), None) => Some(Subject::Plan(hash.clone())),
-            (None, Some(key)) => Some(Subject::Key(key)),
+            (Some(hash), None) => Some(RevocationTarget::Plan(hash.clone())),
+            (None, Some(key)) => Some(RevocationTarget::Key(key)),
             _ => None,
         }
     }
 }
 
-impl Statement for Revocation {
-    fn validate(&self) -> Result<(), BadStatement> {
+impl Signable for Revocation {
+    fn validate(&self) -> Result<(), StatementError> {
         common(self.v, &self.revoker, &self.root)?;
-        self.subject().map(drop).ok_or(BadStatement::Subject)
+        self.subject().map(drop).ok_or(StatementError::Subject)
     }
 }
 
-fn common(version: u32, name: &str, root: &str) -> Result<(), BadStatement> {
+fn common(version: u32, name: &str, root: &str) -> Result<(), StatementError> {
     if version != VERSION {
-        return Err(BadStatement::Version);
+        return Err(StatementError::Version);
     }
     let blank = name.trim().is_empty() || name.chars().any(char::is_control);
     if blank || name.len() > APPROVER_BYTES_MAX {
-        return Err(BadStatement::Name);
+        return Err(StatementError::Name);
     }
     if !root.starts_with('/') || root.len() > ROOT_BYTES_MAX {
-        return Err(BadStatement::Root);
+        return Err(StatementError::Root);
     }
     Ok(())
 }
@@ -255,18 +255,18 @@ mod tests {
             Approval::new(hash("p"), root, name, second(10), second(end)).map(drop)
         };
         assert_eq!(make("/w", "anna", 10), Ok(()));
-        assert_eq!(make("/w", "anna", 9), Err(BadStatement::Span));
-        assert_eq!(make("w", "anna", 11), Err(BadStatement::Root));
+        assert_eq!(make("/w", "anna", 9), Err(StatementError::Span));
+        assert_eq!(make("w", "anna", 11), Err(StatementError::Root));
         for name in ["", " \t", "a\nb", &"x".repeat(257)] {
-            assert_eq!(make("/w", name, 11), Err(BadStatement::Name), "{name:?}");
+            assert_eq!(make("/w", name, 11), Err(StatementError::Name), "{name:?}");
         }
         let long = format!("/{}", "x".repeat(ROOT_BYTES_MAX));
-        assert_eq!(make(&long, "anna", 11), Err(BadStatement::Root));
+        assert_eq!(make(&long, "anna", 11), Err(StatementError::Root));
     }
 
     #[test]
     fn instants_are_written_in_one_way() {
-        let read = |text: &str| Instant::try_from(text.to_owned());
+        let read = |text: &str| StatementTime::try_from(text.to_owned());
         assert!(read("2026-01-31T12:00:00.000Z").is_ok());
         for other in [
             "2026-01-31T12:00:00Z",
@@ -285,10 +285,10 @@ mod tests {
         #[test]
         fn an_instant_comes_back_as_it_was_written(nanos in -4_000_000_000_000_000_000i128..9_000_000_000_000_000_000) {
             let at = Timestamp::from_nanosecond(nanos).unwrap();
-            let instant = Instant::at(at);
+            let instant = StatementTime::at(at);
             prop_assert!(instant.timestamp() <= at);
             prop_assert!(at.duration_since(instant.timestamp()).as_nanos() < 1_000_000);
-            prop_assert_eq!(Instant::try_from(instant.to_string()), Ok(instant));
+            prop_assert_eq!(StatementTime::try_from(instant.to_string()), Ok(instant));
         }
     }
 }

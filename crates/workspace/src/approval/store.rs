@@ -1,10 +1,10 @@
 //! The approvals of a workspace: `docs/plans/<plan hash>.<key>.approval.json` below its root. The
 //! names only say where to look: what counts is what is signed inside.
 
-use super::signed::{STATEMENT_BYTES_MAX, Signed, SignedError};
+use super::signed::{STATEMENT_BYTES_MAX, SignedError, SignedStatement};
 use super::statement::Approval;
 use crate::plan::PlanHash;
-use crate::plan::durable::{self, Existing};
+use crate::plan::durable::{self, IfExists};
 use crate::plan::store::{self, PLANS_DIR};
 use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
@@ -17,16 +17,16 @@ const FILE_MODE: u32 = 0o644;
 
 /// An approval that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ApprovalFile {
     /// The name of its file.
     pub file: String,
     /// The approval, where it is one.
-    pub approval: Result<Signed<Approval>, SignedError>,
+    pub approval: Result<SignedStatement<Approval>, SignedError>,
 }
 
 /// The approvals of a plan, by file name.
-pub fn find_approvals(disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<Found>> {
-    find_approvals_by(disk, &store::names(disk)?, plan, Signed::read)
+pub fn find_approvals(disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<ApprovalFile>> {
+    find_approvals_by(disk, &store::names(disk)?, plan, SignedStatement::read)
 }
 
 /// The same, among these names and with another way to check the bytes of one.
@@ -34,8 +34,8 @@ pub(crate) fn find_approvals_by(
     disk: &impl Disk,
     names: &[String],
     plan: &PlanHash,
-    mut check: impl FnMut(&[u8]) -> Result<Signed<Approval>, SignedError>,
-) -> io::Result<Vec<Found>> {
+    mut check: impl FnMut(&[u8]) -> Result<SignedStatement<Approval>, SignedError>,
+) -> io::Result<Vec<ApprovalFile>> {
     let prefix = format!("{plan}.");
     let own = |name: &&String| name.starts_with(&prefix) && name.ends_with(".approval.json");
     let mut all = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn find_approvals_by(
             },
         };
         let file = file.clone();
-        all.push(Found { file, approval });
+        all.push(ApprovalFile { file, approval });
     }
     Ok(all)
 }
@@ -61,11 +61,11 @@ pub(super) fn read(disk: &impl Disk, path: &str) -> io::Result<Vec<u8>> {
 
 /// Stores an approval beside its plan, which must be there, in place of an earlier one by the same
 /// key; its file name.
-pub fn save_approval(disk: &impl Disk, approval: &Signed<Approval>) -> io::Result<String> {
+pub fn save_approval(disk: &impl Disk, approval: &SignedStatement<Approval>) -> io::Result<String> {
     let plan = &approval.statement().plan_hash;
     let name = format!("{plan}.{}.approval.json", approval.key_id().short());
     let text = approval.to_file();
-    let replace = Existing::Replace;
+    let replace = IfExists::Replace;
     durable::write(disk, PLANS_DIR, &name, FILE_MODE, text.as_bytes(), replace)?;
     Ok(name)
 }

@@ -2,7 +2,7 @@
 
 use super::MAX_RESULT;
 use super::lines::{LineEnds, around, number};
-use super::nearest::{Listed, Near, nearest};
+use super::nearest::{LineList, NearbyLine, nearest};
 use memchr::memmem::Finder;
 use std::fmt;
 
@@ -33,7 +33,7 @@ pub struct EditError {
     pub problem: EditProblem,
     /// The lines most like `old`, or where `old` occurs; line numbers count the text as the edits
     /// before this one left it.
-    pub nearest: Vec<Near>,
+    pub nearest: Vec<NearbyLine>,
 }
 
 /// Why an edit does not fit.
@@ -68,18 +68,18 @@ impl fmt::Display for EditError {
                 write!(
                     f,
                     "`old` is not in the file{}",
-                    Listed("nearest lines:", &self.nearest)
+                    LineList("nearest lines:", &self.nearest)
                 )
             }
             EditProblem::NotFound { line_ends: true } => write!(
                 f,
                 "`old` is not in the file, whose lines end with CRLF while those of `old` end with LF{}",
-                Listed("nearest lines:", &self.nearest)
+                LineList("nearest lines:", &self.nearest)
             ),
             EditProblem::NotUnique { count } => write!(
                 f,
                 "`old` occurs {count} times; say more of the lines around it, or `all`{}",
-                Listed("it is in lines", &self.nearest)
+                LineList("it is in lines", &self.nearest)
             ),
             EditProblem::TooLarge => {
                 write!(f, "the file would have more than {MAX_RESULT} bytes")
@@ -108,7 +108,7 @@ pub fn apply_edits(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     Ok(text)
 }
 
-fn apply(text: &str, edit: &Edit) -> Result<String, (EditProblem, Vec<Near>)> {
+fn apply(text: &str, edit: &Edit) -> Result<String, (EditProblem, Vec<NearbyLine>)> {
     if edit.old.is_empty() {
         return Err((EditProblem::EmptyOld, Vec::new()));
     }
@@ -134,7 +134,7 @@ fn apply(text: &str, edit: &Edit) -> Result<String, (EditProblem, Vec<Near>)> {
             }
             let named = places
                 .iter()
-                .map(|&at| Near::new(number(text, at), around(text, at)));
+                .map(|&at| NearbyLine::new(number(text, at), around(text, at)));
             return Err((
                 EditProblem::NotUnique {
                     count: count.max(2),

@@ -8,8 +8,8 @@ mod patch;
 pub(crate) use lines::cut;
 
 pub use edits::{Edit, EditError, EditProblem, MAX_EDITS, apply_edits};
-pub use nearest::{MAX_NEAR_TEXT, Near};
-pub use patch::{Invalid, MAX_HUNKS, Misfit, PatchError, apply_patch};
+pub use nearest::{MAX_NEAR_TEXT, NearbyLine};
+pub use patch::{InvalidPatch, MAX_HUNKS, PatchError, PatchMismatch, apply_patch};
 
 /// How many bytes a text may have that edits or a patch make.
 pub const MAX_RESULT: usize = 5 * 1024 * 1024;

@@ -21,14 +21,14 @@ const ALIKE: usize = 350;
 
 /// A line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Near {
+pub struct NearbyLine {
     /// Its number, the first being 1.
     pub line: usize,
     /// Its text without the line break, cut to [`MAX_NEAR_TEXT`] characters.
     pub text: String,
 }
 
-impl Near {
+impl NearbyLine {
     pub(crate) fn new(line: usize, text: &str) -> Self {
         let text = String::from(cut(text, MAX_NEAR_TEXT));
         Self { line, text }
@@ -36,9 +36,9 @@ impl Near {
 }
 
 /// The lines as one phrase; nothing where there are none.
-pub(crate) struct Listed<'a>(pub(crate) &'static str, pub(crate) &'a [Near]);
+pub(crate) struct LineList<'a>(pub(crate) &'static str, pub(crate) &'a [NearbyLine]);
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for LineList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, near) in self.1.iter().enumerate() {
             match index {
@@ -53,11 +53,11 @@ impl fmt::Display for Listed<'_> {
 
 /// The lines most like the first line of `wanted` that the text does not have, best first. One pass
 /// over the text to see which lines it has, one to compare.
-pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<Near> {
+pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<NearbyLine> {
     let Some(line) = missing_line(text, wanted) else {
         return Vec::new();
     };
-    let pairs = Pairs::of(line);
+    let pairs = BytePairs::of(line);
     let mut best: Vec<(usize, usize, &str)> = Vec::new();
     for (index, candidate) in text.lines().enumerate() {
         let score = pairs.alike(candidate);
@@ -70,7 +70,9 @@ pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<Near> {
         best.truncate(MAX_NEAR);
     }
     let named = best.into_iter();
-    named.map(|(_, line, text)| Near::new(line, text)).collect()
+    named
+        .map(|(_, line, text)| NearbyLine::new(line, text))
+        .collect()
 }
 
 /// The first line of `wanted` that is no line of the text; where all are, the first that is not blank.
@@ -92,12 +94,12 @@ fn missing_line<'a>(text: &str, wanted: &'a str) -> Option<&'a str> {
 }
 
 /// Which pairs of neighbouring bytes a line has.
-struct Pairs {
+struct BytePairs {
     has: Vec<bool>,
     count: usize,
 }
 
-impl Pairs {
+impl BytePairs {
     fn of(line: &str) -> Self {
         let mut has = vec![false; 1 << 16];
         let mut count = 0;
@@ -165,7 +167,7 @@ mod tests {
         let found = nearest(&line, &"ä".repeat(990));
         assert_eq!(
             found,
-            [Near {
+            [NearbyLine {
                 line: 1,
                 text: "ä".repeat(200)
             }]

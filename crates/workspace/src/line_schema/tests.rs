@@ -1,8 +1,8 @@
 use super::*;
-use crate::failure::{Broken, Failure, PlanFailure};
+use crate::failure::{BrokenInvariant, Failure, PlanFailure};
 use crate::line::{Actor, of_call, of_settled, of_torn};
-use crate::notes::{Approval, Notes, Subject};
-use crate::write::{About, Settled};
+use crate::notes::{ApprovedBy, Notes, Subject};
+use crate::write::{ChangeOrigin, Settlement};
 use candor_audit::{Hash, Log, LogOptions, TornBytes};
 use candor_disk::RealDisk;
 use candor_fault::dialects::{Wire, Workspace};
@@ -56,7 +56,7 @@ fn line(outcome: CallOutcome<'_, Workspace>, subjects: Vec<Subject>) -> Map<Stri
         plan_hash: Some("0".repeat(64)),
         phase_id: Some(String::from("A")),
         subjects,
-        approval: Some(Approval {
+        approval: Some(ApprovedBy {
             approver: String::from("anna"),
             key_id: String::from("SHA256:x"),
         }),
@@ -70,13 +70,13 @@ fn lines() -> Vec<Value> {
     let done = ToolOutput::Text(String::from("done"));
     let failures = [
         Failure::ReadOnly,
-        Failure::Broken(Broken::Root),
+        Failure::BrokenInvariant(BrokenInvariant::Root),
         Failure::Plan(PlanFailure::None),
     ];
     let faults: Vec<Fault<Workspace>> = failures.iter().map(Failure::fault).collect();
     let unknown = Wire::unknown_tool("write_fiel", Some("write_file"));
-    let settled = Settled {
-        about: About {
+    let settled = Settlement {
+        about: ChangeOrigin {
             session_id: String::from("a session"),
             request_id: String::from("7"),
             tool_name: String::from("write_file"),

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub enum PathError {
     /// The text can be no path of a file, whatever is on the disk.
-    Invalid(Reason),
+    Invalid(InvalidPath),
     /// A `..` stands in what was typed.
     Traversal,
     /// The place is not beneath the root.
@@ -30,7 +30,7 @@ pub enum PathError {
         parent: PathBuf,
     },
     /// The place is taken by something that is neither file nor directory.
-    NotOrdinary(Special),
+    NotOrdinary(SpecialFile),
     /// Links lead to links, without an end.
     Loop,
     /// The operating system does not permit it: EACCES or EPERM.
@@ -41,7 +41,7 @@ pub enum PathError {
 
 /// Why a text can be no path of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum InvalidPath {
     /// Nothing was typed.
     Empty,
     /// It contains a NUL.
@@ -56,7 +56,7 @@ pub enum Reason {
 
 /// What is neither file nor directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Special {
+pub enum SpecialFile {
     /// A named pipe.
     Fifo,
     /// A socket.
@@ -74,7 +74,7 @@ impl PathError {
         match Errno::from_io_error(&error) {
             Some(Errno::LOOP | Errno::XDEV) => PathError::Outside { typed: false },
             Some(Errno::ACCESS | Errno::PERM) => PathError::Denied(error),
-            Some(Errno::NAMETOOLONG) => PathError::Invalid(Reason::NameTooLong),
+            Some(Errno::NAMETOOLONG) => PathError::Invalid(InvalidPath::NameTooLong),
             _ => PathError::Io(error),
         }
     }
@@ -109,10 +109,10 @@ impl fmt::Display for PathError {
                 out,
                 "the path names {}, and only ordinary files can be used",
                 match special {
-                    Special::Fifo => "a named pipe",
-                    Special::Socket => "a socket",
-                    Special::Device => "a device",
-                    Special::Other => "no file",
+                    SpecialFile::Fifo => "a named pipe",
+                    SpecialFile::Socket => "a socket",
+                    SpecialFile::Device => "a device",
+                    SpecialFile::Other => "no file",
                 }
             ),
             PathError::Loop => out.write_str("the links on the way lead nowhere: there are too many"),
@@ -122,17 +122,19 @@ impl fmt::Display for PathError {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for InvalidPath {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Empty => out.write_str("the path is empty"),
-            Reason::Nul => out.write_str("the path contains a NUL character"),
-            Reason::PathTooLong => write!(out, "the path is longer than {MAX_PATH_BYTES} bytes"),
-            Reason::NameTooLong => write!(
+            InvalidPath::Empty => out.write_str("the path is empty"),
+            InvalidPath::Nul => out.write_str("the path contains a NUL character"),
+            InvalidPath::PathTooLong => {
+                write!(out, "the path is longer than {MAX_PATH_BYTES} bytes")
+            }
+            InvalidPath::NameTooLong => write!(
                 out,
                 "a name in the path is longer than {MAX_NAME_BYTES} bytes, or than its file system permits"
             ),
-            Reason::Root => {
+            InvalidPath::Root => {
                 out.write_str("the path is the workspace root itself, not a file in it")
             }
         }

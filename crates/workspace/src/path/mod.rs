@@ -6,8 +6,8 @@ mod root;
 mod shown;
 mod typed;
 
-pub use error::{PathError, Reason, Special};
-pub use resolve::{Found, Kind, Located, MAX_LINKS, locate};
+pub use error::{InvalidPath, PathError, SpecialFile};
+pub use resolve::{FileKind, FileStat, MAX_LINKS, ResolvedPath, resolve_path};
 pub use root::{Root, RootId};
 pub(crate) use shown::shown;
-pub use typed::{MAX_NAME_BYTES, MAX_PATH_BYTES, Typed};
+pub use typed::{MAX_NAME_BYTES, MAX_PATH_BYTES, TypedPath};

@@ -7,9 +7,9 @@
 //! somebody puts there in between is an error then, never a way out. ELOOP and EXDEV from there mean
 //! [`PathError::Outside`] by a link; [`PathError::of_real`] says so.
 
-use super::error::{PathError, Reason, Special};
+use super::error::{InvalidPath, PathError, SpecialFile};
 use super::root::Root;
-use super::typed::{MAX_PATH_BYTES, Typed};
+use super::typed::{MAX_PATH_BYTES, TypedPath};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -25,16 +25,16 @@ const TRIES: usize = 16;
 
 /// A place beneath the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located {
+pub struct ResolvedPath {
     /// Where it really is, from the root: no links, no `..`; empty for the root itself.
     pub real: PathBuf,
     /// What is there, if anything.
-    pub found: Option<Found>,
+    pub file_stat: Option<FileStat>,
     /// Where the links are that were followed, from the root.
     pub links: Vec<PathBuf>,
 }
 
-impl Located {
+impl ResolvedPath {
     /// Whether something is true of the real path, or of a link that led to it: a protected name stays
     /// protected where it is a link.
     pub fn any(&self, of: impl Fn(&Path) -> bool) -> bool {
@@ -44,9 +44,9 @@ impl Located {
 
 /// What is at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct FileStat {
     /// File or directory.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Bytes in it.
     pub size: u64,
     /// Permission bits.
@@ -57,7 +57,7 @@ pub struct Found {
 
 /// What can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// An ordinary file.
     File,
     /// A directory.
@@ -66,11 +66,11 @@ pub enum Kind {
 
 /// Finds the real place of a path. Links within the root are followed, the last name's too; a link to
 /// something that does not exist stands for that place.
-pub fn locate(root: &Root, typed: &Typed) -> Result<Located, PathError> {
+pub fn resolve_path(root: &Root, typed: &TypedPath) -> Result<ResolvedPath, PathError> {
     for _ in 0..TRIES {
-        match Walk::new(root, typed).end() {
-            Err(Stopped::Disturbed) => {}
-            Err(Stopped::Refused(error)) => return Err(error),
+        match Lookup::new(root, typed).end() {
+            Err(LookupError::Disturbed) => {}
+            Err(LookupError::Refused(error)) => return Err(error),
             Ok(located) => return Ok(located),
         }
     }
@@ -78,39 +78,39 @@ pub fn locate(root: &Root, typed: &Typed) -> Result<Located, PathError> {
     Err(PathError::Outside { typed: false })
 }
 
-enum Stopped {
+enum LookupError {
     Refused(PathError),
     /// A directory that was just passed is no longer where it was.
     Disturbed,
 }
 
-impl<E: Into<PathError>> From<E> for Stopped {
-    fn from(error: E) -> Stopped {
-        Stopped::Refused(error.into())
+impl<E: Into<PathError>> From<E> for LookupError {
+    fn from(error: E) -> LookupError {
+        LookupError::Refused(error.into())
     }
 }
 
-enum Step {
+enum LookupStep {
     Down(OsString),
     Up,
     /// Here must be a directory.
     Here,
 }
 
-struct Walk<'r> {
+struct Lookup<'r> {
     root: &'r Root,
     /// Real names from the root to `dir`.
     real: PathBuf,
     /// The directory that the next name is looked up in; none is the root.
     dir: Option<OwnedFd>,
     /// What is still to go, the next last.
-    left: Vec<Step>,
+    left: Vec<LookupStep>,
     links: Vec<PathBuf>,
 }
 
-impl<'r> Walk<'r> {
-    fn new(root: &'r Root, typed: &Typed) -> Walk<'r> {
-        let mut walk = Walk {
+impl<'r> Lookup<'r> {
+    fn new(root: &'r Root, typed: &TypedPath) -> Lookup<'r> {
+        let mut walk = Lookup {
             root,
             real: PathBuf::new(),
             dir: None,
@@ -123,30 +123,30 @@ impl<'r> Walk<'r> {
 
     fn go_on(&mut self, path: &Path, directory: bool) {
         if directory {
-            self.left.push(Step::Here);
+            self.left.push(LookupStep::Here);
         }
         for part in path.components().rev() {
             match part {
-                Component::Normal(name) => self.left.push(Step::Down(name.to_os_string())),
-                Component::ParentDir => self.left.push(Step::Up),
+                Component::Normal(name) => self.left.push(LookupStep::Down(name.to_os_string())),
+                Component::ParentDir => self.left.push(LookupStep::Up),
                 Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
             }
         }
     }
 
-    fn end(mut self) -> Result<Located, Stopped> {
+    fn end(mut self) -> Result<ResolvedPath, LookupError> {
         while let Some(step) = self.left.pop() {
             let name = match step {
-                Step::Here => continue,
-                Step::Up => {
+                LookupStep::Here => continue,
+                LookupStep::Up => {
                     self.up()?;
                     continue;
                 }
-                Step::Down(name) => name,
+                LookupStep::Down(name) => name,
             };
             let at = self.real.join(&name);
             if at.as_os_str().len() > MAX_PATH_BYTES {
-                return Err(PathError::Invalid(Reason::PathTooLong).into());
+                return Err(PathError::Invalid(InvalidPath::PathTooLong).into());
             }
             let handle = match self.open(&name) {
                 Err(Errno::NOENT) if self.left.is_empty() => return Ok(self.located(at, None)),
@@ -163,7 +163,7 @@ impl<'r> Walk<'r> {
                 _ if !self.left.is_empty() => {
                     return Err(PathError::ParentIsFile { parent: at }.into());
                 }
-                FileType::RegularFile => return Ok(self.located(at, Some(found(&stat)))),
+                FileType::RegularFile => return Ok(self.located(at, Some(file_stat(&stat)))),
                 other => return Err(PathError::NotOrdinary(special(other)).into()),
             }
         }
@@ -172,13 +172,13 @@ impl<'r> Walk<'r> {
             None => rustix::fs::fstat(self.root)?,
         };
         let real = std::mem::take(&mut self.real);
-        Ok(self.located(real, Some(found(&stat))))
+        Ok(self.located(real, Some(file_stat(&stat))))
     }
 
-    fn located(self, real: PathBuf, found: Option<Found>) -> Located {
-        Located {
+    fn located(self, real: PathBuf, file_stat: Option<FileStat>) -> ResolvedPath {
+        ResolvedPath {
             real,
-            found,
+            file_stat,
             links: self.links,
         }
     }
@@ -194,20 +194,20 @@ impl<'r> Walk<'r> {
     }
 
     /// To the directory above, by its real path: one that is moved meanwhile has another above it.
-    fn up(&mut self) -> Result<(), Stopped> {
+    fn up(&mut self) -> Result<(), LookupError> {
         if !self.real.pop() {
             return Err(PathError::Outside { typed: false }.into());
         }
         self.dir = match self.root.open_dir(&self.real, OFlags::PATH) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::AGAIN) => {
-                return Err(Stopped::Disturbed);
+                return Err(LookupError::Disturbed);
             }
             other => Some(other?),
         };
         Ok(())
     }
 
-    fn follow(&mut self, at: PathBuf, link: &OwnedFd) -> Result<(), Stopped> {
+    fn follow(&mut self, at: PathBuf, link: &OwnedFd) -> Result<(), LookupError> {
         if self.links.len() == MAX_LINKS {
             return Err(PathError::Loop.into());
         }
@@ -232,11 +232,11 @@ impl<'r> Walk<'r> {
     clippy::useless_conversion,
     reason = "the width of st_nlink differs between machines"
 )]
-fn found(stat: &Stat) -> Found {
-    Found {
+fn file_stat(stat: &Stat) -> FileStat {
+    FileStat {
         kind: match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Kind::Directory,
-            _ => Kind::File,
+            FileType::Directory => FileKind::Directory,
+            _ => FileKind::File,
         },
         size: u64::try_from(stat.st_size).unwrap_or(0),
         mode: stat.st_mode & 0o7777,
@@ -244,12 +244,12 @@ fn found(stat: &Stat) -> Found {
     }
 }
 
-fn special(kind: FileType) -> Special {
+fn special(kind: FileType) -> SpecialFile {
     match kind {
-        FileType::Fifo => Special::Fifo,
-        FileType::Socket => Special::Socket,
-        FileType::CharacterDevice | FileType::BlockDevice => Special::Device,
-        _ => Special::Other,
+        FileType::Fifo => SpecialFile::Fifo,
+        FileType::Socket => SpecialFile::Socket,
+        FileType::CharacterDevice | FileType::BlockDevice => SpecialFile::Device,
+        _ => SpecialFile::Other,
     }
 }
 

@@ -63,7 +63,7 @@ impl Root {
     }
 
     /// The disk beneath the root, which follows no links at all: for paths that
-    /// [`locate`](super::locate) has answered.
+    /// [`resolve_path`](super::locate) has answered.
     pub fn disk(&self) -> RealDisk {
         self.disk.clone()
     }

@@ -5,7 +5,7 @@
 //! they are: no Unicode normalisation, so that two spellings of one word stay two files as they are on
 //! the disk, and control characters are permitted in names, since files may have them.
 
-use super::error::{PathError, Reason};
+use super::error::{InvalidPath, PathError};
 use super::root::Root;
 use std::path::{Path, PathBuf};
 
@@ -17,29 +17,31 @@ pub const MAX_NAME_BYTES: usize = 255;
 
 /// A path from the root, as it was typed: no `..`, nothing empty, every name of a possible length.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Typed {
+pub struct TypedPath {
     path: PathBuf,
     directory: bool,
 }
 
-impl Typed {
+impl TypedPath {
     /// Reads the path of something in the root: relative, or absolute and in the root by its names.
-    pub fn read(text: &str, root: &Root) -> Result<Typed, PathError> {
-        match Typed::read_or_root(text, root)? {
-            typed if typed.path.as_os_str().is_empty() => Err(PathError::Invalid(Reason::Root)),
+    pub fn read(text: &str, root: &Root) -> Result<TypedPath, PathError> {
+        match TypedPath::read_or_root(text, root)? {
+            typed if typed.path.as_os_str().is_empty() => {
+                Err(PathError::Invalid(InvalidPath::Root))
+            }
             typed => Ok(typed),
         }
     }
 
     /// The same where the root itself, typed as `.` or by its own path, will do.
-    pub fn read_or_root(text: &str, root: &Root) -> Result<Typed, PathError> {
+    pub fn read_or_root(text: &str, root: &Root) -> Result<TypedPath, PathError> {
         possible(text)?;
         let path = Path::new(text);
         let rest = match path.is_absolute() {
             true => root.strip(path).ok_or(PathError::Outside { typed: true })?,
             false => path,
         };
-        Ok(Typed {
+        Ok(TypedPath {
             // Collecting anew drops what means nothing.
             path: rest.components().filter(|part| is_name(*part)).collect(),
             directory: text.ends_with('/') || text.ends_with("/."),
@@ -47,8 +49,8 @@ impl Typed {
     }
 
     /// The root itself.
-    pub fn root() -> Typed {
-        Typed {
+    pub fn root() -> TypedPath {
+        TypedPath {
             path: PathBuf::new(),
             directory: true,
         }
@@ -72,20 +74,20 @@ fn is_name(part: std::path::Component<'_>) -> bool {
 fn possible(text: &str) -> Result<(), PathError> {
     let invalid = |reason| Err(PathError::Invalid(reason));
     if text.is_empty() {
-        return invalid(Reason::Empty);
+        return invalid(InvalidPath::Empty);
     }
     if text.contains('\0') {
-        return invalid(Reason::Nul);
+        return invalid(InvalidPath::Nul);
     }
     // Before the lengths: whoever types `..` is to hear about that.
     if text.split('/').any(|name| name == "..") {
         return Err(PathError::Traversal);
     }
     if text.len() > MAX_PATH_BYTES {
-        return invalid(Reason::PathTooLong);
+        return invalid(InvalidPath::PathTooLong);
     }
     if text.split('/').any(|name| name.len() > MAX_NAME_BYTES) {
-        return invalid(Reason::NameTooLong);
+        return invalid(InvalidPath::NameTooLong);
     }
     Ok(())
 }
@@ -103,7 +105,7 @@ mod tests {
     }
 
     fn read(text: &str, root: &Root) -> String {
-        match Typed::read(text, root) {
+        match TypedPath::read(text, root) {
             Ok(typed) if typed.directory => format!("{}/", typed.path.display()),
             Ok(typed) => typed.path.display().to_string(),
             Err(error) => format!("{error:?}"),
@@ -159,7 +161,7 @@ mod tests {
             assert_eq!(read(typed, &root), error, "{typed:?}");
         }
         let most = &deep[..MAX_PATH_BYTES];
-        assert!(Typed::read(most, &root).is_ok());
+        assert!(TypedPath::read(most, &root).is_ok());
         assert_eq!(read(&format!("{long}/.."), &root), "Traversal");
     }
 
@@ -182,17 +184,17 @@ mod tests {
         let (_dir, root) = fresh();
         let ws = root.path().to_str().unwrap();
         for typed in [".", "./", ws] {
-            let typed = Typed::read_or_root(typed, &root).unwrap();
+            let typed = TypedPath::read_or_root(typed, &root).unwrap();
             assert_eq!(typed.path(), Path::new(""));
         }
-        assert!(Typed::read_or_root("", &root).is_err());
+        assert!(TypedPath::read_or_root("", &root).is_err());
     }
 
     #[test]
     fn two_spellings_of_a_letter_stay_two_names() {
         let (_dir, root) = fresh();
-        let composed = Typed::read("\u{e9}", &root).unwrap();
-        let decomposed = Typed::read("e\u{301}", &root).unwrap();
+        let composed = TypedPath::read("\u{e9}", &root).unwrap();
+        let decomposed = TypedPath::read("e\u{301}", &root).unwrap();
         assert_ne!(composed, decomposed);
     }
 
@@ -203,18 +205,18 @@ mod tests {
             let (_dir, root) = fresh();
             let names: Vec<&str> =
                 text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
-            match Typed::read(&text, &root) {
+            match TypedPath::read(&text, &root) {
                 Ok(typed) => {
                     let out: Vec<&str> = typed.path.to_str().unwrap().split('/').collect();
                     prop_assert_eq!(out, names);
                     prop_assert!(!text.starts_with('/'));
                     prop_assert!(!text.contains('\0'));
                 }
-                Err(PathError::Invalid(Reason::Nul)) => prop_assert!(text.contains('\0')),
+                Err(PathError::Invalid(InvalidPath::Nul)) => prop_assert!(text.contains('\0')),
                 Err(PathError::Traversal) => prop_assert!(names.contains(&"..")),
                 Err(PathError::Outside { typed: true }) => prop_assert!(text.starts_with('/')),
-                Err(PathError::Invalid(Reason::Empty)) => prop_assert!(text.is_empty()),
-                Err(PathError::Invalid(Reason::Root)) => prop_assert!(names.is_empty()),
+                Err(PathError::Invalid(InvalidPath::Empty)) => prop_assert!(text.is_empty()),
+                Err(PathError::Invalid(InvalidPath::Root)) => prop_assert!(names.is_empty()),
                 Err(error) => prop_assert!(false, "{:?}", error),
             }
         }

@@ -9,7 +9,7 @@ const TEMPORARY_MAX: usize = 64;
 
 /// What happens to a file that has the name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Existing {
+pub(crate) enum IfExists {
     /// It stays, and writing is EEXIST.
     Keep,
     /// It is replaced in one step.
@@ -33,13 +33,13 @@ pub(crate) fn write(
     name: &str,
     mode: u32,
     bytes: &[u8],
-    existing: Existing,
+    existing: IfExists,
 ) -> io::Result<()> {
     let (temporary, file) = temporary(disk, dir, name, mode)?;
     let target = format!("{dir}/{name}");
     let named = fill(&file, bytes).and_then(|()| match existing {
-        Existing::Keep => disk.rename_new(&temporary, &target),
-        Existing::Replace => disk.rename(&temporary, &target),
+        IfExists::Keep => disk.rename_new(&temporary, &target),
+        IfExists::Replace => disk.rename(&temporary, &target),
     });
     if named.is_err() {
         // Whether it works or not: a temporary file is nobody's truth.
@@ -47,7 +47,7 @@ pub(crate) fn write(
     }
     named?;
     let synced = disk.sync_dir(dir);
-    if synced.is_err() && existing == Existing::Keep {
+    if synced.is_err() && existing == IfExists::Keep {
         // A name whose sync failed is never sure again: the next writer makes it anew.
         disk.unlink(&target).ok();
     }

@@ -6,7 +6,7 @@
 use super::glob::{self, Globs};
 use super::model::{Phase, Plan, Preflight};
 use super::text::is_hidden;
-use crate::policy::Rule;
+use crate::policy::PolicyRule;
 use serde::Serialize;
 
 /// The profiles that a plan may switch on.
@@ -109,7 +109,7 @@ pub struct Lint {
 pub fn lint(plan: &Plan, protected: &dyn Fn(&[u8]) -> bool) -> Vec<Lint> {
     let mut linter = Linter {
         protected,
-        found: Vec::new(),
+        lints: Vec::new(),
     };
     linter.text("title", &plan.title);
     linter.text("objective", &plan.objective);
@@ -125,17 +125,17 @@ pub fn lint(plan: &Plan, protected: &dyn Fn(&[u8]) -> bool) -> Vec<Lint> {
         }
         linter.phase(phase, &at);
     }
-    linter.found
+    linter.lints
 }
 
 struct Linter<'a> {
     protected: &'a dyn Fn(&[u8]) -> bool,
-    found: Vec<Lint>,
+    lints: Vec<Lint>,
 }
 
 impl Linter<'_> {
     fn say(&mut self, rule: LintRule, at: &str, message: &str) {
-        self.found.push(Lint {
+        self.lints.push(Lint {
             severity: rule.severity(),
             rule,
             at: at.to_owned(),
@@ -189,8 +189,8 @@ impl Linter<'_> {
         for (place, exception) in phase.policy.exceptions.iter().enumerate() {
             let at = format!("{at}.policy.exceptions[{place}]");
             self.text(&format!("{at}.rule"), &exception.rule);
-            if Rule::named(&exception.rule).is_none() {
-                let names = Rule::ALL.map(Rule::name).join(", ");
+            if PolicyRule::named(&exception.rule).is_none() {
+                let names = PolicyRule::ALL.map(PolicyRule::name).join(", ");
                 let message = format!("no such rule; there are {names}");
                 self.say(LintRule::UnknownRule, &format!("{at}.rule"), &message);
             }

@@ -25,8 +25,9 @@ pub use glob::{GlobFlaw, Globs};
 pub use hash::{PlanHash, PlanRef, hash};
 pub use lint::{Lint, LintRule, PROFILES, Severity, lint};
 pub use model::{
-    BadEnv, BadPhaseId, Env, Exception, Operation, Phase, PhaseId, Plan, Policy, Preflight,
+    BadEnv, BadPhaseId, Env, Operation, Phase, PhaseId, PhasePolicy, Plan, PolicyException,
+    Preflight,
 };
 pub use schema::schema;
-pub use scope::{Refusal, Scope, allows, phase};
+pub use scope::{Scope, ScopeError, allows, phase};
 pub use text::{parse, render, visible};

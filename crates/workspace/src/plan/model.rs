@@ -58,7 +58,7 @@ pub struct Phase {
     pub env: Vec<Env>,
     /// What is demanded of the text that is written.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub policy: Policy,
+    pub policy: PhasePolicy,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -121,19 +121,19 @@ impl Preflight {
 /// What a phase demands of the text that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Policy {
+pub struct PhasePolicy {
     /// The profiles that are switched on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<String>,
     /// The findings that are let through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exceptions: Vec<Exception>,
+    pub exceptions: Vec<PolicyException>,
 }
 
 /// A rule that does not hold for some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Exception {
+pub struct PolicyException {
     /// The rule, as findings name it.
     pub rule: String,
     /// The files, as a glob.

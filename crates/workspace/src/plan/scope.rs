@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Why a plan does not allow something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ScopeError {
     /// The plan has no such phase.
     UnknownPhase {
         /// What was asked for.
@@ -45,15 +45,15 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ScopeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::UnknownPhase { asked, known } => {
+            ScopeError::UnknownPhase { asked, known } => {
                 let known: Vec<_> = known.iter().map(PhaseId::as_str).collect();
                 let known = listed(&known);
                 write!(out, "the plan has no phase {asked:?}; its phases: {known}")
             }
-            Refusal::Target { phase, path, allow } => {
+            ScopeError::Target { phase, path, allow } => {
                 let path = String::from_utf8_lossy(path);
                 let allow: Vec<_> = allow.iter().map(String::as_str).collect();
                 let allow = listed(&allow);
@@ -62,7 +62,7 @@ impl fmt::Display for Refusal {
                     "phase {phase} does not allow {path:?}; it allows: {allow}"
                 )
             }
-            Refusal::Operation {
+            ScopeError::Operation {
                 phase,
                 operation,
                 allowed,
@@ -74,7 +74,7 @@ impl fmt::Display for Refusal {
                     "phase {phase} does not allow to {operation}; it allows: {allowed}"
                 )
             }
-            Refusal::Glob { phase, glob, flaw } => {
+            ScopeError::Glob { phase, glob, flaw } => {
                 write!(
                     out,
                     "phase {phase} allows nothing: its glob {glob:?} {flaw}"
@@ -84,7 +84,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ScopeError {}
 
 fn listed(names: &[&str]) -> String {
     match names {
@@ -94,9 +94,9 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// The phase of a plan that has this id.
-pub fn phase<'p>(plan: &'p Plan, id: &str) -> Result<&'p Phase, Refusal> {
+pub fn phase<'p>(plan: &'p Plan, id: &str) -> Result<&'p Phase, ScopeError> {
     let found = plan.phases.iter().find(|phase| phase.id.as_str() == id);
-    found.ok_or_else(|| Refusal::UnknownPhase {
+    found.ok_or_else(|| ScopeError::UnknownPhase {
         asked: id.to_owned(),
         known: plan.phases.iter().map(|phase| phase.id.clone()).collect(),
     })
@@ -111,8 +111,8 @@ pub struct Scope<'p> {
 
 impl<'p> Scope<'p> {
     /// The scope of a phase.
-    pub fn of(phase: &'p Phase) -> Result<Scope<'p>, Refusal> {
-        let globs = Globs::new(&phase.allow).map_err(|(place, flaw)| Refusal::Glob {
+    pub fn of(phase: &'p Phase) -> Result<Scope<'p>, ScopeError> {
+        let globs = Globs::new(&phase.allow).map_err(|(place, flaw)| ScopeError::Glob {
             phase: phase.id.clone(),
             glob: phase.allow.get(place).cloned().unwrap_or_default(),
             flaw,
@@ -132,16 +132,16 @@ impl<'p> Scope<'p> {
 
     /// Whether the operation is allowed on the file at this path: the real one, relative to the
     /// root, byte for byte.
-    pub fn allows(&self, operation: Operation, path: &[u8]) -> Result<(), Refusal> {
+    pub fn allows(&self, operation: Operation, path: &[u8]) -> Result<(), ScopeError> {
         if !self.globs.matches(path) {
-            return Err(Refusal::Target {
+            return Err(ScopeError::Target {
                 phase: self.phase.id.clone(),
                 path: path.to_vec(),
                 allow: self.phase.allow.clone(),
             });
         }
         if !self.phase.operations.contains(&operation) {
-            return Err(Refusal::Operation {
+            return Err(ScopeError::Operation {
                 phase: self.phase.id.clone(),
                 operation,
                 allowed: self.phase.operations.clone(),
@@ -152,7 +152,7 @@ impl<'p> Scope<'p> {
 }
 
 /// Whether a phase allows an operation on the file at this path; see [`Scope::allows`].
-pub fn allows(phase: &Phase, operation: Operation, path: &[u8]) -> Result<(), Refusal> {
+pub fn allows(phase: &Phase, operation: Operation, path: &[u8]) -> Result<(), ScopeError> {
     Scope::of(phase)?.allows(operation, path)
 }
 
@@ -202,7 +202,7 @@ mod tests {
     fn a_bad_glob_takes_the_good_ones_with_it() {
         let plan = plan(&["src/**", "[!a]"], &["create"]);
         let refused = allows(&plan.phases[0], Operation::Create, b"src/x").unwrap_err();
-        let Refusal::Glob { glob, flaw, .. } = refused else {
+        let ScopeError::Glob { glob, flaw, .. } = refused else {
             panic!("{refused:?}");
         };
         assert_eq!((&glob[..], flaw), ("[!a]", GlobFlaw::Class));

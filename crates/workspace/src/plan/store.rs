@@ -1,7 +1,7 @@
 //! The plans of a workspace: `docs/plans/<hash>.toml` below its root.
 
 use super::bounds::PLAN_BYTES_MAX;
-use super::durable::{self, Existing};
+use super::durable::{self, IfExists};
 use super::error::PlanError;
 use super::hash::{PlanHash, PlanRef, hash};
 use super::lint::{Lint, Severity, lint};
@@ -29,7 +29,7 @@ const FILE_MODE: u32 = 0o644;
 
 /// A plan as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredPlan {
     /// Its name.
     pub hash: PlanHash,
     /// What it says.
@@ -40,7 +40,7 @@ pub struct Stored {
 
 /// Why a stored plan cannot be enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Damage {
+pub enum PlanDamage {
     /// Its bytes are no longer those that its name was made from.
     Hash {
         /// What the bytes hash to.
@@ -60,21 +60,21 @@ pub enum Damage {
     Unreadable(String),
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for PlanDamage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Damage::Hash { actual } => write!(
+            PlanDamage::Hash { actual } => write!(
                 out,
                 "it was changed: its text hashes to {actual}; restore it, or save it as a new plan"
             ),
-            Damage::NotUtf8 => out.write_str("it is not UTF-8"),
-            Damage::Plan(error) => write!(out, "it is no plan: {error}"),
-            Damage::NotCanonical => {
+            PlanDamage::NotUtf8 => out.write_str("it is not UTF-8"),
+            PlanDamage::Plan(error) => write!(out, "it is no plan: {error}"),
+            PlanDamage::NotCanonical => {
                 out.write_str("its text is not the canonical one; save it as a new plan")
             }
-            Damage::Lint(lint) => write!(out, "{} {}", lint.at, lint.message),
-            Damage::Name => out.write_str("its name is no hash; save it as a plan"),
-            Damage::Unreadable(why) => write!(out, "it cannot be read: {why}"),
+            PlanDamage::Lint(lint) => write!(out, "{} {}", lint.at, lint.message),
+            PlanDamage::Name => out.write_str("its name is no hash; save it as a plan"),
+            PlanDamage::Unreadable(why) => write!(out, "it cannot be read: {why}"),
         }
     }
 }
@@ -85,7 +85,7 @@ pub enum LoadError {
     /// There is no such plan.
     Missing,
     /// There is one, and it cannot be enforced.
-    Damaged(Damage),
+    Damaged(PlanDamage),
     /// The disk did not answer.
     Io(io::Error),
 }
@@ -130,18 +130,18 @@ impl std::error::Error for FindError {}
 
 /// The plans of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listing {
+pub struct PlanList {
     /// Those that can be enforced, by hash.
-    pub plans: Vec<Stored>,
+    pub plans: Vec<StoredPlan>,
     /// Those that cannot, by file name.
-    pub damaged: Vec<(String, Damage)>,
+    pub damaged: Vec<(String, PlanDamage)>,
     /// How many more there are.
     pub omitted: usize,
 }
 
 /// What saving did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Saved {
+pub enum SaveOutcome {
     /// The plan is new.
     New,
     /// It was there already.
@@ -172,8 +172,8 @@ pub(crate) fn hashes(names: &[String]) -> impl Iterator<Item = PlanHash> {
 }
 
 /// All plans, sorted by hash, and the damaged ones by name.
-pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<Listing> {
-    let mut listing = Listing::default();
+pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<PlanList> {
+    let mut listing = PlanList::default();
     let names = names(disk)?.into_iter();
     let names = names.filter(|name| name.ends_with(".toml"));
     for (place, name) in names.enumerate() {
@@ -182,7 +182,7 @@ pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<L
             continue;
         }
         let Some(hash) = name.strip_suffix(".toml").and_then(PlanHash::read) else {
-            listing.damaged.push((name, Damage::Name));
+            listing.damaged.push((name, PlanDamage::Name));
             continue;
         };
         match load(disk, &hash, protected) {
@@ -190,7 +190,7 @@ pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<L
             Err(LoadError::Missing) => {}
             Err(LoadError::Damaged(damage)) => listing.damaged.push((name, damage)),
             Err(LoadError::Io(error)) => {
-                let damage = Damage::Unreadable(error.to_string());
+                let damage = PlanDamage::Unreadable(error.to_string());
                 listing.damaged.push((name, damage));
             }
         }
@@ -217,14 +217,14 @@ pub fn load(
     disk: &impl Disk,
     hash: &PlanHash,
     protected: &dyn Fn(&[u8]) -> bool,
-) -> Result<Stored, LoadError> {
+) -> Result<StoredPlan, LoadError> {
     let file = match disk.open(path(hash), Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(LoadError::Missing),
         opened => opened.map_err(refused)?,
     };
     let length = usize::try_from(file.len().map_err(LoadError::Io)?).unwrap_or(usize::MAX);
     if length > FILE_BYTES_MAX {
-        return Err(LoadError::Damaged(Damage::Plan(PlanError::TooLarge {
+        return Err(LoadError::Damaged(PlanDamage::Plan(PlanError::TooLarge {
             bytes: length,
             max: PLAN_BYTES_MAX,
         })));
@@ -237,7 +237,7 @@ pub fn load(
 fn refused(error: io::Error) -> LoadError {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::ISDIR | Errno::LOOP | Errno::INVAL) => {
-            LoadError::Damaged(Damage::Unreadable(error.to_string()))
+            LoadError::Damaged(PlanDamage::Unreadable(error.to_string()))
         }
         _ => LoadError::Io(error),
     }
@@ -247,22 +247,22 @@ fn judge(
     bytes: Vec<u8>,
     name: &PlanHash,
     protected: &dyn Fn(&[u8]) -> bool,
-) -> Result<Stored, Damage> {
-    let text = String::from_utf8(bytes).map_err(|_| Damage::NotUtf8)?;
+) -> Result<StoredPlan, PlanDamage> {
+    let text = String::from_utf8(bytes).map_err(|_| PlanDamage::NotUtf8)?;
     let actual = hash(&text);
     if actual != *name {
-        return Err(Damage::Hash { actual });
+        return Err(PlanDamage::Hash { actual });
     }
     let text = super::hash::unix_lines(&text);
-    let plan = parse(&text).map_err(Damage::Plan)?;
+    let plan = parse(&text).map_err(PlanDamage::Plan)?;
     if !is_canonical(&text, &plan) {
-        return Err(Damage::NotCanonical);
+        return Err(PlanDamage::NotCanonical);
     }
     let lints = lint(&plan, protected).into_iter();
     if let Some(error) = lints.into_iter().find(|l| l.severity == Severity::Error) {
-        return Err(Damage::Lint(error));
+        return Err(PlanDamage::Lint(error));
     }
-    Ok(Stored {
+    Ok(StoredPlan {
         hash: actual,
         plan,
         text,
@@ -272,7 +272,7 @@ fn judge(
 /// Stores a plan under the hash of its text: when this succeeds it is on the disk, whole.
 ///
 /// Whether the plan has errors is for the caller to ask first, see [`lint`].
-pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, Saved)> {
+pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, SaveOutcome)> {
     let text = render(plan);
     let hash = hash(&text);
     let name = format!("{hash}.toml");
@@ -280,17 +280,17 @@ pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, Saved)> {
     durable::ensure_dir(disk, "docs", PLANS_DIR, DIR_MODE)?;
     let write =
         |existing| durable::write(disk, PLANS_DIR, &name, FILE_MODE, text.as_bytes(), existing);
-    match write(Existing::Keep) {
-        Ok(()) => return Ok((hash, Saved::New)),
+    match write(IfExists::Keep) {
+        Ok(()) => return Ok((hash, SaveOutcome::New)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
     if holds(disk, &hash)? {
         disk.sync_dir(PLANS_DIR)?;
-        return Ok((hash, Saved::Already));
+        return Ok((hash, SaveOutcome::Already));
     }
-    write(Existing::Replace)?;
-    Ok((hash, Saved::Repaired))
+    write(IfExists::Replace)?;
+    Ok((hash, SaveOutcome::Repaired))
 }
 
 /// Whether the file of a plan holds the text that its name was made from.

@@ -172,7 +172,7 @@ fn short(message: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::plan::model::{Env, Exception, Operation, PhaseId, Policy};
+    use crate::plan::model::{Env, Operation, PhaseId, PhasePolicy, PolicyException};
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;
 
@@ -187,15 +187,17 @@ pub(super) mod tests {
 
     fn phase() -> impl Strategy<Value = Phase> {
         let operation = prop::sample::select(&Operation::ALL[..]);
-        let exception = (text(), text(), text()).prop_map(|(rule, path, reason)| Exception {
+        let exception = (text(), text(), text()).prop_map(|(rule, path, reason)| PolicyException {
             rule,
             path,
             reason,
         });
         let policy =
-            (vec(text(), 0..3), vec(exception, 0..3)).prop_map(|(profiles, exceptions)| Policy {
-                profiles,
-                exceptions,
+            (vec(text(), 0..3), vec(exception, 0..3)).prop_map(|(profiles, exceptions)| {
+                PhasePolicy {
+                    profiles,
+                    exceptions,
+                }
             });
         let env = ("[A-Z_][A-Z0-9_]{0,5}(=[ -~]{0,5})?", any::<bool>())
             .prop_map(|(text, _)| Env::try_from(text).unwrap());

@@ -1,19 +1,19 @@
 //! Lines that a merge left behind. `=======` alone is a heading in many texts, so it counts only
 //! between the other two.
 
-use super::report::{Raw, Rule};
+use super::report::{PolicyRule, RawFinding};
 
 /// The markers of a text, in their order.
-pub(super) fn find(text: &str) -> Vec<Raw> {
+pub(super) fn find(text: &str) -> Vec<RawFinding> {
     let mut found = Vec::new();
     // Since the last `<<<<<<<`: lines that are markers only if it is closed.
-    let mut between: Option<Vec<Raw>> = None;
+    let mut between: Option<Vec<RawFinding>> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let range = start..start + line.len();
         start = range.end;
-        let raw = Raw {
-            rule: Rule::ConflictMarker,
+        let raw = RawFinding {
+            rule: PolicyRule::ConflictMarker,
             range,
         };
         match line.trim_end_matches(['\r', '\n']) {

@@ -6,21 +6,14 @@ mod report;
 mod rust;
 mod secret;
 
-pub use report::{Finding, MAX_FINDING_TEXT, MAX_FINDINGS, Profile, Report, Rule};
+pub use report::{Finding, MAX_FINDING_TEXT, MAX_FINDINGS, PolicyReport, PolicyRule, Profile};
 
-use report::Raw;
+use report::RawFinding;
 use std::borrow::Cow;
-
-/// An exception that a plan grants for the file; whether its glob matches is the caller's business.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exception {
-    /// The rule that does not hold.
-    pub rule: Rule,
-}
 
 /// An edit to be judged.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct PolicyRequest<'a> {
     /// The path below the root, with `/`.
     pub path: &'a str,
     /// The bytes before, nothing where there was no file.
@@ -30,11 +23,11 @@ pub struct Request<'a> {
     /// Whether the profile `rust-strict` is on.
     pub rust_strict: bool,
     /// What is allowed all the same.
-    pub exceptions: &'a [Exception],
+    pub exceptions: &'a [PolicyRule],
 }
 
 /// What an edit adds that policy forbids.
-pub fn check(request: Request<'_>) -> Report {
+pub fn check(request: PolicyRequest<'_>) -> PolicyReport {
     let rust = request.rust_strict && rust::is_judged(request.path);
     let findings = |bytes: &[u8], text: &str| {
         let mut found = conflict::find(text);
@@ -42,16 +35,11 @@ pub fn check(request: Request<'_>) -> Report {
         if rust {
             found.extend(rust::find(bytes, text));
         }
-        found.retain(|raw| {
-            !request
-                .exceptions
-                .iter()
-                .any(|granted| granted.rule == raw.rule)
-        });
+        found.retain(|raw| !request.exceptions.contains(&raw.rule));
         found
     };
     let after = String::from_utf8_lossy(request.after);
-    let mut added: Vec<Raw> = findings(request.after, &after);
+    let mut added: Vec<RawFinding> = findings(request.after, &after);
     if let Some(bytes) = request.before
         && !added.is_empty()
     {

@@ -34,7 +34,7 @@ impl Profile {
 
 /// What is forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rule {
+pub enum PolicyRule {
     /// A line that a merge left behind.
     ConflictMarker,
     /// A private key.
@@ -57,7 +57,7 @@ pub enum Rule {
     NotRust,
 }
 
-impl Rule {
+impl PolicyRule {
     /// Every rule.
     pub const ALL: [Self; 10] = [
         Self::ConflictMarker,
@@ -124,7 +124,7 @@ impl Rule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The rule.
-    pub rule: Rule,
+    pub rule: PolicyRule,
     /// The line in the new text, the first being 1.
     pub line: usize,
     /// That line without spaces around it, secrets redacted, cut to [`MAX_FINDING_TEXT`] characters.
@@ -135,14 +135,14 @@ pub struct Finding {
 
 /// What an edit adds that policy forbids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct PolicyReport {
     /// The first findings, those of the profile `secrets` before others, then by line.
     pub findings: Vec<Finding>,
     /// How many more there are.
     pub omitted: usize,
 }
 
-impl Report {
+impl PolicyReport {
     /// Whether the edit adds nothing that is forbidden.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
@@ -156,16 +156,21 @@ impl Report {
 
 /// A finding in a text, before anything is told about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Raw {
-    pub(super) rule: Rule,
+pub(super) struct RawFinding {
+    pub(super) rule: PolicyRule,
     /// What was found. Secrets are compared by it, everything else by its line.
     pub(super) range: Range<usize>,
 }
 
-type Key = (Rule, [u8; 32]);
+type Key = (PolicyRule, [u8; 32]);
 
 /// Takes from `added` as many findings of each key as there were before, the first ones first.
-pub(super) fn take_away(added: &mut Vec<Raw>, after: &str, old: &[Raw], before: &str) {
+pub(super) fn take_away(
+    added: &mut Vec<RawFinding>,
+    after: &str,
+    old: &[RawFinding],
+    before: &str,
+) {
     let mut known: HashMap<Key, usize> = HashMap::new();
     for key in keys(old, before) {
         *known.entry(key).or_default() += 1;
@@ -184,10 +189,10 @@ pub(super) fn take_away(added: &mut Vec<Raw>, after: &str, old: &[Raw], before: 
 }
 
 /// The keys of findings. Lines are digested once for all findings that follow one another on them.
-fn keys(found: &[Raw], text: &str) -> Vec<Key> {
+fn keys(found: &[RawFinding], text: &str) -> Vec<Key> {
     let mut last: Option<(Range<usize>, [u8; 32])> = None;
-    let key = |raw: &Raw| {
-        if matches!(raw.rule, Rule::PrivateKey | Rule::SecretToken) {
+    let key = |raw: &RawFinding| {
+        if matches!(raw.rule, PolicyRule::PrivateKey | PolicyRule::SecretToken) {
             return (raw.rule, digest(&text[raw.range.clone()]));
         }
         if let Some((line, digest)) = &last
@@ -197,7 +202,7 @@ fn keys(found: &[Raw], text: &str) -> Vec<Key> {
         }
         // What makes the whole file unreadable is the same wherever it is noticed.
         let line = match raw.rule {
-            Rule::NotRust => 0..0,
+            PolicyRule::NotRust => 0..0,
             _ => line_of(text, raw.range.start),
         };
         let digest = digest(&text[line.clone()]);
@@ -225,18 +230,18 @@ fn line_of(text: &str, place: usize) -> Range<usize> {
 }
 
 /// The report of what was found in a text.
-pub(super) fn report(mut found: Vec<Raw>, text: &str) -> Report {
+pub(super) fn report(mut found: Vec<RawFinding>, text: &str) -> PolicyReport {
     found.sort_by_key(|raw| (raw.rule.profile(), raw.range.start, raw.rule));
     let omitted = found.len().saturating_sub(MAX_FINDINGS);
     found.truncate(MAX_FINDINGS);
-    let told = |raw: Raw| Finding {
+    let told = |raw: RawFinding| Finding {
         rule: raw.rule,
         line: memchr_iter(b'\n', &text.as_bytes()[..raw.range.start]).count() + 1,
         text: shown(text, &raw.range),
         how: raw.rule.how(),
     };
     let findings = found.into_iter().map(told).collect();
-    Report { findings, omitted }
+    PolicyReport { findings, omitted }
 }
 
 /// The line of a finding as it may be shown. A very long line is shown from the finding on.

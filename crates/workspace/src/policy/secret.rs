@@ -1,17 +1,17 @@
 //! Secrets whose shape is proof enough.
 
-use super::report::{Raw, Rule};
+use super::report::{PolicyRule, RawFinding};
 use candor_secrets::SecretKind;
 
 /// The secrets of a text, in their order.
-pub(super) fn find(text: &str) -> impl Iterator<Item = Raw> {
+pub(super) fn find(text: &str) -> impl Iterator<Item = RawFinding> {
     let found = candor_secrets::find(text).into_iter();
     found.filter(|found| found.kind.is_certain()).map(|found| {
         let rule = match found.kind {
-            SecretKind::PrivateKey => Rule::PrivateKey,
-            _ => Rule::SecretToken,
+            SecretKind::PrivateKey => PolicyRule::PrivateKey,
+            _ => PolicyRule::SecretToken,
         };
-        Raw {
+        RawFinding {
             rule,
             range: found.range,
         }

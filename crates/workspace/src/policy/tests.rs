@@ -3,10 +3,10 @@
 use super::*;
 use proptest::prelude::*;
 
-fn judge(path: &str, before: Option<&str>, after: &str) -> Report {
+fn judge(path: &str, before: Option<&str>, after: &str) -> PolicyReport {
     let before = before.map(str::as_bytes);
     let after = after.as_bytes();
-    check(Request {
+    check(PolicyRequest {
         path,
         before,
         after,
@@ -61,7 +61,7 @@ fn secrets_are_found_and_never_shown() {
         &format!("x = 1\nkey = '{}' # mine\n", token()),
     );
     let wanted = Finding {
-        rule: Rule::SecretToken,
+        rule: PolicyRule::SecretToken,
         line: 2,
         text: String::from("key = '[redacted:GITHUB_TOKEN]' # mine"),
         how: String::from(
@@ -70,7 +70,7 @@ fn secrets_are_found_and_never_shown() {
     };
     assert_eq!(
         report,
-        Report {
+        PolicyReport {
             findings: vec![wanted],
             omitted: 0
         }
@@ -81,7 +81,7 @@ fn secrets_are_found_and_never_shown() {
         "k = \"\"\"-----BEGIN PRIVATE KEY-----\n{line}\n{line}\n-----END PRIVATE KEY-----\"\"\"\n"
     );
     let report = judge("a.py", None, &pem);
-    assert_eq!(report.findings[0].rule, Rule::PrivateKey);
+    assert_eq!(report.findings[0].rule, PolicyRule::PrivateKey);
     assert_eq!(report.findings[0].text, "k = \"\"\"[redacted:PRIVATE_KEY]");
     let other = pem.replace("a1B2", "Z9y8");
     assert!(judge("a.py", Some(&pem), &pem).is_clean());
@@ -122,15 +122,13 @@ fn only_what_an_edit_adds_counts() {
 #[test]
 fn exceptions_are_by_rule_and_rust_is_judged_on_request() {
     let text = format!("fn a() {{ x.unwrap(); panic!(\"{}\"); }}", token());
-    let rules = |rust_strict: bool, exceptions: &[Rule]| {
-        let exceptions: Vec<Exception> =
-            exceptions.iter().map(|&rule| Exception { rule }).collect();
-        let request = Request {
+    let rules = |rust_strict: bool, exceptions: &[PolicyRule]| {
+        let request = PolicyRequest {
             path: "a.rs",
             before: None,
             after: text.as_bytes(),
             rust_strict,
-            exceptions: &exceptions,
+            exceptions,
         };
         let report = check(request);
         report
@@ -141,11 +139,14 @@ fn exceptions_are_by_rule_and_rust_is_judged_on_request() {
     };
     assert_eq!(rules(true, &[]), ["secret-token", "unwrap", "panic"]);
     assert_eq!(rules(false, &[]), ["secret-token"]);
-    assert_eq!(rules(true, &[Rule::SecretToken, Rule::Panic]), ["unwrap"]);
-    for rule in Rule::ALL {
-        assert_eq!(Rule::named(rule.name()), Some(rule));
+    assert_eq!(
+        rules(true, &[PolicyRule::SecretToken, PolicyRule::Panic]),
+        ["unwrap"]
+    );
+    for rule in PolicyRule::ALL {
+        assert_eq!(PolicyRule::named(rule.name()), Some(rule));
     }
-    assert_eq!(Rule::named("other"), None);
+    assert_eq!(PolicyRule::named("other"), None);
 }
 
 #[test]
@@ -311,14 +312,14 @@ fn what_is_not_rust_is_one_finding() {
         );
     }
     let bytes = b"fn f() {} // \xff";
-    let request = Request {
+    let request = PolicyRequest {
         path: "a.rs",
         before: None,
         after: bytes,
         rust_strict: true,
         exceptions: &[],
     };
-    assert_eq!(check(request).findings[0].rule, Rule::NotRust);
+    assert_eq!(check(request).findings[0].rule, PolicyRule::NotRust);
     assert!(judge("a.rs", Some("fn f("), "fn f( x.unwrap()").is_clean());
     assert!(!judge("a.rs", Some("fn f( x.unwrap()"), "fn f() { x.unwrap() }").is_clean());
 }
@@ -332,7 +333,7 @@ fn findings_are_bounded_and_the_gravest_come_first() {
     );
     let report = judge("a.rs", None, &text);
     assert_eq!((report.findings.len(), report.omitted), (MAX_FINDINGS, 11));
-    assert_eq!(report.findings[0].rule, Rule::SecretToken);
+    assert_eq!(report.findings[0].rule, PolicyRule::SecretToken);
     assert_eq!(report.profile(), Some(Profile::Secrets));
     let long = format!("fn f() {{ {} x.unwrap() }}", "ä;".repeat(100));
     assert_eq!(

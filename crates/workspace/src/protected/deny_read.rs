@@ -6,7 +6,7 @@
 //! The last line that matches decides. So a person's lines extend the usual ones, and a first line
 //! `!**` replaces them.
 
-use super::fold::fold;
+use super::fold_name::fold_name;
 use globset::{Glob, GlobBuilder, GlobSet};
 use std::ffi::OsStr;
 use std::fmt;
@@ -67,12 +67,12 @@ _netrc
 
 /// Which files are not to be read.
 #[derive(Debug, Clone)]
-pub struct DenyRead(Option<Rules>);
+pub struct DenyRead(Option<DenyRules>);
 
 impl DenyRead {
     /// The usual secrets, and what the lines of a person's file say after them.
     pub fn parse(bytes: &[u8]) -> Result<DenyRead, DenyReadError> {
-        let mut lines = Lines::default();
+        let mut lines = DenyReadParser::default();
         for line in DEFAULT_DENY_READ.lines() {
             let at = |problem| DenyReadError { line: 0, problem };
             lines.add(line).map_err(at)?;
@@ -84,15 +84,15 @@ impl DenyRead {
                 problem,
             };
             if bytes.len() > MAX_DENY_READ_BYTES || number > MAX_DENY_READ_LINES {
-                return Err(at(Problem::FileTooLong));
+                return Err(at(DenyReadProblem::FileTooLong));
             }
-            let text = std::str::from_utf8(line).map_err(|_| at(Problem::NotText))?;
+            let text = std::str::from_utf8(line).map_err(|_| at(DenyReadProblem::NotText))?;
             lines.add(text).map_err(at)?;
             last = number;
         }
         let too_complex = |_| DenyReadError {
             line: last,
-            problem: Problem::TooComplex,
+            problem: DenyReadProblem::TooComplex,
         };
         Ok(DenyRead(Some(lines.build().map_err(too_complex)?)))
     }
@@ -116,30 +116,30 @@ impl Default for DenyRead {
 }
 
 #[derive(Debug, Clone)]
-struct Rules {
-    rules: Vec<Rule>,
+struct DenyRules {
+    rules: Vec<DenyRule>,
     /// Matched against single names.
-    names: Globs,
+    names: RuleGlobs,
     /// Matched against paths from the root.
-    paths: Globs,
+    paths: RuleGlobs,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Rule {
+struct DenyRule {
     denies: bool,
     directories_only: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Globs {
+struct RuleGlobs {
     set: GlobSet,
     /// The rule that each glob belongs to.
     rules: Vec<usize>,
 }
 
-impl Rules {
+impl DenyRules {
     fn denies(&self, path: &Path) -> bool {
-        let names: Vec<Vec<u8>> = path.iter().map(|name| fold(name.as_bytes())).collect();
+        let names: Vec<Vec<u8>> = path.iter().map(|name| fold_name(name.as_bytes())).collect();
         let mut so_far = PathBuf::new();
         let mut decides = None;
         for (place, name) in names.iter().enumerate() {
@@ -158,16 +158,16 @@ impl Rules {
 }
 
 #[derive(Default)]
-struct Lines {
-    rules: Vec<Rule>,
+struct DenyReadParser {
+    rules: Vec<DenyRule>,
     names: Vec<(Glob, usize)>,
     paths: Vec<(Glob, usize)>,
 }
 
-impl Lines {
-    fn add(&mut self, line: &str) -> Result<(), Problem> {
+impl DenyReadParser {
+    fn add(&mut self, line: &str) -> Result<(), DenyReadProblem> {
         if line.len() > MAX_LINE {
-            return Err(Problem::LineTooLong);
+            return Err(DenyReadProblem::LineTooLong);
         }
         let line = line.trim_end();
         if line.is_empty() || line.starts_with('#') {
@@ -186,28 +186,28 @@ impl Lines {
             false => (&mut self.names, glob),
         };
         if glob.is_empty() {
-            return Err(Problem::NoGlob("nothing is named".to_owned()));
+            return Err(DenyReadProblem::NoGlob("nothing is named".to_owned()));
         }
         let glob = GlobBuilder::new(glob)
             .literal_separator(true)
             .case_insensitive(true)
             .build()
-            .map_err(|error| Problem::NoGlob(error.kind().to_string()))?;
+            .map_err(|error| DenyReadProblem::NoGlob(error.kind().to_string()))?;
         globs.push((glob, self.rules.len()));
-        self.rules.push(Rule {
+        self.rules.push(DenyRule {
             denies,
             directories_only,
         });
         Ok(())
     }
 
-    fn build(self) -> Result<Rules, globset::Error> {
+    fn build(self) -> Result<DenyRules, globset::Error> {
         let globs = |globs: Vec<(Glob, usize)>| {
             let (globs, rules): (Vec<Glob>, Vec<usize>) = globs.into_iter().unzip();
             let set = GlobSet::new(globs)?;
-            Ok(Globs { set, rules })
+            Ok(RuleGlobs { set, rules })
         };
-        Ok(Rules {
+        Ok(DenyRules {
             rules: self.rules,
             names: globs(self.names)?,
             paths: globs(self.paths)?,
@@ -228,12 +228,12 @@ pub struct DenyReadError {
     /// The line, counted from one.
     pub line: usize,
     /// What is wrong with it.
-    pub problem: Problem,
+    pub problem: DenyReadProblem,
 }
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
+pub enum DenyReadProblem {
     /// The file is longer than [`MAX_DENY_READ_BYTES`] or [`MAX_DENY_READ_LINES`].
     FileTooLong,
     /// The line is longer than a line may be.
@@ -250,14 +250,16 @@ impl fmt::Display for DenyReadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}: ", self.line)?;
         match &self.problem {
-            Problem::FileTooLong => write!(
+            DenyReadProblem::FileTooLong => write!(
                 out,
                 "a file of at most {MAX_DENY_READ_LINES} lines and {MAX_DENY_READ_BYTES} bytes is read"
             ),
-            Problem::LineTooLong => write!(out, "longer than {MAX_LINE} bytes"),
-            Problem::NotText => out.write_str("not UTF-8"),
-            Problem::NoGlob(why) => write!(out, "not a glob: {why}"),
-            Problem::TooComplex => out.write_str("the globs up to here are too many or too large"),
+            DenyReadProblem::LineTooLong => write!(out, "longer than {MAX_LINE} bytes"),
+            DenyReadProblem::NotText => out.write_str("not UTF-8"),
+            DenyReadProblem::NoGlob(why) => write!(out, "not a glob: {why}"),
+            DenyReadProblem::TooComplex => {
+                out.write_str("the globs up to here are too many or too large")
+            }
         }
     }
 }

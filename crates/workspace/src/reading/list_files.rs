@@ -1,8 +1,8 @@
 //! Listing what is in a directory and in those within it.
 
-use super::pick::Pick;
-use super::walk::{Cut, Item, MAX_WALK_DEPTH, Start, Walk};
-use super::{ReadError, Reading, said};
+use super::file_filter::FileFilter;
+use super::tree_walk::{MAX_WALK_DEPTH, TreeWalk, Truncation, WalkEntry, WalkStart};
+use super::{ReadError, WorkspaceReader, display_path};
 use crate::protected::DenyRead;
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub struct ListAnswer {
     /// Directories that could not be read.
     pub unreadable: u64,
     /// Why this is not all there is; null where it is.
-    pub truncated: Option<Cut>,
+    pub truncated: Option<Truncation>,
 }
 
 /// One entry.
@@ -87,21 +87,21 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-impl Reading<'_> {
+impl WorkspaceReader<'_> {
     /// Lists a directory.
     pub fn list_files(&self, request: &ListRequest) -> Result<ListAnswer, ReadError> {
-        let pick = Pick::new(request.glob.as_deref())?;
-        let usual = match pick {
-            Pick::All => LIST_DEPTH,
+        let filter = FileFilter::new(request.glob.as_deref())?;
+        let usual = match filter {
+            FileFilter::All => LIST_DEPTH,
             _ => MAX_WALK_DEPTH,
         };
         let depth = request.depth.unwrap_or(usual).clamp(1, MAX_WALK_DEPTH);
         let start = match self.start(request.path.as_deref())? {
-            Start::Directory(real) => real,
-            Start::File(_, path) => return Err(ReadError::NotADirectory { path }),
+            WalkStart::Directory(real) => real,
+            WalkStart::File(_, path) => return Err(ReadError::NotADirectory { path }),
         };
         let mut answer = ListAnswer {
-            path: said(&start).0,
+            path: display_path(&start).0,
             depth,
             entries: Vec::new(),
             omitted: 0,
@@ -111,7 +111,7 @@ impl Reading<'_> {
         let mut walk = self.walk(&start, depth)?;
         let mut bytes = 0;
         while let Some(item) = walk.next() {
-            if !pick.takes(&item.path) {
+            if !filter.takes(&item.path) {
                 continue;
             }
             let length = item.path.as_os_str().len();
@@ -125,19 +125,21 @@ impl Reading<'_> {
             answer.entries.push(entry(&item, &walk, self.deny));
         }
         answer.unreadable = walk.unreadable;
-        answer.truncated = walk.cut.or((answer.omitted > 0).then_some(Cut::Answer));
+        answer.truncated = walk
+            .cut
+            .or((answer.omitted > 0).then_some(Truncation::Answer));
         Ok(answer)
     }
 }
 
-fn entry(item: &Item, walk: &Walk<'_>, deny: &DenyRead) -> ListEntry {
+fn entry(item: &WalkEntry, walk: &TreeWalk<'_>, deny: &DenyRead) -> ListEntry {
     let kind = match item.kind {
         FileType::RegularFile => EntryKind::File,
         FileType::Directory => EntryKind::Directory,
         FileType::Symlink => EntryKind::Link,
         _ => EntryKind::Other,
     };
-    let (path, exact) = said(&item.path);
+    let (path, exact) = display_path(&item.path);
     ListEntry {
         path,
         kind,
@@ -153,37 +155,37 @@ fn entry(item: &Item, walk: &Walk<'_>, deny: &DenyRead) -> ListEntry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::{Place, json};
+    use super::super::fixture::{Fixture, json};
     use super::*;
     use std::ffi::OsStr;
     use std::fs;
     use std::os::unix::ffi::OsStrExt;
 
-    fn list(place: &Place, request: ListRequest) -> String {
-        json(place.reading().list_files(&request))
+    fn list(fixture: &Fixture, request: ListRequest) -> String {
+        json(fixture.reading().list_files(&request))
     }
 
     /// The paths alone, in a line.
-    fn paths(place: &Place, request: &ListRequest) -> String {
-        let answer = place.reading().list_files(request).unwrap();
+    fn paths(fixture: &Fixture, request: &ListRequest) -> String {
+        let answer = fixture.reading().list_files(request).unwrap();
         let paths: Vec<_> = answer.entries.into_iter().map(|entry| entry.path).collect();
         paths.join(" ")
     }
 
     #[test]
     fn everything_is_listed_in_order_and_nothing_is_followed() {
-        let place = Place::new();
-        place.write("b/c.txt", "12345");
-        place.write("b/a", "");
-        place.write("a.txt", "1");
-        place.write(".env", "S");
-        place.write(".git/HEAD", "ref");
-        place.write("target/debug/x", "");
-        place.write(".gitignore", "/target\n");
-        place.link("out", "../evil");
-        place.fifo("fifo");
+        let fixture = Fixture::new();
+        fixture.write("b/c.txt", "12345");
+        fixture.write("b/a", "");
+        fixture.write("a.txt", "1");
+        fixture.write(".env", "S");
+        fixture.write(".git/HEAD", "ref");
+        fixture.write("target/debug/x", "");
+        fixture.write(".gitignore", "/target\n");
+        fixture.link("out", "../evil");
+        fixture.fifo("fifo");
         assert_eq!(
-            list(&place, ListRequest::default()),
+            list(&fixture, ListRequest::default()),
             concat!(
                 r#"{"path":"","depth":3,"entries":["#,
                 r#"{"path":".env","kind":"file","size":1,"denied":true},"#,
@@ -203,47 +205,53 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_listed() {
-        let place = Place::new();
-        place.write("a/b/c/d/e.rs", "");
-        place.write("a/x.rs", "");
-        place.write("target/debug/x.rs", "");
-        place.write("target/x.log", "");
-        place.write(".gitignore", "/target\n*.log\n!a/**/*.log\n");
-        place.write(".git/config", "");
-        place.link("link", "a");
+        let fixture = Fixture::new();
+        fixture.write("a/b/c/d/e.rs", "");
+        fixture.write("a/x.rs", "");
+        fixture.write("target/debug/x.rs", "");
+        fixture.write("target/x.log", "");
+        fixture.write(".gitignore", "/target\n*.log\n!a/**/*.log\n");
+        fixture.write(".git/config", "");
+        fixture.link("link", "a");
         let ask = |path: Option<&str>, depth, glob: Option<&str>| ListRequest {
             path: path.map(str::to_owned),
             depth,
             glob: glob.map(str::to_owned),
         };
-        assert_eq!(paths(&place, &ask(Some("a"), Some(1), None)), "a/b a/x.rs");
         assert_eq!(
-            paths(&place, &ask(Some("link/"), Some(1), None)),
+            paths(&fixture, &ask(Some("a"), Some(1), None)),
             "a/b a/x.rs"
         );
-        assert_eq!(paths(&place, &ask(Some("."), Some(0), Some("a"))), "a");
         assert_eq!(
-            paths(&place, &ask(None, None, Some("*.rs"))),
+            paths(&fixture, &ask(Some("link/"), Some(1), None)),
+            "a/b a/x.rs"
+        );
+        assert_eq!(paths(&fixture, &ask(Some("."), Some(0), Some("a"))), "a");
+        assert_eq!(
+            paths(&fixture, &ask(None, None, Some("*.rs"))),
             "a/b/c/d/e.rs a/x.rs"
         );
-        assert_eq!(paths(&place, &ask(None, None, Some("a/*/c"))), "a/b/c");
-        assert_eq!(paths(&place, &ask(Some(".git"), None, None)), ".git/config");
+        assert_eq!(paths(&fixture, &ask(None, None, Some("a/*/c"))), "a/b/c");
+        assert_eq!(
+            paths(&fixture, &ask(Some(".git"), None, None)),
+            ".git/config"
+        );
         let target = ask(Some("target"), None, None);
         assert_eq!(
-            paths(&place, &target),
+            paths(&fixture, &target),
             "target/debug target/debug/x.rs target/x.log"
         );
-        let entries = place.reading().list_files(&target).unwrap().entries;
+        let entries = fixture.reading().list_files(&target).unwrap().entries;
         let ignored: Vec<bool> = entries.iter().map(|entry| entry.ignored).collect();
         assert_eq!(ignored, [false, false, true]);
     }
 
     #[test]
     fn what_cannot_be_listed_says_why() {
-        let place = Place::new();
-        place.write("f", "");
-        place.link("out", "../evil");
-        for (path, said) in [
+        let fixture = Fixture::new();
+        fixture.write("f", "");
+        fixture.link("out", "../evil");
+        for (path, display_path) in [
             ("f", "f is a file, not a directory"),
             ("none", "none does not exist"),
             ("out", "a link on the way leads out of the workspace"),
@@ -257,48 +265,54 @@ mod tests {
                 path: Some(path.to_owned()),
                 ..ListRequest::default()
             };
-            assert_eq!(list(&place, request), said);
+            assert_eq!(list(&fixture, request), display_path);
         }
         let request = ListRequest {
             glob: Some("[".to_owned()),
             ..ListRequest::default()
         };
-        let said = "the glob cannot be used: unclosed character class; missing ']'";
-        assert_eq!(list(&place, request), said);
+        let display_path = "the glob cannot be used: unclosed character class; missing ']'";
+        assert_eq!(list(&fixture, request), display_path);
     }
 
     #[test]
     fn a_full_answer_counts_what_it_leaves_out() {
-        let place = Place::new();
+        let fixture = Fixture::new();
         for n in 0..MAX_LISTED + 3 {
-            fs::write(place.at(&format!("{n:05}")), "").unwrap();
+            fs::write(fixture.at(&format!("{n:05}")), "").unwrap();
         }
-        let answer = place.reading().list_files(&ListRequest::default()).unwrap();
+        let answer = fixture
+            .reading()
+            .list_files(&ListRequest::default())
+            .unwrap();
         assert_eq!(answer.entries.len(), MAX_LISTED);
-        assert_eq!((answer.omitted, answer.truncated), (3, Some(Cut::Answer)));
+        assert_eq!(
+            (answer.omitted, answer.truncated),
+            (3, Some(Truncation::Answer))
+        );
         assert_eq!(answer.entries[1999].path, "01999");
-        let stopped = place
+        let stopped = fixture
             .until(&|| true)
             .list_files(&ListRequest::default())
             .unwrap();
         assert_eq!(
             (stopped.entries.len(), stopped.truncated),
-            (0, Some(Cut::Time))
+            (0, Some(Truncation::Time))
         );
     }
 
     #[test]
     fn long_paths_fill_an_answer_too() {
-        let place = Place::new();
+        let fixture = Fixture::new();
         let dir = vec!["d".repeat(250); 8].join("/");
         for n in 0..300 {
-            place.write(&format!("{dir}/{n:03}"), "");
+            fixture.write(&format!("{dir}/{n:03}"), "");
         }
         let request = ListRequest {
             glob: Some("[0-9]*".to_owned()),
             ..ListRequest::default()
         };
-        let answer = place.reading().list_files(&request).unwrap();
+        let answer = fixture.reading().list_files(&request).unwrap();
         let fit = MAX_LISTED_BYTES / (dir.len() + 4);
         assert_eq!(
             (answer.entries.len(), answer.omitted),
@@ -308,26 +322,29 @@ mod tests {
 
     #[test]
     fn a_walk_ends_where_directories_go_on() {
-        let place = Place::new();
+        let fixture = Fixture::new();
         let deep = vec!["d"; MAX_WALK_DEPTH + 5].join("/");
-        fs::create_dir_all(place.at(&deep)).unwrap();
+        fs::create_dir_all(fixture.at(&deep)).unwrap();
         let request = ListRequest {
             depth: Some(1_000_000),
             ..ListRequest::default()
         };
-        let answer = place.reading().list_files(&request).unwrap();
+        let answer = fixture.reading().list_files(&request).unwrap();
         assert_eq!(
             (answer.depth, answer.entries.len()),
             (MAX_WALK_DEPTH, MAX_WALK_DEPTH)
         );
-        assert_eq!(answer.truncated, Some(Cut::Work));
+        assert_eq!(answer.truncated, Some(Truncation::Work));
     }
 
     #[test]
     fn a_name_that_is_not_utf8_is_marked() {
-        let place = Place::new();
-        fs::write(place.at("").join(OsStr::from_bytes(b"a\xff")), "").unwrap();
-        let answer = place.reading().list_files(&ListRequest::default()).unwrap();
+        let fixture = Fixture::new();
+        fs::write(fixture.at("").join(OsStr::from_bytes(b"a\xff")), "").unwrap();
+        let answer = fixture
+            .reading()
+            .list_files(&ListRequest::default())
+            .unwrap();
         assert_eq!(answer.entries[0].path, "a\u{fffd}");
         assert!(answer.entries[0].not_utf8);
     }

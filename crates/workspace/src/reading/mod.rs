@@ -1,40 +1,40 @@
 //! Reading: a file, the names in a directory, the lines that match. Everything is bounded, and what a
 //! bound left out is said in the answer.
 
-mod ignores;
+mod file_filter;
+mod ignore_files;
 mod list_files;
-mod pick;
 mod read_file;
 mod search_files;
-mod walk;
+mod tree_walk;
 
-use crate::path::{Kind, Located, PathError, Root, Typed, locate, shown};
+use crate::path::{FileKind, PathError, ResolvedPath, Root, TypedPath, resolve_path, shown};
 use crate::protected::DenyRead;
 use candor_disk::{Disk, Open, RealFile};
-pub use ignores::MAX_GITIGNORE_BYTES;
+pub use file_filter::MAX_GLOB_BYTES;
+pub use ignore_files::MAX_GITIGNORE_BYTES;
 pub use list_files::{
     EntryKind, LIST_DEPTH, ListAnswer, ListEntry, ListRequest, MAX_LISTED, MAX_LISTED_BYTES,
 };
-pub use pick::MAX_GLOB_BYTES;
 pub use read_file::{
-    Encoding, MAX_CONTENT_BYTES, MAX_SCAN_BYTES, MAX_WHOLE_BYTES, ReadAnswer, ReadRequest,
+    ContentEncoding, MAX_CONTENT_BYTES, MAX_SCAN_BYTES, MAX_WHOLE_BYTES, ReadAnswer, ReadRequest,
 };
 use rustix::io::Errno;
 pub use search_files::{
     LineMatch, MATCH_CHARS, MAX_MATCHES, MAX_PATTERN_CHARS, MAX_SEARCHED_BYTES, MAX_SEARCHED_FILE,
-    MAX_SEARCHED_FILES, MAX_SEARCHED_LINE, SearchAnswer, SearchRequest, Skipped,
+    MAX_SEARCHED_FILES, MAX_SEARCHED_LINE, SearchAnswer, SearchRequest, SkippedFiles,
 };
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-pub use walk::{Cut, MAX_WALK_DEPTH, MAX_WALK_NAMES};
+pub use tree_walk::{MAX_WALK_DEPTH, MAX_WALK_NAMES, Truncation};
 
 /// How often a file that was just found is looked for again, because somebody moved it.
 const TRIES: usize = 16;
 
 /// Somebody who reads in a workspace.
 #[derive(Clone, Copy)]
-pub struct Reading<'a> {
+pub struct WorkspaceReader<'a> {
     /// The workspace.
     pub root: &'a Root,
     /// What is not to be read.
@@ -90,10 +90,10 @@ pub enum ReadError {
     Io(io::Error),
 }
 
-impl Reading<'_> {
+impl WorkspaceReader<'_> {
     /// Finds a path that may be read.
-    fn find(&self, typed: &Typed) -> Result<Located, ReadError> {
-        let located = locate(self.root, typed)?;
+    fn find(&self, typed: &TypedPath) -> Result<ResolvedPath, ReadError> {
+        let located = resolve_path(self.root, typed)?;
         match located.any(|path| self.deny.denies(path)) {
             true => Err(ReadError::Denied { path: located.real }),
             false => Ok(located),
@@ -101,15 +101,17 @@ impl Reading<'_> {
     }
 
     /// Finds and opens a file that may be read; the path is where it really is.
-    fn open(&self, typed: &Typed) -> Result<(RealFile, PathBuf), ReadError> {
+    fn open(&self, typed: &TypedPath) -> Result<(RealFile, PathBuf), ReadError> {
         let disk = self.root.disk();
         let mut last = PathError::Outside { typed: false };
         for _ in 0..TRIES {
-            let Located { real, found, .. } = self.find(typed)?;
-            match found.map(|found| found.kind) {
+            let ResolvedPath {
+                real, file_stat, ..
+            } = self.find(typed)?;
+            match file_stat.map(|stat| stat.kind) {
                 None => return Err(ReadError::NotFound { path: real }),
-                Some(Kind::Directory) => return Err(ReadError::IsDirectory { path: real }),
-                Some(Kind::File) => {}
+                Some(FileKind::Directory) => return Err(ReadError::IsDirectory { path: real }),
+                Some(FileKind::File) => {}
             }
             match disk.open(&real, Open::Read) {
                 Ok(file) => return Ok((file, real)),
@@ -138,7 +140,7 @@ fn was_moved(error: &io::Error) -> bool {
 }
 
 /// A path as an answer says it, and whether its bytes are exactly that.
-fn said(path: &Path) -> (String, bool) {
+fn display_path(path: &Path) -> (String, bool) {
     match path.to_str() {
         Some(text) => (text.to_owned(), true),
         None => (path.to_string_lossy().into_owned(), false),
@@ -205,4 +207,4 @@ impl std::error::Error for ReadError {
 }
 
 #[cfg(test)]
-mod place;
+mod fixture;

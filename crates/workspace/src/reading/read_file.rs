@@ -3,9 +3,9 @@
 //! The file is read once from its beginning to its end, in bounded memory: the hash and the number of
 //! lines are always those of the very bytes that the content is from.
 
-use super::{ReadError, Reading, said};
+use super::{ReadError, WorkspaceReader, display_path};
 use crate::hex::hex;
-use crate::path::Typed;
+use crate::path::TypedPath;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use candor_disk::{DiskFile, RealFile};
@@ -37,13 +37,13 @@ pub struct ReadRequest {
     pub limit: Option<u64>,
     /// How the content is written.
     #[serde(default)]
-    pub encoding: Encoding,
+    pub encoding: ContentEncoding,
 }
 
 /// How content is written in an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Encoding {
+pub enum ContentEncoding {
     /// As text; what is not UTF-8 is an error.
     #[default]
     Utf8,
@@ -75,15 +75,15 @@ pub struct ReadAnswer {
     /// Whether the one line in `content` is longer than an answer, so that its end is left out.
     pub cut_line: bool,
     /// How `content` is written.
-    pub encoding: Encoding,
+    pub encoding: ContentEncoding,
     /// The lines, with their endings as they are.
     pub content: String,
 }
 
-impl Reading<'_> {
+impl WorkspaceReader<'_> {
     /// Reads a file, or some of its lines.
     pub fn read_file(&self, request: &ReadRequest) -> Result<ReadAnswer, ReadError> {
-        let typed = Typed::read(&request.path, self.root)?;
+        let typed = TypedPath::read(&request.path, self.root)?;
         let (file, path) = self.open(&typed)?;
         let whole = request.offset.is_none() && request.limit.is_none();
         let size = file.len()?;
@@ -94,16 +94,16 @@ impl Reading<'_> {
         if whole && size > MAX_WHOLE_BYTES {
             return Err(too_large(size));
         }
-        let mut scan = Scan::new(request);
+        let mut scan = FileScan::new(request);
         self.scan(&file, size, &mut scan)?;
         // It may have grown meanwhile.
         if whole && scan.read > MAX_WHOLE_BYTES {
             return Err(too_large(scan.read));
         }
-        scan.answer(said(&path).0, size, request.encoding)
+        scan.answer(display_path(&path).0, size, request.encoding)
     }
 
-    fn scan(&self, file: &RealFile, size: u64, scan: &mut Scan) -> Result<(), ReadError> {
+    fn scan(&self, file: &RealFile, size: u64, scan: &mut FileScan) -> Result<(), ReadError> {
         let mut chunk = vec![0; CHUNK];
         loop {
             if (self.stop)() {
@@ -133,7 +133,7 @@ impl Reading<'_> {
 }
 
 /// What is known of a file as far as it has been read.
-struct Scan {
+struct FileScan {
     hash: Sha256,
     /// Bytes so far.
     read: u64,
@@ -153,10 +153,10 @@ struct Scan {
     full: bool,
 }
 
-impl Scan {
-    fn new(request: &ReadRequest) -> Scan {
+impl FileScan {
+    fn new(request: &ReadRequest) -> FileScan {
         let first = request.offset.unwrap_or(1).max(1);
-        Scan {
+        FileScan {
             hash: Sha256::new(),
             read: 0,
             ended: false,
@@ -203,7 +203,7 @@ impl Scan {
         mut self,
         path: String,
         size: u64,
-        encoding: Encoding,
+        encoding: ContentEncoding,
     ) -> Result<ReadAnswer, ReadError> {
         let mut cut_line = false;
         if self.full {
@@ -212,7 +212,7 @@ impl Scan {
                 None => cut_line = true,
             }
         }
-        if encoding == Encoding::Utf8 {
+        if encoding == ContentEncoding::Utf8 {
             self.check_text(cut_line)?;
         }
         let newlines = memchr_iter(b'\n', &self.kept).count() as u64;
@@ -237,8 +237,8 @@ impl Scan {
             cut_line,
             encoding,
             content: match encoding {
-                Encoding::Base64 => STANDARD.encode(&self.kept),
-                Encoding::Utf8 => String::from_utf8_lossy(&self.kept).into_owned(),
+                ContentEncoding::Base64 => STANDARD.encode(&self.kept),
+                ContentEncoding::Utf8 => String::from_utf8_lossy(&self.kept).into_owned(),
             },
         })
     }

@@ -1,8 +1,8 @@
 //! Searching the lines of files.
 
-use super::pick::Pick;
-use super::walk::{Cut, MAX_WALK_DEPTH, Start};
-use super::{ReadError, Reading, said};
+use super::file_filter::FileFilter;
+use super::tree_walk::{MAX_WALK_DEPTH, Truncation, WalkStart};
+use super::{ReadError, WorkspaceReader, display_path};
 use candor_disk::DiskFile;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -70,9 +70,9 @@ pub struct SearchAnswer {
     /// Files that were searched.
     pub files: u64,
     /// Files that were not, and why.
-    pub skipped: Skipped,
+    pub skipped: SkippedFiles,
     /// Why this may not be all there is; null where it is.
-    pub truncated: Option<Cut>,
+    pub truncated: Option<Truncation>,
 }
 
 /// A line that matches.
@@ -97,7 +97,7 @@ fn is_false(flag: &bool) -> bool {
 
 /// How many files were not searched, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Skipped {
+pub struct SkippedFiles {
     /// They are not to be read.
     pub denied: u64,
     /// Files and directories that a `.gitignore` names.
@@ -112,21 +112,21 @@ pub struct Skipped {
     pub unreadable: u64,
 }
 
-impl Reading<'_> {
+impl WorkspaceReader<'_> {
     /// Searches files for lines that match a pattern.
     pub fn search_files(&self, request: &SearchRequest) -> Result<SearchAnswer, ReadError> {
-        let pick = Pick::new(request.glob.as_deref())?;
+        let filter = FileFilter::new(request.glob.as_deref())?;
         let matcher = matcher(request)?;
         let start = self.start(request.path.as_deref())?;
         let mut search = Search::new(&matcher, self.stop);
         match start {
-            Start::File(typed, _) => {
+            WalkStart::File(typed, _) => {
                 let (file, real) = self.open(&typed)?;
                 let size = file.len()?;
-                search.file(&real, size, At { file, at: 0 });
+                search.file(&real, size, OffsetReader { file, at: 0 });
                 Ok(search.answer(0, None))
             }
-            Start::Directory(real) => {
+            WalkStart::Directory(real) => {
                 let mut walk = self.walk(&real, MAX_WALK_DEPTH)?;
                 while search.cut.is_none() {
                     let Some(item) = walk.next() else { break };
@@ -134,7 +134,7 @@ impl Reading<'_> {
                         search.skipped.ignored += 1;
                         continue;
                     }
-                    if item.kind != FileType::RegularFile || !pick.takes(&item.path) {
+                    if item.kind != FileType::RegularFile || !filter.takes(&item.path) {
                         continue;
                     }
                     if self.deny.denies(&item.path) {
@@ -182,8 +182,8 @@ struct Search<'a> {
     matches: Vec<LineMatch>,
     files: u64,
     bytes: u64,
-    skipped: Skipped,
-    cut: Option<Cut>,
+    skipped: SkippedFiles,
+    cut: Option<Truncation>,
 }
 
 impl<'a> Search<'a> {
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
             matches: Vec::new(),
             files: 0,
             bytes: 0,
-            skipped: Skipped::default(),
+            skipped: SkippedFiles::default(),
             cut: None,
         }
     }
@@ -212,7 +212,7 @@ impl<'a> Search<'a> {
             return;
         }
         if self.files == MAX_SEARCHED_FILES || self.bytes + size > MAX_SEARCHED_BYTES {
-            self.cut = Some(Cut::Work);
+            self.cut = Some(Truncation::Work);
             return;
         }
         self.files += 1;
@@ -224,9 +224,9 @@ impl<'a> Search<'a> {
             stop: self.stop,
             stopped: &stopped,
         };
-        let mut sink = Lines {
+        let mut sink = MatchCollector {
             matcher: self.matcher,
-            path: said(path).0,
+            path: display_path(path).0,
             matches: &mut self.matches,
             is_binary: false,
         };
@@ -237,7 +237,7 @@ impl<'a> Search<'a> {
                 self.files -= 1;
                 self.skipped.binary += 1;
             }
-            Err(_) if stopped.get() => self.cut = Some(Cut::Time),
+            Err(_) if stopped.get() => self.cut = Some(Truncation::Time),
             // The searcher's own complaint, the only one that has no number, is about room for a line.
             Err(error) if error.raw_os_error().is_none() => self.skipped.long_line += 1,
             Err(_) => {
@@ -248,11 +248,11 @@ impl<'a> Search<'a> {
         }
         if self.matches.len() > MAX_MATCHES {
             self.matches.truncate(MAX_MATCHES);
-            self.cut = Some(Cut::Answer);
+            self.cut = Some(Truncation::Answer);
         }
     }
 
-    fn answer(mut self, unreadable: u64, cut: Option<Cut>) -> SearchAnswer {
+    fn answer(mut self, unreadable: u64, cut: Option<Truncation>) -> SearchAnswer {
         self.skipped.unreadable += unreadable;
         SearchAnswer {
             matches: self.matches,
@@ -283,12 +283,12 @@ impl<R: Read> Read for Stoppable<'_, R> {
 }
 
 /// A file of the disk, read from its beginning.
-struct At<F> {
+struct OffsetReader<F> {
     file: F,
     at: u64,
 }
 
-impl<F: DiskFile> Read for At<F> {
+impl<F: DiskFile> Read for OffsetReader<F> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read_at(bytes, self.at)?;
         self.at += count as u64;
@@ -297,14 +297,14 @@ impl<F: DiskFile> Read for At<F> {
 }
 
 /// Collects the matching lines of one file.
-struct Lines<'a> {
+struct MatchCollector<'a> {
     matcher: &'a RegexMatcher,
     path: String,
     matches: &'a mut Vec<LineMatch>,
     is_binary: bool,
 }
 
-impl Sink for Lines<'_> {
+impl Sink for MatchCollector<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {

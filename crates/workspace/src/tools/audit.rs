@@ -1,7 +1,7 @@
 //! `read_audit_log` and `verify_audit_log`.
 
-use super::Work;
-use crate::failure::{Broken, Failure};
+use super::ToolContext;
+use crate::failure::{BrokenInvariant, Failure};
 use crate::fields::{arguments, number};
 use crate::server::WorkspaceServer;
 use crate::state::LOG;
@@ -22,13 +22,13 @@ const LINES: i64 = 50;
 const MAX_SEQ: i64 = (1 << 53) - 1;
 
 #[derive(Deserialize)]
-struct Read {
+struct ReadAuditLog {
     after_seq: Option<Int<0, MAX_SEQ>>,
     limit: Option<Int<1, { MAX_LINES as i64 }>>,
 }
 
 #[derive(Serialize)]
-struct Lines {
+struct LogPage {
     lines: Vec<Box<RawValue>>,
     more: bool,
     next_after_seq: Option<u64>,
@@ -46,7 +46,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "limit": number(1, MAX_LINES as i64, "How many; 50 if absent")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: Read, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ReadAuditLog, cx: CallContext| {
                 super::answer(server, cx, move |work| read(work, &asked))
             },
         ),
@@ -61,7 +61,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     ]
 }
 
-fn read(work: &Work, asked: &Read) -> Result<Lines, Failure> {
+fn read(work: &ToolContext, asked: &ReadAuditLog) -> Result<LogPage, Failure> {
     let after = asked.after_seq.map_or(0, Int::get) as u64;
     let limit = asked.limit.map_or(LINES, Int::get) as usize;
     let disk = work.session.root.disk();
@@ -74,17 +74,17 @@ fn read(work: &Work, asked: &Read) -> Result<Lines, Failure> {
             .or_else(|_| serde_json::value::to_raw_value(&text))
             .map_err(|error| Failure::Io(error.into()))
     });
-    Ok(Lines {
+    Ok(LogPage {
         lines: lines.collect::<Result<_, _>>()?,
         more: page.more,
         next_after_seq: next.filter(|_| page.more),
     })
 }
 
-fn verify(work: &Work) -> Result<Value, Failure> {
+fn verify(work: &ToolContext) -> Result<Value, Failure> {
     let verified = work.session.verify(&work.server.config)?;
     match verified.flaw {
-        Some(flaw) => Err(Broken::Chain(flaw).into()),
+        Some(flaw) => Err(BrokenInvariant::Chain(flaw).into()),
         None => Ok(json!({
             "verified": true,
             "lines": verified.lines,

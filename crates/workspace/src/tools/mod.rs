@@ -1,9 +1,9 @@
 //! The tools: which there are, whose they are, and how each one is run.
 
 mod audit;
-mod checks;
 mod planning;
 mod plans;
+mod preflight;
 mod reading;
 mod report;
 mod sessions;
@@ -28,16 +28,16 @@ pub use writing::MAX_PATHS_BYTES;
 
 /// Whose a tool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum ToolRole {
     Both,
     Only(Role),
 }
 
 /// Every tool's name, whose it is, and whether it works in a locked session. What is not listed here is
 /// not served.
-const REGISTER: &[(&str, Whose, bool)] = {
+const REGISTER: &[(&str, ToolRole, bool)] = {
     use Role::{Executor, Planner};
-    use Whose::{Both, Only};
+    use ToolRole::{Both, Only};
     &[
         ("apply_changes", Only(Executor), false),
         ("begin_session", Both, true),
@@ -59,7 +59,7 @@ const REGISTER: &[(&str, Whose, bool)] = {
     ]
 };
 
-fn registered(name: &str) -> Option<(Whose, bool)> {
+fn registered(name: &str) -> Option<(ToolRole, bool)> {
     let row = REGISTER.iter().find(|(known, ..)| *known == name);
     row.map(|(_, whose, locked)| (*whose, *locked))
 }
@@ -71,7 +71,7 @@ pub(crate) fn works_when_locked(name: &str) -> bool {
 
 fn is_for(name: &str, role: Role) -> bool {
     let whose = registered(name).map(|(whose, _)| whose);
-    matches!(whose, Some(Whose::Both)) || whose == Some(Whose::Only(role))
+    matches!(whose, Some(ToolRole::Both)) || whose == Some(ToolRole::Only(role))
 }
 
 /// Every tool; those of the other role are there but not listed.
@@ -82,7 +82,7 @@ pub(crate) fn all(role: Role) -> Vec<Tool<WorkspaceServer>> {
         plans::tools(),
         planning::tools(),
         writing::tools(),
-        checks::tools(),
+        preflight::tools(),
         report::tools(),
         audit::tools(),
     ];
@@ -115,7 +115,7 @@ pub(crate) fn disagreement(tools: &Tools<WorkspaceServer>, role: Role) -> Option
 }
 
 /// What a tool has of its call.
-struct Work {
+struct ToolContext {
     server: Arc<WorkspaceServer>,
     session: Arc<Session>,
     cx: CallContext,
@@ -125,7 +125,7 @@ struct Work {
 async fn answer<T: Serialize + Send + 'static>(
     server: Arc<WorkspaceServer>,
     cx: CallContext,
-    work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
+    work: impl FnOnce(&ToolContext) -> Result<T, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
     run(server, cx, move |own| Ok(reply(&work(own)?)?)).await
 }
@@ -139,13 +139,13 @@ fn said(stopped: CallStopped) -> Failure {
 async fn run(
     server: Arc<WorkspaceServer>,
     cx: CallContext,
-    work: impl FnOnce(&Work) -> Result<Reply, Failure> + Send + 'static,
+    work: impl FnOnce(&ToolContext) -> Result<Reply, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
     let call = Arc::clone(&cx.call);
     let raising = Arc::clone(&server);
     let worked = tokio::task::spawn_blocking(move || {
         let session = server.session().ok_or(Failure::NoSession)?;
-        work(&Work {
+        work(&ToolContext {
             server,
             session,
             cx,

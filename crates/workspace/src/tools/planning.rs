@@ -1,15 +1,15 @@
 //! `lint_plan` and `save_plan`.
 
 use super::plans::protected;
-use super::{Work, said};
+use super::{ToolContext, said};
+use crate::argument_rules::{no_plan, of_plan};
 use crate::failure::Failure;
 use crate::fields::{arguments, one_of};
-use crate::further::{no_plan, of_plan};
 use crate::notes::{Subject, note};
 use crate::plan::{self, Plan, PlanError, Severity, durable, store};
 use crate::server::WorkspaceServer;
-use crate::tools::writing::{Kept, apply};
-use crate::write::{Change, What, hash_of};
+use crate::tools::writing::{PendingChanges, apply};
+use crate::write::{ChangeKind, FileChange, hash_of};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_fault::Violations;
 use candor_street::{CallContext, Reply, Tool, reply};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 const DIR_MODE: u32 = 0o755;
 
 #[derive(Deserialize)]
-struct Given {
+struct PlanInput {
     plan: Option<Value>,
     content: Option<String>,
 }
@@ -43,7 +43,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "lint_plan",
             "Everything that is wrong or dubious about a plan, and its canonical text. Saves nothing.",
             schema(false),
-            |server: Arc<WorkspaceServer>, given: Given, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, given: PlanInput, cx: CallContext| {
                 super::answer(server, cx, move |_| lint(&given))
             },
         )
@@ -52,7 +52,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "save_plan",
             "Save a plan as a draft in docs/plans. It allows nothing until a person has approved it.",
             schema(true),
-            |server: Arc<WorkspaceServer>, given: Given, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, given: PlanInput, cx: CallContext| {
                 super::run(server, cx, move |work| save(work, &given))
             },
         )
@@ -63,7 +63,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 }
 
 /// The plan that was given; what is none is a violation.
-fn read(given: &Given) -> Result<Plan, Failure> {
+fn read(given: &PlanInput) -> Result<Plan, Failure> {
     let (member, read) = match (&given.plan, &given.content) {
         (Some(plan), _) => ("plan", Plan::from_value(plan.clone())),
         (None, Some(text)) => ("content", plan::parse(text)),
@@ -76,7 +76,7 @@ fn wrong(member: &str, error: &PlanError) -> Violations {
     std::iter::once(no_plan(member, error)).collect()
 }
 
-fn lint(given: &Given) -> Result<Value, Failure> {
+fn lint(given: &PlanInput) -> Result<Value, Failure> {
     let plan = read(given)?;
     let text = plan::render(&plan);
     let lints = plan::lint(&plan, &protected);
@@ -88,8 +88,8 @@ fn lint(given: &Given) -> Result<Value, Failure> {
     }))
 }
 
-fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
-    let Work {
+fn save(work: &ToolContext, given: &PlanInput) -> Result<Reply, Failure> {
+    let ToolContext {
         server,
         session,
         cx,
@@ -120,12 +120,12 @@ fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
         Some((held, _)) if plan::hash(&String::from_utf8_lossy(&held)) == hash => {
             return Ok(reply(&answer("already"))?);
         }
-        Some((held, mode)) => What::Modify {
+        Some((held, mode)) => ChangeKind::Modify {
             before: hash_of(&held),
             bytes,
             mode,
         },
-        None => What::Create { bytes },
+        None => ChangeKind::Create { bytes },
     };
     let subject = Subject {
         path: path.clone(),
@@ -140,14 +140,14 @@ fn save(work: &Work, given: &Given) -> Result<Reply, Failure> {
         "new"
     };
     cx.mark.begins().map_err(said)?;
-    let change = Change {
+    let change = FileChange {
         path: path.clone(),
         what,
     };
     let applied = apply(work, turn, &[change])?;
     cx.mark.done();
     let reply = reply(&answer(saved))?;
-    Ok(reply.with_pending(Kept::new(work, applied)))
+    Ok(reply.with_pending(PendingChanges::new(work, applied)))
 }
 
 /// What the file of a plan holds already, and its mode.

@@ -1,14 +1,14 @@
 //! `list_plans`, `read_plan` and `wait_for_approval`, and which plan a call goes by.
 
-use super::Work;
-use super::writing::By;
-use crate::approval::{self, Approved, NotApproved, Question};
-use crate::failure::{Broken, Failure, PlanFailure};
+use super::ToolContext;
+use super::writing::PlanChoice;
+use crate::approval::{self, ApprovalQuery, NotApproved, ValidApproval};
+use crate::failure::{BrokenInvariant, Failure, PlanFailure};
 use crate::fields::{arguments, number, plan_hash};
-use crate::notes::{Approval, note};
-use crate::plan::store::{self, FindError, LoadError, Stored};
+use crate::notes::{ApprovedBy, note};
+use crate::plan::store::{self, FindError, LoadError, StoredPlan};
 use crate::plan::{Globs, Phase, PlanHash, PlanRef, phase};
-use crate::policy;
+use crate::policy::PolicyRule;
 use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use candor_fault::Fault;
@@ -36,12 +36,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 const SHORT: usize = 12;
 
 #[derive(Deserialize)]
-struct Named {
+struct ReadPlan {
     plan_hash: String,
 }
 
 #[derive(Deserialize)]
-struct Wait {
+struct WaitForApproval {
     plan_hash: String,
     timeout_s: Option<Int<0, MAX_WAIT_S>>,
 }
@@ -63,7 +63,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 &["plan_hash"],
                 json!({ "plan_hash": plan_hash("Its hash, or 8 digits or more of it") }),
             ),
-            |server: Arc<WorkspaceServer>, asked: Named, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ReadPlan, cx: CallContext| {
                 super::answer(server, cx, move |work| read(work, &asked))
             },
         ),
@@ -89,7 +89,7 @@ pub(super) fn protected(path: &[u8]) -> bool {
 
 /// Whether a plan is approved, and by whom.
 #[derive(Serialize)]
-struct Standing {
+struct ApprovalStatus {
     approved: bool,
     approver: Option<String>,
     key_id: Option<String>,
@@ -98,10 +98,10 @@ struct Standing {
     command: Option<String>,
 }
 
-fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
+fn standing(work: &ToolContext, hash: &PlanHash) -> Result<ApprovalStatus, Failure> {
     Ok(
         match approved(work, &store::names(&work.session.root.disk())?, hash)? {
-            Ok(approved) => Standing {
+            Ok(approved) => ApprovalStatus {
                 approved: true,
                 approver: Some(approved.approver),
                 key_id: Some(approved.key_id.to_string()),
@@ -109,7 +109,7 @@ fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
                 why: None,
                 command: None,
             },
-            Err(why) => Standing {
+            Err(why) => ApprovalStatus {
                 approved: false,
                 approver: None,
                 key_id: None,
@@ -123,17 +123,19 @@ fn standing(work: &Work, hash: &PlanHash) -> Result<Standing, Failure> {
 
 /// Whether a plan is approved now; what is wrong with the state directory is a failure of its own.
 fn approved(
-    work: &Work,
+    work: &ToolContext,
     names: &[String],
     hash: &PlanHash,
-) -> Result<Result<Approved, NotApproved>, Failure> {
-    let Work {
+) -> Result<Result<ValidApproval, NotApproved>, Failure> {
+    let ToolContext {
         server, session, ..
     } = work;
-    let approvals = session.memo.approvals(&session.root.disk(), names, hash)?;
+    let approvals = session
+        .plan_cache
+        .approvals(&session.root.disk(), names, hash)?;
     let revocations = approval::load_revocations(&session.state);
-    let revocations = revocations.map_err(|error| Broken::State(error.to_string()))?;
-    Ok(approval::check(&Question {
+    let revocations = revocations.map_err(|error| BrokenInvariant::State(error.to_string()))?;
+    Ok(approval::check(&ApprovalQuery {
         plan: hash,
         root: &session.root.path().to_string_lossy(),
         now: server.clock.now(),
@@ -144,12 +146,12 @@ fn approved(
 }
 
 /// What a person has to run, to approve a plan.
-fn command(work: &Work, hash: &PlanHash) -> String {
+fn command(work: &ToolContext, hash: &PlanHash) -> String {
     for_person(work, &format!("approve {}", &hash.as_str()[..SHORT]))
 }
 
 /// A command for a person, about this workspace.
-fn for_person(work: &Work, what: &str) -> String {
+fn for_person(work: &ToolContext, what: &str) -> String {
     let root = quoted(&work.session.root.path().display().to_string());
     let flags = work.server.config.person_flags.iter();
     let flags: String = flags.map(|flag| format!(" {}", quoted(flag))).collect();
@@ -165,7 +167,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn list(work: &Work) -> Result<Value, Failure> {
+fn list(work: &ToolContext) -> Result<Value, Failure> {
     let listing = store::list(&work.session.root.disk(), &protected)?;
     let mut plans = Vec::new();
     for stored in &listing.plans {
@@ -187,7 +189,7 @@ fn list(work: &Work) -> Result<Value, Failure> {
     }))
 }
 
-fn read(work: &Work, asked: &Named) -> Result<Value, Failure> {
+fn read(work: &ToolContext, asked: &ReadPlan) -> Result<Value, Failure> {
     let stored = load(work, &find(work, &asked.plan_hash)?)?;
     note(&work.cx.call, |notes| {
         notes.plan_hash = Some(stored.hash.as_str().to_owned())
@@ -202,7 +204,7 @@ fn read(work: &Work, asked: &Named) -> Result<Value, Failure> {
 
 async fn wait(
     server: Arc<WorkspaceServer>,
-    asked: Wait,
+    asked: WaitForApproval,
     cx: CallContext,
 ) -> Result<Reply, Fault<Workspace>> {
     let seconds = asked.timeout_s.map_or(WAIT_S, Int::get) as u64;
@@ -228,7 +230,7 @@ async fn wait(
     }
 }
 
-fn find(work: &Work, asked: &str) -> Result<PlanHash, Failure> {
+fn find(work: &ToolContext, asked: &str) -> Result<PlanHash, Failure> {
     let missing = || PlanFailure::Missing {
         asked: asked.to_owned(),
     };
@@ -244,9 +246,9 @@ fn find(work: &Work, asked: &str) -> Result<PlanHash, Failure> {
     }
 }
 
-fn load(work: &Work, hash: &PlanHash) -> Result<Stored, Failure> {
-    let memo = &work.session.memo;
-    match memo.plan(&work.session.root.disk(), hash, &protected) {
+fn load(work: &ToolContext, hash: &PlanHash) -> Result<StoredPlan, Failure> {
+    let plan_cache = &work.session.plan_cache;
+    match plan_cache.plan(&work.session.root.disk(), hash, &protected) {
         Ok(stored) => Ok(stored),
         Err(LoadError::Missing) => Err(PlanFailure::Missing {
             asked: hash.as_str().to_owned(),
@@ -262,13 +264,13 @@ fn load(work: &Work, hash: &PlanHash) -> Result<Stored, Failure> {
 }
 
 /// The plan that a call goes by.
-pub(super) struct Chosen {
-    stored: Stored,
+pub(super) struct ChosenPlan {
+    stored: StoredPlan,
     phase: usize,
-    approval: Approved,
+    approval: ValidApproval,
 }
 
-impl Chosen {
+impl ChosenPlan {
     pub(super) fn phase(&self) -> &Phase {
         &self.stored.plan.phases[self.phase]
     }
@@ -288,19 +290,20 @@ impl Chosen {
     }
 
     /// The rules that the plan excepts this file from.
-    pub(super) fn exceptions(&self, path: &str) -> Vec<policy::Exception> {
+    pub(super) fn exceptions(&self, path: &str) -> Vec<PolicyRule> {
         let all = self.phase().policy.exceptions.iter();
         let fitting = all.filter(|exception| {
             let globs = Globs::new(std::slice::from_ref(&exception.path));
             globs.is_ok_and(|globs| globs.matches(path.as_bytes()))
         });
-        let rules = fitting.filter_map(|exception| policy::Rule::named(&exception.rule));
-        rules.map(|rule| policy::Exception { rule }).collect()
+        fitting
+            .filter_map(|exception| PolicyRule::named(&exception.rule))
+            .collect()
     }
 }
 
 /// The approved plan and its phase: those that the call names, or the only ones.
-pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
+pub(super) fn choose(work: &ToolContext, by: &PlanChoice) -> Result<ChosenPlan, Failure> {
     let (stored, approval) = match &by.plan_hash {
         Some(asked) => {
             let stored = load(work, &find(work, asked)?)?;
@@ -316,7 +319,7 @@ pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
     note(&work.cx.call, |notes| {
         notes.plan_hash = Some(stored.hash.as_str().to_owned())
     });
-    let by_whom = Approval {
+    let by_whom = ApprovedBy {
         approver: approval.approver.clone(),
         key_id: approval.key_id.to_string(),
     };
@@ -343,14 +346,14 @@ pub(super) fn choose(work: &Work, by: &By) -> Result<Chosen, Failure> {
     };
     let id = stored.plan.phases[place].id.as_str().to_owned();
     note(&work.cx.call, |notes| notes.phase_id = Some(id));
-    Ok(Chosen {
+    Ok(ChosenPlan {
         stored,
         phase: place,
         approval,
     })
 }
 
-fn not_approved(work: &Work, hash: &PlanHash, why: &NotApproved) -> Failure {
+fn not_approved(work: &ToolContext, hash: &PlanHash, why: &NotApproved) -> Failure {
     PlanFailure::NotApproved {
         hash: Some(hash.as_str().to_owned()),
         why: why.to_string(),
@@ -360,7 +363,7 @@ fn not_approved(work: &Work, hash: &PlanHash, why: &NotApproved) -> Failure {
 }
 
 /// The only approved plan there is.
-fn only(work: &Work) -> Result<(Stored, Approved), Failure> {
+fn only(work: &ToolContext) -> Result<(StoredPlan, ValidApproval), Failure> {
     let mut ready = Vec::new();
     let mut waiting = Vec::new();
     let names = store::names(&work.session.root.disk())?;

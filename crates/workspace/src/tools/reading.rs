@@ -1,14 +1,14 @@
 //! `read_file`, `list_files` and `search_files`.
 
-use super::Work;
+use super::ToolContext;
 use crate::failure::Failure;
 use crate::fields::{arguments, encoding, number, path, words};
 use crate::notes::{Subject, note};
 use crate::path::PathError;
 use crate::protected::DenyRead;
 use crate::reading::{
-    Encoding, ListAnswer, ListRequest, ReadAnswer, ReadError, ReadRequest, Reading, SearchAnswer,
-    SearchRequest,
+    ContentEncoding, ListAnswer, ListRequest, ReadAnswer, ReadError, ReadRequest, SearchAnswer,
+    SearchRequest, WorkspaceReader,
 };
 use crate::server::WorkspaceServer;
 use candor_disk::{Disk, DiskFile, Open};
@@ -20,16 +20,16 @@ use std::io;
 use std::sync::Arc;
 
 #[derive(Deserialize)]
-struct Read {
+struct ReadFile {
     path: String,
     offset: Option<Int<1, MAX_LINE>>,
     limit: Option<Int<1, MAX_LINE>>,
     #[serde(default)]
-    encoding: Encoding,
+    encoding: ContentEncoding,
 }
 
 #[derive(Deserialize)]
-struct List {
+struct ListFiles {
     path: Option<String>,
     depth: Option<Int<1, MAX_DEPTH>>,
     glob: Option<String>,
@@ -56,7 +56,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "encoding": encoding()
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: Read, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ReadFile, cx: CallContext| {
                 let line = |number: Int<1, MAX_LINE>| number.get() as u64;
                 let request = ReadRequest {
                     path: asked.path,
@@ -78,7 +78,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "glob": words(1000, "Only files whose path matches")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: List, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ListFiles, cx: CallContext| {
                 let request = ListRequest {
                     path: asked.path,
                     depth: asked.depth.map(|depth| depth.get() as usize),
@@ -107,15 +107,15 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 }
 
 /// What is not to be read in this workspace.
-pub(super) fn denied(work: &Work) -> Result<Arc<DenyRead>, Failure> {
+pub(super) fn denied(work: &ToolContext) -> Result<Arc<DenyRead>, Failure> {
     let disk = work.session.root.disk();
     let file = match disk.open(DENY_READ, Open::Read) {
         // The defaults stand before whatever the file says.
-        Err(error) if is_missing(&error) => return Ok(work.session.memo.deny(b"")?),
+        Err(error) if is_missing(&error) => return Ok(work.session.plan_cache.deny(b"")?),
         opened => opened?,
     };
     let bytes = file.read_all(crate::protected::MAX_DENY_READ_BYTES)?;
-    Ok(work.session.memo.deny(&bytes)?)
+    Ok(work.session.plan_cache.deny(&bytes)?)
 }
 
 fn is_missing(error: &io::Error) -> bool {
@@ -126,19 +126,19 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 fn with<T>(
-    work: &Work,
-    look: impl FnOnce(Reading<'_>) -> Result<T, Failure>,
+    work: &ToolContext,
+    look: impl FnOnce(WorkspaceReader<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let deny = denied(work)?;
     let stop = || work.cx.cancel.is_cancelled();
-    look(Reading {
+    look(WorkspaceReader {
         root: &work.session.root,
         deny: &deny,
         stop: &stop,
     })
 }
 
-fn read(work: &Work, asked: &ReadRequest) -> Result<ReadAnswer, Failure> {
+fn read(work: &ToolContext, asked: &ReadRequest) -> Result<ReadAnswer, Failure> {
     let answer = with(work, |reading| Ok(reading.read_file(asked)?))?;
     note(&work.cx.call, |notes| {
         notes.subjects = vec![Subject {
@@ -151,7 +151,7 @@ fn read(work: &Work, asked: &ReadRequest) -> Result<ReadAnswer, Failure> {
     Ok(answer)
 }
 
-fn list(work: &Work, asked: &ListRequest) -> Result<ListAnswer, Failure> {
+fn list(work: &ToolContext, asked: &ListRequest) -> Result<ListAnswer, Failure> {
     with(work, |reading| {
         reading.list_files(asked).map_err(|error| match error {
             ReadError::NotFound { path } => PathError::ParentMissing { parent: path }.into(),
@@ -160,6 +160,6 @@ fn list(work: &Work, asked: &ListRequest) -> Result<ListAnswer, Failure> {
     })
 }
 
-fn search(work: &Work, asked: &SearchRequest) -> Result<SearchAnswer, Failure> {
+fn search(work: &ToolContext, asked: &SearchRequest) -> Result<SearchAnswer, Failure> {
     with(work, |reading| Ok(reading.search_files(asked)?))
 }

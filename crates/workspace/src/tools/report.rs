@@ -1,14 +1,14 @@
 //! `write_failure_report`: says what went wrong in `docs/reports`, and unlocks the session.
 
-use super::{Work, said};
+use super::{ToolContext, said};
 use crate::failure::Failure;
 use crate::fields::{arguments, words};
 use crate::lock;
 use crate::notes::{Subject, note};
 use crate::plan::durable;
 use crate::server::WorkspaceServer;
-use crate::tools::writing::Kept;
-use crate::write::{Change, What, hash_of};
+use crate::tools::writing::PendingChanges;
+use crate::write::{ChangeKind, FileChange, hash_of};
 use candor_disk::{Disk, Open};
 use candor_fault::iso_millis;
 use candor_street::{CallContext, Reply, Tool, reply};
@@ -35,7 +35,7 @@ const MAX_SAME_NAME: usize = 100;
 const DIR_MODE: u32 = 0o755;
 
 #[derive(Deserialize)]
-struct Report {
+struct FailureReport {
     title: String,
     body: String,
 }
@@ -52,7 +52,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "body": words(MAX_BODY, "What happened, why, and what you suggest; Markdown")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, report: Report, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, report: FailureReport, cx: CallContext| {
                 super::run(server, cx, move |work| write(work, &report))
             },
         )
@@ -60,8 +60,8 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     ]
 }
 
-fn write(work: &Work, report: &Report) -> Result<Reply, Failure> {
-    let Work {
+fn write(work: &ToolContext, report: &FailureReport) -> Result<Reply, Failure> {
+    let ToolContext {
         server,
         session,
         cx,
@@ -96,15 +96,15 @@ fn write(work: &Work, report: &Report) -> Result<Reply, Failure> {
     };
     note(&cx.call, |notes| notes.subjects = vec![subject.clone()]);
     cx.mark.begins().map_err(said)?;
-    let change = Change {
+    let change = FileChange {
         path: path.clone(),
-        what: What::Create { bytes },
+        what: ChangeKind::Create { bytes },
     };
     let applied = super::writing::apply(work, turn, &[change])?;
     let unlocks = lock.is_some_and(|lock| !lock.person);
     cx.mark.done();
     let answer = json!({ "path": path, "hash": subject.after, "unlocked": unlocks });
-    let mut kept = Kept::new(work, applied);
+    let mut kept = PendingChanges::new(work, applied);
     if unlocks {
         // Only once the report is on record.
         let (server, session) = (Arc::clone(server), Arc::clone(session));

@@ -17,26 +17,26 @@ use std::sync::Arc;
 pub(crate) const BEGIN_SESSION: &str = "begin_session";
 
 #[derive(Deserialize)]
-struct Begin {
+struct BeginSession {
     workspace_root: String,
 }
 
 /// What a session is.
 #[derive(Serialize)]
-struct Status {
+struct SessionStatus {
     session_id: String,
     role: &'static str,
     workspace_root: String,
     read_only: bool,
     locked: bool,
-    lock: Option<Why>,
+    lock: Option<LockStatus>,
     strikes: u32,
     lock_after: u32,
 }
 
 /// Why a session is locked.
 #[derive(Serialize)]
-struct Why {
+struct LockStatus {
     error_code: String,
     human_message: String,
     seq: u64,
@@ -44,9 +44,9 @@ struct Why {
     unlock: &'static str,
 }
 
-impl From<Lock> for Why {
+impl From<Lock> for LockStatus {
     fn from(lock: Lock) -> Self {
-        Why {
+        LockStatus {
             error_code: lock.error_code,
             human_message: lock.human_message,
             seq: lock.seq,
@@ -81,15 +81,15 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     ]
 }
 
-fn status(server: &WorkspaceServer, session: &Session) -> Result<Status, Failure> {
+fn status(server: &WorkspaceServer, session: &Session) -> Result<SessionStatus, Failure> {
     let lock = session.lock(server.config.role)?;
-    Ok(Status {
+    Ok(SessionStatus {
         session_id: session.id.clone(),
         role: server.config.role.wire_name(),
         workspace_root: session.root.path().display().to_string(),
         read_only: server.config.read_only,
         locked: lock.is_some(),
-        lock: lock.map(Why::from),
+        lock: lock.map(LockStatus::from),
         strikes: session.strikes(),
         lock_after: server.config.lock_after.get(),
     })
@@ -97,7 +97,7 @@ fn status(server: &WorkspaceServer, session: &Session) -> Result<Status, Failure
 
 async fn begin(
     server: Arc<WorkspaceServer>,
-    begin: Begin,
+    begin: BeginSession,
     cx: CallContext,
 ) -> Result<Reply, Fault<Workspace>> {
     let _one = server.beginning.lock().await;
@@ -116,10 +116,10 @@ async fn begin(
         return Ok(answer);
     }
     server.set_session(Some(session));
-    Ok(answer.with_pending(Begun(server.clone())))
+    Ok(answer.with_pending(NewSession(server.clone())))
 }
 
-fn begun(server: &WorkspaceServer, begin: &Begin) -> Result<(Arc<Session>, bool), Failure> {
+fn begun(server: &WorkspaceServer, begin: &BeginSession) -> Result<(Arc<Session>, bool), Failure> {
     let root = chosen(&server.config, &begin.workspace_root);
     if let Some(session) = server.session() {
         let own = session.root.path().to_owned();
@@ -135,9 +135,9 @@ fn begun(server: &WorkspaceServer, begin: &Begin) -> Result<(Arc<Session>, bool)
 }
 
 /// A session whose beginning is not on record yet.
-struct Begun(Arc<WorkspaceServer>);
+struct NewSession(Arc<WorkspaceServer>);
 
-impl Pending for Begun {
+impl Pending for NewSession {
     fn keep(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
         Box::pin(async { Ok(()) })
     }

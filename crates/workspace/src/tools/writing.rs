@@ -1,21 +1,23 @@
 //! `write_file`, `apply_changes` and `delete_file`: every gate in its order, then all or nothing.
 
-use super::plans::{Chosen, choose};
+use super::plans::{ChosenPlan, choose};
 use super::reading::denied;
-use super::{Work, checks, said};
+use super::{ToolContext, preflight, said};
+use crate::argument_rules;
 use crate::edit::{Edit, apply_edits, apply_patch};
 use crate::failure::Failure;
 use crate::fields::{MAX_CHANGES, arguments, content, file_hash, one_of, path, planned};
-use crate::further;
 use crate::line;
 use crate::notes::{Subject, Unrecorded, note, notes};
-use crate::path::{Kind, Located, PathError, Typed, locate};
+use crate::path::{FileKind, PathError, ResolvedPath, TypedPath, resolve_path};
 use crate::plan::{Operation, Scope};
 use crate::policy;
 use crate::protected::{DenyRead, is_write_protected};
-use crate::reading::{Encoding, MAX_WHOLE_BYTES, ReadError};
+use crate::reading::{ContentEncoding, MAX_WHOLE_BYTES, ReadError};
 use crate::server::WorkspaceServer;
-use crate::write::{About, Applied, Change, Turn, What, hash_of, read_hash};
+use crate::write::{
+    AppliedChanges, ChangeKind, ChangeOrigin, FileChange, WriteTurn, hash_of, read_hash,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
@@ -33,7 +35,7 @@ pub const MAX_PATHS_BYTES: usize = 64 * 1024;
 
 /// A file as a caller wants it.
 #[derive(Deserialize)]
-struct Wanted {
+struct RequestedChange {
     path: String,
     content: Option<String>,
     edits: Option<Vec<Edit>>,
@@ -44,12 +46,12 @@ struct Wanted {
     #[serde(default)]
     delete: bool,
     #[serde(default)]
-    encoding: Encoding,
+    encoding: ContentEncoding,
 }
 
 /// By which plan.
 #[derive(Deserialize)]
-pub(super) struct By {
+pub(super) struct PlanChoice {
     pub(super) plan_hash: Option<String>,
     pub(super) phase_id: Option<String>,
 }
@@ -57,16 +59,16 @@ pub(super) struct By {
 #[derive(Deserialize)]
 struct WriteFile {
     #[serde(flatten)]
-    wanted: Wanted,
+    wanted: RequestedChange,
     #[serde(flatten)]
-    by: By,
+    by: PlanChoice,
 }
 
 #[derive(Deserialize)]
 struct ApplyChanges {
-    changes: Vec<Wanted>,
+    changes: Vec<RequestedChange>,
     #[serde(flatten)]
-    by: By,
+    by: PlanChoice,
 }
 
 #[derive(Deserialize)]
@@ -74,7 +76,7 @@ struct DeleteFile {
     path: String,
     previous_hash: String,
     #[serde(flatten)]
-    by: By,
+    by: PlanChoice,
 }
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
@@ -100,7 +102,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 })
             },
         )
-        .with_argument_rules(further::of_file),
+        .with_argument_rules(argument_rules::of_file),
         Tool::mutating(
             "apply_changes",
             "Write and delete several files, all or none of them.",
@@ -117,7 +119,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 })
             },
         )
-        .with_argument_rules(further::of_changes),
+        .with_argument_rules(argument_rules::of_changes),
         Tool::mutating(
             "delete_file",
             "Delete one file that you have read.",
@@ -130,7 +132,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             ),
             |server: Arc<WorkspaceServer>, asked: DeleteFile, cx: CallContext| {
                 super::run(server, cx, move |work| {
-                    let wanted = Wanted {
+                    let wanted = RequestedChange {
                         path: asked.path,
                         content: None,
                         edits: None,
@@ -138,7 +140,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                         previous_hash: Some(asked.previous_hash),
                         create_only: false,
                         delete: true,
-                        encoding: Encoding::Utf8,
+                        encoding: ContentEncoding::Utf8,
                     };
                     let changed = change_files(work, vec![wanted], &asked.by)?;
                     changed.reply(true)
@@ -150,7 +152,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 
 /// What was changed, as the answer says it.
 #[derive(Serialize)]
-struct Done {
+struct ChangeResult {
     path: String,
     operation: Operation,
     before: Option<String>,
@@ -158,14 +160,14 @@ struct Done {
     bytes: Option<u64>,
 }
 
-struct Changed {
-    done: Vec<Done>,
+struct ChangedFiles {
+    done: Vec<ChangeResult>,
     by: Value,
     checks: Value,
-    kept: Kept,
+    kept: PendingChanges,
 }
 
-impl Changed {
+impl ChangedFiles {
     fn reply(self, one: bool) -> Result<Reply, Failure> {
         let mut answer = match (one, self.done.first()) {
             (true, Some(only)) => json!(only),
@@ -179,8 +181,12 @@ impl Changed {
     }
 }
 
-fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Failure> {
-    let Work {
+fn change_files(
+    work: &ToolContext,
+    wanted: Vec<RequestedChange>,
+    by: &PlanChoice,
+) -> Result<ChangedFiles, Failure> {
+    let ToolContext {
         server,
         session,
         cx,
@@ -202,7 +208,7 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Fa
     let phase = chosen.phase();
     let turn = session.turn()?;
     let deny = denied(work)?;
-    let scope = session.memo.scope(phase)?;
+    let scope = session.plan_cache.scope(phase)?;
     let mut seen = BTreeSet::new();
     let mut changes = Vec::with_capacity(wanted.len());
     for (wanted, path) in wanted.iter().zip(places) {
@@ -224,7 +230,7 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Fa
         }
     })?;
     let checked = match phase.preflight {
-        crate::plan::Preflight::EachWrite => checks::run_all(work, phase),
+        crate::plan::Preflight::EachWrite => preflight::run_all(work, phase),
         crate::plan::Preflight::OnRequest => Ok(Value::Null),
     };
     let checks = match checked {
@@ -236,11 +242,11 @@ fn change_files(work: &Work, wanted: Vec<Wanted>, by: &By) -> Result<Changed, Fa
         }
     };
     cx.mark.done();
-    Ok(Changed {
+    Ok(ChangedFiles {
         done,
         by: chosen.said(),
         checks,
-        kept: Kept::new(work, applied),
+        kept: PendingChanges::new(work, applied),
     })
 }
 
@@ -275,13 +281,13 @@ fn wrong(keyword: &'static str, message: &str, expected: &str, hint: &str) -> Fa
     Failure::Arguments(std::iter::once(violation).collect())
 }
 
-fn done(change: &Change) -> Done {
+fn done(change: &FileChange) -> ChangeResult {
     let (operation, after) = match &change.what {
-        What::Create { bytes } => (Operation::Create, Some(bytes)),
-        What::Modify { bytes, .. } => (Operation::Modify, Some(bytes)),
-        What::Delete { .. } => (Operation::Delete, None),
+        ChangeKind::Create { bytes } => (Operation::Create, Some(bytes)),
+        ChangeKind::Modify { bytes, .. } => (Operation::Modify, Some(bytes)),
+        ChangeKind::Delete { .. } => (Operation::Delete, None),
     };
-    Done {
+    ChangeResult {
         path: change.path.clone(),
         operation,
         before: change.what.before().map(String::from),
@@ -290,7 +296,7 @@ fn done(change: &Change) -> Done {
     }
 }
 
-fn subject(done: &Done) -> Subject {
+fn subject(done: &ChangeResult) -> Subject {
     Subject {
         path: done.path.clone(),
         before: done.before.clone(),
@@ -300,16 +306,16 @@ fn subject(done: &Done) -> Subject {
 }
 
 /// A real place that may be written.
-pub(super) struct Real {
+pub(super) struct WriteTarget {
     pub(super) path: String,
-    found: Option<Kind>,
-    located: Located,
+    kind: Option<FileKind>,
+    located: ResolvedPath,
 }
 
 /// The first gates: the path leads to one place beneath the root, and that is not protected.
-fn place(work: &Work, typed: &str) -> Result<Real, Failure> {
+fn place(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failure> {
     let root = &work.session.root;
-    let located = locate(root, &Typed::read(typed, root)?)?;
+    let located = resolve_path(root, &TypedPath::read(typed, root)?)?;
     let path = match located.real.to_str() {
         Some(path) => path.to_owned(),
         None => return Err(Failure::PathNotText(located.real)),
@@ -327,39 +333,39 @@ fn place(work: &Work, typed: &str) -> Result<Real, Failure> {
         return Err(Failure::Protected(path));
     }
     if located.real.as_os_str().is_empty() {
-        return Err(PathError::Invalid(crate::path::Reason::Root).into());
+        return Err(PathError::Invalid(crate::path::InvalidPath::Root).into());
     }
-    let found = located.found.map(|found| found.kind);
-    if found == Some(Kind::Directory) {
+    let kind = located.file_stat.map(|stat| stat.kind);
+    if kind == Some(FileKind::Directory) {
         return Err(Failure::IsDirectory(path));
     }
-    Ok(Real {
+    Ok(WriteTarget {
         path,
-        found,
+        kind,
         located,
     })
 }
 
 /// The other gates of one file, in their order.
 fn change(
-    work: &Work,
-    wanted: &Wanted,
-    real: &Real,
+    work: &ToolContext,
+    wanted: &RequestedChange,
+    real: &WriteTarget,
     scope: &Scope<'_>,
-    chosen: &Chosen,
+    chosen: &ChosenPlan,
     deny: &DenyRead,
-) -> Result<Change, Failure> {
-    let operation = match (wanted.delete, real.found) {
+) -> Result<FileChange, Failure> {
+    let operation = match (wanted.delete, real.kind) {
         (true, _) => Operation::Delete,
         (false, None) => Operation::Create,
         (false, Some(_)) => Operation::Modify,
     };
     scope.allows(operation, real.path.as_bytes())?;
-    if wanted.create_only && real.found.is_some() {
+    if wanted.create_only && real.kind.is_some() {
         return Err(Failure::Exists(real.path.clone()));
     }
-    let old = match real.found {
-        Some(_) => Some(Old::read(&work.session.root.disk(), &real.path)?),
+    let old = match real.kind {
+        Some(_) => Some(OldFile::read(&work.session.root.disk(), &real.path)?),
         None => None,
     };
     let before = old.as_ref().map(|old| old.hash.clone());
@@ -374,14 +380,14 @@ fn change(
     let path = real.path.clone();
     if wanted.delete {
         let before = before.ok_or_else(|| Failure::Missing(path.clone()))?;
-        return Ok(Change {
+        return Ok(FileChange {
             path,
-            what: What::Delete { before },
+            what: ChangeKind::Delete { before },
         });
     }
     let bytes = new_bytes(wanted, real, old.as_ref(), deny)?;
     let old_bytes = old.as_ref().and_then(|old| old.bytes.as_deref());
-    let report = policy::check(policy::Request {
+    let report = policy::check(policy::PolicyRequest {
         path: &path,
         before: old_bytes,
         after: &bytes,
@@ -392,36 +398,36 @@ fn change(
         return Err(Failure::Policy(report));
     }
     let what = match old {
-        None => What::Create { bytes },
-        Some(Old { hash, mode, .. }) => What::Modify {
+        None => ChangeKind::Create { bytes },
+        Some(OldFile { hash, mode, .. }) => ChangeKind::Modify {
             before: hash,
             bytes,
             mode,
         },
     };
-    Ok(Change { path, what })
+    Ok(FileChange { path, what })
 }
 
 /// What a file holds before it is changed.
-struct Old {
+struct OldFile {
     hash: String,
     mode: u32,
     /// Nothing where that is more than is read at once.
     bytes: Option<Vec<u8>>,
 }
 
-impl Old {
-    fn read(disk: &RealDisk, path: &str) -> Result<Old, Failure> {
+impl OldFile {
+    fn read(disk: &RealDisk, path: &str) -> Result<OldFile, Failure> {
         let read = |error: io::Error| Failure::Read(ReadError::from(error));
         let file = disk.open(path, Open::Read).map_err(read)?;
         let mode = file.mode().map_err(read)?;
         if file.len().map_err(read)? > MAX_WHOLE_BYTES {
             let hash = read_hash(&file).map_err(read)?;
             let bytes = None;
-            return Ok(Old { hash, mode, bytes });
+            return Ok(OldFile { hash, mode, bytes });
         }
         let bytes = file.read_all(MAX_WHOLE_BYTES as usize).map_err(read)?;
-        Ok(Old {
+        Ok(OldFile {
             hash: hash_of(&bytes),
             mode,
             bytes: Some(bytes),
@@ -443,16 +449,16 @@ impl Old {
 }
 
 fn new_bytes(
-    wanted: &Wanted,
-    real: &Real,
-    old: Option<&Old>,
+    wanted: &RequestedChange,
+    real: &WriteTarget,
+    old: Option<&OldFile>,
     deny: &DenyRead,
 ) -> Result<Vec<u8>, Failure> {
     if let Some(content) = &wanted.content {
         return Ok(match wanted.encoding {
-            Encoding::Utf8 => content.as_bytes().to_vec(),
+            ContentEncoding::Utf8 => content.as_bytes().to_vec(),
             // The arguments were looked at before: it decodes.
-            Encoding::Base64 => STANDARD.decode(content).unwrap_or_default(),
+            ContentEncoding::Base64 => STANDARD.decode(content).unwrap_or_default(),
         });
     }
     // What does not fit is told with the lines that are there.
@@ -460,7 +466,7 @@ fn new_bytes(
         let path = real.located.real.clone();
         return Err(ReadError::Denied { path }.into());
     }
-    let text = old.map(Old::text).transpose()?;
+    let text = old.map(OldFile::text).transpose()?;
     match (&wanted.edits, &wanted.patch) {
         (Some(edits), _) => {
             let text = text.ok_or_else(|| Failure::Missing(real.path.clone()))?;
@@ -473,17 +479,17 @@ fn new_bytes(
 
 /// Makes changes that every gate has let through.
 pub(super) fn apply(
-    work: &Work,
-    turn: Turn<RealDisk>,
-    changes: &[Change],
-) -> Result<Applied<RealDisk>, Failure> {
-    let Work {
+    work: &ToolContext,
+    turn: WriteTurn<RealDisk>,
+    changes: &[FileChange],
+) -> Result<AppliedChanges<RealDisk>, Failure> {
+    let ToolContext {
         server,
         session,
         cx,
     } = work;
     let call = &cx.call;
-    let about = About {
+    let about = ChangeOrigin {
         session_id: session.id.clone(),
         request_id: line::cut(&call.id),
         tool_name: call.name.clone(),
@@ -499,18 +505,18 @@ pub(super) fn apply(
     Ok(turn.apply(about, changes, &id)?)
 }
 
-type Then = Box<dyn FnOnce() -> io::Result<()> + Send>;
+type AfterKeep = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// Changes that wait for their record.
-pub(super) struct Kept {
-    applied: Applied<RealDisk>,
+pub(super) struct PendingChanges {
+    applied: AppliedChanges<RealDisk>,
     call: Arc<Call>,
-    then: Option<Then>,
+    then: Option<AfterKeep>,
 }
 
-impl Kept {
-    pub(super) fn new(work: &Work, applied: Applied<RealDisk>) -> Kept {
-        Kept {
+impl PendingChanges {
+    pub(super) fn new(work: &ToolContext, applied: AppliedChanges<RealDisk>) -> PendingChanges {
+        PendingChanges {
             applied,
             call: Arc::clone(&work.cx.call),
             then: None,
@@ -518,7 +524,10 @@ impl Kept {
     }
 
     /// With something that happens once the change is final.
-    pub(super) fn then(mut self, then: impl FnOnce() -> io::Result<()> + Send + 'static) -> Kept {
+    pub(super) fn then(
+        mut self,
+        then: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) -> PendingChanges {
         self.then = Some(Box::new(then));
         self
     }
@@ -535,9 +544,9 @@ fn blocking(
     })
 }
 
-impl Pending for Kept {
+impl Pending for PendingChanges {
     fn keep(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
-        let Kept { applied, then, .. } = *self;
+        let PendingChanges { applied, then, .. } = *self;
         match then {
             // Two small writes that wait for no disk: another thread would take longer to be woken.
             None => Box::pin(std::future::ready(applied.keep().map_err(Cause::from))),

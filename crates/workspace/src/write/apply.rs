@@ -1,8 +1,8 @@
 //! The steps of one entry: forward, back, and to their end.
 
-use super::content::{Content, content};
-use super::journal::{Entry, Step};
-use super::{Change, What};
+use super::file_state::{FileState, content};
+use super::journal::{JournalEntry, JournalStep};
+use super::{ChangeKind, FileChange};
 use candor_disk::{Disk, DiskFile, Open};
 use std::collections::BTreeSet;
 use std::io;
@@ -16,7 +16,11 @@ pub(super) fn dir_of(path: &str) -> &str {
 }
 
 /// Makes every change of an entry; durable when this returns.
-pub(super) fn forward<D: Disk>(root: &D, entry: &Entry, changes: &[Change]) -> io::Result<()> {
+pub(super) fn forward<D: Disk>(
+    root: &D,
+    entry: &JournalEntry,
+    changes: &[FileChange],
+) -> io::Result<()> {
     for (step, change) in entry.steps.iter().zip(changes) {
         if let Some(bytes) = change.what.bytes() {
             prepare(root, step, &change.what, bytes)?;
@@ -24,40 +28,45 @@ pub(super) fn forward<D: Disk>(root: &D, entry: &Entry, changes: &[Change]) -> i
     }
     for (step, change) in entry.steps.iter().zip(changes) {
         match change.what {
-            What::Create { .. } => root.rename_new(&step.aside, &step.path)?,
-            What::Modify { .. } => root.exchange(&step.aside, &step.path)?,
-            What::Delete { .. } => root.rename_new(&step.path, &step.aside)?,
+            ChangeKind::Create { .. } => root.rename_new(&step.aside, &step.path)?,
+            ChangeKind::Modify { .. } => root.exchange(&step.aside, &step.path)?,
+            ChangeKind::Delete { .. } => root.rename_new(&step.path, &step.aside)?,
         }
     }
     sync_dirs(root, entry)
 }
 
 /// Writes the new bytes beside the file.
-fn prepare<D: Disk>(root: &D, step: &Step, what: &What, bytes: &[u8]) -> io::Result<()> {
+fn prepare<D: Disk>(
+    root: &D,
+    step: &JournalStep,
+    what: &ChangeKind,
+    bytes: &[u8],
+) -> io::Result<()> {
     let file = root.open(&step.aside, Open::CreateNew(NEW_MODE))?;
-    if let What::Modify { mode, .. } = what {
+    if let ChangeKind::Modify { mode, .. } = what {
         file.set_mode(*mode)?;
     }
     file.append_all(bytes)?;
     file.sync_all()
 }
 
-fn sync_dirs<D: Disk>(root: &D, entry: &Entry) -> io::Result<()> {
+fn sync_dirs<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     let dirs: BTreeSet<&str> = entry.steps.iter().map(|step| dir_of(&step.path)).collect();
     dirs.into_iter().try_for_each(|dir| root.sync_dir(dir))
 }
 
 /// What became of files that were to be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Back {
+pub(super) struct UndoOutcome {
     /// How many hold something that we did not write; they were left alone.
     pub(super) left: usize,
 }
 
 /// Takes back whatever was changed, wherever it stopped; durable when this returns, but for what is
 /// removed aside.
-pub(super) fn back<D: Disk>(root: &D, entry: &Entry) -> io::Result<Back> {
-    let mut back = Back::default();
+pub(super) fn back<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<UndoOutcome> {
+    let mut back = UndoOutcome::default();
     for step in entry.steps.iter().rev() {
         if !step_back(root, step)? {
             back.left += 1;
@@ -70,16 +79,16 @@ pub(super) fn back<D: Disk>(root: &D, entry: &Entry) -> io::Result<Back> {
 }
 
 /// Takes one step back; false where somebody else has changed the file since.
-fn step_back<D: Disk>(root: &D, step: &Step) -> io::Result<bool> {
+fn step_back<D: Disk>(root: &D, step: &JournalStep) -> io::Result<bool> {
     let now = content(root, &step.path)?;
     let aside = content(root, &step.aside)?;
     Ok(match (&step.before, &step.after) {
-        (None, Some(after)) if aside == Content::Missing => {
+        (None, Some(after)) if aside == FileState::Missing => {
             let ours = now.is(after);
             if ours {
                 root.unlink(&step.path)?;
             }
-            ours || now == Content::Missing
+            ours || now == FileState::Missing
         }
         (Some(before), Some(after)) if aside.is(before) && before != after => {
             let ours = now.is(after);
@@ -89,8 +98,8 @@ fn step_back<D: Disk>(root: &D, step: &Step) -> io::Result<bool> {
             // A part of the new bytes that was written aside can be the same as the old bytes.
             ours || now.is(before)
         }
-        (Some(_), None) if aside != Content::Missing => {
-            let gone = now == Content::Missing;
+        (Some(_), None) if aside != FileState::Missing => {
+            let gone = now == FileState::Missing;
             if gone {
                 root.rename_new(&step.aside, &step.path)?;
             }
@@ -102,7 +111,7 @@ fn step_back<D: Disk>(root: &D, step: &Step) -> io::Result<bool> {
 }
 
 /// Whether an entry is in its place, although it was kept: its new bytes must not still wait aside.
-pub(super) fn stands<D: Disk>(root: &D, entry: &Entry) -> io::Result<bool> {
+pub(super) fn stands<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<bool> {
     for step in &entry.steps {
         let aside = content(root, &step.aside)?;
         let waits = |after: &String| step.before.as_ref() != Some(after) && aside.is(after);
@@ -114,7 +123,7 @@ pub(super) fn stands<D: Disk>(root: &D, entry: &Entry) -> io::Result<bool> {
 }
 
 /// Removes what an entry put aside.
-pub(super) fn tidy<D: Disk>(root: &D, entry: &Entry) -> io::Result<()> {
+pub(super) fn tidy<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     entry
         .steps
         .iter()

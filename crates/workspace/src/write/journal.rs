@@ -3,7 +3,7 @@
 //! Two files take turns, so that an entry that was torn while it was written leaves the one before it
 //! whole. An entry that was torn is none: nothing had been changed by then.
 
-use super::content::hash_of;
+use super::file_state::hash_of;
 use candor_disk::{Disk, DiskFile, Open};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Whose change it is: enough to find its line in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct About {
+pub(crate) struct ChangeOrigin {
     pub(crate) session_id: String,
     pub(crate) request_id: String,
     pub(crate) tool_name: String,
@@ -37,7 +37,7 @@ pub(crate) struct About {
 /// One file of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Step {
+pub(super) struct JournalStep {
     pub(super) path: String,
     /// Where the new bytes wait before the change, and the old ones after it.
     pub(super) aside: String,
@@ -48,18 +48,18 @@ pub(super) struct Step {
 /// What one call is about to change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Entry {
+pub(super) struct JournalEntry {
     /// Entries are counted; the newest one counts.
     pub(super) number: u64,
-    pub(super) about: About,
-    pub(super) steps: Vec<Step>,
+    pub(super) about: ChangeOrigin,
+    pub(super) steps: Vec<JournalStep>,
     /// What earlier calls put aside and removed, where that may not be on the disk yet.
     pub(super) sweep: Vec<String>,
 }
 
 /// How far the call of an entry came, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum EntryState {
     /// It may stand anywhere.
     Open,
     /// Its line is in the log.
@@ -68,17 +68,17 @@ pub(super) enum Fate {
     Undone,
 }
 
-impl Fate {
+impl EntryState {
     fn mark(self) -> u8 {
         match self {
-            Fate::Open => b'o',
-            Fate::Kept => b'k',
-            Fate::Undone => b'u',
+            EntryState::Open => b'o',
+            EntryState::Kept => b'k',
+            EntryState::Undone => b'u',
         }
     }
 
-    fn of(mark: u8) -> Option<Fate> {
-        [Fate::Open, Fate::Kept, Fate::Undone]
+    fn of(mark: u8) -> Option<EntryState> {
+        [EntryState::Open, EntryState::Kept, EntryState::Undone]
             .into_iter()
             .find(|fate| fate.mark() == mark)
     }
@@ -100,8 +100,10 @@ impl From<io::Error> for JournalError {
 }
 
 /// The newest entry, if there is one.
-pub(super) fn newest<D: Disk>(state: &D) -> Result<Option<(Entry, Fate)>, JournalError> {
-    let mut newest: Option<(Entry, Fate)> = None;
+pub(super) fn newest<D: Disk>(
+    state: &D,
+) -> Result<Option<(JournalEntry, EntryState)>, JournalError> {
+    let mut newest: Option<(JournalEntry, EntryState)> = None;
     for name in FILES {
         let found = read(state, name)?;
         let number = newest.as_ref().map(|(entry, _)| entry.number);
@@ -112,7 +114,10 @@ pub(super) fn newest<D: Disk>(state: &D) -> Result<Option<(Entry, Fate)>, Journa
     Ok(newest)
 }
 
-fn read<D: Disk>(state: &D, name: &str) -> Result<Option<(Entry, Fate)>, JournalError> {
+fn read<D: Disk>(
+    state: &D,
+    name: &str,
+) -> Result<Option<(JournalEntry, EntryState)>, JournalError> {
     let file = match state.open(name, Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
@@ -131,7 +136,7 @@ fn read<D: Disk>(state: &D, name: &str) -> Result<Option<(Entry, Fate)>, Journal
 }
 
 /// The body of an entry that was written to its end.
-fn whole(bytes: &[u8]) -> Option<(Fate, &[u8])> {
+fn whole(bytes: &[u8]) -> Option<(EntryState, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
     let (fate, rest) = rest.split_first()?;
     let end = memchr::memchr(b'\n', rest)?;
@@ -139,7 +144,7 @@ fn whole(bytes: &[u8]) -> Option<(Fate, &[u8])> {
     let (hash, length) = (words.next()?, words.next()?.parse::<usize>().ok()?);
     let body = rest.get(end + 1..)?.get(..length)?;
     (hash_of(body) == hash).then_some(())?;
-    Some((Fate::of(*fate)?, body))
+    Some((EntryState::of(*fate)?, body))
 }
 
 fn name(number: u64) -> &'static str {
@@ -147,11 +152,11 @@ fn name(number: u64) -> &'static str {
 }
 
 /// Puts an entry into the journal; it is on the disk when this returns.
-pub(super) fn write<D: Disk>(state: &D, entry: &Entry) -> io::Result<()> {
+pub(super) fn write<D: Disk>(state: &D, entry: &JournalEntry) -> io::Result<()> {
     let body = serde_json::to_vec(entry)?;
     let head = format!(
         "{MAGIC}{} {} {}\n",
-        char::from(Fate::Open.mark()),
+        char::from(EntryState::Open.mark()),
         hash_of(&body),
         body.len()
     );
@@ -179,7 +184,12 @@ pub(super) fn write<D: Disk>(state: &D, entry: &Entry) -> io::Result<()> {
 }
 
 /// Notes how the call of an entry ended; `durable` says whether that must be on the disk.
-pub(super) fn note<D: Disk>(state: &D, entry: &Entry, fate: Fate, durable: bool) -> io::Result<()> {
+pub(super) fn note<D: Disk>(
+    state: &D,
+    entry: &JournalEntry,
+    fate: EntryState,
+    durable: bool,
+) -> io::Result<()> {
     let file = state.open(name(entry.number), Open::Edit)?;
     file.write_all_at(&[fate.mark()], MAGIC.len() as u64)?;
     if durable { file.sync_data() } else { Ok(()) }

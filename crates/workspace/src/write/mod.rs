@@ -1,38 +1,38 @@
 //! Changing files, all of a call or nothing: journal, change, and what a dead process left.
 
 mod apply;
-mod content;
+mod file_state;
 mod journal;
 mod settle;
 #[cfg(test)]
-mod trials;
+mod tests;
 mod turn;
 
-pub(crate) use content::{hash_of, read_hash};
-pub(crate) use journal::{About, JournalError};
-pub(crate) use settle::{SettleError, Settled};
-pub(crate) use turn::{Applied, Turn, TurnError, WriteError, Writing};
+pub(crate) use file_state::{hash_of, read_hash};
+pub(crate) use journal::{ChangeOrigin, JournalError};
+pub(crate) use settle::{SettleError, Settlement};
+pub(crate) use turn::{AppliedChanges, TurnError, WriteError, WriteQueue, WriteTurn};
 
 use candor_disk::Disk;
 
 /// The tool whose change is in the journal without an end.
 pub(crate) fn unfinished<D: Disk>(state: &D) -> Result<Option<String>, JournalError> {
     let newest = journal::newest(state)?;
-    let open = newest.filter(|(_, fate)| *fate == journal::Fate::Open);
+    let open = newest.filter(|(_, fate)| *fate == journal::EntryState::Open);
     Ok(open.map(|(entry, _)| entry.about.tool_name))
 }
 
 /// One file that a call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct FileChange {
     /// Where it is beneath the root, without any link on the way.
     pub(crate) path: String,
-    pub(crate) what: What,
+    pub(crate) what: ChangeKind,
 }
 
 /// What happens to a file. Hashes are SHA-256 in hex.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum ChangeKind {
     /// It is made.
     Create { bytes: Vec<u8> },
     /// It is replaced; it had this mode, which stays.
@@ -45,18 +45,18 @@ pub(crate) enum What {
     Delete { before: String },
 }
 
-impl What {
+impl ChangeKind {
     pub(crate) fn before(&self) -> Option<&str> {
         match self {
-            What::Create { .. } => None,
-            What::Modify { before, .. } | What::Delete { before } => Some(before),
+            ChangeKind::Create { .. } => None,
+            ChangeKind::Modify { before, .. } | ChangeKind::Delete { before } => Some(before),
         }
     }
 
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         match self {
-            What::Create { bytes } | What::Modify { bytes, .. } => Some(bytes),
-            What::Delete { .. } => None,
+            ChangeKind::Create { bytes } | ChangeKind::Modify { bytes, .. } => Some(bytes),
+            ChangeKind::Delete { .. } => None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a dead process left: its change is finished where the log has its line, and undone where not.
 
-use super::apply::{self, Back, dir_of};
-use super::journal::{self, About, Entry, Fate, JournalError};
+use super::apply::{self, UndoOutcome, dir_of};
+use super::journal::{self, ChangeOrigin, EntryState, JournalEntry, JournalError};
 use candor_audit::AppendError;
 use candor_disk::Disk;
 use std::collections::BTreeSet;
@@ -9,9 +9,9 @@ use std::io;
 
 /// What was done about a change that a dead process left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Settled {
+pub(crate) struct Settlement {
     /// Whose change it was.
-    pub(crate) about: About,
+    pub(crate) about: ChangeOrigin,
     /// The files.
     pub(crate) paths: Vec<String>,
     /// Whether it stands.
@@ -52,14 +52,14 @@ impl From<JournalError> for SettleError {
 /// is to be put on record, and then `close`d.
 pub(super) fn settle<D: Disk>(
     root: &D,
-    entry: &Entry,
-    fate: Fate,
-    recorded: impl FnOnce(&About) -> Result<bool, SettleError>,
-) -> Result<Option<Settled>, SettleError> {
+    entry: &JournalEntry,
+    fate: EntryState,
+    recorded: impl FnOnce(&ChangeOrigin) -> Result<bool, SettleError>,
+) -> Result<Option<Settlement>, SettleError> {
     let finished = match fate {
-        Fate::Kept => true,
-        Fate::Undone => false,
-        Fate::Open => recorded(&entry.about)?,
+        EntryState::Kept => true,
+        EntryState::Undone => false,
+        EntryState::Open => recorded(&entry.about)?,
     };
     let mut left = 0;
     if finished {
@@ -68,10 +68,10 @@ pub(super) fn settle<D: Disk>(
         }
         apply::tidy(root, entry)?;
     } else {
-        Back { left } = apply::back(root, entry)?;
+        UndoOutcome { left } = apply::back(root, entry)?;
     }
     sweep(root, entry)?;
-    Ok((fate == Fate::Open).then(|| Settled {
+    Ok((fate == EntryState::Open).then(|| Settlement {
         about: entry.about.clone(),
         paths: entry.steps.iter().map(|step| step.path.clone()).collect(),
         finished,
@@ -80,7 +80,7 @@ pub(super) fn settle<D: Disk>(
 }
 
 /// Removes what earlier calls had put aside and removed, in case that was lost.
-fn sweep<D: Disk>(root: &D, entry: &Entry) -> io::Result<()> {
+fn sweep<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     let mut dirs: BTreeSet<&str> = entry.steps.iter().map(|step| dir_of(&step.path)).collect();
     for path in &entry.sweep {
         match apply::remove(root, path) {
@@ -100,7 +100,11 @@ fn sweep<D: Disk>(root: &D, entry: &Entry) -> io::Result<()> {
 }
 
 /// Notes that an entry is settled.
-pub(super) fn close<D: Disk>(state: &D, entry: &Entry, finished: bool) -> io::Result<()> {
-    let fate = if finished { Fate::Kept } else { Fate::Undone };
+pub(super) fn close<D: Disk>(state: &D, entry: &JournalEntry, finished: bool) -> io::Result<()> {
+    let fate = if finished {
+        EntryState::Kept
+    } else {
+        EntryState::Undone
+    };
     journal::note(state, entry, fate, true)
 }

@@ -1,11 +1,11 @@
 //! Taking turns: one call writes in a workspace at a time, across processes, from its first look at the
 //! files until it is on record.
 
-use super::Change;
+use super::FileChange;
 use super::apply::{self, dir_of};
-use super::content::hash_of;
-use super::journal::{self, About, Entry, Fate, Step};
-use super::settle::{self, SettleError, Settled};
+use super::file_state::hash_of;
+use super::journal::{self, ChangeOrigin, EntryState, JournalEntry, JournalStep};
+use super::settle::{self, SettleError, Settlement};
 use candor_disk::{Disk, DiskFile, Open};
 use std::collections::BTreeMap;
 use std::io;
@@ -27,24 +27,24 @@ const MAX_SWEPT_DIRS: usize = 64;
 
 /// The writing of one workspace: its files below `root`, the journal below `state`.
 #[derive(Debug)]
-pub(crate) struct Writing<D: Disk> {
+pub(crate) struct WriteQueue<D: Disk> {
     root: D,
     state: D,
-    memory: Arc<Mutex<Memory>>,
+    memory: Arc<Mutex<TurnMemory>>,
 }
 
 /// What this process knows without looking.
 #[derive(Debug, Default)]
-struct Memory {
+struct TurnMemory {
     /// The number of the last entry that this process has brought to its end.
     settled: Option<u64>,
     /// What was removed, by directory, where that may not be on the disk yet.
     swept: BTreeMap<String, Vec<String>>,
 }
 
-impl Memory {
+impl TurnMemory {
     /// An entry came to its end, and what it had put aside is removed.
-    fn settle(&mut self, entry: &Entry) {
+    fn settle(&mut self, entry: &JournalEntry) {
         self.settled = Some(entry.number);
         for step in &entry.steps {
             let dir = self.swept.entry(dir_of(&step.path).to_owned());
@@ -71,9 +71,9 @@ pub(crate) enum WriteError {
     Stuck(io::Error),
 }
 
-impl<D: Disk> Writing<D> {
+impl<D: Disk> WriteQueue<D> {
     pub(crate) fn new(root: D, state: D) -> Self {
-        Writing {
+        WriteQueue {
             root,
             state,
             memory: Arc::default(),
@@ -81,7 +81,10 @@ impl<D: Disk> Writing<D> {
     }
 
     /// Waits for its turn; not to be called where waiting is not allowed.
-    pub(crate) fn turn(self: &Arc<Self>, patience: Duration) -> Result<Unsettled<D>, TurnError> {
+    pub(crate) fn turn(
+        self: &Arc<Self>,
+        patience: Duration,
+    ) -> Result<UnsettledTurn<D>, TurnError> {
         let memory = Arc::clone(&self.memory).blocking_lock_owned();
         let file = self.state.open(LOCK, Open::Create(MODE));
         let file = file.map_err(TurnError::Io)?;
@@ -94,7 +97,7 @@ impl<D: Disk> Writing<D> {
         }
         let mut newest = [0; 8];
         let read = file.read_at(&mut newest, 0).map_err(TurnError::Io)?;
-        Ok(Unsettled {
+        Ok(UnsettledTurn {
             writing: Arc::clone(self),
             memory,
             // Whoever begins an entry notes its number here first.
@@ -105,22 +108,22 @@ impl<D: Disk> Writing<D> {
 }
 
 /// A turn before anybody has looked at what a dead process left.
-pub(crate) struct Unsettled<D: Disk> {
-    writing: Arc<Writing<D>>,
-    memory: OwnedMutexGuard<Memory>,
+pub(crate) struct UnsettledTurn<D: Disk> {
+    writing: Arc<WriteQueue<D>>,
+    memory: OwnedMutexGuard<TurnMemory>,
     noted: Option<u64>,
     lock: D::File,
 }
 
-impl<D: Disk> Unsettled<D> {
+impl<D: Disk> UnsettledTurn<D> {
     /// Settles what a dead process left. `recorded` says whether the log has the line of a call;
     /// `record` puts on record what was done.
     pub(crate) fn settle(
         mut self,
-        recorded: impl FnOnce(&About) -> Result<bool, SettleError>,
-        record: impl FnOnce(&Settled) -> Result<(), SettleError>,
-    ) -> Result<Turn<D>, SettleError> {
-        let Writing { root, state, .. } = &*self.writing;
+        recorded: impl FnOnce(&ChangeOrigin) -> Result<bool, SettleError>,
+        record: impl FnOnce(&Settlement) -> Result<(), SettleError>,
+    ) -> Result<WriteTurn<D>, SettleError> {
+        let WriteQueue { root, state, .. } = &*self.writing;
         let mut newest = 0;
         if let (Some(noted), true) = (self.noted, self.noted == self.memory.settled) {
             // Nobody has begun anything since this process ended its last entry.
@@ -136,7 +139,7 @@ impl<D: Disk> Unsettled<D> {
                 self.memory.settled = Some(newest);
             }
         }
-        Ok(Turn {
+        Ok(WriteTurn {
             writing: self.writing,
             memory: self.memory,
             newest,
@@ -146,23 +149,23 @@ impl<D: Disk> Unsettled<D> {
 }
 
 /// The turn of one call.
-pub(crate) struct Turn<D: Disk> {
-    writing: Arc<Writing<D>>,
-    memory: OwnedMutexGuard<Memory>,
+pub(crate) struct WriteTurn<D: Disk> {
+    writing: Arc<WriteQueue<D>>,
+    memory: OwnedMutexGuard<TurnMemory>,
     /// The number of the newest entry.
     newest: u64,
     lock: D::File,
 }
 
-impl<D: Disk> Turn<D> {
+impl<D: Disk> WriteTurn<D> {
     /// Makes changes, all of them or none. They stand when this returns, and are to be kept or undone.
     pub(crate) fn apply(
         mut self,
-        about: About,
-        changes: &[Change],
+        about: ChangeOrigin,
+        changes: &[FileChange],
         id: &str,
-    ) -> Result<Applied<D>, WriteError> {
-        let Writing { root, state, .. } = &*self.writing;
+    ) -> Result<AppliedChanges<D>, WriteError> {
+        let WriteQueue { root, state, .. } = &*self.writing;
         let entry = self.entry(about, changes, id);
         let number = entry.number.to_le_bytes();
         let noted = self.lock.write_all_at(&number, 0);
@@ -182,17 +185,20 @@ impl<D: Disk> Turn<D> {
         for step in &entry.steps {
             self.memory.swept.remove(dir_of(&step.path));
         }
-        Ok(Applied { turn: self, entry })
+        Ok(AppliedChanges { turn: self, entry })
     }
 
-    fn entry(&self, about: About, changes: &[Change], id: &str) -> Entry {
-        let steps = changes.iter().enumerate().map(|(place, change)| Step {
-            path: change.path.clone(),
-            aside: aside(&change.path, id, place),
-            before: change.what.before().map(String::from),
-            after: change.what.bytes().map(hash_of),
-        });
-        Entry {
+    fn entry(&self, about: ChangeOrigin, changes: &[FileChange], id: &str) -> JournalEntry {
+        let steps = changes
+            .iter()
+            .enumerate()
+            .map(|(place, change)| JournalStep {
+                path: change.path.clone(),
+                aside: aside(&change.path, id, place),
+                before: change.what.before().map(String::from),
+                after: change.what.bytes().map(hash_of),
+            });
+        JournalEntry {
             number: self.newest + 1,
             about,
             steps: steps.collect(),
@@ -209,22 +215,22 @@ fn aside(path: &str, id: &str, place: usize) -> String {
     }
 }
 
-fn undo<D: Disk>(root: &D, state: &D, entry: &Entry) -> io::Result<()> {
+fn undo<D: Disk>(root: &D, state: &D, entry: &JournalEntry) -> io::Result<()> {
     apply::back(root, entry)?;
-    journal::note(state, entry, Fate::Undone, true)
+    journal::note(state, entry, EntryState::Undone, true)
 }
 
 /// Changes that stand, but not yet for good.
-pub(crate) struct Applied<D: Disk> {
-    turn: Turn<D>,
-    entry: Entry,
+pub(crate) struct AppliedChanges<D: Disk> {
+    turn: WriteTurn<D>,
+    entry: JournalEntry,
 }
 
-impl<D: Disk> Applied<D> {
+impl<D: Disk> AppliedChanges<D> {
     /// Makes them final: they are on record. What is lost of this in a crash is done again.
     pub(crate) fn keep(mut self) -> io::Result<()> {
-        let Writing { root, state, .. } = &*self.turn.writing;
-        journal::note(state, &self.entry, Fate::Kept, false)?;
+        let WriteQueue { root, state, .. } = &*self.turn.writing;
+        journal::note(state, &self.entry, EntryState::Kept, false)?;
         apply::tidy(root, &self.entry)?;
         self.turn.memory.settle(&self.entry);
         let swept = &mut self.turn.memory.swept;
@@ -239,7 +245,7 @@ impl<D: Disk> Applied<D> {
 
     /// Takes them back.
     pub(crate) fn undo(mut self) -> io::Result<()> {
-        let Writing { root, state, .. } = &*self.turn.writing;
+        let WriteQueue { root, state, .. } = &*self.turn.writing;
         undo(root, state, &self.entry)?;
         self.turn.memory.settle(&self.entry);
         Ok(())

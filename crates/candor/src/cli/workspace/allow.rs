@@ -9,9 +9,9 @@ use super::{ask, span, words};
 use crate::cli::{Trouble, print};
 use crate::host::note;
 use candor_workspace::approval::Signers;
-use candor_workspace::plan::store::{Stored, save};
+use candor_workspace::plan::store::{StoredPlan, save};
 use candor_workspace::plan::{
-    Env, Operation, Phase, PhaseId, Plan, PlanHash, Policy, Preflight, hash, render,
+    Env, Operation, Phase, PhaseId, PhasePolicy, Plan, PlanHash, Preflight, hash, render,
 };
 use clap::Args;
 use std::time::Duration;
@@ -100,7 +100,7 @@ impl AllowArgs {
         let plan = self.plan(&ground)?;
         let lints = warnings(&plan)?;
         let text = render(&plan);
-        let stored = Stored {
+        let stored = StoredPlan {
             hash: hash(&text),
             plan,
             text,
@@ -187,7 +187,7 @@ impl AllowArgs {
             writable,
             network: self.network,
             env,
-            policy: Policy {
+            policy: PhasePolicy {
                 profiles,
                 exceptions: Vec::new(),
             },

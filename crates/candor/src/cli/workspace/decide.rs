@@ -3,9 +3,9 @@
 use super::ground::{Ground, short};
 use super::sign::Hand;
 use crate::cli::Trouble;
-use candor_workspace::Deed;
+use candor_workspace::OwnerAction;
 use candor_workspace::approval::{
-    Approval, Approved, Found, Revocations, Signers, save_approval, sign_approval,
+    Approval, ApprovalFile, Revocations, Signers, ValidApproval, save_approval, sign_approval,
 };
 use candor_workspace::plan::PlanHash;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(super) fn approve(
     signers: &Signers,
     plan: &PlanHash,
     holds: Duration,
-) -> Result<Approved, Trouble> {
+) -> Result<ValidApproval, Trouble> {
     let refused = |why: &dyn std::fmt::Display| {
         Trouble::new(format!("the plan {} was not approved: {why}", short(plan)))
     };
@@ -29,7 +29,7 @@ pub(super) fn approve(
     let approval = Approval::new(plan.clone(), &ground.name(), &hand.name, now, end);
     let approval = approval.map_err(|error| refused(&error))?;
     let signed = sign_approval(&hand.key, approval).map_err(|error| refused(&error))?;
-    let found = [Found {
+    let found = [ApprovalFile {
         file: String::new(),
         approval: Ok(signed.clone()),
     }];
@@ -37,7 +37,7 @@ pub(super) fn approve(
     let approved = ground.judge(plan, signers, &revocations, &found);
     let approved = approved.map_err(|error| refused(&error))?;
     save_approval(&ground.root.disk(), &signed).map_err(|error| refused(&error))?;
-    ground.record(&Deed::Approved {
+    ground.record(&OwnerAction::Approved {
         plan,
         by: &hand.name,
         key_id: approved.key_id,
@@ -46,7 +46,7 @@ pub(super) fn approve(
 }
 
 /// What is said about a plan that was approved.
-pub(super) fn told(plan: &PlanHash, approved: &Approved) -> String {
+pub(super) fn told(plan: &PlanHash, approved: &ValidApproval) -> String {
     format!(
         "approved {} by {} until {}\n",
         short(plan),

@@ -7,14 +7,14 @@ use crate::host::{note, system_clock};
 use candor_disk::RealDisk;
 use candor_fault::Timestamp;
 use candor_workspace::approval::{
-    Approved, Found, NotApproved, Question, Revocations, Signers, check, find_approvals,
-    load_revocations,
+    ApprovalFile, ApprovalQuery, NotApproved, Revocations, Signers, ValidApproval, check,
+    find_approvals, load_revocations,
 };
 use candor_workspace::path::Root;
-use candor_workspace::plan::store::{self, Listing};
+use candor_workspace::plan::store::{self, PlanList};
 use candor_workspace::plan::{Lint, Plan, PlanHash, Severity, lint};
 use candor_workspace::protected::is_write_protected;
-use candor_workspace::{Deed, record_by_person, state};
+use candor_workspace::{OwnerAction, record_owner_action, state};
 use clap::Args;
 use std::ffi::OsStr;
 use std::io;
@@ -131,7 +131,7 @@ impl Ground {
     }
 
     /// The plans that are stored here.
-    pub(super) fn plans(&self) -> Result<Listing, Trouble> {
+    pub(super) fn plans(&self) -> Result<PlanList, Trouble> {
         let listing = store::list(&self.root.disk(), &protected);
         listing.map_err(|error| Trouble::new(format!("the plans cannot be read: {error}")))
     }
@@ -142,7 +142,7 @@ impl Ground {
         plan: &PlanHash,
         signers: &Signers,
         revocations: &Revocations,
-    ) -> Result<Result<Approved, NotApproved>, Trouble> {
+    ) -> Result<Result<ValidApproval, NotApproved>, Trouble> {
         let approvals = find_approvals(&self.root.disk(), plan)
             .map_err(|error| Trouble::new(format!("the approvals cannot be read: {error}")))?;
         Ok(self.judge(plan, signers, revocations, &approvals))
@@ -154,9 +154,9 @@ impl Ground {
         plan: &PlanHash,
         signers: &Signers,
         revocations: &Revocations,
-        approvals: &[Found],
-    ) -> Result<Approved, NotApproved> {
-        check(&Question {
+        approvals: &[ApprovalFile],
+    ) -> Result<ValidApproval, NotApproved> {
+        check(&ApprovalQuery {
             plan,
             root: &self.name(),
             now: self.now(),
@@ -167,9 +167,9 @@ impl Ground {
     }
 
     /// Puts what a person did on record. It is done already: a log that takes no line is only told.
-    pub(super) fn record(&self, deed: &Deed<'_>) {
+    pub(super) fn record(&self, deed: &OwnerAction<'_>) {
         let clock = system_clock();
-        let told = record_by_person(&self.root, &self.places.state, &os_user(), &clock, deed);
+        let told = record_owner_action(&self.root, &self.places.state, &os_user(), &clock, deed);
         if let Err(error) = told {
             note(&format!("this is not in the audit log: {error}"));
         }

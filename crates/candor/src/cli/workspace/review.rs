@@ -7,7 +7,7 @@ use super::{ask, show, span};
 use crate::cli::{Trouble, print};
 use crate::host::{hint, note};
 use candor_workspace::approval::{NotApproved, Signers};
-use candor_workspace::plan::store::{self, FindError, Stored};
+use candor_workspace::plan::store::{self, FindError, StoredPlan};
 use candor_workspace::plan::{PlanHash, PlanRef, visible};
 use clap::Args;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(in crate::cli) struct ApproveArgs {
 
 /// A plan that waits, and why.
 struct Waiting {
-    stored: Stored,
+    stored: StoredPlan,
     why: NotApproved,
 }
 
@@ -104,7 +104,7 @@ impl ReviewArgs {
     }
 
     /// Whether this one is to be signed. What somebody has taken back is not given again unasked.
-    fn signs(&self, stored: &Stored, why: &NotApproved) -> Result<bool, Trouble> {
+    fn signs(&self, stored: &StoredPlan, why: &NotApproved) -> Result<bool, Trouble> {
         match (self.sign.yes, why) {
             (true, NotApproved::Revoked { .. }) => {
                 let hash = short(&stored.hash);
@@ -142,7 +142,7 @@ impl ApproveArgs {
     }
 }
 
-fn only(mut waiting: Vec<Waiting>) -> Result<Stored, Trouble> {
+fn only(mut waiting: Vec<Waiting>) -> Result<StoredPlan, Trouble> {
     match waiting.len() {
         0 => Err(Trouble::new("no plan waits for approval")),
         1 => Ok(waiting.remove(0).stored),
@@ -169,7 +169,7 @@ pub(super) fn found(ground: &Ground, prefix: &str) -> Result<PlanHash, Trouble> 
     }
 }
 
-fn named(ground: &Ground, prefix: &str) -> Result<Stored, Trouble> {
+fn named(ground: &Ground, prefix: &str) -> Result<StoredPlan, Trouble> {
     let hash = found(ground, prefix)?;
     let loaded = store::load(&ground.root.disk(), &hash, &protected);
     loaded.map_err(|error| Trouble::new(format!("{}: {error}", short(&hash))))

@@ -5,8 +5,8 @@ use super::ground::{GroundArgs, short};
 use super::review::found;
 use super::sign::SignArgs;
 use crate::cli::{Trouble, print};
-use candor_workspace::Deed;
-use candor_workspace::approval::{KeyId, Revocation, Subject, revoke};
+use candor_workspace::OwnerAction;
+use candor_workspace::approval::{KeyId, Revocation, RevocationTarget, revoke};
 use clap::Args;
 
 /// Take an approval back, or everything that a key approved
@@ -40,12 +40,12 @@ impl RevokeArgs {
         let ground = self.ground.open()?;
         let signers = ground.signers(&self.sign.approvers)?;
         let subject = match (&self.plan, self.key) {
-            (Some(prefix), _) => Subject::Plan(found(&ground, prefix)?),
-            (None, Some(key)) => Subject::Key(key),
+            (Some(prefix), _) => RevocationTarget::Plan(found(&ground, prefix)?),
+            (None, Some(key)) => RevocationTarget::Key(key),
             (None, None) => return Err(Trouble::new("name a plan, or a key with --key KEYID")),
         };
         let pen = self.sign.pen(&ground, &signers)?;
-        let decided = self.sign.by_machine() || matches!(subject, Subject::Plan(_));
+        let decided = self.sign.by_machine() || matches!(subject, RevocationTarget::Plan(_));
         self.sign.askable(decided)?;
         let question = "Revoke the key for good, with everything it approved here?";
         if !decided && !ask::yes(question)? {
@@ -60,13 +60,13 @@ impl RevokeArgs {
         let signed = signed.map_err(|error| wrong(&error))?;
         let (by, key_id) = (hand.name.as_str(), signed.key_id());
         let said = match &subject {
-            Subject::Plan(plan) => {
-                ground.record(&Deed::RevokedPlan { plan, by, key_id });
+            RevocationTarget::Plan(plan) => {
+                ground.record(&OwnerAction::RevokedPlan { plan, by, key_id });
                 format!("revoked {} by {by}\n", short(plan))
             }
-            Subject::Key(revoked) => {
+            RevocationTarget::Key(revoked) => {
                 let revoked = *revoked;
-                ground.record(&Deed::RevokedKey {
+                ground.record(&OwnerAction::RevokedKey {
                     revoked,
                     by,
                     key_id,

@@ -8,7 +8,7 @@ use candor_fault::dialects::Workspace;
 use candor_sandbox::{Helper, Limits, SYSTEM_PATHS};
 use candor_workspace::path::Root;
 use candor_workspace::{
-    Checks, Config, LOCK_AFTER, Role, Unlock, WorkspaceServer, bootstrap_failure,
+    CommandConfig, Config, LOCK_AFTER, Role, UnlockPolicy, WorkspaceServer, bootstrap_failure,
 };
 use clap::{Args, ValueEnum};
 use std::io;
@@ -111,8 +111,8 @@ impl ServeArgs {
             person_flags: self.places.flags(places),
             lock_after: self.lock_after,
             unlock: match self.unlock {
-                UnlockBy::Report => Unlock::Report,
-                UnlockBy::Person => Unlock::Person,
+                UnlockBy::Report => UnlockPolicy::Report,
+                UnlockBy::Person => UnlockPolicy::Person,
             },
             read_only: self.read_only,
             rust_strict: self.rust_strict,
@@ -175,10 +175,10 @@ impl ServeArgs {
         Ok(Some(signer))
     }
 
-    fn checks(&self, places: &Places, roots: &[Root]) -> Result<Checks, Trouble> {
+    fn checks(&self, places: &Places, roots: &[Root]) -> Result<CommandConfig, Trouble> {
         let system = SYSTEM_PATHS.iter().map(PathBuf::from);
         let readable = system.chain(toolchains().map(|(_, at)| at));
-        Ok(Checks {
+        Ok(CommandConfig {
             helper: Helper {
                 // The program that runs, even where its file was replaced meanwhile.
                 program: PathBuf::from("/proc/self/exe"),

@@ -4,7 +4,7 @@
 use super::ground::{Ground, short};
 use super::matching::{Matching, look};
 use super::words::quote;
-use candor_workspace::plan::store::Stored;
+use candor_workspace::plan::store::StoredPlan;
 use candor_workspace::plan::{Globs, Lint, Phase, Preflight, visible};
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ const WIDTH: usize = 66;
 const WARN: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
 
 /// Everything that a signature would allow.
-pub(super) fn plan(ground: &Ground, stored: &Stored, warnings: &[Lint]) -> String {
+pub(super) fn plan(ground: &Ground, stored: &StoredPlan, warnings: &[Lint]) -> String {
     let mut out = format!("{BOLD}plan {}{BOLD:#}\n", short(&stored.hash));
     field(&mut out, "title", &stored.plan.title);
     field(&mut out, "objective", &stored.plan.objective);

@@ -6,7 +6,7 @@ use super::serve::role;
 use crate::cli::{Trouble, print};
 use candor_workspace::lock::{self, Lock, LockError};
 use candor_workspace::plan::visible;
-use candor_workspace::{Deed, Role};
+use candor_workspace::{OwnerAction, Role};
 use clap::Args;
 
 /// Show why the workspace is locked, and unlock it
@@ -64,7 +64,7 @@ impl UnlockArgs {
             let removed = lock::remove(state, role);
             removed.map_err(|error| Trouble::new(format!("it stays locked: {error}")))?;
             let lock = lock.as_ref();
-            ground.record(&Deed::Unlocked { role, lock });
+            ground.record(&OwnerAction::Unlocked { role, lock });
             print(format!("{role} is unlocked\n").as_bytes())?;
         }
         match locked {

@@ -5,7 +5,7 @@ use candor_disk::RealDisk;
 use candor_fault::Timestamp;
 use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes, Stdio};
 use candor_workspace::approval::{
-    self, Approval, ApproverKey, Revocation, Subject, approver_line, sign_approval,
+    self, Approval, ApproverKey, Revocation, RevocationTarget, approver_line, sign_approval,
 };
 use candor_workspace::path::Root;
 use candor_workspace::plan::{Plan, PlanHash, store};
@@ -139,7 +139,7 @@ impl Place {
 
     /// A person takes an approval back.
     pub(crate) fn revoke(&self, plan: &str) {
-        let plan = Subject::Plan(PlanHash::read(plan).unwrap());
+        let plan = RevocationTarget::Plan(PlanHash::read(plan).unwrap());
         let revocation = Revocation::new(plan, &self.root_text(), APPROVER, moment(0)).unwrap();
         let state = state::open(&self.state()).unwrap();
         approval::revoke(&state, &self.key, revocation).unwrap();

@@ -32,21 +32,21 @@ fn names_keys_and_options_are_read() {
     let signers = Signers::parse(&text).unwrap();
     let noon = at("2026-01-31T12:00:00Z");
     let ask = |name, seed, at| signers.standing(name, &public(seed), &[at]);
-    assert_eq!(ask("anna", 1, noon), Standing::Trusted);
-    assert_eq!(ask("anna@example.com", 1, noon), Standing::Trusted);
-    assert_eq!(ask("Anna", 1, noon), Standing::OtherName);
-    assert_eq!(ask("anna", 2, noon), Standing::OtherName);
-    assert_eq!(ask("anna", 9, noon), Standing::Unknown);
-    assert_eq!(ask("cleo", 3, noon), Standing::NotNow);
-    assert_eq!(ask("Bo Berg", 2, noon), Standing::Trusted);
+    assert_eq!(ask("anna", 1, noon), SignerTrust::Trusted);
+    assert_eq!(ask("anna@example.com", 1, noon), SignerTrust::Trusted);
+    assert_eq!(ask("Anna", 1, noon), SignerTrust::OtherName);
+    assert_eq!(ask("anna", 2, noon), SignerTrust::OtherName);
+    assert_eq!(ask("anna", 9, noon), SignerTrust::Unknown);
+    assert_eq!(ask("cleo", 3, noon), SignerTrust::NotNow);
+    assert_eq!(ask("Bo Berg", 2, noon), SignerTrust::Trusted);
     let beyond = at("2026-01-31T12:00:00.001Z");
-    assert_eq!(ask("Bo Berg", 2, beyond), Standing::NotNow);
+    assert_eq!(ask("Bo Berg", 2, beyond), SignerTrust::NotNow);
     let first = at("2026-01-01T00:00:00Z");
-    assert_eq!(ask("Bo Berg", 2, first), Standing::Trusted);
+    assert_eq!(ask("Bo Berg", 2, first), SignerTrust::Trusted);
     let before = at("2025-12-31T23:59:59.999Z");
-    assert_eq!(ask("Bo Berg", 2, before), Standing::NotNow);
+    assert_eq!(ask("Bo Berg", 2, before), SignerTrust::NotNow);
     let both = signers.standing("Bo Berg", &public(2), &[noon, before]);
-    assert_eq!(both, Standing::NotNow);
+    assert_eq!(both, SignerTrust::NotNow);
     assert_eq!(signers.entries().count(), 3);
 }
 
@@ -55,7 +55,7 @@ fn our_own_line_is_read_back() {
     for name in ["anna", "Bo Berg"] {
         let signers = Signers::parse(&approver_line(name, &public(1))).unwrap();
         let standing = signers.standing(name, &public(1), &[]);
-        assert_eq!(standing, Standing::Trusted);
+        assert_eq!(standing, SignerTrust::Trusted);
     }
 }
 
@@ -67,7 +67,7 @@ fn the_best_line_about_a_key_counts() {
     let now = at("2026-01-01T00:00:00Z");
     assert_eq!(
         signers.standing("anna", &public(1), &[now]),
-        Standing::Trusted
+        SignerTrust::Trusted
     );
 }
 

@@ -21,7 +21,7 @@ fn root() -> (tempfile::TempDir, RealDisk, PlanHash) {
     (dir, disk, hash)
 }
 
-fn signed(plan: &PlanHash, seed: u8, name: &str, end: i64) -> Signed<Approval> {
+fn signed(plan: &PlanHash, seed: u8, name: &str, end: i64) -> SignedStatement<Approval> {
     let approval = Approval::new(plan.clone(), ROOT, name, at(1000), at(end)).unwrap();
     sign_approval(&key(seed), approval).unwrap()
 }
@@ -43,7 +43,7 @@ fn each_key_has_one_approval_of_a_plan() {
     assert_eq!(all.len(), 2);
     let anna = all.iter().find(|found| found.file == first).unwrap();
     let anna = anna.approval.as_ref().unwrap();
-    assert_eq!(anna.statement().not_after, Instant::at(at(3000)));
+    assert_eq!(anna.statement().not_after, StatementTime::at(at(3000)));
     assert_eq!(find_approvals(&disk, &hash("other")).unwrap(), []);
 
     let plans = dir.path().join(PLANS_DIR);
@@ -78,7 +78,7 @@ fn each_key_has_one_approval_of_a_plan() {
 fn what_does_not_belong_among_revocations_fails_closed() {
     let state = SimDisk::new(0);
     assert_eq!(load_revocations(&state).unwrap(), Revocations::default());
-    let revocation = Revocation::new(Subject::Plan(plan()), ROOT, "bo", at(1500)).unwrap();
+    let revocation = Revocation::new(RevocationTarget::Plan(plan()), ROOT, "bo", at(1500)).unwrap();
     let signed = revoke(&state, &key(2), revocation).unwrap();
     let all = load_revocations(&state).unwrap();
     assert_eq!(all.all(), std::slice::from_ref(&signed));
@@ -133,8 +133,8 @@ fn there_are_only_so_many_revocations() {
 
 #[test]
 fn a_revocation_that_was_promised_is_there_whatever_fails() {
-    let revocation = Revocation::new(Subject::Plan(plan()), ROOT, "bo", at(1500)).unwrap();
-    let signed = Signed::sign(&key(2), revocation).unwrap();
+    let revocation = Revocation::new(RevocationTarget::Plan(plan()), ROOT, "bo", at(1500)).unwrap();
+    let signed = SignedStatement::sign(&key(2), revocation).unwrap();
     let workload = |disk: &SimDisk| {
         if save_revocation(disk, &signed).is_ok() {
             disk.mark("revoked");
@@ -173,7 +173,7 @@ fn a_file_says_all_that_is_needed_to_check_it() {
     );
     assert_eq!(lines.join("\n"), wanted);
     let approval = Approval::new(plan.clone(), ROOT, "Anna é", at(1000), at(2000)).unwrap();
-    let message = String::from_utf8(Signed::message(&approval)).unwrap();
+    let message = String::from_utf8(SignedStatement::message(&approval)).unwrap();
     let wanted = format!(
         "{{\"approved_at\":\"1970-01-01T00:16:40.000Z\",\"approver\":\"Anna é\",\
          \"kind\":\"approval\",\"not_after\":\"1970-01-01T00:33:20.000Z\",\
@@ -190,15 +190,16 @@ proptest! {
     ) {
         let file = signed_once().to_file();
         let added = file.replacen('{', &format!("{{\"{name}\":{value},"), 1);
-        if let Ok(read) = Signed::<Approval>::read(added.as_bytes()) {
+        if let Ok(read) = SignedStatement::<Approval>::read(added.as_bytes()) {
             prop_assert_eq!(&read, signed_once());
         }
-        prop_assert!(Signed::<Approval>::read(value.as_bytes()).is_err());
+        prop_assert!(SignedStatement::<Approval>::read(value.as_bytes()).is_err());
     }
 }
 
 /// One approval: signing takes a while.
-fn signed_once() -> &'static Signed<Approval> {
-    static SIGNED: LazyLock<Signed<Approval>> = LazyLock::new(|| signed(&plan(), 1, "anna", 2000));
+fn signed_once() -> &'static SignedStatement<Approval> {
+    static SIGNED: LazyLock<SignedStatement<Approval>> =
+        LazyLock::new(|| signed(&plan(), 1, "anna", 2000));
     &SIGNED
 }

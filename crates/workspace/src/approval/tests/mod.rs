@@ -1,9 +1,9 @@
 //! Approvals and revocations together: what they are worth, how they are stored, and that OpenSSH
 //! agrees.
 
+mod check;
 mod files;
 mod openssh;
-mod worth;
 
 use super::*;
 use crate::plan::{PlanHash, hash};
@@ -33,10 +33,10 @@ fn approval(approver: &str) -> Approval {
     Approval::new(plan(), ROOT, approver, at(1000), at(2000)).unwrap()
 }
 
-fn found(file: &str, approval: &Signed<Approval>) -> Found {
-    Found {
+fn found(file: &str, approval: &SignedStatement<Approval>) -> ApprovalFile {
+    ApprovalFile {
         file: file.to_owned(),
-        approval: Signed::read(approval.to_file().as_bytes()),
+        approval: SignedStatement::read(approval.to_file().as_bytes()),
     }
 }
 

@@ -22,7 +22,7 @@ fn ssh_keygen(dir: &Path, args: &[&str], input: &[u8]) -> Option<Output> {
     Some(child.wait_with_output().unwrap())
 }
 
-fn armored(signed: &Signed<Approval>) -> String {
+fn armored(signed: &SignedStatement<Approval>) -> String {
     let file: serde_json::Value = serde_json::from_str(&signed.to_file()).unwrap();
     file["signature"].as_str().unwrap().to_owned()
 }
@@ -34,7 +34,7 @@ fn ssh_keygen_checks_an_approval() {
     let approvers = approver_line("anna", key(1).public_key());
     fs::write(dir.path().join("approvers"), approvers).unwrap();
     fs::write(dir.path().join("signature"), armored(&signed)).unwrap();
-    let mut message = Signed::message(signed.statement());
+    let mut message = SignedStatement::message(signed.statement());
     let verify = |message: &[u8], namespace: &str| {
         let args = [
             "-Y",
@@ -91,25 +91,25 @@ fn what_ssh_keygen_signs_is_believed() {
         };
         assert!(made.status.success(), "{made:?}");
         let statement = approval("anna");
-        let message = Signed::message(&statement);
+        let message = SignedStatement::message(&statement);
         let args = ["-Y", "sign", "-f", name, "-n", NAMESPACE];
         let signature = ssh_keygen(dir.path(), &args, &message).unwrap();
         let signature = String::from_utf8(signature.stdout).unwrap();
-        let signed = Signed::with_signature(statement.clone(), &signature).unwrap();
+        let signed = SignedStatement::with_signature(statement.clone(), &signature).unwrap();
         assert_eq!(
-            Signed::read(signed.to_file().as_bytes()),
+            SignedStatement::read(signed.to_file().as_bytes()),
             Ok(signed.clone())
         );
 
         let public = fs::read_to_string(dir.path().join(format!("{name}.pub"))).unwrap();
         let signers = Signers::parse(&format!("anna {public}")).unwrap();
         let standing = signers.standing("anna", signed.public_key(), &[]);
-        assert_eq!(standing, Standing::Trusted, "{kind}");
+        assert_eq!(standing, SignerTrust::Trusted, "{kind}");
 
         let args = ["-Y", "sign", "-f", name, "-n", "file"];
         let other = ssh_keygen(dir.path(), &args, &message).unwrap();
         let other = String::from_utf8(other.stdout).unwrap();
-        let refused = Signed::with_signature(statement, &other);
+        let refused = SignedStatement::with_signature(statement, &other);
         assert_eq!(refused, Err(SignedError::BadSignature));
     }
 }
@@ -129,7 +129,9 @@ fn a_person_s_own_key_signs_here_too_or_says_that_it_cannot() {
         let text = fs::read_to_string(dir.path().join(name)).unwrap();
         let own = ApproverKey::from_file(&text, Some(b"pass"));
         match own.and_then(|own| sign_approval(&own, approval("anna"))) {
-            Ok(signed) => assert!(Signed::<Approval>::read(signed.to_file().as_bytes()).is_ok()),
+            Ok(signed) => {
+                assert!(SignedStatement::<Approval>::read(signed.to_file().as_bytes()).is_ok())
+            }
             Err(KeyError::Unusable { .. }) => assert_ne!(kind, "ed25519"),
             Err(other) => panic!("{kind}: {other}"),
         }

@@ -6,17 +6,17 @@
 //! doubt is refused: a hunk without any old line in a file that has some, and text that fits in several
 //! places but not in the one that was named.
 
+mod apply;
 mod names;
-mod place;
-mod read;
+mod parse;
 
-#[cfg(test)]
-mod malformed;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod tests;
 
 use super::MAX_RESULT;
-use super::nearest::{Listed, Near};
+use super::nearest::{LineList, NearbyLine};
 use std::fmt;
 
 /// How many hunks a patch may have; each may have to look through the whole text.
@@ -30,22 +30,22 @@ pub enum PatchError {
         /// Which line of the patch, the first being 1.
         line: usize,
         /// Why.
-        reason: Invalid,
+        reason: InvalidPatch,
     },
     /// It is one, but of another text than the file has.
     DoesNotApply {
         /// Which hunk, the first being 0.
         hunk: usize,
         /// Why.
-        reason: Misfit,
+        reason: PatchMismatch,
         /// The lines of the file most like the hunk's, or where they occur.
-        nearest: Vec<Near>,
+        nearest: Vec<NearbyLine>,
     },
 }
 
 /// Why a text is no unified diff of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Invalid {
+pub enum InvalidPatch {
     /// There is nothing in it.
     Empty,
     /// A line before the first hunk that belongs to no diff: prose, or another format.
@@ -89,7 +89,7 @@ pub enum Invalid {
 
 /// Why a diff does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Misfit {
+pub enum PatchMismatch {
     /// The old lines of the hunk are not in the file.
     NotFound,
     /// They are not at the named line, and in more than one other place.
@@ -118,10 +118,10 @@ impl fmt::Display for PatchError {
                 nearest,
             } => {
                 let what = match reason {
-                    Misfit::NotUnique => "its lines begin at",
+                    PatchMismatch::NotUnique => "its lines begin at",
                     _ => "nearest lines:",
                 };
-                write!(f, "hunk {hunk}: {reason}{}", Listed(what, nearest))
+                write!(f, "hunk {hunk}: {reason}{}", LineList(what, nearest))
             }
         }
     }
@@ -129,7 +129,7 @@ impl fmt::Display for PatchError {
 
 impl std::error::Error for PatchError {}
 
-impl fmt::Display for Invalid {
+impl fmt::Display for InvalidPatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "there is nothing in it",
@@ -160,7 +160,7 @@ impl fmt::Display for Invalid {
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for PatchMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotFound => "its old lines are not in the file; read the file again",
@@ -179,6 +179,6 @@ impl fmt::Display for Misfit {
 
 /// The text of the file at `path` after a patch; `old` is its text before, nothing where there is no file.
 pub fn apply_patch(old: Option<&str>, patch: &str, path: &str) -> Result<String, PatchError> {
-    let diff = read::read(patch, path)?;
-    place::apply(old, diff)
+    let diff = parse::parse(patch, path)?;
+    apply::apply(old, diff)
 }

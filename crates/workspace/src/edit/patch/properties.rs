@@ -1,6 +1,6 @@
 //! Patches against plain oracles: diffs made by others, and a placement by trying every line.
 
-use super::{Misfit, PatchError, apply_patch};
+use super::{PatchError, PatchMismatch, apply_patch};
 use proptest::prelude::*;
 
 /// Few different lines, so that they repeat; sometimes without a line break at the end.
@@ -119,14 +119,14 @@ proptest! {
         let places = places(&lines, hunk);
         match (hunk.old.is_empty(), places.as_slice()) {
             (true, _) if other.is_empty() => prop_assert_eq!(made.unwrap(), hunk.new.concat()),
-            (true, _) => prop_assert_eq!(reason(made), Misfit::NoContext),
-            (false, []) => prop_assert_eq!(reason(made), Misfit::NotFound),
+            (true, _) => prop_assert_eq!(reason(made), PatchMismatch::NoContext),
+            (false, []) => prop_assert_eq!(reason(made), PatchMismatch::NotFound),
             (false, &[place]) => {
                 let (before, rest) = lines.split_at(place);
                 let wanted = [before, &hunk.new, &rest[hunk.old.len()..]].concat().concat();
                 prop_assert_eq!(made.unwrap(), wanted);
             }
-            (false, _) => prop_assert_eq!(reason(made), Misfit::NotUnique),
+            (false, _) => prop_assert_eq!(reason(made), PatchMismatch::NotUnique),
         }
     }
 
@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-fn reason(made: Result<String, PatchError>) -> Misfit {
+fn reason(made: Result<String, PatchError>) -> PatchMismatch {
     match made {
         Err(PatchError::DoesNotApply { reason, .. }) => reason,
         other => panic!("{other:?}"),

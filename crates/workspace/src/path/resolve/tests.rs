@@ -1,7 +1,7 @@
 //! Every attempt to get out, and what is found by those who stay in.
 
 use super::*;
-use crate::somebody::{is_somebody_else, run_as_somebody_else};
+use crate::as_other_user::{is_other_user, run_as_other_user};
 use candor_disk::{Disk, DiskFile, Open};
 use proptest::prelude::*;
 use std::fs;
@@ -46,8 +46,8 @@ impl Place {
         symlink(target, self.at(path)).unwrap();
     }
 
-    fn find(&self, typed: &str) -> Result<Located, PathError> {
-        locate(&self.root, &Typed::read(typed, &self.root)?)
+    fn find(&self, typed: &str) -> Result<ResolvedPath, PathError> {
+        resolve_path(&self.root, &TypedPath::read(typed, &self.root)?)
     }
 
     /// What is found, in one line.
@@ -55,9 +55,9 @@ impl Place {
         match self.find(typed) {
             Err(error) => format!("{error:?}"),
             Ok(located) => {
-                let kind = located.found.map(|found| match found.kind {
-                    Kind::File => "file",
-                    Kind::Directory => "directory",
+                let kind = located.file_stat.map(|file_stat| match file_stat.kind {
+                    FileKind::File => "file",
+                    FileKind::Directory => "directory",
                 });
                 format!("{} {}", located.real.display(), kind.unwrap_or("nothing"))
             }
@@ -82,11 +82,14 @@ fn plain_paths_are_found_where_they_are() {
     assert_eq!(place.say("new/er/est"), "ParentMissing { parent: \"new\" }");
     assert_eq!(place.say("a/b/f/g"), "ParentIsFile { parent: \"a/b/f\" }");
     assert_eq!(place.say("a/b/f/"), "ParentIsFile { parent: \"a/b/f\" }");
-    let found = place.find("a/b/f").unwrap().found.unwrap();
-    assert_eq!((found.size, found.mode, found.names), (5, 0o640, 1));
-    let root = locate(&place.root, &Typed::root()).unwrap();
+    let file_stat = place.find("a/b/f").unwrap().file_stat.unwrap();
+    assert_eq!(
+        (file_stat.size, file_stat.mode, file_stat.names),
+        (5, 0o640, 1)
+    );
+    let root = resolve_path(&place.root, &TypedPath::root()).unwrap();
     assert_eq!(root.real, Path::new(""));
-    assert_eq!(root.found.unwrap().kind, Kind::Directory);
+    assert_eq!(root.file_stat.unwrap().kind, FileKind::Directory);
 }
 
 #[test]
@@ -187,9 +190,9 @@ fn what_is_no_file_is_told_without_waiting_for_it() {
     assert_eq!(place.say("socket"), "NotOrdinary(Socket)");
     assert_eq!(place.say("fifo/x"), "ParentIsFile { parent: \"fifo\" }");
     let devices = Root::open("/dev").unwrap();
-    let null = Typed::read("null", &devices).unwrap();
-    let error = locate(&devices, &null).unwrap_err();
-    assert!(matches!(error, PathError::NotOrdinary(Special::Device)));
+    let null = TypedPath::read("null", &devices).unwrap();
+    let error = resolve_path(&devices, &null).unwrap_err();
+    assert!(matches!(error, PathError::NotOrdinary(SpecialFile::Device)));
 }
 
 #[test]
@@ -257,7 +260,7 @@ fn a_name_that_is_replaced_leaves_its_other_names_alone() {
     let place = Place::new();
     fs::hard_link(place.top.join("ws-evil/secret"), place.at("twin")).unwrap();
     let located = place.find("twin").unwrap();
-    assert_eq!(located.found.unwrap().names, 2);
+    assert_eq!(located.file_stat.unwrap().names, 2);
     let disk = place.root.disk();
     let file = disk.open("twin.new", Open::CreateNew(0o600)).unwrap();
     file.append_all(b"NEW").unwrap();
@@ -341,13 +344,13 @@ fn a_race_leads_nowhere() {
 
 #[test]
 fn what_the_system_does_not_permit_is_told_apart() {
-    if is_somebody_else() {
+    if is_other_user() {
         let root = Root::open(std::env::current_dir().unwrap()).unwrap();
-        let shut = Typed::read("shut/file", &root).unwrap();
-        let error = locate(&root, &shut).unwrap_err();
+        let shut = TypedPath::read("shut/file", &root).unwrap();
+        let error = resolve_path(&root, &shut).unwrap_err();
         assert!(matches!(error, PathError::Denied(_)), "{error:?}");
-        let unreadable = Typed::read("unreadable", &root).unwrap();
-        let located = locate(&root, &unreadable).unwrap();
+        let unreadable = TypedPath::read("unreadable", &root).unwrap();
+        let located = resolve_path(&root, &unreadable).unwrap();
         let error = root.disk().open(&located.real, Open::Read).unwrap_err();
         let error = PathError::of_real(error);
         assert!(matches!(error, PathError::Denied(_)), "{error:?}");
@@ -362,7 +365,7 @@ fn what_the_system_does_not_permit_is_told_apart() {
     set(&place.top, 0o755);
     set(&place.at("shut"), 0o000);
     set(&place.at("unreadable"), 0o000);
-    run_as_somebody_else(
+    run_as_other_user(
         "path::resolve::tests::what_the_system_does_not_permit_is_told_apart",
         &place.at(""),
     );
@@ -404,7 +407,7 @@ proptest! {
                     rustix::fs::openat2(&place.root, real, flags, Mode::empty(), straight).unwrap();
                 prop_assert_eq!(rustix::fs::fstat(ours).unwrap().st_ino, theirs.st_ino);
             }
-            (Err(Errno::NOENT), Ok(located)) => prop_assert_eq!(located.found, None),
+            (Err(Errno::NOENT), Ok(located)) => prop_assert_eq!(located.file_stat, None),
             (Err(Errno::NOENT), Err(PathError::ParentMissing { .. })) => {}
             (Err(Errno::NOTDIR), Err(PathError::ParentIsFile { .. })) => {}
             (Err(Errno::XDEV), Err(PathError::Outside { typed: false })) => {}

@@ -16,7 +16,7 @@ fn free(path: &[u8]) -> bool {
     path.starts_with(b".git")
 }
 
-fn damage(disk: &impl Disk, hash: &PlanHash) -> Damage {
+fn damage(disk: &impl Disk, hash: &PlanHash) -> PlanDamage {
     match load(disk, hash, &free) {
         Err(LoadError::Damaged(damage)) => damage,
         other => panic!("{other:?}"),
@@ -32,12 +32,12 @@ fn fresh() -> (tempfile::TempDir, RealDisk) {
 #[test]
 fn a_plan_is_found_again_by_its_hash() {
     let (dir, disk) = fresh();
-    assert_eq!(list(&disk, &free).unwrap(), Listing::default());
+    assert_eq!(list(&disk, &free).unwrap(), PlanList::default());
     let (hash, saved) = save(&disk, &plan("one")).unwrap();
-    assert_eq!(saved, Saved::New);
+    assert_eq!(saved, SaveOutcome::New);
     assert_eq!(
         save(&disk, &plan("one")).unwrap(),
-        (hash.clone(), Saved::Already)
+        (hash.clone(), SaveOutcome::Already)
     );
     let stored = load(&disk, &hash, &free).unwrap();
     assert_eq!(stored.plan, plan("one"));
@@ -86,13 +86,16 @@ fn a_checkout_with_other_line_ends_verifies_and_one_byte_does_not() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace('\n', "\r\n")).unwrap();
     assert_eq!(load(&disk, &hash, &free).unwrap().text, text);
-    assert_eq!(save(&disk, &plan("one")).unwrap().1, Saved::Already);
+    assert_eq!(save(&disk, &plan("one")).unwrap().1, SaveOutcome::Already);
     for place in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
         bytes[place] ^= 1;
         fs::write(&file, &bytes).unwrap();
         let found = damage(&disk, &hash);
-        assert!(matches!(found, Damage::Hash { .. }), "{place}: {found:?}");
+        assert!(
+            matches!(found, PlanDamage::Hash { .. }),
+            "{place}: {found:?}"
+        );
     }
     for changed in [
         format!("\u{feff}{text}"),
@@ -100,11 +103,11 @@ fn a_checkout_with_other_line_ends_verifies_and_one_byte_does_not() {
         text.repeat(2),
     ] {
         fs::write(&file, changed).unwrap();
-        assert!(matches!(damage(&disk, &hash), Damage::Hash { .. }));
+        assert!(matches!(damage(&disk, &hash), PlanDamage::Hash { .. }));
     }
     assert_eq!(
         save(&disk, &plan("one")).unwrap(),
-        (hash.clone(), Saved::Repaired)
+        (hash.clone(), SaveOutcome::Repaired)
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
 }
@@ -121,20 +124,22 @@ fn what_cannot_be_enforced_is_named() {
     };
     let canonical = render(&plan("two"));
     let comment = put(&format!("# all is well\n{canonical}"));
-    assert_eq!(damage(&disk, &comment), Damage::NotCanonical);
+    assert_eq!(damage(&disk, &comment), PlanDamage::NotCanonical);
     let broken = put("title = ");
     assert!(matches!(
         damage(&disk, &broken),
-        Damage::Plan(PlanError::Text { .. })
+        PlanDamage::Plan(PlanError::Text { .. })
     ));
     let bad = put(&canonical.replace("src/**", "../**"));
-    assert!(matches!(damage(&disk, &bad), Damage::Lint(lint) if lint.at == "phase[0].allow[0]"));
+    assert!(
+        matches!(damage(&disk, &bad), PlanDamage::Lint(lint) if lint.at == "phase[0].allow[0]")
+    );
     let git = put(&canonical.replace("src/**", ".git/*"));
-    assert!(matches!(damage(&disk, &git), Damage::Lint(_)));
+    assert!(matches!(damage(&disk, &git), PlanDamage::Lint(_)));
     let large = put(&format!("title = \"{}\"\n", "x".repeat(1 << 20)));
     assert!(matches!(
         damage(&disk, &large),
-        Damage::Plan(PlanError::TooLarge { .. })
+        PlanDamage::Plan(PlanError::TooLarge { .. })
     ));
     fs::write(plans.join("mine.toml"), "x").unwrap();
     fs::write(plans.join("README.md"), "x").unwrap();
@@ -142,7 +147,7 @@ fn what_cannot_be_enforced_is_named() {
     fs::create_dir(plans.join(format!("{dir_hash}.toml"))).unwrap();
     symlink("mine.toml", plans.join(format!("{link_hash}.toml"))).unwrap();
     for hash in [dir_hash, link_hash] {
-        assert!(matches!(damage(&disk, &hash), Damage::Unreadable(_)));
+        assert!(matches!(damage(&disk, &hash), PlanDamage::Unreadable(_)));
     }
     let listing = list(&disk, &free).unwrap();
     assert_eq!((listing.plans.len(), listing.damaged.len()), (1, 8));
@@ -150,7 +155,7 @@ fn what_cannot_be_enforced_is_named() {
     assert!(
         listing
             .damaged
-            .contains(&("mine.toml".to_owned(), Damage::Name))
+            .contains(&("mine.toml".to_owned(), PlanDamage::Name))
     );
 }
 
@@ -228,7 +233,7 @@ fn what_a_dead_writer_left_hinders_nobody() {
     file.append_all(b"half").unwrap();
     assert_eq!(
         save(&disk, &plan("one")).unwrap(),
-        (hash.clone(), Saved::New)
+        (hash.clone(), SaveOutcome::New)
     );
     assert_eq!(load(&disk, &hash, &free).unwrap().plan, plan("one"));
     assert_eq!(list(&disk, &free).unwrap().plans.len(), 1);

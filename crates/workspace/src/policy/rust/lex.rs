@@ -5,7 +5,7 @@ use memchr::{memchr, memmem};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name or keyword.
     Word,
     /// A name behind `r#`.
@@ -25,21 +25,21 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
+pub(super) struct RustToken<'a> {
+    pub(super) kind: TokenKind,
     pub(super) start: usize,
     pub(super) text: &'a str,
 }
 
-impl<'a> Token<'a> {
+impl<'a> RustToken<'a> {
     pub(super) fn is_name(&self) -> bool {
-        matches!(self.kind, Kind::Word | Kind::RawWord)
+        matches!(self.kind, TokenKind::Word | TokenKind::RawWord)
     }
 
     /// The name, without `r#`: `r#unwrap` is `unwrap`.
     pub(super) fn name(&self) -> &'a str {
         match self.kind {
-            Kind::RawWord => self.text.get(2..).unwrap_or_default(),
+            TokenKind::RawWord => self.text.get(2..).unwrap_or_default(),
             _ => self.text,
         }
     }
@@ -55,7 +55,7 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Iterator for Lexer<'a> {
-    type Item = Result<Token<'a>, usize>;
+    type Item = Result<RustToken<'a>, usize>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.broken {
@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self) -> Option<Token<'a>> {
+    fn token(&mut self) -> Option<RustToken<'a>> {
         let byte = self.byte(0)?;
         let (kind, length) = match byte {
             b'(' | b'[' | b'{' => {
@@ -131,30 +131,30 @@ impl<'a> Lexer<'a> {
                     _ => b'}',
                 };
                 self.open.push(closing);
-                (Kind::Open(byte), 1)
+                (TokenKind::Open(byte), 1)
             }
             b')' | b']' | b'}' => {
                 if self.open.last() != Some(&byte) {
                     return None;
                 }
                 self.open.pop();
-                (Kind::Close(byte), 1)
+                (TokenKind::Close(byte), 1)
             }
-            b'"' => (Kind::Literal, quoted(self.rest(), 0, b'"')?),
+            b'"' => (TokenKind::Literal, quoted(self.rest(), 0, b'"')?),
             b'\'' => self.quote()?,
-            b'0'..=b'9' => (Kind::Literal, number(self.rest())),
-            b':' if self.byte(1) == Some(b':') => (Kind::Path, 2),
+            b'0'..=b'9' => (TokenKind::Literal, number(self.rest())),
+            b':' if self.byte(1) == Some(b':') => (TokenKind::Path, 2),
             b'.' if self.byte(1) == Some(b'.') => {
-                (Kind::Dots, count(self.rest(), |byte| byte == b'.'))
+                (TokenKind::Dots, count(self.rest(), |byte| byte == b'.'))
             }
             byte if in_word(byte) => self.word()?,
-            byte if byte.is_ascii_graphic() => (Kind::Mark(byte), 1),
+            byte if byte.is_ascii_graphic() => (TokenKind::Mark(byte), 1),
             _ => return None,
         };
         let start = self.at;
         self.at += length;
         let text = self.text.get(start..self.at)?;
-        Some(Token { kind, start, text })
+        Some(RustToken { kind, start, text })
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -162,7 +162,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A name, or a string whose prefix looks like one.
-    fn word(&self) -> Option<(Kind, usize)> {
+    fn word(&self) -> Option<(TokenKind, usize)> {
         let rest = self.rest();
         let length = word_length(&self.text[self.at..]);
         let after = |length: usize| rest.get(length).copied();
@@ -170,33 +170,36 @@ impl<'a> Lexer<'a> {
         match &rest[..length] {
             b"r" | b"br" | b"cr" if after(length + hashes) == Some(b'"') => {
                 let open = length + hashes + 1;
-                Some((Kind::Literal, open + raw_end(&rest[open..], hashes)?))
+                Some((TokenKind::Literal, open + raw_end(&rest[open..], hashes)?))
             }
             b"b" | b"c" if after(length) == Some(b'"') => {
-                Some((Kind::Literal, quoted(rest, 1, b'"')?))
+                Some((TokenKind::Literal, quoted(rest, 1, b'"')?))
             }
-            b"b" if after(length) == Some(b'\'') => Some((Kind::Literal, quoted(rest, 1, b'\'')?)),
-            b"r" if hashes == 1 && after(2).is_some_and(in_word) => {
-                Some((Kind::RawWord, 2 + word_length(&self.text[self.at + 2..])))
+            b"b" if after(length) == Some(b'\'') => {
+                Some((TokenKind::Literal, quoted(rest, 1, b'\'')?))
             }
-            _ => Some((Kind::Word, length)),
+            b"r" if hashes == 1 && after(2).is_some_and(in_word) => Some((
+                TokenKind::RawWord,
+                2 + word_length(&self.text[self.at + 2..]),
+            )),
+            _ => Some((TokenKind::Word, length)),
         }
     }
 
     /// A character or a lifetime.
-    fn quote(&self) -> Option<(Kind, usize)> {
+    fn quote(&self) -> Option<(TokenKind, usize)> {
         let rest = &self.text[self.at..];
         let mut chars = rest.chars().skip(1);
         let (first, second) = (chars.next()?, chars.next());
         if first == '\\' {
-            return Some((Kind::Literal, quoted(rest.as_bytes(), 0, b'\'')?));
+            return Some((TokenKind::Literal, quoted(rest.as_bytes(), 0, b'\'')?));
         }
         if second == Some('\'') {
-            return Some((Kind::Literal, 2 + first.len_utf8()));
+            return Some((TokenKind::Literal, 2 + first.len_utf8()));
         }
         if !first.is_ascii() || in_word(first as u8) {
             let raw = if rest[1..].starts_with("r#") { 2 } else { 0 };
-            return Some((Kind::Lifetime, 1 + raw + word_length(&rest[1 + raw..])));
+            return Some((TokenKind::Lifetime, 1 + raw + word_length(&rest[1 + raw..])));
         }
         None
     }

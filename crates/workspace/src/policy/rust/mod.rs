@@ -4,14 +4,14 @@
 //! A macro that puts such a call together from pieces is not seen through: this keeps careless code
 //! out, not an author who hides.
 
-mod exempt;
 mod lex;
 #[cfg(test)]
 mod oracle;
+mod test_items;
 
-use super::report::{Raw, Rule};
-use exempt::Exempt;
-use lex::{Kind, Lexer, Token};
+use super::report::{PolicyRule, RawFinding};
+use lex::{Lexer, RustToken, TokenKind};
+use test_items::TestItems;
 
 /// Whether a file is Rust outside tests by its path. Below `src` the name of a folder proves nothing;
 /// there `#![cfg(test)]` at the top of a file does.
@@ -27,11 +27,11 @@ pub(super) fn is_judged(path: &str) -> bool {
 /// What is forbidden in a file, in its order. A file whose strings, comments or brackets do not close
 /// is one finding, `not-rust`, and whatever else was seen in it is not told: where a string begins is
 /// anybody's guess there.
-pub(super) fn find(bytes: &[u8], text: &str) -> Vec<Raw> {
+pub(super) fn find(bytes: &[u8], text: &str) -> Vec<RawFinding> {
     let broken = |place: usize| {
         let range = place.min(text.len())..text.len();
-        vec![Raw {
-            rule: Rule::NotRust,
+        vec![RawFinding {
+            rule: PolicyRule::NotRust,
             range,
         }]
     };
@@ -39,9 +39,9 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<Raw> {
         return broken(0);
     }
     let mut found = Vec::new();
-    let mut exempt = Exempt::new();
+    let mut exempt = TestItems::new();
     // The tokens just read, the last one first.
-    let mut last: [Option<Token<'_>>; 3] = [None; 3];
+    let mut last: [Option<RustToken<'_>>; 3] = [None; 3];
     for token in Lexer::new(text) {
         let token = match token {
             Ok(token) => token,
@@ -57,7 +57,7 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<Raw> {
             };
             if !exempted {
                 let range = at.start..at.start + at.text.len();
-                found.push(Raw { rule, range });
+                found.push(RawFinding { rule, range });
             }
         }
         last = [Some(token), last[0], last[1]];
@@ -66,41 +66,50 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<Raw> {
 }
 
 /// What a token and those before it make.
-fn judged<'a>(token: &Token<'a>, last: &[Option<Token<'a>>; 3]) -> Option<(Rule, Token<'a>)> {
-    if token.kind == Kind::Word && token.text == "unsafe" {
-        return Some((Rule::Unsafe, *token));
+fn judged<'a>(
+    token: &RustToken<'a>,
+    last: &[Option<RustToken<'a>>; 3],
+) -> Option<(PolicyRule, RustToken<'a>)> {
+    if token.kind == TokenKind::Word && token.text == "unsafe" {
+        return Some((PolicyRule::Unsafe, *token));
     }
     let kind = |index: usize| last[index].map(|token| token.kind);
     match (token.kind, kind(0)) {
         // `panic!(`
-        (Kind::Open(_), Some(Kind::Mark(b'!'))) => {
-            let name = last[1].filter(Token::is_name)?;
+        (TokenKind::Open(_), Some(TokenKind::Mark(b'!'))) => {
+            let name = last[1].filter(RustToken::is_name)?;
             let rule = match name.name() {
-                "panic" => Rule::Panic,
-                "todo" => Rule::Todo,
-                "unimplemented" => Rule::Unimplemented,
+                "panic" => PolicyRule::Panic,
+                "todo" => PolicyRule::Todo,
+                "unimplemented" => PolicyRule::Unimplemented,
                 _ => return None,
             };
             Some((rule, name))
         }
         // `.unwrap()`
-        (Kind::Close(b')'), Some(Kind::Open(_))) if kind(2) == Some(Kind::Mark(b'.')) => {
-            called(last[1], "unwrap", Rule::Unwrap)
+        (TokenKind::Close(b')'), Some(TokenKind::Open(_)))
+            if kind(2) == Some(TokenKind::Mark(b'.')) =>
+        {
+            called(last[1], "unwrap", PolicyRule::Unwrap)
         }
         // `.expect(`
-        (Kind::Open(b'('), _) if kind(1) == Some(Kind::Mark(b'.')) => {
-            called(last[0], "expect", Rule::Expect)
+        (TokenKind::Open(b'('), _) if kind(1) == Some(TokenKind::Mark(b'.')) => {
+            called(last[0], "expect", PolicyRule::Expect)
         }
         // `Option::unwrap`, but not a module of that name
-        (after, _) if kind(1) == Some(Kind::Path) && after != Kind::Path => {
-            called(last[0], "unwrap", Rule::Unwrap)
-                .or_else(|| called(last[0], "expect", Rule::Expect))
+        (after, _) if kind(1) == Some(TokenKind::Path) && after != TokenKind::Path => {
+            called(last[0], "unwrap", PolicyRule::Unwrap)
+                .or_else(|| called(last[0], "expect", PolicyRule::Expect))
         }
         _ => None,
     }
 }
 
-fn called<'a>(token: Option<Token<'a>>, name: &str, rule: Rule) -> Option<(Rule, Token<'a>)> {
-    let token = token.filter(Token::is_name)?;
+fn called<'a>(
+    token: Option<RustToken<'a>>,
+    name: &str,
+    rule: PolicyRule,
+) -> Option<(PolicyRule, RustToken<'a>)> {
+    let token = token.filter(RustToken::is_name)?;
     (token.name() == name).then_some((rule, token))
 }

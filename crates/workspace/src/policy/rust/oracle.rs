@@ -1,6 +1,6 @@
 //! The lexer against the one that procedural macros are written with.
 
-use super::lex::{Kind, Lexer};
+use super::lex::{Lexer, TokenKind};
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use proptest::prelude::*;
 
@@ -93,9 +93,9 @@ fn ours(text: &str) -> Option<Vec<String>> {
     for token in Lexer::new(text) {
         let token = token.ok()?;
         match token.kind {
-            Kind::Literal => out.push(String::from("literal")),
-            Kind::Lifetime => out.push(String::from(&token.text[1..])),
-            Kind::Path | Kind::Dots => out.extend(token.text.chars().map(String::from)),
+            TokenKind::Literal => out.push(String::from("literal")),
+            TokenKind::Lifetime => out.push(String::from(&token.text[1..])),
+            TokenKind::Path | TokenKind::Dots => out.extend(token.text.chars().map(String::from)),
             _ => out.push(String::from(token.text)),
         }
     }

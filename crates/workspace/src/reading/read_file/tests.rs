@@ -1,6 +1,6 @@
 //! What is read, what is not, and where the bounds are.
 
-use super::super::place::{Place, json};
+use super::super::fixture::{Fixture, json};
 use super::*;
 use crate::path::PathError;
 use proptest::prelude::*;
@@ -23,55 +23,58 @@ fn part(path: &str, offset: u64, limit: u64) -> ReadRequest {
 
 fn base64(path: &str) -> ReadRequest {
     ReadRequest {
-        encoding: Encoding::Base64,
+        encoding: ContentEncoding::Base64,
         ..whole(path)
     }
 }
 
-fn read(place: &Place, request: &ReadRequest) -> String {
-    json(place.reading().read_file(request))
+fn read(fixture: &Fixture, request: &ReadRequest) -> String {
+    json(fixture.reading().read_file(request))
 }
 
 #[test]
 fn a_file_is_read_as_it_is() {
-    let place = Place::new();
-    place.write("src/a.txt", "one\r\ntwo\nthree");
+    let fixture = Fixture::new();
+    fixture.write("src/a.txt", "one\r\ntwo\nthree");
     assert_eq!(
-        read(&place, &whole("src/a.txt")),
+        read(&fixture, &whole("src/a.txt")),
         r#"{"path":"src/a.txt","size":14,"hash":"a001fb8bcb239ae11063f9bc9096e8aa395c93249e3d465fd1e24de35ba88f55","total_lines":3,"first_line":1,"lines":3,"more":false,"next_offset":null,"truncated":false,"cut_line":false,"encoding":"utf8","content":"one\r\ntwo\nthree"}"#
     );
     assert_eq!(
-        read(&place, &part("src/a.txt", 2, 1)),
+        read(&fixture, &part("src/a.txt", 2, 1)),
         r#"{"path":"src/a.txt","size":14,"hash":"a001fb8bcb239ae11063f9bc9096e8aa395c93249e3d465fd1e24de35ba88f55","total_lines":3,"first_line":2,"lines":1,"more":true,"next_offset":3,"truncated":false,"cut_line":false,"encoding":"utf8","content":"two\n"}"#
     );
-    place.write("empty", "");
-    let empty = place.reading().read_file(&whole("empty")).unwrap();
+    fixture.write("empty", "");
+    let empty = fixture.reading().read_file(&whole("empty")).unwrap();
     assert_eq!(
         (empty.total_lines, empty.lines, empty.more),
         (Some(0), 0, false)
     );
-    let past = place.reading().read_file(&part("src/a.txt", 9, 5)).unwrap();
+    let past = fixture
+        .reading()
+        .read_file(&part("src/a.txt", 9, 5))
+        .unwrap();
     assert_eq!(
         (past.content.as_str(), past.lines, past.more),
         ("", 0, false)
     );
-    place.link("link", "src/a.txt");
-    let linked = place.reading().read_file(&whole("link")).unwrap();
+    fixture.link("link", "src/a.txt");
+    let linked = fixture.reading().read_file(&whole("link")).unwrap();
     assert_eq!(linked.path, "src/a.txt");
 }
 
 #[test]
 fn what_cannot_be_read_says_why() {
-    let place = Place::new();
-    place.write("dir/bad", b"ok\n\xff");
-    place.write(".env", "A=1");
-    place.link("innocent", ".env");
-    place.link(".env.link", "dir/bad");
-    place.link("out", "../evil/secret");
-    place.link("environ", "/proc/self/environ");
-    place.link("dangling", "dir/none");
-    place.fifo("fifo");
-    for (path, said) in [
+    let fixture = Fixture::new();
+    fixture.write("dir/bad", b"ok\n\xff");
+    fixture.write(".env", "A=1");
+    fixture.link("innocent", ".env");
+    fixture.link(".env.link", "dir/bad");
+    fixture.link("out", "../evil/secret");
+    fixture.link("environ", "/proc/self/environ");
+    fixture.link("dangling", "dir/none");
+    fixture.fifo("fifo");
+    for (path, display_path) in [
         ("none", "none does not exist"),
         ("dangling", "dir/none does not exist"),
         ("none/x", "the directory none does not exist"),
@@ -99,29 +102,29 @@ fn what_cannot_be_read_says_why() {
             "the path names a named pipe, and only ordinary files can be used",
         ),
     ] {
-        assert_eq!(read(&place, &whole(path)), said, "{path}");
+        assert_eq!(read(&fixture, &whole(path)), display_path, "{path}");
     }
-    let bytes = place.reading().read_file(&base64("dir/bad")).unwrap();
+    let bytes = fixture.reading().read_file(&base64("dir/bad")).unwrap();
     assert_eq!(bytes.content, STANDARD.encode(b"ok\n\xff"));
     // Lines that are text are read from a file that is not.
-    let good = place.reading().read_file(&part("dir/bad", 1, 1)).unwrap();
+    let good = fixture.reading().read_file(&part("dir/bad", 1, 1)).unwrap();
     assert_eq!(good.content, "ok\n");
 }
 
 #[test]
 fn a_long_file_is_read_in_parts() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let line = format!("{}\n", "x".repeat(99));
     let most = MAX_WHOLE_BYTES as usize / 100 + 1;
-    place.write("long", line.repeat(most));
+    fixture.write("long", line.repeat(most));
     let size = most as u64 * 100;
     assert_eq!(
-        read(&place, &whole("long")),
+        read(&fixture, &whole("long")),
         format!(
             "the file has {size} bytes and 5242880 can be read; ask for fewer lines, or earlier ones, with offset and limit"
         )
     );
-    let answer = place
+    let answer = fixture
         .reading()
         .read_file(&part("long", 3, u64::MAX))
         .unwrap();
@@ -129,7 +132,7 @@ fn a_long_file_is_read_in_parts() {
     assert_eq!(answer.lines, fit);
     assert_eq!(answer.next_offset, Some(3 + fit));
     assert!(answer.truncated && answer.more && !answer.cut_line);
-    let last = place
+    let last = fixture
         .reading()
         .read_file(&part("long", most as u64, 1))
         .unwrap();
@@ -139,23 +142,23 @@ fn a_long_file_is_read_in_parts() {
 
 #[test]
 fn a_line_longer_than_an_answer_is_cut_between_characters() {
-    let place = Place::new();
-    place.write("line", format!("a{}\nend", "é".repeat(MAX_CONTENT_BYTES)));
-    let answer = place.reading().read_file(&whole("line")).unwrap();
+    let fixture = Fixture::new();
+    fixture.write("line", format!("a{}\nend", "é".repeat(MAX_CONTENT_BYTES)));
+    let answer = fixture.reading().read_file(&whole("line")).unwrap();
     assert_eq!(answer.content.len(), MAX_CONTENT_BYTES - 1);
     assert!(answer.truncated && answer.cut_line && answer.more);
     assert_eq!((answer.lines, answer.next_offset), (1, Some(2)));
-    let end = place.reading().read_file(&part("line", 2, 9)).unwrap();
+    let end = fixture.reading().read_file(&part("line", 2, 9)).unwrap();
     assert_eq!((end.content.as_str(), end.more), ("end", false));
 }
 
 #[test]
 fn of_a_huge_file_the_beginning_is_read() {
-    let place = Place::new();
-    let file = fs::File::create(place.at("huge")).unwrap();
+    let fixture = Fixture::new();
+    let file = fs::File::create(fixture.at("huge")).unwrap();
     std::io::Write::write_all(&mut &file, b"one\ntwo\n").unwrap();
     file.set_len(MAX_SCAN_BYTES * 1000).unwrap();
-    let answer = place.reading().read_file(&part("huge", 2, 1)).unwrap();
+    let answer = fixture.reading().read_file(&part("huge", 2, 1)).unwrap();
     assert_eq!(
         (answer.content.as_str(), answer.size),
         ("two\n", MAX_SCAN_BYTES * 1000)
@@ -168,31 +171,31 @@ fn of_a_huge_file_the_beginning_is_read() {
 
 #[test]
 fn whoever_says_stop_is_heard() {
-    let place = Place::new();
-    place.write("a", "x");
-    let stopped = place.until(&|| true).read_file(&whole("a"));
+    let fixture = Fixture::new();
+    fixture.write("a", "x");
+    let stopped = fixture.until(&|| true).read_file(&whole("a"));
     assert!(matches!(stopped, Err(ReadError::Stopped)));
 }
 
 #[test]
 fn a_race_reads_nothing_outside() {
     use std::sync::atomic::{AtomicBool, Ordering};
-    let place = Place::new();
-    place.write("d/secret", "fine\n");
-    place.link("e", "../evil");
+    let fixture = Fixture::new();
+    fixture.write("d/secret", "fine\n");
+    fixture.link("e", "../evil");
     let done = AtomicBool::new(false);
     let mut read = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let cwd = rustix::fs::CWD;
             let swap = rustix::fs::RenameFlags::EXCHANGE;
-            let (d, e) = (place.at("d"), place.at("e"));
+            let (d, e) = (fixture.at("d"), fixture.at("e"));
             while !done.load(Ordering::Relaxed) {
                 rustix::fs::renameat_with(cwd, &d, cwd, &e, swap).unwrap();
             }
         });
         for _ in 0..5_000 {
-            match place.reading().read_file(&whole("d/secret")) {
+            match fixture.reading().read_file(&whole("d/secret")) {
                 Ok(answer) => {
                     assert_eq!(answer.content, "fine\n");
                     read += 1;
@@ -211,9 +214,9 @@ proptest! {
     /// Any part of any text is what splitting the text into lines says it is.
     #[test]
     fn a_part_is_those_lines(text in "([abé]|\n|\r\n){0,30}", offset in 1u64..12, limit in 0u64..12) {
-        let place = Place::new();
-        place.write("t", &text);
-        let answer = place.reading().read_file(&part("t", offset, limit)).unwrap();
+        let fixture = Fixture::new();
+        fixture.write("t", &text);
+        let answer = fixture.reading().read_file(&part("t", offset, limit)).unwrap();
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let some: Vec<&str> =
             all.iter().skip(offset as usize - 1).take(limit as usize).copied().collect();
@@ -227,7 +230,7 @@ proptest! {
     #[test]
     fn pieces_make_no_difference(text in "[ab\n]{0,40}", cut in 0usize..40, offset in 1u64..5) {
         let request = part("t", offset, 3);
-        let (mut once, mut twice) = (Scan::new(&request), Scan::new(&request));
+        let (mut once, mut twice) = (FileScan::new(&request), FileScan::new(&request));
         once.take(text.as_bytes());
         let (left, right) = text.as_bytes().split_at(cut.min(text.len()));
         twice.take(left);
@@ -235,7 +238,7 @@ proptest! {
         for scan in [&mut once, &mut twice] {
             scan.ended = true;
         }
-        let answers = [once, twice].map(|scan| scan.answer(String::new(), 0, Encoding::Utf8).unwrap());
+        let answers = [once, twice].map(|scan| scan.answer(String::new(), 0, ContentEncoding::Utf8).unwrap());
         prop_assert_eq!(&answers[0], &answers[1]);
     }
 }

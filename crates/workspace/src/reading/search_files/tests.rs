@@ -1,6 +1,6 @@
 //! What is found, what is not, and where the bounds are.
 
-use super::super::place::{Place, json};
+use super::super::fixture::{Fixture, json};
 use super::*;
 use proptest::prelude::*;
 
@@ -18,31 +18,31 @@ fn within(pattern: &str, path: &str) -> SearchRequest {
     }
 }
 
-fn search(place: &Place, request: &SearchRequest) -> SearchAnswer {
-    place.reading().search_files(request).unwrap()
+fn search(fixture: &Fixture, request: &SearchRequest) -> SearchAnswer {
+    fixture.reading().search_files(request).unwrap()
 }
 
 /// Where the matches are, in a line.
 fn places(answer: &SearchAnswer) -> String {
-    let place = |found: &LineMatch| format!("{}:{}:{}", found.path, found.line, found.column);
-    let places: Vec<String> = answer.matches.iter().map(place).collect();
+    let fixture = |found: &LineMatch| format!("{}:{}:{}", found.path, found.line, found.column);
+    let places: Vec<String> = answer.matches.iter().map(fixture).collect();
     places.join(" ")
 }
 
 #[test]
 fn lines_are_found_in_order() {
-    let place = Place::new();
-    place.write("b.rs", "fn one() {}\r\nfn two() {}\r\n");
-    place.write("a/x.rs", "// é fn two\n\nfn two() { two() }");
-    place.write("a/y.txt", "fn two");
-    place.link("out", "../evil/secret");
-    place.link("again", "b.rs");
+    let fixture = Fixture::new();
+    fixture.write("b.rs", "fn one() {}\r\nfn two() {}\r\n");
+    fixture.write("a/x.rs", "// é fn two\n\nfn two() { two() }");
+    fixture.write("a/y.txt", "fn two");
+    fixture.link("out", "../evil/secret");
+    fixture.link("again", "b.rs");
     let request = SearchRequest {
         glob: Some("*.rs".to_owned()),
         ..ask(r"two\(\)|fn two$")
     };
     assert_eq!(
-        json(place.reading().search_files(&request)),
+        json(fixture.reading().search_files(&request)),
         concat!(
             r#"{"matches":["#,
             r#"{"path":"a/x.rs","line":1,"column":6,"text":"// é fn two"},"#,
@@ -51,50 +51,50 @@ fn lines_are_found_in_order() {
             r#"],"files":2,"skipped":{"denied":0,"ignored":0,"binary":0,"too_large":0,"long_line":0,"unreadable":0},"truncated":null}"#
         )
     );
-    assert_eq!(places(&search(&place, &ask("SECRET"))), "");
+    assert_eq!(places(&search(&fixture, &ask("SECRET"))), "");
     assert_eq!(
-        places(&search(&place, &ask(r"\{\}$"))),
+        places(&search(&fixture, &ask(r"\{\}$"))),
         "b.rs:1:10 b.rs:2:10"
     );
     let either = SearchRequest {
         ignore_case: true,
         ..within("FN ONE", "b.rs")
     };
-    assert_eq!(places(&search(&place, &either)), "b.rs:1:1");
+    assert_eq!(places(&search(&fixture, &either)), "b.rs:1:1");
     assert_eq!(
-        places(&search(&place, &within("fn", "again"))),
+        places(&search(&fixture, &within("fn", "again"))),
         "b.rs:1:1 b.rs:2:1"
     );
     assert_eq!(
-        places(&search(&place, &within("one|fn two$", "a"))),
+        places(&search(&fixture, &within("one|fn two$", "a"))),
         "a/x.rs:1:6 a/y.txt:1:1"
     );
 }
 
 #[test]
 fn what_is_skipped_is_counted() {
-    let place = Place::new();
-    place.write(".env", "needle");
-    place.write("x/server.pem", "needle");
-    place.write("binary", b"needle\n\0");
-    place.write("late", format!("needle\n{}\0", "hay\n".repeat(50_000)));
-    place.write(
+    let fixture = Fixture::new();
+    fixture.write(".env", "needle");
+    fixture.write("x/server.pem", "needle");
+    fixture.write("binary", b"needle\n\0");
+    fixture.write("late", format!("needle\n{}\0", "hay\n".repeat(50_000)));
+    fixture.write(
         "large",
         "needle\n".repeat(MAX_SEARCHED_FILE as usize / 7 + 1),
     );
-    place.write(
+    fixture.write(
         "long",
         format!("hay\n{}needle\n", "x".repeat(MAX_SEARCHED_LINE)),
     );
-    place.write("target/a", "needle");
-    place.write("x.log", "needle");
-    place.write(".gitignore", "target/\n*.log\n");
-    place.write(".git/x", "needle");
-    place.write("good", "needle");
-    place.fifo("fifo");
-    let answer = search(&place, &ask("needle"));
+    fixture.write("target/a", "needle");
+    fixture.write("x.log", "needle");
+    fixture.write(".gitignore", "target/\n*.log\n");
+    fixture.write(".git/x", "needle");
+    fixture.write("good", "needle");
+    fixture.fifo("fifo");
+    let answer = search(&fixture, &ask("needle"));
     assert_eq!(places(&answer), "good:1:1");
-    let skipped = Skipped {
+    let skipped = SkippedFiles {
         denied: 2,
         ignored: 2,
         binary: 2,
@@ -107,25 +107,25 @@ fn what_is_skipped_is_counted() {
         (skipped, 3, None)
     );
     assert_eq!(
-        places(&search(&place, &within("needle", "target"))),
+        places(&search(&fixture, &within("needle", "target"))),
         "target/a:1:1"
     );
-    let denied = place.reading().search_files(&within("needle", ".env"));
+    let denied = fixture.reading().search_files(&within("needle", ".env"));
     assert!(matches!(denied, Err(ReadError::Denied { .. })));
 }
 
 #[test]
 fn a_full_answer_says_so() {
-    let place = Place::new();
-    place.write("a", "x\n".repeat(MAX_MATCHES - 1));
-    place.write("b", "x\n");
-    let full = search(&place, &ask("x"));
+    let fixture = Fixture::new();
+    fixture.write("a", "x\n".repeat(MAX_MATCHES - 1));
+    fixture.write("b", "x\n");
+    let full = search(&fixture, &ask("x"));
     assert_eq!((full.matches.len(), full.truncated), (MAX_MATCHES, None));
-    place.write("c", "x\nx\n");
-    let over = search(&place, &ask("x"));
+    fixture.write("c", "x\nx\n");
+    let over = search(&fixture, &ask("x"));
     assert_eq!(
         (over.matches.len(), over.truncated),
-        (MAX_MATCHES, Some(Cut::Answer))
+        (MAX_MATCHES, Some(Truncation::Answer))
     );
 }
 
@@ -138,13 +138,19 @@ fn a_call_searches_a_bounded_number_of_files_and_bytes() {
     search.file(path, 1, b"x".as_slice());
     assert_eq!((search.matches.len(), search.cut), (1, None));
     search.file(path, 1, b"x".as_slice());
-    assert_eq!((search.matches.len(), search.cut), (1, Some(Cut::Work)));
+    assert_eq!(
+        (search.matches.len(), search.cut),
+        (1, Some(Truncation::Work))
+    );
     let mut search = Search::new(&matcher, &|| false);
     search.bytes = MAX_SEARCHED_BYTES - 1;
     search.file(path, 1, b"x".as_slice());
     assert_eq!((search.matches.len(), search.cut), (1, None));
     search.file(path, 1, b"x".as_slice());
-    assert_eq!((search.matches.len(), search.cut), (1, Some(Cut::Work)));
+    assert_eq!(
+        (search.matches.len(), search.cut),
+        (1, Some(Truncation::Work))
+    );
 }
 
 #[test]
@@ -174,11 +180,11 @@ fn useful_patterns_are_small_enough() {
 
 #[test]
 fn text_in_sixteen_bits_is_read_by_its_mark() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
-    place.write("wide", wide("\u{feff}one\r\nnaïve\r\n"));
-    place.write("unmarked", wide("naïve"));
-    let answer = search(&place, &ask("ï"));
+    fixture.write("wide", wide("\u{feff}one\r\nnaïve\r\n"));
+    fixture.write("unmarked", wide("naïve"));
+    let answer = search(&fixture, &ask("ï"));
     assert_eq!(
         (places(&answer).as_str(), answer.skipped.binary),
         ("wide:2:3", 1)
@@ -187,12 +193,12 @@ fn text_in_sixteen_bits_is_read_by_its_mark() {
 
 #[test]
 fn of_a_long_line_the_part_around_the_match_is_shown() {
-    let place = Place::new();
-    place.write(
+    let fixture = Fixture::new();
+    fixture.write(
         "min.js",
         format!("{}needle{}", "é".repeat(5_000), "z".repeat(5_000)),
     );
-    let found = &search(&place, &ask("needle")).matches[0];
+    let found = &search(&fixture, &ask("needle")).matches[0];
     assert_eq!(found.column, 5_001);
     assert!(found.cut);
     let expected = format!("{}needle{}", "é".repeat(100), "z".repeat(MATCH_CHARS - 106));
@@ -202,9 +208,9 @@ fn of_a_long_line_the_part_around_the_match_is_shown() {
 
 #[test]
 fn a_pattern_that_cannot_be_used_is_refused() {
-    let place = Place::new();
-    place.write("a", "a");
-    for (pattern, said) in [
+    let fixture = Fixture::new();
+    fixture.write("a", "a");
+    for (pattern, display_path) in [
         ("", "the pattern cannot be used: it is empty"),
         (
             r"a\nb",
@@ -219,8 +225,8 @@ fn a_pattern_that_cannot_be_used_is_refused() {
             "the pattern cannot be used: it is longer than 1000 characters",
         ),
     ] {
-        let answer = json(place.reading().search_files(&ask(pattern)));
-        assert_eq!(answer, said);
+        let answer = json(fixture.reading().search_files(&ask(pattern)));
+        assert_eq!(answer, display_path);
     }
     for pattern in [
         "(",
@@ -229,7 +235,7 @@ fn a_pattern_that_cannot_be_used_is_refused() {
         &"(".repeat(100),
         &format!("{}a{}", "(".repeat(65), ")".repeat(65)),
     ] {
-        let refused = place.reading().search_files(&ask(pattern));
+        let refused = fixture.reading().search_files(&ask(pattern));
         match refused {
             Err(ReadError::Pattern(why)) => assert!(why.chars().count() <= COMPLAINT_CHARS),
             other => panic!("{pattern}: {other:?}"),
@@ -239,37 +245,37 @@ fn a_pattern_that_cannot_be_used_is_refused() {
 
 #[test]
 fn whoever_says_stop_is_heard_within_a_file() {
-    let place = Place::new();
-    place.write("a", "x\n".repeat(1_000_000));
+    let fixture = Fixture::new();
+    fixture.write("a", "x\n".repeat(1_000_000));
     let asked = Cell::new(0);
     let stop = || {
         asked.set(asked.get() + 1);
         asked.get() > 4
     };
-    let answer = place.until(&stop).search_files(&ask("y")).unwrap();
-    assert_eq!(answer.truncated, Some(Cut::Time));
+    let answer = fixture.until(&stop).search_files(&ask("y")).unwrap();
+    assert_eq!(answer.truncated, Some(Truncation::Time));
     assert!(asked.get() < 10);
 }
 
 #[test]
 fn a_directory_that_is_swapped_for_a_link_is_not_followed() {
     use std::sync::atomic::{AtomicBool, Ordering};
-    let place = Place::new();
-    place.write("d/secret", "SECRE7\n");
-    place.link("e", "../evil");
+    let fixture = Fixture::new();
+    fixture.write("d/secret", "SECRE7\n");
+    fixture.link("e", "../evil");
     let done = AtomicBool::new(false);
     let mut found = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let cwd = rustix::fs::CWD;
             let swap = rustix::fs::RenameFlags::EXCHANGE;
-            let (d, e) = (place.at("d"), place.at("e"));
+            let (d, e) = (fixture.at("d"), fixture.at("e"));
             while !done.load(Ordering::Relaxed) {
                 rustix::fs::renameat_with(cwd, &d, cwd, &e, swap).unwrap();
             }
         });
         for _ in 0..1_000 {
-            let answer = search(&place, &ask("SECRE"));
+            let answer = search(&fixture, &ask("SECRE"));
             found += answer.matches.len();
             assert!(answer.matches.iter().all(|found| found.text == "SECRE7"));
         }
@@ -282,9 +288,9 @@ proptest! {
     /// Plain words are found on the lines, and at the characters, where a plain look finds them.
     #[test]
     fn words_are_where_they_are(text in "([abé ]|\n|\r\n){0,40}", word in "[abé]{1,2}") {
-        let place = Place::new();
-        place.write("t", &text);
-        let found: Vec<(u64, u64, String)> = search(&place, &ask(&word))
+        let fixture = Fixture::new();
+        fixture.write("t", &text);
+        let found: Vec<(u64, u64, String)> = search(&fixture, &ask(&word))
             .matches
             .into_iter()
             .map(|found| (found.line, found.column, found.text))

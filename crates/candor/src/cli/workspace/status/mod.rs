@@ -7,7 +7,7 @@ use super::ground::{Ground, GroundArgs};
 use crate::cli::{Trouble, print};
 use candor_workspace::approval::{NotApproved, Signers};
 use candor_workspace::lock::{self, LockError};
-use candor_workspace::plan::store::Stored;
+use candor_workspace::plan::store::StoredPlan;
 use candor_workspace::{Role, unfinished_change};
 use clap::Args;
 use serde::Serialize;
@@ -152,7 +152,11 @@ fn locks(ground: &Ground) -> Result<Vec<Locked>, Trouble> {
     Ok(all)
 }
 
-fn plans(ground: &Ground, signers: &Signers, stored: &[Stored]) -> Result<Vec<PlanShown>, Trouble> {
+fn plans(
+    ground: &Ground,
+    signers: &Signers,
+    stored: &[StoredPlan],
+) -> Result<Vec<PlanShown>, Trouble> {
     // Where revocations cannot be relied on nothing is approved, and that is worth showing.
     let revocations = ground.revocations();
     let mut all = Vec::new();

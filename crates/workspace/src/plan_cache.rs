@@ -1,9 +1,9 @@
 //! What a session need not work out twice. Files are read anew at every call; what is remembered is
 //! what their very bytes mean, so nothing remembered can be out of date.
 
-use crate::approval::{Approval, Found, Signed, SignedError, find_approvals_by};
-use crate::plan::store::{self, LoadError, Stored};
-use crate::plan::{Globs, Phase, PlanHash, Refusal, Scope, hash};
+use crate::approval::{Approval, ApprovalFile, SignedError, SignedStatement, find_approvals_by};
+use crate::plan::store::{self, LoadError, StoredPlan};
+use crate::plan::{Globs, Phase, PlanHash, Scope, ScopeError, hash};
 use crate::protected::{DenyRead, DenyReadError};
 use crate::write::hash_of;
 use candor_disk::{Disk, DiskFile, Open};
@@ -17,11 +17,11 @@ const MOST: usize = 256;
 /// How many bytes a stored plan may have to be looked up.
 const PLAN_BYTES: usize = 2 * crate::plan::PLAN_BYTES_MAX;
 
-type Verified = Result<Signed<Approval>, SignedError>;
+type Verified = Result<SignedStatement<Approval>, SignedError>;
 
 #[derive(Debug, Default)]
-pub(crate) struct Memo {
-    plans: Mutex<BTreeMap<PlanHash, Stored>>,
+pub(crate) struct PlanCache {
+    plans: Mutex<BTreeMap<PlanHash, StoredPlan>>,
     approvals: Mutex<BTreeMap<String, Verified>>,
     /// By what they are made from.
     globs: Mutex<BTreeMap<Vec<String>, Arc<Globs>>>,
@@ -41,14 +41,14 @@ fn remember<K: Ord, V>(all: &Mutex<BTreeMap<K, V>>, key: K, value: V) {
     all.insert(key, value);
 }
 
-impl Memo {
+impl PlanCache {
     /// A stored plan, whose text still hashes to its name.
     pub(crate) fn plan(
         &self,
         disk: &impl Disk,
         name: &PlanHash,
         protected: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Stored, LoadError> {
+    ) -> Result<StoredPlan, LoadError> {
         if let Some(stored) = remembered(&self.plans, name)
             && holds(disk, name)
         {
@@ -60,7 +60,7 @@ impl Memo {
     }
 
     /// The scope of a phase.
-    pub(crate) fn scope<'p>(&self, phase: &'p Phase) -> Result<Scope<'p>, Refusal> {
+    pub(crate) fn scope<'p>(&self, phase: &'p Phase) -> Result<Scope<'p>, ScopeError> {
         if let Some(globs) = remembered(&self.globs, &phase.allow) {
             return Ok(Scope::with(phase, globs));
         }
@@ -75,12 +75,12 @@ impl Memo {
         disk: &impl Disk,
         names: &[String],
         plan: &PlanHash,
-    ) -> io::Result<Vec<Found>> {
+    ) -> io::Result<Vec<ApprovalFile>> {
         find_approvals_by(disk, names, plan, |bytes| {
             let key = hash_of(bytes);
             let known = remembered(&self.approvals, &key);
             known.unwrap_or_else(|| {
-                let verified = Signed::read(bytes);
+                let verified = SignedStatement::read(bytes);
                 remember(&self.approvals, key, verified.clone());
                 verified
             })

@@ -1,17 +1,18 @@
 //! What an agent never writes, and what it never reads.
 //!
 //! Both are judged on real paths from the root, and on the places of the links that led there
-//! ([`Located::any`](crate::path::Located::any)). Names are compared as the least careful file system
+//! ([`ResolvedPath::any`](crate::path::Located::any)). Names are compared as the least careful file system
 //! would compare them: without regard to case, to characters that nobody sees, and to dots and spaces
 //! at the end; so `.GIT` is protected where it happens to be another directory too.
 
 mod deny_read;
-mod fold;
+mod fold_name;
 
 pub use deny_read::{
-    DEFAULT_DENY_READ, DenyRead, DenyReadError, MAX_DENY_READ_BYTES, MAX_DENY_READ_LINES, Problem,
+    DEFAULT_DENY_READ, DenyRead, DenyReadError, DenyReadProblem, MAX_DENY_READ_BYTES,
+    MAX_DENY_READ_LINES,
 };
-use fold::fold;
+use fold_name::fold_name;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use std::path::Path;
 /// parts, `.candor/`, `docs/plans/`, and everything called `.git` at any depth, file or directory,
 /// since the hooks of a nested repository are run as those of the outer one are.
 pub fn is_write_protected(path: &Path) -> bool {
-    let names: Vec<Vec<u8>> = path.iter().map(|name| fold(name.as_bytes())).collect();
+    let names: Vec<Vec<u8>> = path.iter().map(|name| fold_name(name.as_bytes())).collect();
     let at_the_root = match names.as_slice() {
         [first, ..] if first == b".candor" || first.starts_with(b"audit-log.jsonl") => true,
         [first, second, ..] => first == b"docs" && second == b"plans",

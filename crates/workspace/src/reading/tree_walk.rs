@@ -4,9 +4,9 @@
 //! link meanwhile is not entered. What is in `.git`, and in directories that a `.gitignore` names, is
 //! left out unless the walk begins there.
 
-use super::ignores::Ignores;
-use super::{ReadError, Reading};
-use crate::path::{Kind, Located, PathError, Typed};
+use super::ignore_files::IgnoreFiles;
+use super::{ReadError, WorkspaceReader};
+use crate::path::{FileKind, PathError, ResolvedPath, TypedPath};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub const MAX_WALK_DEPTH: usize = 64;
 /// Why an answer is not all there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cut {
+pub enum Truncation {
     /// There was more than an answer holds.
     Answer,
     /// There were more names, files or bytes than one call looks at, or deeper directories.
@@ -35,35 +35,37 @@ pub enum Cut {
 }
 
 /// Where a walk begins.
-pub(super) enum Start {
+pub(super) enum WalkStart {
     /// A directory: where it really is.
     Directory(PathBuf),
     /// A file: what was typed, and where it really is.
-    File(Typed, PathBuf),
+    File(TypedPath, PathBuf),
 }
 
-impl Reading<'_> {
+impl WorkspaceReader<'_> {
     /// The file or directory that a walk is asked to begin with; none is the root.
-    pub(super) fn start(&self, path: Option<&str>) -> Result<Start, ReadError> {
+    pub(super) fn start(&self, path: Option<&str>) -> Result<WalkStart, ReadError> {
         let typed = match path {
-            None => Typed::root(),
-            Some(text) => Typed::read_or_root(text, self.root)?,
+            None => TypedPath::root(),
+            Some(text) => TypedPath::read_or_root(text, self.root)?,
         };
-        let Located { real, found, .. } = self.find(&typed)?;
-        match found.map(|found| found.kind) {
+        let ResolvedPath {
+            real, file_stat, ..
+        } = self.find(&typed)?;
+        match file_stat.map(|stat| stat.kind) {
             None => Err(ReadError::NotFound { path: real }),
-            Some(Kind::Directory) => Ok(Start::Directory(real)),
-            Some(Kind::File) => Ok(Start::File(typed, real)),
+            Some(FileKind::Directory) => Ok(WalkStart::Directory(real)),
+            Some(FileKind::File) => Ok(WalkStart::File(typed, real)),
         }
     }
 
-    pub(super) fn walk(&self, real: &Path, depth: usize) -> Result<Walk<'_>, ReadError> {
+    pub(super) fn walk(&self, real: &Path, depth: usize) -> Result<TreeWalk<'_>, ReadError> {
         let dir = self.root.open_dir(real, OFlags::RDONLY).map_err(of_real)?;
-        let mut walk = Walk {
+        let mut walk = TreeWalk {
             stop: self.stop,
             depth: depth.min(MAX_WALK_DEPTH),
             frames: Vec::new(),
-            ignores: Ignores::default(),
+            ignores: IgnoreFiles::default(),
             next: None,
             looked_at: 0,
             unreadable: 0,
@@ -89,22 +91,22 @@ fn of_real(errno: Errno) -> ReadError {
 }
 
 /// A walk that has begun.
-pub(super) struct Walk<'a> {
+pub(super) struct TreeWalk<'a> {
     stop: &'a dyn Fn() -> bool,
     depth: usize,
     /// The directories that are open, each within the one before.
-    frames: Vec<Frame>,
-    ignores: Ignores,
+    frames: Vec<WalkFrame>,
+    ignores: IgnoreFiles,
     /// The directory to enter next, in the last frame.
     next: Option<OsString>,
     looked_at: usize,
     /// Directories that could not be entered.
     pub(super) unreadable: u64,
     /// Why the walk ended early.
-    pub(super) cut: Option<Cut>,
+    pub(super) cut: Option<Truncation>,
 }
 
-struct Frame {
+struct WalkFrame {
     dir: OwnedFd,
     path: PathBuf,
     names: std::vec::IntoIter<(OsString, FileType)>,
@@ -113,7 +115,7 @@ struct Frame {
 }
 
 /// Something that a walk came by.
-pub(super) struct Item {
+pub(super) struct WalkEntry {
     /// From the root.
     pub(super) path: PathBuf,
     pub(super) kind: FileType,
@@ -121,21 +123,21 @@ pub(super) struct Item {
     pub(super) ignored: bool,
 }
 
-impl Item {
+impl WalkEntry {
     fn name(&self) -> &OsStr {
         self.path.file_name().unwrap_or_default()
     }
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// The next thing, directories before what is in them.
-    pub(super) fn next(&mut self) -> Option<Item> {
+    pub(super) fn next(&mut self) -> Option<WalkEntry> {
         if let Some(name) = self.next.take() {
             self.enter_next(&name);
         }
         loop {
             if (self.stop)() {
-                self.cut = Some(Cut::Time);
+                self.cut = Some(Truncation::Time);
                 return None;
             }
             let frame = self.frames.last_mut()?;
@@ -151,9 +153,9 @@ impl Walk<'_> {
             if is_open && self.frames.len() < self.depth {
                 self.next = Some(name);
             } else if is_open && self.frames.len() == MAX_WALK_DEPTH {
-                self.cut = Some(Cut::Work);
+                self.cut = Some(Truncation::Work);
             }
-            return Some(Item {
+            return Some(WalkEntry {
                 path,
                 kind,
                 ignored,
@@ -186,7 +188,7 @@ impl Walk<'_> {
                 continue;
             }
             if self.looked_at == MAX_WALK_NAMES {
-                self.cut = Some(Cut::Work);
+                self.cut = Some(Truncation::Work);
                 break;
             }
             self.looked_at += 1;
@@ -204,7 +206,7 @@ impl Walk<'_> {
         names.sort_by(|(one, _), (other, _)| one.cmp(other));
         let ignores = self.ignores.len();
         self.ignores.add(&dir, &path);
-        self.frames.push(Frame {
+        self.frames.push(WalkFrame {
             dir,
             path,
             names: names.into_iter(),
@@ -214,14 +216,14 @@ impl Walk<'_> {
     }
 
     /// The size of the file that was come by last.
-    pub(super) fn size(&self, item: &Item) -> Option<u64> {
+    pub(super) fn size(&self, item: &WalkEntry) -> Option<u64> {
         let nofollow = AtFlags::SYMLINK_NOFOLLOW;
         let stat = rustix::fs::statat(self.dir()?, item.name(), nofollow).ok()?;
         u64::try_from(stat.st_size).ok()
     }
 
     /// Opens the file that was come by last, if it still is a file; with its size.
-    pub(super) fn open(&self, item: &Item) -> Option<(File, u64)> {
+    pub(super) fn open(&self, item: &WalkEntry) -> Option<(File, u64)> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(self.dir()?, item.name(), flags, Mode::empty()).ok()?;

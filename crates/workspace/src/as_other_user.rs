@@ -12,12 +12,12 @@ const MARK: &str = "candor-somebody-else";
 const NOBODY: u32 = 65534;
 
 /// Whether this is the second time.
-pub(crate) fn is_somebody_else() -> bool {
+pub(crate) fn is_other_user() -> bool {
     Path::new(MARK).exists()
 }
 
 /// Runs the test of this name again in a directory, as somebody else where this is root.
-pub(crate) fn run_as_somebody_else(test: &str, dir: &Path) {
+pub(crate) fn run_as_other_user(test: &str, dir: &Path) {
     let passable = Permissions::from_mode(0o755);
     let temporary = tempfile::tempdir().unwrap();
     fs::set_permissions(temporary.path(), passable.clone()).unwrap();

@@ -1,7 +1,7 @@
 //! Reads a unified diff line by line. The counts in a hunk's header are a hint, never a bound.
 
 use super::names::{NOTHING, means, named};
-use super::{Invalid, MAX_HUNKS, PatchError};
+use super::{InvalidPatch, MAX_HUNKS, PatchError};
 
 /// A diff of one file.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,12 +18,12 @@ pub(super) struct Diff<'a> {
 pub(super) struct Hunk<'a> {
     /// The first old line as it is stated, the first line being 1.
     pub(super) start: usize,
-    pub(super) lines: Vec<Line<'a>>,
+    pub(super) lines: Vec<DiffLine<'a>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    pub(super) side: Side,
+pub(super) struct DiffLine<'a> {
+    pub(super) side: DiffSide,
     /// Without its line break; a CR before it is kept.
     pub(super) text: &'a str,
     /// Whether a line break follows.
@@ -31,13 +31,13 @@ pub(super) struct Line<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum DiffSide {
     Old,
     New,
     Both,
 }
 
-impl Side {
+impl DiffSide {
     pub(super) fn is_old(self) -> bool {
         self != Self::New
     }
@@ -50,31 +50,31 @@ impl Side {
 type Read<T> = Result<T, PatchError>;
 
 /// Lines with their numbers.
-struct Lines<'a> {
+struct PatchLines<'a> {
     lines: Vec<&'a str>,
     at: usize,
     /// How many lines of the text come before these.
     before: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> PatchLines<'a> {
     fn peek(&self, ahead: usize) -> Option<&'a str> {
         self.lines.get(self.at + ahead).copied()
     }
 
     /// A refusal at a place among these lines.
-    fn refuse<T>(&self, at: usize, reason: Invalid) -> Read<T> {
+    fn refuse<T>(&self, at: usize, reason: InvalidPatch) -> Read<T> {
         let line = self.before + at + 1;
         Err(PatchError::Invalid { line, reason })
     }
 
-    fn refuse_here<T>(&self, reason: Invalid) -> Read<T> {
+    fn refuse_here<T>(&self, reason: InvalidPatch) -> Read<T> {
         self.refuse(self.at.min(self.lines.len().saturating_sub(1)), reason)
     }
 }
 
 /// The diff that a text is, of the file at a path.
-pub(super) fn read<'a>(patch: &'a str, path: &str) -> Read<Diff<'a>> {
+pub(super) fn parse<'a>(patch: &'a str, path: &str) -> Read<Diff<'a>> {
     let mut lines = inside(patch)?;
     let creates = header(&mut lines, path)?;
     let crlf = lines.peek(0).is_some_and(|line| line.ends_with('\r'));
@@ -84,16 +84,16 @@ pub(super) fn read<'a>(patch: &'a str, path: &str) -> Read<Diff<'a>> {
             return lines.refuse_here(stray(line));
         }
         if hunks.len() == MAX_HUNKS {
-            return lines.refuse_here(Invalid::TooManyHunks);
+            return lines.refuse_here(InvalidPatch::TooManyHunks);
         }
         hunks.push(hunk(&mut lines)?);
     }
     if hunks.is_empty() {
-        return lines.refuse_here(Invalid::NoHunks);
+        return lines.refuse_here(InvalidPatch::NoHunks);
     }
     let mut all = hunks.iter().flat_map(|hunk: &Hunk<'_>| &hunk.lines);
-    if all.all(|line| line.side == Side::Both) {
-        return lines.refuse_here(Invalid::ChangesNothing);
+    if all.all(|line| line.side == DiffSide::Both) {
+        return lines.refuse_here(InvalidPatch::ChangesNothing);
     }
     Ok(Diff {
         creates,
@@ -103,7 +103,7 @@ pub(super) fn read<'a>(patch: &'a str, path: &str) -> Read<Diff<'a>> {
 }
 
 /// The lines of a patch without blank ones around it and without one fence.
-fn inside(patch: &str) -> Read<Lines<'_>> {
+fn inside(patch: &str) -> Read<PatchLines<'_>> {
     let mut all: Vec<&str> = patch.split('\n').collect();
     // What follows the last line break is no line.
     if all.last() == Some(&"") {
@@ -112,14 +112,14 @@ fn inside(patch: &str) -> Read<Lines<'_>> {
     let blank = |line: &&&str| line.trim().is_empty();
     let before = all.iter().take_while(blank).count();
     let fence = |line: &str| line.starts_with("```");
-    let mut lines = Lines {
+    let mut lines = PatchLines {
         lines: all.split_off(before),
         at: 0,
         before,
     };
     match lines.peek(0) {
         None => {
-            let reason = Invalid::Empty;
+            let reason = InvalidPatch::Empty;
             return Err(PatchError::Invalid { line: 1, reason });
         }
         Some(first) if fence(first) => {}
@@ -129,18 +129,18 @@ fn inside(patch: &str) -> Read<Lines<'_>> {
     lines.lines.truncate(lines.lines.len() - after);
     match lines.lines.pop() {
         Some(last) if last.trim_end() == "```" && !lines.lines.is_empty() => {}
-        _ => return lines.refuse(0, Invalid::OpenFence),
+        _ => return lines.refuse(0, InvalidPatch::OpenFence),
     }
     lines.lines.remove(0);
     lines.before += 1;
     match lines.lines.is_empty() {
-        true => lines.refuse(0, Invalid::Empty),
+        true => lines.refuse(0, InvalidPatch::Empty),
         false => Ok(lines),
     }
 }
 
 /// Reads up to the first hunk: whether the diff makes a new file.
-fn header(lines: &mut Lines<'_>, path: &str) -> Read<bool> {
+fn header(lines: &mut PatchLines<'_>, path: &str) -> Read<bool> {
     while let Some(line) = lines.peek(0) {
         let line = line.trim_end();
         if let Some(old) = line.strip_prefix("--- ") {
@@ -151,21 +151,21 @@ fn header(lines: &mut Lines<'_>, path: &str) -> Read<bool> {
         }
         lines.at += 1;
     }
-    lines.refuse_here(Invalid::NoHunks)
+    lines.refuse_here(InvalidPatch::NoHunks)
 }
 
 /// Why a line before the names of the files is refused, where it is.
-fn unfit(line: &str, path: &str) -> Option<Invalid> {
+fn unfit(line: &str, path: &str) -> Option<InvalidPatch> {
     let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
     if let Some(names) = line.strip_prefix("diff --git ") {
         // Two names with a space between have no grammar; the lines that follow name them again.
         let told = names.contains('"') || names.ends_with(path);
-        return (!told).then(|| Invalid::OtherFile {
+        return (!told).then(|| InvalidPatch::OtherFile {
             named: String::from(names),
         });
     }
     if begins(&["diff --cc ", "diff --combined ", "@@@"]) {
-        return Some(Invalid::Combined);
+        return Some(InvalidPatch::Combined);
     }
     if begins(&[
         "rename ",
@@ -173,76 +173,76 @@ fn unfit(line: &str, path: &str) -> Option<Invalid> {
         "similarity index ",
         "dissimilarity index ",
     ]) {
-        return Some(Invalid::Renames);
+        return Some(InvalidPatch::Renames);
     }
     if begins(&["deleted file mode "]) {
-        return Some(Invalid::Deletes);
+        return Some(InvalidPatch::Deletes);
     }
     if begins(&["old mode ", "new mode "]) {
-        return Some(Invalid::ChangesMode);
+        return Some(InvalidPatch::ChangesMode);
     }
     if let Some(mode) = line.strip_prefix("new file mode ") {
-        return (mode != "100644").then_some(Invalid::ChangesMode);
+        return (mode != "100644").then_some(InvalidPatch::ChangesMode);
     }
     if begins(&["GIT binary patch", "Binary files "]) {
-        return Some(Invalid::Binary);
+        return Some(InvalidPatch::Binary);
     }
     if begins(&["@@", "+++ "]) {
-        return Some(Invalid::NoFileNames);
+        return Some(InvalidPatch::NoFileNames);
     }
     let ruled = !line.is_empty() && line.bytes().all(|byte| byte == b'=');
     let known = begins(&["diff -", "index ", "Index: "]) || ruled;
-    (!known).then_some(Invalid::NotADiff)
+    (!known).then_some(InvalidPatch::NotADiff)
 }
 
 /// Reads the two lines that name the file.
-fn names(lines: &mut Lines<'_>, old: &str, path: &str) -> Read<bool> {
+fn names(lines: &mut PatchLines<'_>, old: &str, path: &str) -> Read<bool> {
     let Some(new) = lines.peek(1).and_then(|line| line.strip_prefix("+++ ")) else {
-        return lines.refuse_here(Invalid::NoFileNames);
+        return lines.refuse_here(InvalidPatch::NoFileNames);
     };
     let (old, new) = (named(old), named(new));
     if new == NOTHING {
-        return lines.refuse(lines.at + 1, Invalid::Deletes);
+        return lines.refuse(lines.at + 1, InvalidPatch::Deletes);
     }
     let creates = old == NOTHING;
     if !creates && !means(&old, path) {
-        return lines.refuse_here(Invalid::OtherFile {
+        return lines.refuse_here(InvalidPatch::OtherFile {
             named: old.into_owned(),
         });
     }
     if !means(&new, path) {
         let named = new.into_owned();
-        return lines.refuse(lines.at + 1, Invalid::OtherFile { named });
+        return lines.refuse(lines.at + 1, InvalidPatch::OtherFile { named });
     }
     lines.at += 2;
     Ok(creates)
 }
 
 /// What a line is that stands where a hunk should begin.
-fn stray(line: &str) -> Invalid {
+fn stray(line: &str) -> InvalidPatch {
     let file = ["diff ", "--- ", "Index: "];
     match file.iter().any(|word| line.starts_with(word)) {
-        true => Invalid::SeveralFiles,
-        false => Invalid::HunkLine,
+        true => InvalidPatch::SeveralFiles,
+        false => InvalidPatch::HunkLine,
     }
 }
 
 /// Reads one hunk.
-fn hunk<'a>(lines: &mut Lines<'a>) -> Read<Hunk<'a>> {
+fn hunk<'a>(lines: &mut PatchLines<'a>) -> Read<Hunk<'a>> {
     let opened = lines.at;
     let line = lines.peek(0).unwrap_or_default();
     if line.starts_with("@@@") {
-        return lines.refuse_here(Invalid::Combined);
+        return lines.refuse_here(InvalidPatch::Combined);
     }
     let Some((start, old, new)) = stated(line) else {
-        return lines.refuse_here(Invalid::HunkHeader);
+        return lines.refuse_here(InvalidPatch::HunkHeader);
     };
     lines.at += 1;
     let mut hunk = Hunk {
         start,
         lines: Vec::new(),
     };
-    let mut left = Left { old, new };
+    let mut left = LinesLeft { old, new };
     // Lines without even a space at the end so far: context only where the header counts them.
     let mut empty = 0;
     while let Some(line) = lines.peek(0) {
@@ -258,10 +258,10 @@ fn hunk<'a>(lines: &mut Lines<'a>) -> Read<Hunk<'a>> {
             left.take(&mut hunk, blank(lines.lines[opened]));
         }
         match line {
-            Body::Line(line) => left.take(&mut hunk, line),
-            Body::NoNewline => match hunk.lines.last_mut() {
+            BodyLine::DiffLine(line) => left.take(&mut hunk, line),
+            BodyLine::NoNewline => match hunk.lines.last_mut() {
                 Some(last) => last.ended = false,
-                None => return lines.refuse_here(Invalid::HunkLine),
+                None => return lines.refuse_here(InvalidPatch::HunkLine),
             },
         }
         lines.at += 1;
@@ -270,40 +270,40 @@ fn hunk<'a>(lines: &mut Lines<'a>) -> Read<Hunk<'a>> {
         left.take(&mut hunk, blank(lines.lines[opened]));
     }
     if hunk.lines.is_empty() {
-        return lines.refuse(opened, Invalid::EmptyHunk);
+        return lines.refuse(opened, InvalidPatch::EmptyHunk);
     }
     if unended_inside(&hunk.lines) {
-        return lines.refuse(opened, Invalid::NoNewlineInside);
+        return lines.refuse(opened, InvalidPatch::NoNewlineInside);
     }
     Ok(hunk)
 }
 
 /// An empty line of context whose space was lost, ended like the header.
-fn blank(header: &str) -> Line<'_> {
+fn blank(header: &str) -> DiffLine<'_> {
     let text = match header.ends_with('\r') {
         true => "\r",
         false => "",
     };
-    Line {
-        side: Side::Both,
+    DiffLine {
+        side: DiffSide::Both,
         text,
         ended: true,
     }
 }
 
-enum Body<'a> {
-    Line(Line<'a>),
+enum BodyLine<'a> {
+    DiffLine(DiffLine<'a>),
     NoNewline,
 }
 
 /// How many lines are still to come, if the header is right.
-struct Left {
+struct LinesLeft {
     old: usize,
     new: usize,
 }
 
-impl Left {
-    fn take<'a>(&mut self, hunk: &mut Hunk<'a>, line: Line<'a>) {
+impl LinesLeft {
+    fn take<'a>(&mut self, hunk: &mut Hunk<'a>, line: DiffLine<'a>) {
         self.old = self.old.saturating_sub(usize::from(line.side.is_old()));
         self.new = self.new.saturating_sub(usize::from(line.side.is_new()));
         hunk.lines.push(line);
@@ -311,7 +311,7 @@ impl Left {
 }
 
 /// A line of a hunk; nothing where the hunk is over.
-fn body<'a>(lines: &Lines<'a>, line: &'a str, left: &Left) -> Read<Option<Body<'a>>> {
+fn body<'a>(lines: &PatchLines<'a>, line: &'a str, left: &LinesLeft) -> Read<Option<BodyLine<'a>>> {
     let begins =
         |ahead: usize, with: &str| lines.peek(ahead).is_some_and(|line| line.starts_with(with));
     // `--- a` and `+++ b` before a hunk are another file, unless the header says that this hunk ends
@@ -321,15 +321,15 @@ fn body<'a>(lines: &Lines<'a>, line: &'a str, left: &Left) -> Read<Option<Body<'
         return Ok(None);
     }
     let side = match line.as_bytes()[0] {
-        b' ' => Side::Both,
-        b'-' => Side::Old,
-        b'+' => Side::New,
-        b'\\' => return Ok(Some(Body::NoNewline)),
+        b' ' => DiffSide::Both,
+        b'-' => DiffSide::Old,
+        b'+' => DiffSide::New,
+        b'\\' => return Ok(Some(BodyLine::NoNewline)),
         b'@' => return Ok(None),
-        _ if stray(line) == Invalid::SeveralFiles => return Ok(None),
-        _ => return lines.refuse_here(Invalid::HunkLine),
+        _ if stray(line) == InvalidPatch::SeveralFiles => return Ok(None),
+        _ => return lines.refuse_here(InvalidPatch::HunkLine),
     };
-    Ok(Some(Body::Line(Line {
+    Ok(Some(BodyLine::DiffLine(DiffLine {
         side,
         text: &line[1..],
         ended: true,
@@ -337,12 +337,12 @@ fn body<'a>(lines: &Lines<'a>, line: &'a str, left: &Left) -> Read<Option<Body<'
 }
 
 /// Whether a line without a line break is not the last of its side.
-fn unended_inside(lines: &[Line<'_>]) -> bool {
-    let inside = |on: fn(Side) -> bool| {
+fn unended_inside(lines: &[DiffLine<'_>]) -> bool {
+    let inside = |on: fn(DiffSide) -> bool| {
         let mut side = lines.iter().filter(|line| on(line.side)).rev().skip(1);
         side.any(|line| !line.ended)
     };
-    inside(Side::is_old) || inside(Side::is_new)
+    inside(DiffSide::is_old) || inside(DiffSide::is_new)
 }
 
 /// The old line, the old count and the new count of `@@ -1,2 +3,4 @@`; a count that is left out is 1.

@@ -1,10 +1,10 @@
 //! `run_preflight`: the commands of a phase, run as the plan says and locked in.
 
-use super::Work;
+use super::ToolContext;
 use super::plans::choose;
 use super::reading::denied;
-use super::writing::By;
-use crate::failure::{Broken, Failure};
+use super::writing::PlanChoice;
+use crate::failure::{BrokenInvariant, Failure};
 use crate::fields::{arguments, planned};
 use crate::lock;
 use crate::plan::Phase;
@@ -48,7 +48,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         "run_preflight",
         "Run the commands of the plan's phase, such as its tests.",
         arguments(&[], planned(json!({}))),
-        |server: Arc<WorkspaceServer>, by: By, cx: CallContext| {
+        |server: Arc<WorkspaceServer>, by: PlanChoice, cx: CallContext| {
             super::answer(server, cx, move |work| {
                 if work.server.config.read_only {
                     return Err(Failure::ReadOnly);
@@ -62,7 +62,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 }
 
 /// Runs every command of a phase, until one fails.
-pub(super) fn run_all(work: &Work, phase: &Phase) -> Result<Value, Failure> {
+pub(super) fn run_all(work: &ToolContext, phase: &Phase) -> Result<Value, Failure> {
     let mut passed = Vec::new();
     for argv in &phase.verify {
         let mut ran = one(work, phase, argv)?;
@@ -87,8 +87,8 @@ fn is_log(path: &Path) -> bool {
         .is_some_and(|path| path.starts_with(state::LOG))
 }
 
-fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<CommandOutcome, Failure> {
-    let Work {
+fn one(work: &ToolContext, phase: &Phase, argv: &[String]) -> Result<CommandOutcome, Failure> {
+    let ToolContext {
         server, session, ..
     } = work;
     let checks = &server.config.checks;
@@ -152,6 +152,6 @@ fn one(work: &Work, phase: &Phase, argv: &[String]) -> Result<CommandOutcome, Fa
     let changed: Vec<_> = changed.into_iter().map(PathBuf::from).collect();
     match changed.is_empty() {
         true => Ok(ran?),
-        false => Err(Broken::Protected(changed).into()),
+        false => Err(BrokenInvariant::Protected(changed).into()),
     }
 }

@@ -1,15 +1,15 @@
 //! Which tokens belong to tests: items under `#[test]` or `#[cfg(test)]`, and modules that begin with
 //! `#![cfg(test)]`. In doubt an item ends early, and what follows is judged.
 
-use super::lex::{Kind, Token};
+use super::lex::{RustToken, TokenKind};
 
 /// Watches tokens go by.
-pub(super) struct Exempt {
+pub(super) struct TestItems {
     depth: usize,
     /// Nothing but inner attributes since the last bracket was opened, or since the beginning.
     fresh: bool,
     /// The depth of an item, and how it ends.
-    item: Option<(usize, Ends)>,
+    item: Option<(usize, ItemEnd)>,
     /// The depth of a module whose inner attribute says that it is for tests.
     module: Option<usize>,
     attribute: Attribute,
@@ -19,14 +19,14 @@ pub(super) struct Exempt {
 
 /// What ends an item at its own depth.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
+enum ItemEnd {
     /// `;`
     Statement,
     /// `;` or `}`
     Block,
     /// `;`, `}` or `,`
     Any,
-    /// As [`Ends::Statement`] or [`Ends::Block`], which the word behind `const` tells.
+    /// As [`ItemEnd::Statement`] or [`ItemEnd::Block`], which the word behind `const` tells.
     Const,
     /// As the first word behind `pub` tells.
     Pub,
@@ -44,11 +44,11 @@ enum Attribute {
         depth: usize,
         inner: bool,
         fresh: bool,
-        reader: Reader,
+        reader: AttributeReader,
     },
 }
 
-impl Exempt {
+impl TestItems {
     pub(super) fn new() -> Self {
         Self {
             depth: 0,
@@ -65,10 +65,10 @@ impl Exempt {
         self.item.is_some() || self.module.is_some()
     }
 
-    pub(super) fn see(&mut self, token: &Token<'_>) {
+    pub(super) fn see(&mut self, token: &RustToken<'_>) {
         match token.kind {
-            Kind::Open(_) => self.depth += 1,
-            Kind::Close(_) => self.depth = self.depth.saturating_sub(1),
+            TokenKind::Open(_) => self.depth += 1,
+            TokenKind::Close(_) => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
         if self.in_attribute(token) {
@@ -78,20 +78,26 @@ impl Exempt {
             self.begin(token);
         }
         self.go_on(token);
-        self.fresh = matches!(token.kind, Kind::Open(_));
+        self.fresh = matches!(token.kind, TokenKind::Open(_));
         if self.module.is_some_and(|depth| self.depth < depth) {
             self.module = None;
         }
     }
 
     /// Reads attributes; whether the token was part of one.
-    fn in_attribute(&mut self, token: &Token<'_>) -> bool {
+    fn in_attribute(&mut self, token: &RustToken<'_>) -> bool {
         match std::mem::replace(&mut self.attribute, Attribute::None) {
-            Attribute::None if token.kind == Kind::Mark(b'#') => self.attribute = Attribute::Hash,
-            Attribute::Hash if token.kind == Kind::Mark(b'!') => self.attribute = Attribute::Inner,
-            opened @ (Attribute::Hash | Attribute::Inner) if token.kind == Kind::Open(b'[') => {
+            Attribute::None if token.kind == TokenKind::Mark(b'#') => {
+                self.attribute = Attribute::Hash
+            }
+            Attribute::Hash if token.kind == TokenKind::Mark(b'!') => {
+                self.attribute = Attribute::Inner
+            }
+            opened @ (Attribute::Hash | Attribute::Inner)
+                if token.kind == TokenKind::Open(b'[') =>
+            {
                 let inner = matches!(opened, Attribute::Inner);
-                let reader = Reader::default();
+                let reader = AttributeReader::default();
                 self.attribute = Attribute::Within {
                     depth: self.depth,
                     inner,
@@ -130,39 +136,39 @@ impl Exempt {
     }
 
     /// Begins the item whose first word this is.
-    fn begin(&mut self, token: &Token<'_>) {
+    fn begin(&mut self, token: &RustToken<'_>) {
         let (ends, depth) = match token.kind {
-            Kind::Close(_) => return,
+            TokenKind::Close(_) => return,
             // Brackets that begin an item belong to it: its own depth is the one outside.
-            Kind::Open(_) => (Ends::Any, self.depth - 1),
-            Kind::Word => (ends_of(token.text), self.depth),
-            _ => (Ends::Any, self.depth),
+            TokenKind::Open(_) => (ItemEnd::Any, self.depth - 1),
+            TokenKind::Word => (ends_of(token.text), self.depth),
+            _ => (ItemEnd::Any, self.depth),
         };
         self.item = Some((depth, ends));
     }
 
     /// Ends the item where this token is its last.
-    fn go_on(&mut self, token: &Token<'_>) {
+    fn go_on(&mut self, token: &RustToken<'_>) {
         let Some((depth, ends)) = &mut self.item else {
             return;
         };
         // `pub(crate)` has brackets of its own.
-        let bracket = matches!(token.kind, Kind::Open(_) | Kind::Close(_));
-        if *ends == Ends::Pub && self.depth == *depth && !bracket && token.text != "pub" {
+        let bracket = matches!(token.kind, TokenKind::Open(_) | TokenKind::Close(_));
+        if *ends == ItemEnd::Pub && self.depth == *depth && !bracket && token.text != "pub" {
             *ends = ends_of(token.text);
         }
-        if *ends == Ends::Const && token.text != "const" {
+        if *ends == ItemEnd::Const && token.text != "const" {
             *ends = match token.text {
-                "fn" | "unsafe" | "async" | "extern" | "{" => Ends::Block,
-                _ => Ends::Statement,
+                "fn" | "unsafe" | "async" | "extern" | "{" => ItemEnd::Block,
+                _ => ItemEnd::Statement,
             };
         }
         let over = match token.kind {
-            Kind::Close(_) if self.depth < *depth => true,
+            TokenKind::Close(_) if self.depth < *depth => true,
             _ if self.depth != *depth => false,
-            Kind::Mark(b';') => true,
-            Kind::Mark(b',') => *ends == Ends::Any,
-            Kind::Close(b'}') => *ends != Ends::Statement,
+            TokenKind::Mark(b';') => true,
+            TokenKind::Mark(b',') => *ends == ItemEnd::Any,
+            TokenKind::Close(b'}') => *ends != ItemEnd::Statement,
             _ => false,
         };
         if over {
@@ -172,33 +178,33 @@ impl Exempt {
 }
 
 /// How an item ends that begins with a word.
-fn ends_of(word: &str) -> Ends {
+fn ends_of(word: &str) -> ItemEnd {
     match word {
-        "use" | "let" | "static" | "type" => Ends::Statement,
-        "const" => Ends::Const,
-        "pub" => Ends::Pub,
+        "use" | "let" | "static" | "type" => ItemEnd::Statement,
+        "const" => ItemEnd::Const,
+        "pub" => ItemEnd::Pub,
         "fn" | "mod" | "impl" | "struct" | "enum" | "union" | "trait" | "unsafe" | "async"
-        | "extern" | "macro_rules" => Ends::Block,
-        _ => Ends::Any,
+        | "extern" | "macro_rules" => ItemEnd::Block,
+        _ => ItemEnd::Any,
     }
 }
 
 /// Reads what is between the brackets of an attribute: whether it is there in tests alone.
 #[derive(Default)]
-struct Reader {
+struct AttributeReader {
     /// The last name of the path that the attribute begins with.
     path: Option<bool>,
     is_cfg: bool,
     begun: bool,
     /// Open lists within `cfg(…)`.
-    lists: Vec<List>,
+    lists: Vec<CfgList>,
     /// The name just read, which may open a list.
-    next: Option<Word>,
+    next: Option<CfgWord>,
     result: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum CfgWord {
     Other,
     All,
     Any,
@@ -206,14 +212,14 @@ enum Word {
 }
 
 /// `all(…)`, `any(…)` or another list, and whether what it has so far needs tests.
-struct List {
-    word: Word,
+struct CfgList {
+    word: CfgWord,
     some: bool,
     every: bool,
 }
 
-impl List {
-    fn new(word: Word) -> Self {
+impl CfgList {
+    fn new(word: CfgWord) -> Self {
         Self {
             word,
             some: false,
@@ -228,26 +234,26 @@ impl List {
 
     fn needs(&self) -> bool {
         match self.word {
-            Word::All => self.some,
-            Word::Any => self.some && self.every,
+            CfgWord::All => self.some,
+            CfgWord::Any => self.some && self.every,
             _ => false,
         }
     }
 }
 
-impl Reader {
-    fn see(&mut self, token: &Token<'_>) {
+impl AttributeReader {
+    fn see(&mut self, token: &RustToken<'_>) {
         if !self.begun {
             match token.kind {
-                Kind::Word | Kind::RawWord => {
+                TokenKind::Word | TokenKind::RawWord => {
                     self.is_cfg = self.path.is_none() && token.text == "cfg";
                     self.path = Some(matches!(token.text, "test" | "bench"));
                 }
-                Kind::Path => {}
+                TokenKind::Path => {}
                 _ => self.begun = true,
             }
-            if self.begun && self.is_cfg && token.kind == Kind::Open(b'(') {
-                self.lists.push(List::new(Word::All));
+            if self.begun && self.is_cfg && token.kind == TokenKind::Open(b'(') {
+                self.lists.push(CfgList::new(CfgWord::All));
             }
             return;
         }
@@ -257,20 +263,22 @@ impl Reader {
         self.in_cfg(token);
     }
 
-    fn in_cfg(&mut self, token: &Token<'_>) {
+    fn in_cfg(&mut self, token: &RustToken<'_>) {
         let word = self.next.take();
         match token.kind {
-            Kind::Word => {
+            TokenKind::Word => {
                 self.next = Some(match token.text {
-                    "all" => Word::All,
-                    "any" => Word::Any,
-                    "test" => Word::Test,
-                    _ => Word::Other,
+                    "all" => CfgWord::All,
+                    "any" => CfgWord::Any,
+                    "test" => CfgWord::Test,
+                    _ => CfgWord::Other,
                 });
             }
-            Kind::Open(_) => self.lists.push(List::new(word.unwrap_or(Word::Other))),
-            Kind::Mark(b',') => self.add(word),
-            Kind::Close(_) => {
+            TokenKind::Open(_) => self
+                .lists
+                .push(CfgList::new(word.unwrap_or(CfgWord::Other))),
+            TokenKind::Mark(b',') => self.add(word),
+            TokenKind::Close(_) => {
                 self.add(word);
                 let Some(list) = self.lists.pop() else {
                     return;
@@ -282,14 +290,14 @@ impl Reader {
                 }
             }
             // `feature = "test"`
-            _ => self.next = Some(Word::Other),
+            _ => self.next = Some(CfgWord::Other),
         }
     }
 
     /// Adds what stood alone between commas; a list has been added when it was closed.
-    fn add(&mut self, word: Option<Word>) {
+    fn add(&mut self, word: Option<CfgWord>) {
         if let (Some(word), Some(list)) = (word, self.lists.last_mut()) {
-            list.add(word == Word::Test);
+            list.add(word == CfgWord::Test);
         }
     }
 

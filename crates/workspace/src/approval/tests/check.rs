@@ -4,16 +4,16 @@ use super::*;
 use crate::approval::revocation::Revocations;
 use candor_sim_disk::SimDisk;
 
-fn ask(now: Timestamp, approvals: &[Found]) -> Result<Approved, NotApproved> {
+fn ask(now: Timestamp, approvals: &[ApprovalFile]) -> Result<ValidApproval, NotApproved> {
     ask_with(now, approvals, &Revocations::default())
 }
 
 fn ask_with(
     now: Timestamp,
-    approvals: &[Found],
+    approvals: &[ApprovalFile],
     revocations: &Revocations,
-) -> Result<Approved, NotApproved> {
-    check(&Question {
+) -> Result<ValidApproval, NotApproved> {
+    check(&ApprovalQuery {
         plan: &plan(),
         root: ROOT,
         now,
@@ -24,7 +24,7 @@ fn ask_with(
 }
 
 /// The revocations of a state directory in which these were signed by bo.
-fn revoked(subjects: &[(Subject, i64)]) -> Revocations {
+fn revoked(subjects: &[(RevocationTarget, i64)]) -> Revocations {
     let state = SimDisk::new(0);
     for (subject, second) in subjects {
         let revocation = Revocation::new(subject.clone(), ROOT, "bo", at(*second)).unwrap();
@@ -39,10 +39,10 @@ fn an_approval_holds_from_its_first_instant_to_its_last() {
         "a",
         &sign_approval(&key(1), approval("anna")).unwrap(),
     )];
-    let wanted = Approved {
+    let wanted = ValidApproval {
         approver: "anna".to_owned(),
         key_id: key(1).key_id(),
-        not_after: Instant::at(at(2000)),
+        not_after: StatementTime::at(at(2000)),
     };
     assert_eq!(ask(at(1000), &all), Ok(wanted.clone()));
     assert_eq!(ask(at(2000), &all), Ok(wanted));
@@ -83,7 +83,7 @@ fn a_key_must_hold_when_it_signs_and_now() {
     )];
     let ask = |options: &str, now| {
         let signers = Signers::parse(&format!("anna {options} {line}")).unwrap();
-        check(&Question {
+        check(&ApprovalQuery {
             plan: &plan(),
             root: ROOT,
             now: at(now),
@@ -112,15 +112,18 @@ fn one_changed_byte_ends_an_approval() {
         bytes[place] ^= 1;
         // A blank between members says nothing.
         if !byte.is_ascii_whitespace() {
-            assert!(Signed::<Approval>::read(&bytes).is_err(), "{place}");
+            assert!(
+                SignedStatement::<Approval>::read(&bytes).is_err(),
+                "{place}"
+            );
         }
     }
     let crlf = file.replace('\n', "\r\n");
-    assert_eq!(Signed::read(crlf.as_bytes()), Ok(signed));
+    assert_eq!(SignedStatement::read(crlf.as_bytes()), Ok(signed));
     let longer = file.replace("00:33:20", "23:33:20");
-    let longer = Found {
+    let longer = ApprovalFile {
         file: "a".to_owned(),
-        approval: Signed::read(longer.as_bytes()),
+        approval: SignedStatement::read(longer.as_bytes()),
     };
     let refused = ask(at(1500), &[longer]).unwrap_err();
     assert_eq!(
@@ -133,19 +136,19 @@ fn one_changed_byte_ends_an_approval() {
 
 #[test]
 fn a_revocation_is_no_approval_and_the_other_way_round() {
-    let revocation = Revocation::new(Subject::Plan(plan()), ROOT, "anna", at(1)).unwrap();
-    let signed = Signed::sign(&key(1), revocation).unwrap();
-    let read = Signed::<Approval>::read(signed.to_file().as_bytes());
+    let revocation = Revocation::new(RevocationTarget::Plan(plan()), ROOT, "anna", at(1)).unwrap();
+    let signed = SignedStatement::sign(&key(1), revocation).unwrap();
+    let read = SignedStatement::<Approval>::read(signed.to_file().as_bytes());
     assert!(matches!(read, Err(SignedError::Members(_))), "{read:?}");
     let signed = sign_approval(&key(1), approval("anna")).unwrap();
-    let read = Signed::<Revocation>::read(signed.to_file().as_bytes());
+    let read = SignedStatement::<Revocation>::read(signed.to_file().as_bytes());
     assert!(matches!(read, Err(SignedError::Members(_))), "{read:?}");
 }
 
 #[test]
 fn a_revocation_takes_back_what_was_signed_until_then() {
     let old = found("a", &sign_approval(&key(1), approval("anna")).unwrap());
-    let by_plan = |second| revoked(&[(Subject::Plan(plan()), second)]);
+    let by_plan = |second| revoked(&[(RevocationTarget::Plan(plan()), second)]);
     let refused = ask_with(at(1600), std::slice::from_ref(&old), &by_plan(1500)).unwrap_err();
     let wanted = "the approval was revoked by \"bo\" at 1970-01-01T00:25:00.000Z";
     assert_eq!(refused.to_string(), wanted);
@@ -154,19 +157,19 @@ fn a_revocation_takes_back_what_was_signed_until_then() {
     // Even after its end it is called revoked.
     let late = ask_with(at(9000), std::slice::from_ref(&old), &by_plan(1500)).unwrap_err();
     assert!(matches!(late, NotApproved::Revoked { .. }));
-    let other = revoked(&[(Subject::Plan(hash("other")), 1500)]);
+    let other = revoked(&[(RevocationTarget::Plan(hash("other")), 1500)]);
     assert!(ask_with(at(1600), std::slice::from_ref(&old), &other).is_ok());
 
     // An approval after the revocation is a new one; the old file restores nothing.
     let again = Approval::new(plan(), ROOT, "anna", at(1501), at(1900)).unwrap();
     let again = found("b", &sign_approval(&key(1), again).unwrap());
     let approved = ask_with(at(1600), &[old, again], &by_plan(1500)).unwrap();
-    assert_eq!(approved.not_after, Instant::at(at(1900)));
+    assert_eq!(approved.not_after, StatementTime::at(at(1900)));
 }
 
 #[test]
 fn a_revoked_key_approves_nothing_any_more() {
-    let anna = revoked(&[(Subject::Key(key(1).key_id()), 500)]);
+    let anna = revoked(&[(RevocationTarget::Key(key(1).key_id()), 500)]);
     let one = found("a", &sign_approval(&key(1), approval("anna")).unwrap());
     let two = found("b", &sign_approval(&key(2), approval("bo")).unwrap());
     let refused = ask_with(at(1500), std::slice::from_ref(&one), &anna).unwrap_err();
@@ -192,7 +195,7 @@ fn the_order_of_the_files_changes_nothing() {
     ];
     let first = key(1).key_id().min(key(2).key_id());
     let forward = ask(at(1500), &all).unwrap();
-    assert_eq!(forward.not_after, Instant::at(at(1700)));
+    assert_eq!(forward.not_after, StatementTime::at(at(1700)));
     assert_eq!(forward.key_id, first);
     for _ in 0..all.len() {
         all.rotate_left(1);

@@ -3,7 +3,7 @@
 use crate::approval::KeyId;
 use crate::line::{self, Actor};
 use crate::lock::Lock;
-use crate::notes::Approval;
+use crate::notes::ApprovedBy;
 use crate::path::Root;
 use crate::plan::PlanHash;
 use crate::role::Role;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What a person did.
 #[derive(Debug, Clone, Copy)]
-pub enum Deed<'a> {
+pub enum OwnerAction<'a> {
     /// A plan was approved.
     Approved {
         /// The plan.
@@ -57,47 +57,51 @@ pub enum Deed<'a> {
     },
 }
 
-impl Deed<'_> {
+impl OwnerAction<'_> {
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Deed::Approved { .. } => "approve",
-            Deed::RevokedPlan { .. } | Deed::RevokedKey { .. } => "revoke",
-            Deed::Unlocked { .. } => "unlock",
+            OwnerAction::Approved { .. } => "approve",
+            OwnerAction::RevokedPlan { .. } | OwnerAction::RevokedKey { .. } => "revoke",
+            OwnerAction::Unlocked { .. } => "unlock",
         }
     }
 
     pub(crate) fn plan(&self) -> Option<&str> {
         match self {
-            Deed::Approved { plan, .. } | Deed::RevokedPlan { plan, .. } => Some(plan.as_str()),
-            Deed::RevokedKey { .. } | Deed::Unlocked { .. } => None,
+            OwnerAction::Approved { plan, .. } | OwnerAction::RevokedPlan { plan, .. } => {
+                Some(plan.as_str())
+            }
+            OwnerAction::RevokedKey { .. } | OwnerAction::Unlocked { .. } => None,
         }
     }
 
-    pub(crate) fn approval(&self) -> Option<Approval> {
+    pub(crate) fn approval(&self) -> Option<ApprovedBy> {
         match self {
-            Deed::Approved { by, key_id, .. }
-            | Deed::RevokedPlan { by, key_id, .. }
-            | Deed::RevokedKey { by, key_id, .. } => Some(Approval {
+            OwnerAction::Approved { by, key_id, .. }
+            | OwnerAction::RevokedPlan { by, key_id, .. }
+            | OwnerAction::RevokedKey { by, key_id, .. } => Some(ApprovedBy {
                 approver: (*by).to_owned(),
                 key_id: key_id.to_string(),
             }),
-            Deed::Unlocked { .. } => None,
+            OwnerAction::Unlocked { .. } => None,
         }
     }
 
     /// What the other members of a line have no room for.
     pub(crate) fn said(&self) -> Option<String> {
         match self {
-            Deed::Approved { .. } | Deed::RevokedPlan { .. } => None,
-            Deed::RevokedKey { revoked, .. } => Some(format!("the key {revoked} was revoked")),
-            Deed::Unlocked {
+            OwnerAction::Approved { .. } | OwnerAction::RevokedPlan { .. } => None,
+            OwnerAction::RevokedKey { revoked, .. } => {
+                Some(format!("the key {revoked} was revoked"))
+            }
+            OwnerAction::Unlocked {
                 role,
                 lock: Some(lock),
             } => Some(format!(
                 "{role} was unlocked; {} at line {} had locked it",
                 lock.error_code, lock.seq
             )),
-            Deed::Unlocked { role, lock: None } => Some(format!(
+            OwnerAction::Unlocked { role, lock: None } => Some(format!(
                 "{role} was unlocked; why it was locked could not be read"
             )),
         }
@@ -106,12 +110,12 @@ impl Deed<'_> {
 
 /// Puts what a person did into the log of a workspace; it is on the disk when this returns. `state` is
 /// the state directory of this program.
-pub fn record_by_person(
+pub fn record_owner_action(
     root: &Root,
     state: &Path,
     os_user: &str,
     clock: &Arc<dyn Clock>,
-    deed: &Deed<'_>,
+    deed: &OwnerAction<'_>,
 ) -> Result<AppendReceipt, AppendError> {
     let actor = Actor {
         role: None,
@@ -185,29 +189,29 @@ mod tests {
         };
         let role = Role::Executor;
         let deeds = [
-            Deed::Approved {
+            OwnerAction::Approved {
                 plan: &plan,
                 by,
                 key_id,
             },
-            Deed::RevokedPlan {
+            OwnerAction::RevokedPlan {
                 plan: &plan,
                 by,
                 key_id,
             },
-            Deed::RevokedKey {
+            OwnerAction::RevokedKey {
                 revoked: key_id,
                 by,
                 key_id,
             },
-            Deed::Unlocked {
+            OwnerAction::Unlocked {
                 role,
                 lock: Some(&lock),
             },
-            Deed::Unlocked { role, lock: None },
+            OwnerAction::Unlocked { role, lock: None },
         ];
         for deed in &deeds {
-            record_by_person(&root, state.path(), "os", &clock(), deed).unwrap();
+            record_owner_action(&root, state.path(), "os", &clock(), deed).unwrap();
         }
         let verified = candor_audit::verify(root.disk(), LOG).unwrap();
         assert_eq!((verified.lines, verified.flaw), (5, None));
@@ -271,8 +275,8 @@ mod tests {
         log.append_blocking(serde_json::Map::new()).unwrap();
         drop(log);
         let role = Role::Executor;
-        let deed = Deed::Unlocked { role, lock: None };
-        record_by_person(&root, state.path(), "os", &clock(), &deed).unwrap();
+        let deed = OwnerAction::Unlocked { role, lock: None };
+        record_owner_action(&root, state.path(), "os", &clock(), &deed).unwrap();
         let checkpoint = place().read().unwrap().unwrap();
         assert!(checkpoint.is_signed() && checkpoint.seq == 1);
         assert_eq!(lines(&root).len(), 2);

@@ -3,7 +3,7 @@
 /// The name without what some file system disregards: the case of letters, the two characters beyond
 /// ASCII that are another case of one within (long s, the Kelvin sign), characters that nobody sees,
 /// and dots and spaces at the end. Bytes that are no UTF-8 stay.
-pub(super) fn fold(name: &[u8]) -> Vec<u8> {
+pub(super) fn fold_name(name: &[u8]) -> Vec<u8> {
     let mut folded = Vec::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
         for letter in chunk.valid().chars() {
@@ -65,8 +65,8 @@ mod tests {
             ("...", "..."),
             ("", ""),
         ] {
-            assert_eq!(fold(name.as_bytes()), folded.as_bytes(), "{name:?}");
+            assert_eq!(fold_name(name.as_bytes()), folded.as_bytes(), "{name:?}");
         }
-        assert_eq!(fold(b"A\xffB"), b"a\xffb");
+        assert_eq!(fold_name(b"A\xffB"), b"a\xffb");
     }
 }

@@ -1,7 +1,7 @@
 //! Writing on the simulated disk: whatever fails wherever, every answered call is on record, and log and
 //! files agree.
 
-use super::{About, Change, SettleError, Settled, What, Writing, hash_of};
+use super::{ChangeKind, ChangeOrigin, FileChange, SettleError, Settlement, WriteQueue, hash_of};
 use candor_audit::{AppendError, Log, LogOptions, verify};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_sim_disk::{SimDisk, SimFile, Trials};
@@ -88,10 +88,10 @@ fn prepared() -> SimDisk {
     disk
 }
 
-fn modify(path: &str, before: &str, bytes: &str) -> Change {
-    Change {
+fn modify(path: &str, before: &str, bytes: &str) -> FileChange {
+    FileChange {
         path: path.to_owned(),
-        what: What::Modify {
+        what: ChangeKind::Modify {
             before: hash_of(before.as_bytes()),
             bytes: bytes.as_bytes().to_vec(),
             mode: 0o644,
@@ -100,16 +100,16 @@ fn modify(path: &str, before: &str, bytes: &str) -> Change {
 }
 
 /// Three calls: change a file, change three at once, and change the first one again.
-fn calls() -> Vec<Vec<Change>> {
-    let create = |path: &str, text: &str| Change {
+fn calls() -> Vec<Vec<FileChange>> {
+    let create = |path: &str, text: &str| FileChange {
         path: path.to_owned(),
-        what: What::Create {
+        what: ChangeKind::Create {
             bytes: text.as_bytes().to_vec(),
         },
     };
-    let delete = Change {
+    let delete = FileChange {
         path: String::from("d/b"),
-        what: What::Delete {
+        what: ChangeKind::Delete {
             before: hash_of(b"old b"),
         },
     };
@@ -133,24 +133,24 @@ fn lines(disk: &SimDisk) -> io::Result<Vec<Value>> {
 
 struct Place {
     log: Log,
-    writing: Arc<Writing<Below>>,
+    writing: Arc<WriteQueue<Below>>,
 }
 
 impl Place {
     fn open(disk: &SimDisk) -> Option<Place> {
         let root = Below(disk.clone(), "ws");
         let log = Log::open(root.clone(), LOG, LogOptions::default()).ok()?;
-        let writing = Arc::new(Writing::new(root, Below(disk.clone(), "state")));
+        let writing = Arc::new(WriteQueue::new(root, Below(disk.clone(), "state")));
         Some(Place { log, writing })
     }
 
-    fn turn(&self, disk: &SimDisk) -> Option<super::Turn<Below>> {
-        let recorded = |about: &About| {
+    fn turn(&self, disk: &SimDisk) -> Option<super::WriteTurn<Below>> {
+        let recorded = |about: &ChangeOrigin| {
             self.log.settle_blocking().map_err(SettleError::Log)?;
             let is_it = |line: &Value| line["call"] == about.request_id && line["ok"] == true;
             Ok(lines(disk)?.iter().any(is_it))
         };
-        let record = |settled: &Settled| {
+        let record = |settled: &Settlement| {
             let line = json!({ "settled": settled.about.request_id, "finished": settled.finished });
             let put = self.log.append_blocking(members(line));
             put.map(drop).map_err(SettleError::Log)
@@ -160,9 +160,9 @@ impl Place {
     }
 
     /// One call on its way: turn, change, record, keep or undo, answer.
-    fn call(&self, disk: &SimDisk, number: usize, changes: &[Change]) -> Option<()> {
+    fn call(&self, disk: &SimDisk, number: usize, changes: &[FileChange]) -> Option<()> {
         let turn = self.turn(disk)?;
-        let about = About {
+        let about = ChangeOrigin {
             session_id: String::from("s"),
             request_id: number.to_string(),
             tool_name: String::from("write_file"),

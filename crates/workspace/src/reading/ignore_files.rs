@@ -13,10 +13,10 @@ pub const MAX_GITIGNORE_BYTES: u64 = 64 * 1024;
 
 /// The files found so far, from the root downwards, each with its directory.
 #[derive(Default)]
-pub(super) struct Ignores(Vec<(PathBuf, Gitignore)>);
+pub(super) struct IgnoreFiles(Vec<(PathBuf, Gitignore)>);
 
-impl Ignores {
-    /// How many there are: what to go back to with [`Ignores::truncate`].
+impl IgnoreFiles {
+    /// How many there are: what to go back to with [`IgnoreFiles::truncate`].
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

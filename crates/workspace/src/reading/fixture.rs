@@ -1,28 +1,28 @@
 //! A workspace for tests, with a neighbour that nobody may read.
 
-use super::{ReadError, Reading};
+use super::{ReadError, WorkspaceReader};
 use crate::path::Root;
 use crate::protected::DenyRead;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-pub(super) struct Place {
+pub(super) struct Fixture {
     _dir: tempfile::TempDir,
     pub(super) top: PathBuf,
     pub(super) root: Root,
     deny: DenyRead,
 }
 
-impl Place {
-    pub(super) fn new() -> Place {
+impl Fixture {
+    pub(super) fn new() -> Fixture {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         fs::create_dir(top.join("ws")).unwrap();
         fs::create_dir(top.join("evil")).unwrap();
         fs::write(top.join("evil/secret"), "SECRET\n").unwrap();
         let root = Root::open(top.join("ws")).unwrap();
-        Place {
+        Fixture {
             _dir: dir,
             top,
             root,
@@ -50,12 +50,12 @@ impl Place {
         rustix::fs::mknodat(&self.root, path, FileType::Fifo, mode, 0).unwrap();
     }
 
-    pub(super) fn reading(&self) -> Reading<'_> {
+    pub(super) fn reading(&self) -> WorkspaceReader<'_> {
         self.until(&|| false)
     }
 
-    pub(super) fn until<'a>(&'a self, stop: &'a dyn Fn() -> bool) -> Reading<'a> {
-        Reading {
+    pub(super) fn until<'a>(&'a self, stop: &'a dyn Fn() -> bool) -> WorkspaceReader<'a> {
+        WorkspaceReader {
             root: &self.root,
             deny: &self.deny,
             stop,

@@ -16,7 +16,7 @@ pub(crate) fn hash_of(bytes: &[u8]) -> String {
 
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum FileState {
     /// Nothing.
     Missing,
     /// A file with this hash.
@@ -25,14 +25,14 @@ pub(super) enum Content {
     Other,
 }
 
-impl Content {
+impl FileState {
     pub(super) fn is(&self, hash: &str) -> bool {
-        matches!(self, Content::File(own) if own == hash)
+        matches!(self, FileState::File(own) if own == hash)
     }
 }
 
 /// What stands at a path of a disk.
-pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<Content> {
+pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<FileState> {
     let other = [
         Errno::ISDIR,
         Errno::INVAL,
@@ -41,10 +41,10 @@ pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<Content> {
         Errno::NOTDIR,
     ];
     match disk.open(path, Open::Read) {
-        Ok(file) => Ok(Content::File(read_hash(&file)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::Missing),
+        Ok(file) => Ok(FileState::File(read_hash(&file)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FileState::Missing),
         Err(error) if Errno::from_io_error(&error).is_some_and(|code| other.contains(&code)) => {
-            Ok(Content::Other)
+            Ok(FileState::Other)
         }
         Err(error) => Err(error),
     }

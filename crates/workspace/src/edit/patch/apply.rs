@@ -1,29 +1,29 @@
 //! Finds the place of every hunk in the old text and puts the new text together.
 
-use super::read::{Diff, Hunk, Line, Side};
-use super::{MAX_RESULT, Misfit, PatchError};
+use super::parse::{Diff, DiffLine, DiffSide, Hunk};
+use super::{MAX_RESULT, PatchError, PatchMismatch};
 use crate::edit::lines::{LineEnds, around, number, starts};
-use crate::edit::nearest::{Near, nearest};
+use crate::edit::nearest::{NearbyLine, nearest};
 use memchr::memmem::Finder;
 
 /// The new text of a file.
 pub(super) fn apply(old: Option<&str>, diff: Diff<'_>) -> Result<String, PatchError> {
-    let fresh = |hunk: &Hunk<'_>| hunk.lines.iter().all(|line| line.side == Side::New);
+    let fresh = |hunk: &Hunk<'_>| hunk.lines.iter().all(|line| line.side == DiffSide::New);
     let reason = match old {
-        Some(_) if diff.creates => Some(Misfit::FileExists),
-        None if !diff.hunks.iter().all(fresh) => Some(Misfit::NoFile),
+        Some(_) if diff.creates => Some(PatchMismatch::FileExists),
+        None if !diff.hunks.iter().all(fresh) => Some(PatchMismatch::NoFile),
         _ => None,
     };
     if let Some(reason) = reason {
         return Err(misfit(0, reason, Vec::new()));
     }
     let old = old.unwrap_or_default();
-    let file = File::new(old, &diff);
+    let file = OldText::new(old, &diff);
     let mut changes = Vec::with_capacity(diff.hunks.len());
     for (index, hunk) in diff.hunks.iter().enumerate() {
         let (reason, nearest) = match file.place(hunk) {
             Ok(line) => {
-                changes.push(Change::of(index, hunk, line));
+                changes.push(HunkChange::of(index, hunk, line));
                 continue;
             }
             Err(refused) => refused,
@@ -34,7 +34,7 @@ pub(super) fn apply(old: Option<&str>, diff: Diff<'_>) -> Result<String, PatchEr
     file.written(&changes)
 }
 
-fn misfit(hunk: usize, reason: Misfit, nearest: Vec<Near>) -> PatchError {
+fn misfit(hunk: usize, reason: PatchMismatch, nearest: Vec<NearbyLine>) -> PatchError {
     PatchError::DoesNotApply {
         hunk,
         reason,
@@ -43,18 +43,18 @@ fn misfit(hunk: usize, reason: Misfit, nearest: Vec<Near>) -> PatchError {
 }
 
 /// The part of a hunk between its first and its last change, at its place in the old text.
-struct Change<'a> {
+struct HunkChange<'a> {
     hunk: usize,
     /// Old lines from here, the first being 0.
     from: usize,
     /// Up to here, this one not.
     to: usize,
-    lines: &'a [Line<'a>],
+    lines: &'a [DiffLine<'a>],
 }
 
-impl<'a> Change<'a> {
+impl<'a> HunkChange<'a> {
     fn of(index: usize, hunk: &'a Hunk<'a>, line: usize) -> Self {
-        let context = |line: &&Line<'_>| line.side == Side::Both;
+        let context = |line: &&DiffLine<'_>| line.side == DiffSide::Both;
         let before = hunk.lines.iter().take_while(context).count();
         let rest = &hunk.lines[before..];
         let after = rest.iter().rev().take_while(context).count();
@@ -71,24 +71,24 @@ impl<'a> Change<'a> {
 }
 
 /// The old text, prepared for looking.
-struct File<'a> {
+struct OldText<'a> {
     text: &'a str,
     starts: Vec<usize>,
     /// A line break, the text, and one more where its last line has none: so a line is found whole.
     framed: String,
-    style: Style,
+    style: LineStyle,
 }
 
 /// How a line of the patch is written so that it compares with the file.
 #[derive(Clone, Copy)]
-struct Style {
+struct LineStyle {
     /// A CR at the end of the patch's lines belongs to the patch.
     strip: bool,
     /// What ends a line.
     end: &'static str,
 }
 
-impl Style {
+impl LineStyle {
     fn of(text: &str, diff: &Diff<'_>) -> Self {
         let ends = LineEnds::of(text);
         let mut lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
@@ -113,7 +113,7 @@ impl Style {
         }
     }
 
-    fn write(self, line: &Line<'_>, out: &mut String) {
+    fn write(self, line: &DiffLine<'_>, out: &mut String) {
         let text = line.text;
         out.push_str(match self.strip {
             true => text.strip_suffix('\r').unwrap_or(text),
@@ -125,9 +125,9 @@ impl Style {
     }
 }
 
-impl<'a> File<'a> {
+impl<'a> OldText<'a> {
     fn new(text: &'a str, diff: &Diff<'_>) -> Self {
-        let style = Style::of(text, diff);
+        let style = LineStyle::of(text, diff);
         let mut framed = String::with_capacity(text.len() + 3);
         framed.push('\n');
         framed.push_str(text);
@@ -143,7 +143,7 @@ impl<'a> File<'a> {
     }
 
     /// The line at which the old lines of a hunk begin, the first being 0.
-    fn place(&self, hunk: &Hunk<'_>) -> Result<usize, (Misfit, Vec<Near>)> {
+    fn place(&self, hunk: &Hunk<'_>) -> Result<usize, (PatchMismatch, Vec<NearbyLine>)> {
         let mut wanted = String::from("\n");
         let mut ended = true;
         for line in hunk.lines.iter().filter(|line| line.side.is_old()) {
@@ -153,7 +153,7 @@ impl<'a> File<'a> {
         if wanted.len() == 1 {
             return match self.text.is_empty() {
                 true => Ok(0),
-                false => Err((Misfit::NoContext, Vec::new())),
+                false => Err((PatchMismatch::NoContext, Vec::new())),
             };
         }
         if !ended {
@@ -169,7 +169,7 @@ impl<'a> File<'a> {
         let finder = Finder::new(&wanted);
         let framed = self.framed.as_bytes();
         let Some(first) = finder.find(framed) else {
-            return Err((Misfit::NotFound, nearest(self.text, &wanted)));
+            return Err((PatchMismatch::NotFound, nearest(self.text, &wanted)));
         };
         let next = finder
             .find(&framed[first + 1..])
@@ -177,18 +177,18 @@ impl<'a> File<'a> {
         match next {
             None => Ok(self.line(first)),
             Some(next) => {
-                let near = |at| Near::new(number(self.text, at), around(self.text, at));
-                Err((Misfit::NotUnique, vec![near(first), near(next)]))
+                let near = |at| NearbyLine::new(number(self.text, at), around(self.text, at));
+                Err((PatchMismatch::NotUnique, vec![near(first), near(next)]))
             }
         }
     }
 
     /// The place of lines of which the last has no line break: at the end of the file or nowhere.
-    fn at_end(&self, wanted: &str) -> Result<usize, (Misfit, Vec<Near>)> {
+    fn at_end(&self, wanted: &str) -> Result<usize, (PatchMismatch, Vec<NearbyLine>)> {
         let whole = &self.framed[..self.text.len() + 1];
         match whole.strip_suffix(wanted) {
             Some(before) => Ok(self.line(before.len())),
-            None => Err((Misfit::NotFound, nearest(self.text, wanted))),
+            None => Err((PatchMismatch::NotFound, nearest(self.text, wanted))),
         }
     }
 
@@ -203,7 +203,7 @@ impl<'a> File<'a> {
         &self.text[place(from)..place(to)]
     }
 
-    fn written(&self, changes: &[Change<'_>]) -> Result<String, PatchError> {
+    fn written(&self, changes: &[HunkChange<'_>]) -> Result<String, PatchError> {
         let mut out = String::with_capacity(self.text.len());
         let mut done = 0;
         // The hunk that said that the file ends here.
@@ -212,7 +212,7 @@ impl<'a> File<'a> {
         for change in changes {
             let again = change.from == change.to && inserted == Some(change.from);
             if change.from < done || again {
-                return Err(misfit(change.hunk, Misfit::Overlaps, Vec::new()));
+                return Err(misfit(change.hunk, PatchMismatch::Overlaps, Vec::new()));
             }
             self.put(&mut out, self.lines(done, change.from), ended_by)?;
             for line in change.lines.iter().filter(|line| line.side.is_new()) {
@@ -229,7 +229,7 @@ impl<'a> File<'a> {
         self.put(&mut out, self.lines(done, self.starts.len()), ended_by)?;
         match changes.last() {
             Some(last) if out.len() > MAX_RESULT => {
-                Err(misfit(last.hunk, Misfit::TooLarge, Vec::new()))
+                Err(misfit(last.hunk, PatchMismatch::TooLarge, Vec::new()))
             }
             _ => Ok(out),
         }
@@ -241,7 +241,7 @@ impl<'a> File<'a> {
             return Ok(());
         }
         if let Some(hunk) = ended_by {
-            return Err(misfit(hunk, Misfit::NotAtEnd, Vec::new()));
+            return Err(misfit(hunk, PatchMismatch::NotAtEnd, Vec::new()));
         }
         if !out.is_empty() && !out.ends_with('\n') {
             out.push_str(self.style.end);

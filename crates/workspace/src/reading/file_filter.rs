@@ -8,16 +8,16 @@ use std::path::Path;
 pub const MAX_GLOB_BYTES: usize = 512;
 
 /// A glob over files: without a slash for their names, with one for their paths from the root.
-pub(super) enum Pick {
+pub(super) enum FileFilter {
     All,
     Names(GlobMatcher),
     Paths(GlobMatcher),
 }
 
-impl Pick {
-    pub(super) fn new(glob: Option<&str>) -> Result<Pick, ReadError> {
+impl FileFilter {
+    pub(super) fn new(glob: Option<&str>) -> Result<FileFilter, ReadError> {
         let Some(glob) = glob else {
-            return Ok(Pick::All);
+            return Ok(FileFilter::All);
         };
         if glob.is_empty() {
             return Err(ReadError::Glob("it is empty".to_owned()));
@@ -37,16 +37,16 @@ impl Pick {
             .map_err(|error| ReadError::Glob(error.kind().to_string()))?
             .compile_matcher();
         Ok(match is_path {
-            true => Pick::Paths(matcher),
-            false => Pick::Names(matcher),
+            true => FileFilter::Paths(matcher),
+            false => FileFilter::Names(matcher),
         })
     }
 
     pub(super) fn takes(&self, path: &Path) -> bool {
         match self {
-            Pick::All => true,
-            Pick::Names(glob) => path.file_name().is_some_and(|name| glob.is_match(name)),
-            Pick::Paths(glob) => glob.is_match(path),
+            FileFilter::All => true,
+            FileFilter::Names(glob) => path.file_name().is_some_and(|name| glob.is_match(name)),
+            FileFilter::Paths(glob) => glob.is_match(path),
         }
     }
 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn takes(glob: &str, path: &str) -> bool {
-        Pick::new(Some(glob)).unwrap().takes(Path::new(path))
+        FileFilter::new(Some(glob)).unwrap().takes(Path::new(path))
     }
 
     #[test]
@@ -76,10 +76,10 @@ mod tests {
     fn a_glob_that_cannot_be_used_is_refused() {
         for glob in ["", "[", "{a", &"x".repeat(MAX_GLOB_BYTES + 1)] {
             assert!(
-                matches!(Pick::new(Some(glob)), Err(ReadError::Glob(_))),
+                matches!(FileFilter::new(Some(glob)), Err(ReadError::Glob(_))),
                 "{glob}"
             );
         }
-        assert!(Pick::new(Some(&"x".repeat(MAX_GLOB_BYTES))).is_ok());
+        assert!(FileFilter::new(Some(&"x".repeat(MAX_GLOB_BYTES))).is_ok());
     }
 }

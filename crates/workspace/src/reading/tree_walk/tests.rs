@@ -1,15 +1,15 @@
 //! Where a walk goes, and where it ends.
 
-use super::super::place::Place;
+use super::super::fixture::Fixture;
 use super::*;
+use crate::as_other_user::{is_other_user, run_as_other_user};
 use crate::path::Root;
 use crate::protected::DenyRead;
 use crate::reading::MAX_GITIGNORE_BYTES;
-use crate::somebody::{is_somebody_else, run_as_somebody_else};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-fn rest(walk: &mut Walk<'_>) -> Vec<PathBuf> {
+fn rest(walk: &mut TreeWalk<'_>) -> Vec<PathBuf> {
     std::iter::from_fn(|| walk.next())
         .map(|item| item.path)
         .collect()
@@ -17,10 +17,10 @@ fn rest(walk: &mut Walk<'_>) -> Vec<PathBuf> {
 
 #[test]
 fn a_walk_looks_at_a_bounded_number_of_names() {
-    let place = Place::new();
-    place.write("a/b", "");
-    place.write("a/c", "");
-    let reading = place.reading();
+    let fixture = Fixture::new();
+    fixture.write("a/b", "");
+    fixture.write("a/c", "");
+    let reading = fixture.reading();
     let mut walk = reading.walk(Path::new(""), 9).unwrap();
     walk.looked_at = MAX_WALK_NAMES - 2;
     assert_eq!(rest(&mut walk).len(), 3);
@@ -28,17 +28,17 @@ fn a_walk_looks_at_a_bounded_number_of_names() {
     let mut walk = reading.walk(Path::new(""), 9).unwrap();
     walk.looked_at = MAX_WALK_NAMES - 1;
     assert_eq!(rest(&mut walk).len(), 2);
-    assert_eq!(walk.cut, Some(Cut::Work));
+    assert_eq!(walk.cut, Some(Truncation::Work));
 }
 
 #[test]
 fn of_a_long_ignore_file_the_beginning_is_heeded() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let filler = "#".repeat(MAX_GITIGNORE_BYTES as usize);
-    place.write(".gitignore", format!("early\n{filler}\nlate\n"));
-    place.write("early", "");
-    place.write("late", "");
-    let reading = place.reading();
+    fixture.write(".gitignore", format!("early\n{filler}\nlate\n"));
+    fixture.write("early", "");
+    fixture.write("late", "");
+    let reading = fixture.reading();
     let mut walk = reading.walk(Path::new(""), 9).unwrap();
     let ignored: Vec<(PathBuf, bool)> = std::iter::from_fn(|| walk.next())
         .map(|item| (item.path, item.ignored))
@@ -52,9 +52,9 @@ fn of_a_long_ignore_file_the_beginning_is_heeded() {
 
 #[test]
 fn ignore_files_apply_from_the_nearest_outwards() {
-    let place = Place::new();
-    place.write(".gitignore", "*.log\n/only\n");
-    place.write("a/.gitignore", "!keep.log\n/sub/\n");
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "*.log\n/only\n");
+    fixture.write("a/.gitignore", "!keep.log\n/sub/\n");
     for path in [
         "a/keep.log",
         "a/x.log",
@@ -63,15 +63,15 @@ fn ignore_files_apply_from_the_nearest_outwards() {
         "only",
         "keep.log",
     ] {
-        place.write(path, "");
+        fixture.write(path, "");
     }
     // A link is no ignore file, and neither is a pipe.
-    fs::create_dir(place.at("b")).unwrap();
-    place.link("b/.gitignore", "../a/.gitignore");
-    place.write("b/keep.log", "");
-    fs::create_dir(place.at("c")).unwrap();
-    place.fifo("c/.gitignore");
-    let reading = place.reading();
+    fs::create_dir(fixture.at("b")).unwrap();
+    fixture.link("b/.gitignore", "../a/.gitignore");
+    fixture.write("b/keep.log", "");
+    fs::create_dir(fixture.at("c")).unwrap();
+    fixture.fifo("c/.gitignore");
+    let reading = fixture.reading();
     let mut walk = reading.walk(Path::new(""), 9).unwrap();
     let items = std::iter::from_fn(|| walk.next());
     let ignored: Vec<PathBuf> = items
@@ -84,10 +84,10 @@ fn ignore_files_apply_from_the_nearest_outwards() {
 
 #[test]
 fn directories_that_cannot_be_read_are_counted() {
-    if is_somebody_else() {
+    if is_other_user() {
         let root = Root::open(std::env::current_dir().unwrap()).unwrap();
         let deny = DenyRead::default();
-        let reading = Reading {
+        let reading = WorkspaceReader {
             root: &root,
             deny: &deny,
             stop: &|| false,
@@ -106,16 +106,16 @@ fn directories_that_cannot_be_read_are_counted() {
         ));
         return;
     }
-    let place = Place::new();
-    place.write("open/x", "");
-    place.write("shut/x", "");
+    let fixture = Fixture::new();
+    fixture.write("open/x", "");
+    fixture.write("shut/x", "");
     let set =
         |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    set(&place.top, 0o755);
-    set(&place.at("shut"), 0o000);
-    run_as_somebody_else(
+    set(&fixture.top, 0o755);
+    set(&fixture.at("shut"), 0o000);
+    run_as_other_user(
         "reading::walk::tests::directories_that_cannot_be_read_are_counted",
-        &place.at(""),
+        &fixture.at(""),
     );
-    set(&place.at("shut"), 0o700);
+    set(&fixture.at("shut"), 0o700);
 }

@@ -1,22 +1,22 @@
 //! Diffs as models write them: those with a doubt are refused, each with its reason; those without
 //! are taken.
 
-use super::{Invalid, MAX_HUNKS, Misfit, PatchError, apply_patch};
+use super::{InvalidPatch, MAX_HUNKS, PatchError, PatchMismatch, apply_patch};
 
 const OLD: &str = "one\ntwo\nthree\n\nfive\ntwo\nseven\n";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Said {
     /// At this line of the patch.
-    Invalid(usize, Invalid),
+    InvalidPatch(usize, InvalidPatch),
     /// For this hunk.
-    Misfit(usize, Misfit),
+    PatchMismatch(usize, PatchMismatch),
 }
 
 fn said(old: Option<&str>, patch: &str) -> Said {
     match apply_patch(old, patch, "src/f.txt") {
-        Err(PatchError::Invalid { line, reason }) => Said::Invalid(line, reason),
-        Err(PatchError::DoesNotApply { hunk, reason, .. }) => Said::Misfit(hunk, reason),
+        Err(PatchError::Invalid { line, reason }) => Said::InvalidPatch(line, reason),
+        Err(PatchError::DoesNotApply { hunk, reason, .. }) => Said::PatchMismatch(hunk, reason),
         Ok(text) => panic!("applied: {text:?}"),
     }
 }
@@ -28,13 +28,13 @@ fn headed(hunks: &str) -> String {
 
 #[test]
 fn what_is_no_diff_of_this_file_is_invalid() {
-    use Invalid::*;
+    use InvalidPatch::*;
     let other = |named: &str| OtherFile {
         named: String::from(named),
     };
     let good = headed("@@ -1 +1 @@\n-one\n+ONE\n");
     let second = good.replace("f.txt", "g.txt");
-    let cases: Vec<(&str, String, usize, Invalid)> = vec![
+    let cases: Vec<(&str, String, usize, InvalidPatch)> = vec![
         ("nothing", String::new(), 1, Empty),
         ("blank lines", String::from("\n \n"), 1, Empty),
         ("an empty fence", String::from("```diff\n```\n"), 2, Empty),
@@ -266,7 +266,7 @@ fn what_is_no_diff_of_this_file_is_invalid() {
     for (name, patch, line, reason) in cases {
         assert_eq!(
             said(Some(OLD), &patch),
-            Said::Invalid(line, reason),
+            Said::InvalidPatch(line, reason),
             "{name}"
         );
     }
@@ -274,7 +274,7 @@ fn what_is_no_diff_of_this_file_is_invalid() {
 
 #[test]
 fn what_does_not_fit_does_not_apply() {
-    use Misfit::*;
+    use PatchMismatch::*;
     let cases = [
         (
             "another text",
@@ -364,12 +364,12 @@ fn what_does_not_fit_does_not_apply() {
     for (name, patch, hunk, reason) in cases {
         assert_eq!(
             said(Some(OLD), &patch),
-            Said::Misfit(hunk, reason),
+            Said::PatchMismatch(hunk, reason),
             "{name}"
         );
     }
     let changes = headed("@@ -1 +1 @@\n-one\n+ONE\n");
-    assert_eq!(said(None, &changes), Said::Misfit(0, NoFile));
+    assert_eq!(said(None, &changes), Said::PatchMismatch(0, NoFile));
 }
 
 #[test]
@@ -483,7 +483,7 @@ fn lines_that_look_like_names_are_lines_where_the_counts_say_so() {
     let made = apply_patch(Some(old), &headed(hunk), "src/f.txt").unwrap();
     assert_eq!(made, "++ y\nleft\n");
     let miscounted = headed(&hunk.replace("-1 +1", "-1,3 +1,3"));
-    let wanted = Said::Invalid(3, Invalid::EmptyHunk);
+    let wanted = Said::InvalidPatch(3, InvalidPatch::EmptyHunk);
     assert_eq!(said(Some(old), &miscounted), wanted);
 }
 
@@ -515,7 +515,7 @@ fn large_texts_and_patches_are_answered_in_linear_time() {
     let hunk = format!("@@ -1 +1 @@\n{}-b\n", " a\n".repeat(1 << 18));
     assert_eq!(
         said(Some(&text), &headed(&hunk)),
-        Said::Misfit(0, Misfit::NotFound)
+        Said::PatchMismatch(0, PatchMismatch::NotFound)
     );
     let hunk = headed("@@ -1 +1,2 @@\n a\n+b\n");
     assert!(apply_patch(Some(&text[2..]), &hunk, "src/f.txt").is_ok());
