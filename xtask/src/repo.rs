@@ -154,7 +154,7 @@ mod tests {
     fn members_are_found_by_name_and_by_folder() {
         let repo = Repo::from_metadata(METADATA).unwrap();
         assert!(repo.member("candor").unwrap().has("test", "e2e"));
-        assert!(!repo.member("candor").unwrap().has("example", "export"));
+        assert!(!repo.member("candor").unwrap().has("example", "e2e"));
         let weather = repo.member_in("examples/weather").unwrap();
         assert_eq!(weather.program(), Some("weather"));
         assert!(repo.member("candor-bench").is_none());

@@ -9,6 +9,7 @@ mod host;
 mod lines;
 mod plain;
 mod playground;
+pub mod registries;
 
 pub use candor_fault::dialects::Candor;
 pub use candor_fault::{

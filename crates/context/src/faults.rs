@@ -1,10 +1,10 @@
-//! Which cause has which code: the one file of this crate that names codes.
+//! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
+use crate::dialect::Context;
+use crate::dialect::codes;
 use crate::failure::{Failure, SourceFlaw, TargetFlaw};
 use crate::format::cache_problem::{CacheProblem, CacheProblemKind};
 use crate::query::request::Query;
-use candor_fault::codes::context as codes;
-use candor_fault::dialects::Context;
 use candor_fault::{Cause, Fault};
 use rustix::io::Errno;
 use serde_json::Value;

@@ -2,6 +2,7 @@
 
 mod build;
 mod cache;
+pub mod dialect;
 mod failure;
 mod faults;
 mod files;
@@ -17,6 +18,7 @@ pub use build::builder::{Build, BuildOutcome, BuildProgress};
 pub use build::freshness::{Freshness, status};
 pub use build::seal::seal;
 pub use build::sources::{InvalidGlob, SourceFilter};
+pub use dialect::REGISTRY;
 pub use failure::{BudgetFlaw, Failure, QueryFlaw, SourceFlaw, TargetFlaw};
 pub use files::location::{Location, RootDirectory};
 pub use format::cache_problem::{CacheProblem, CacheProblemKind, MAX_PROBLEMS};

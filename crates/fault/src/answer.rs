@@ -1,11 +1,11 @@
-//! What a dialect makes of an outcome, before the wire wraps it, and what it may look at.
+//! Answers of a dialect before the wire wraps them, and the facts of a call that it may use.
 
 use crate::to_json;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// The form in which a failure is sent, where a dialect has two.
+/// The form in which a failure is sent, for dialects that have two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A JSON-RPC error.
@@ -14,30 +14,27 @@ pub enum Form {
     Result,
 }
 
-/// Where the record of a call stands.
+/// The position of a call in the log: the number and the hash of its record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Receipt {
-    /// The line's number.
     pub seq: u64,
-    /// The line's hash.
     pub hash: String,
 }
 
-/// What a dialect may know about the call it answers.
+/// The facts of a call that a dialect may use in its answer.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
-    /// The tool's name as listed; for an unknown tool, nothing.
+    /// The tool's name as listed; `None` for an unknown tool.
     pub tool: Option<&'a str>,
-    /// The form of failures for this call.
     pub form: Form,
-    /// The record of this call, where one was made.
+    /// The record of this call, if there is one.
     pub receipt: Option<&'a Receipt>,
 }
 
-/// What a tool brings when it succeeds.
+/// The output of a tool that succeeded.
 #[derive(Debug, Clone)]
 pub enum ToolOutput {
-    /// One JSON value; each dialect knows where to put it.
+    /// One JSON value. The dialect decides which members of the result contain it.
     Json(Box<RawValue>),
     /// Exact text, for dialects whose answer is text.
     Text(String),
@@ -54,12 +51,10 @@ pub enum Answer {
     Error(Box<ErrorBody>),
 }
 
-/// The members of a JSON-RPC error, in their order, and the HTTP status that goes with it.
+/// The members of a JSON-RPC error, in their order, and its HTTP status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorBody {
-    /// The code.
     pub code: i32,
-    /// The message.
     pub message: String,
     /// The text of one JSON value.
     pub data: Option<String>,
@@ -68,7 +63,7 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// The JSON text of the `error` member.
+    /// Returns the JSON text of the `error` member.
     pub fn json(&self) -> String {
         #[derive(Serialize)]
         struct Members<'a> {
@@ -77,7 +72,7 @@ impl ErrorBody {
             #[serde(skip_serializing_if = "Option::is_none")]
             data: Option<&'a RawValue>,
         }
-        // A text that is no JSON is left out: an answer is always whole.
+        // `data` that is not JSON is left out: an answer is always valid JSON.
         let data = self.data.as_deref().map(serde_json::from_str::<&RawValue>);
         to_json(&Members {
             code: self.code,

@@ -1,24 +1,24 @@
-//! The closed sets behind the five answers of every failure, and their one form on the wire.
+//! The closed sets of the five answers of every failure, and their form on the wire.
 
 use serde::{Deserialize, Serialize};
 
-/// Who has to act for the call to succeed.
+/// The party that has to act before the call can succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// The caller's arguments or order of calls.
+    /// The caller: other arguments, or another order of calls.
     Caller,
-    /// A rule that somebody set on purpose.
+    /// The owner of a rule that forbids the call.
     Policy,
-    /// A limit on rate, time or size.
+    /// Nobody: the call reached a limit on rate, time or size.
     Limit,
-    /// A system behind this server.
+    /// The operator of a system behind this server.
     Upstream,
-    /// This server itself.
+    /// The operator or the authors of this server.
     Server,
 }
 
-/// What a retry would bring.
+/// The result of a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
@@ -32,7 +32,7 @@ pub enum Retry {
     AfterDelay,
 }
 
-/// Whether anything happened.
+/// The effect of the failed call on the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -40,7 +40,7 @@ pub enum Effect {
     None,
     /// The change was made, although the call failed.
     Done,
-    /// It cannot be known whether the change was made.
+    /// The change may or may not have been made.
     Unknown,
 }
 
@@ -50,7 +50,7 @@ macro_rules! words {
             /// Every value, in the order of the documentation.
             pub const ALL: &'static [$type] = &[$($type::$variant),*];
 
-            /// The word on the wire.
+            /// Returns the word on the wire.
             pub const fn word(self) -> &'static str {
                 match self { $($type::$variant => $word),* }
             }
@@ -62,7 +62,7 @@ words!(Retry { Never = "never", AfterChange = "after_change", SameCall = "same_c
 words!(Effect { None = "none", Done = "done", Unknown = "unknown" });
 
 impl Retry {
-    /// After a call was cut short: it can be sent again only if nothing can have happened.
+    /// Returns the answer after a call was cut short: it can be sent again only if it had no effect.
     pub const fn after_cut(effect: Effect) -> Retry {
         match effect {
             Effect::None => Retry::SameCall,
@@ -74,14 +74,10 @@ impl Retry {
 /// The object `fault` of the wire: the five answers but the code, in their fixed order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FiveAnswers<'a> {
-    /// Who has to act.
     pub class: Class,
-    /// What a retry would bring.
     pub retry: Retry,
-    /// How long to wait first, where that is known.
+    /// The wait before a retry, if it is known.
     pub retry_after_ms: Option<u64>,
-    /// Whether anything happened.
     pub effect: Effect,
-    /// What to do, one sentence.
     pub remedy: &'a str,
 }

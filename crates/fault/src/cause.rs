@@ -1,18 +1,18 @@
-//! Why something failed, normalised to a text or a plain object and bounded in depth and size.
+//! The cause of a failure, normalised to a text or a plain object, with bounded depth and size.
 
-use crate::bound::bounded;
+use crate::truncate_json;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io;
 
-/// How many levels of containers a cause may have.
+/// The most levels of containers in a cause.
 pub const CAUSE_MAX_DEPTH: usize = 8;
 
-/// How many bytes of JSON a cause may have.
+/// The most bytes of JSON in a cause.
 pub const CAUSE_MAX_BYTES: usize = 16 * 1024;
 
-/// How many errors of a chain are joined into one message.
+/// The most errors of a chain that are joined into one message.
 const CHAIN_MAX: usize = 8;
 
 /// The original failure. A Rust value of this type cannot contain itself, so a cyclic cause does
@@ -23,11 +23,10 @@ pub enum Cause {
     Text(String),
     /// An error with its message, its code (`ENOENT` and friends) and its kind.
     Error {
-        /// What it says, the errors below it included.
+        /// The message, with those of its sources.
         message: String,
-        /// Its code, where it has one.
+        /// The symbolic name of its OS error, if it has one.
         code: Option<String>,
-        /// Its kind.
         name: String,
     },
     /// Any other data.
@@ -35,17 +34,17 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// An error, the ones below it joined into its message.
+    /// Makes a cause of an error; the messages of its sources are appended.
     pub fn error(name: &str, error: &(dyn Error + 'static)) -> Self {
         let mut message = error.to_string();
         let mut code = os_code(error);
-        let mut below = error.source();
+        let mut source = error.source();
         for _ in 0..CHAIN_MAX {
-            let Some(error) = below else { break };
+            let Some(error) = source else { break };
             message.push_str(": ");
             message.push_str(&error.to_string());
             code = code.or_else(|| os_code(error));
-            below = error.source();
+            source = error.source();
         }
         Cause::Error {
             message,
@@ -57,13 +56,13 @@ impl Cause {
     pub(crate) fn redact(&mut self, redact: &dyn Fn(&str) -> Option<String>) {
         match self {
             Cause::Text(text) | Cause::Error { message: text, .. } => hide(text, redact),
-            Cause::Data(value) => hide_in(value, CAUSE_MAX_DEPTH, redact),
+            Cause::Data(value) => hide_texts(value, CAUSE_MAX_DEPTH, redact),
         }
     }
 
-    /// A text, a plain object or null, within the bounds. A text stays a text, an error becomes
-    /// `{message, code, name}`, a list becomes `{items}`, a number or a boolean its text; what does
-    /// not fit is cut with [`CUT`](crate::CUT).
+    /// Returns a text, a plain object or null, within the bounds. A text stays a text, an error becomes
+    /// `{message, code, name}`, a list becomes `{items}`, a number or a boolean becomes its
+    /// text; what does not fit is cut with [`CUT`](crate::CUT).
     pub fn normalised(&self) -> Value {
         let whole = match self {
             Cause::Text(text) => Value::String(text.clone()),
@@ -78,7 +77,7 @@ impl Cause {
             }
             Cause::Data(value) => value.clone(),
         };
-        bounded(&whole, CAUSE_MAX_DEPTH, CAUSE_MAX_BYTES)
+        truncate_json(&whole, CAUSE_MAX_DEPTH, CAUSE_MAX_BYTES)
     }
 }
 
@@ -88,19 +87,19 @@ fn hide(text: &mut String, redact: &dyn Fn(&str) -> Option<String>) {
     }
 }
 
-/// Passes every text of a value; what is deeper than a cause may be is cut off anyway.
-fn hide_in(value: &mut Value, levels: usize, redact: &dyn Fn(&str) -> Option<String>) {
+/// Redacts every text of a value. Levels deeper than a cause may have are cut off anyway.
+fn hide_texts(value: &mut Value, levels: usize, redact: &dyn Fn(&str) -> Option<String>) {
     match value {
         Value::String(text) => hide(text, redact),
         Value::Array(items) if levels > 0 => {
             items
                 .iter_mut()
-                .for_each(|item| hide_in(item, levels - 1, redact));
+                .for_each(|item| hide_texts(item, levels - 1, redact));
         }
         Value::Object(members) if levels > 0 => {
             members
                 .values_mut()
-                .for_each(|member| hide_in(member, levels - 1, redact));
+                .for_each(|member| hide_texts(member, levels - 1, redact));
         }
         _ => {}
     }
@@ -133,7 +132,7 @@ impl From<&str> for Cause {
     }
 }
 
-/// The symbolic name of an OS error.
+/// Returns the symbolic name of an OS error.
 fn os_code(error: &(dyn Error + 'static)) -> Option<String> {
     let number = error.downcast_ref::<io::Error>()?.raw_os_error()?;
     Some(format!("{:?}", nix::errno::Errno::from_raw(number)))
@@ -145,7 +144,7 @@ mod tests {
     use crate::CUT;
 
     #[test]
-    fn an_os_error_has_its_symbolic_code() {
+    fn os_error_has_its_symbolic_code() {
         let error = io::Error::from_raw_os_error(2);
         assert_eq!(
             Cause::from(error).normalised(),
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_one_message() {
+    fn error_chain_becomes_one_message() {
         #[derive(Debug)]
         struct Outer(io::Error);
         impl std::fmt::Display for Outer {
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_text_stays_itself_and_a_long_one_is_cut() {
+    fn short_text_is_kept_and_long_text_is_cut() {
         assert_eq!(Cause::from("why").normalised(), json!("why"));
         let long = Cause::Text("\n".repeat(CAUSE_MAX_BYTES)).normalised();
         assert!(crate::to_json(&long).len() <= CAUSE_MAX_BYTES);
@@ -183,12 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_a_text_or_an_object_or_nothing() {
-        let of = |data: Value| Cause::from(data).normalised();
-        assert_eq!(of(json!({ "a": [1] })), json!({ "a": [1] }));
-        assert_eq!(of(json!([1, 2])), json!({ "items": [1, 2] }));
-        assert_eq!(of(json!(42)), json!("42"));
-        assert_eq!(of(json!(true)), json!("true"));
-        assert_eq!(of(json!(null)), json!(null));
+    fn normalised_cause_is_a_text_an_object_or_null() {
+        let normalised = |data: Value| Cause::from(data).normalised();
+        assert_eq!(normalised(json!({ "a": [1] })), json!({ "a": [1] }));
+        assert_eq!(normalised(json!([1, 2])), json!({ "items": [1, 2] }));
+        assert_eq!(normalised(json!(42)), json!("42"));
+        assert_eq!(normalised(json!(true)), json!("true"));
+        assert_eq!(normalised(json!(null)), json!(null));
     }
 }

@@ -1,9 +1,9 @@
-//! Text that a client may see. There is no way in for a foreign string but [`ClientText::quoting`].
+//! Text that is safe to show to a client. The only way in for foreign text is [`ClientText::quoting`].
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// How many characters of a caller's text are quoted at most.
+/// The most characters of a caller's text that are quoted.
 pub const SHOWN_QUOTE_CHARS: usize = 64;
 
 /// A message made of literals, numbers and quoted pieces of the caller's own text.
@@ -11,46 +11,45 @@ pub const SHOWN_QUOTE_CHARS: usize = 64;
 pub struct ClientText(Cow<'static, str>);
 
 impl ClientText {
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A literal after what is there.
+    /// Appends a literal.
     pub fn then(mut self, literal: &'static str) -> Self {
         self.0.to_mut().push_str(literal);
         self
     }
 
-    /// A number after what is there.
+    /// Appends a number.
     pub fn number(mut self, number: impl Into<i128>) -> Self {
         // Writing to a string cannot fail.
         let _ = write!(self.0.to_mut(), "{}", number.into());
         self
     }
 
-    /// The caller's own text after what is there: escaped, at most [`SHOWN_QUOTE_CHARS`] characters.
+    /// Appends the caller's own text: escaped, at most [`SHOWN_QUOTE_CHARS`] characters.
     pub fn quoting(self, text: &str) -> Self {
         self.quoting_at_most(text, SHOWN_QUOTE_CHARS)
     }
 
     /// As [`ClientText::quoting`], with another bound.
     pub fn quoting_at_most(mut self, text: &str, chars: usize) -> Self {
-        let own = self.0.to_mut();
+        let out = self.0.to_mut();
         let mut shown = 0;
-        // Where the text is cut if it turns out too long: the ellipsis still fits there.
-        let mut cut = own.len();
+        // The length to cut to if the text is too long: the ellipsis still fits.
+        let mut cut = out.len();
         for c in text.chars() {
-            let before = own.len();
-            escape_visible(std::iter::once(c), own);
-            shown += own[before..].chars().count();
+            let before = out.len();
+            escape_visible(std::iter::once(c), out);
+            shown += out[before..].chars().count();
             if shown > chars {
-                own.truncate(cut);
-                own.push('…');
+                out.truncate(cut);
+                out.push('…');
                 break;
             }
             if shown < chars {
-                cut = own.len();
+                cut = out.len();
             }
         }
         self
@@ -71,8 +70,8 @@ impl From<&'static str> for ClientText {
     }
 }
 
-/// The text with what cannot be seen escaped; it has no line breaks then.
-pub(crate) fn visible(text: &str) -> String {
+/// Returns the text with invisible characters escaped, line breaks among them.
+pub fn escape_invisible(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     escape_visible(text.chars(), &mut escaped);
     escaped
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_never_splits_an_escape() {
+    fn cut_never_splits_an_escape() {
         let quote = |chars| ClientText::from("").quoting_at_most("a\n\nb", chars);
         assert_eq!(quote(12).as_str(), r"a\u{a}\u{a}b");
         assert_eq!(quote(11).as_str(), r"a\u{a}…");

@@ -1,4 +1,4 @@
-//! What a dialect is: a closed set of codes, and a pure projection of outcomes into answers.
+//! The trait of dialects: a closed set of codes, and a pure encoding of outcomes as answers.
 
 use crate::dialects::Wire;
 use crate::{
@@ -7,65 +7,61 @@ use crate::{
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// What the way of a call itself can refuse; each dialect says it with its own code.
+/// A call that the street refuses or ends itself; each dialect has a code of its own for it.
 #[derive(Debug, Clone)]
 pub enum Refusal {
     /// The arguments do not fit the tool's schema.
     Arguments(Violations),
-    /// Too many calls; `after` is the wait.
+    /// Too many calls.
     Limited {
         /// The wait before the call may succeed.
         after: Duration,
     },
     /// The time for the call is over.
-    Deadline {
-        /// Whether anything happened.
-        effect: Effect,
-    },
+    Deadline { effect: Effect },
     /// The caller or the end of the process cancelled the call.
-    Cancelled {
-        /// Whether anything happened.
-        effect: Effect,
-    },
+    Cancelled { effect: Effect },
     /// The tool panicked.
     Panicked {
         /// The panic's message, for the log.
         cause: Cause,
-        /// Whether anything happened.
         effect: Effect,
     },
     /// The call could not be put on record.
-    Unrecorded {
-        /// Why not.
-        cause: Cause,
-        /// Whether anything happened.
-        effect: Effect,
-    },
+    Unrecorded { cause: Cause, effect: Effect },
 }
 
-/// How one family of servers says success and failure.
+/// The encoding of success and failure for one family of servers.
 pub trait Dialect: Copy + Debug + Send + Sync + 'static {
     /// The closed set of codes of the dialect's own registry.
     type Code: Code;
-    /// What only this dialect's answers carry.
+    /// The members that only this dialect's answers contain.
     type Facts: Default + Clone + Debug + Send + Sync + 'static;
 
-    /// Every row that a failure of this dialect can have.
+    /// Returns every row that a failure of this dialect can have.
     fn rows() -> Vec<&'static CodeRow> {
         Self::Code::rows().iter().collect()
     }
 
-    /// What the street itself refuses, said in this dialect.
+    /// Puts a registered word below the code (an entry of [`CodeRow::reasons`]) into the facts. Dialects
+    /// whose answers have no place for it ignore it.
+    fn set_reason(_facts: &mut Self::Facts, _reason: &'static str) {}
+
+    /// Makes a failure of this dialect from a refusal of the street.
     fn adopt(refusal: Refusal) -> Fault<Self>;
 
-    /// A failure; pure: the same input gives the same bytes.
+    /// Encodes a failure. Pure: the same input gives the same bytes.
     fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer;
 
-    /// A success; it has a form too.
+    /// Encodes a success.
     fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer;
 
-    /// A refusal that comes before any tool: broken input, an unknown method or tool.
+    /// Encodes a refusal before any tool runs: broken input, an unknown method or tool.
     fn protocol(fault: &Fault<Wire>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
         Wire::failure(fault, call, at)
     }
 }
+
+/// A dialect whose failures may have codes of `Other` too. Its [`Dialect::rows`] lists the ones that
+/// they can have.
+pub trait IncludesCodesOf<Other>: Dialect {}

@@ -1,28 +1,30 @@
-//! The one type of failure, and the only way to make one: raising a registered code.
+//! Failures, and the only way to make one: raising a registered code.
 
 use crate::{
-    Cause, Class, ClientText, Code, CodeRow, Dialect, Effect, FiveAnswers, Retry, Violations,
+    Cause, Class, ClientText, Code, CodeRow, Dialect, Effect, FiveAnswers, IncludesCodesOf, Retry,
+    Violations,
 };
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// The row has this answer.
+/// The row fixes this answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Fixed;
 
-/// Each failure has to give this answer.
+/// Each failure gives this answer.
 #[derive(Debug, Clone, Copy)]
 pub struct PerFault;
 
-/// A code of dialect `D` that can be raised; `R` and `E` say whether retry and effect are open.
+/// A code of dialect `D` that can be raised. `R` and `E` are [`Fixed`] or [`PerFault`]: whether the
+/// failure has to give retry and effect.
 #[derive(Debug)]
 pub struct Raise<D, R, E> {
     row: &'static CodeRow,
     kind: PhantomData<Kind<D, R, E>>,
 }
 
-/// Makes a raisable code sendable and copyable whatever its parameters are.
+/// A function type, so that `Raise` is `Send` and `Copy` for all parameters.
 type Kind<D, R, E> = fn() -> (D, R, E);
 
 impl<D, R, E> Clone for Raise<D, R, E> {
@@ -42,40 +44,39 @@ impl<D, R, E> Raise<D, R, E> {
         }
     }
 
-    /// The row that will be raised.
     pub const fn row(self) -> &'static CodeRow {
         self.row
     }
 
-    /// The same code raised in a dialect that has these rows among its own.
-    pub(crate) const fn within<T>(self) -> Raise<T, R, E> {
+    /// Returns the same code for a dialect that declares that it includes the codes of `D`.
+    pub const fn in_dialect<T: IncludesCodesOf<D>>(self) -> Raise<T, R, E> {
         Raise::of_row(self.row)
     }
 }
 
 impl<D: Dialect> Raise<D, Fixed, Fixed> {
-    /// The failure; the row has all answers.
+    /// Makes the failure; the row fixes all answers.
     pub fn fault(self) -> Fault<D> {
         Fault::new(self.row, Retry::Never, Effect::Unknown)
     }
 }
 
 impl<D: Dialect> Raise<D, Fixed, PerFault> {
-    /// The failure, with whether anything happened.
+    /// Makes the failure with its effect.
     pub fn fault(self, effect: Effect) -> Fault<D> {
         Fault::new(self.row, Retry::Never, effect)
     }
 }
 
 impl<D: Dialect> Raise<D, PerFault, Fixed> {
-    /// The failure, with what a retry would bring.
+    /// Makes the failure with its retry answer.
     pub fn fault(self, retry: Retry) -> Fault<D> {
         Fault::new(self.row, retry, Effect::Unknown)
     }
 }
 
 impl<D: Dialect> Raise<D, PerFault, PerFault> {
-    /// The failure, with what a retry would bring and whether anything happened.
+    /// Makes the failure with its retry answer and its effect.
     pub fn fault(self, retry: Retry, effect: Effect) -> Fault<D> {
         Fault::new(self.row, retry, effect)
     }
@@ -111,45 +112,45 @@ impl<D: Dialect> Fault<D> {
         }))
     }
 
-    /// The failure of a code chosen at run time; an answer that the row fixes stays as it is.
+    /// Makes the failure of a code that is chosen at run time. Answers that the row fixes win.
     ///
-    /// For servers that fail to order. A server that knows what went wrong raises the constant.
+    /// For servers that fail on demand; others raise a constant.
     pub fn replay(code: D::Code, retry: Retry, effect: Effect) -> Self {
         Fault::new(code.row(), retry, effect)
     }
 
-    /// With a message better than the row's.
+    /// Replaces the message of the row.
     pub fn with_message(mut self, message: impl Into<ClientText>) -> Self {
         self.0.message = Some(message.into());
         self
     }
 
-    /// With a remedy better than the row's.
+    /// Replaces the remedy of the row.
     pub fn with_remedy(mut self, remedy: impl Into<ClientText>) -> Self {
         self.0.remedy = Some(remedy.into());
         self
     }
 
-    /// With what only this dialect's answers carry.
-    pub fn with_facts(mut self, tell: impl FnOnce(&mut D::Facts)) -> Self {
-        tell(&mut self.0.facts);
+    /// Sets members that only this dialect's answers contain.
+    pub fn with_facts(mut self, set: impl FnOnce(&mut D::Facts)) -> Self {
+        set(&mut self.0.facts);
         self
     }
 
-    /// With everything that is wrong about the arguments.
+    /// Sets the violations of the arguments.
     pub fn with_violations(mut self, violations: Violations) -> Self {
         self.0.violations = violations;
         self
     }
 
-    /// With the cause, for the log and for the dialects that show one.
+    /// Sets the cause, for the log and for dialects that show it.
     pub fn with_cause(mut self, cause: impl Into<Cause>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }
 
-    /// With the wait before a retry. Where the same call may be sent again, this narrows the answer
-    /// to "after a delay"; a failure that forbids the same call keeps its answer, and no wait.
+    /// Sets the wait before a retry. If the same call may be sent again, the answer becomes
+    /// [`Retry::AfterDelay`]; a failure that forbids the same call keeps its answer and has no wait.
     pub fn after(mut self, wait: Duration) -> Self {
         if matches!(self.0.retry, Retry::SameCall | Retry::AfterDelay) {
             self.0.retry = Retry::AfterDelay;
@@ -158,14 +159,14 @@ impl<D: Dialect> Fault<D> {
         self
     }
 
-    /// With every text that did not come from the registry passed through `redact`, which gives back
-    /// nothing where there is nothing to hide: the message, the remedy and the cause.
+    /// Passes every text that is not from the registry through `redact`: the message, the remedy and
+    /// the cause. `redact` returns `None` if there is nothing to hide.
     pub fn redacted(mut self, redact: &dyn Fn(&str) -> Option<String>) -> Self {
-        for own in [&mut self.0.message, &mut self.0.remedy]
+        for text in [&mut self.0.message, &mut self.0.remedy]
             .into_iter()
             .flatten()
         {
-            own.redact(redact);
+            text.redact(redact);
         }
         if let Some(cause) = &mut self.0.cause {
             cause.redact(redact);
@@ -173,44 +174,39 @@ impl<D: Dialect> Fault<D> {
         self
     }
 
-    /// The row of the code.
     pub fn row(&self) -> &'static CodeRow {
         self.0.row
     }
 
-    /// Whether this failure has the given code.
+    /// Returns true if this failure has the given code.
     pub fn is<R, E>(&self, code: Raise<D, R, E>) -> bool {
         self.0.row.has_key_of(code.row)
     }
 
-    /// The code as the enum of the dialect's own registry, if it stands there.
+    /// Returns the code as the enum of the dialect's registry. `None` for an included code of another
+    /// dialect.
     pub fn code(&self) -> Option<D::Code> {
         let rows = D::Code::rows();
-        let place = rows.iter().position(|row| row.has_key_of(self.0.row))?;
-        D::Code::all().get(place).copied()
+        let index = rows.iter().position(|row| row.has_key_of(self.0.row))?;
+        D::Code::all().get(index).copied()
     }
 
-    /// Who has to act.
     pub fn class(&self) -> Class {
         self.0.row.class
     }
 
-    /// What a retry would bring.
     pub fn retry(&self) -> Retry {
         self.0.retry
     }
 
-    /// The wait before a retry.
     pub fn wait(&self) -> Option<Duration> {
         self.0.after
     }
 
-    /// Whether anything happened.
     pub fn effect(&self) -> Effect {
         self.0.effect
     }
 
-    /// What to do, one sentence.
     pub fn remedy(&self) -> &str {
         match &self.0.remedy {
             Some(remedy) => remedy.as_str(),
@@ -218,7 +214,7 @@ impl<D: Dialect> Fault<D> {
         }
     }
 
-    /// The message: this failure's own, else the row's.
+    /// Returns the failure's own message, else the one of the row.
     pub fn message(&self) -> &str {
         match &self.0.message {
             Some(message) => message.as_str(),
@@ -226,22 +222,19 @@ impl<D: Dialect> Fault<D> {
         }
     }
 
-    /// Everything that is wrong about the arguments.
     pub fn violations(&self) -> &Violations {
         &self.0.violations
     }
 
-    /// The cause.
     pub fn cause(&self) -> Option<&Cause> {
         self.0.cause.as_ref()
     }
 
-    /// What only this dialect's answers carry.
     pub fn facts(&self) -> &D::Facts {
         &self.0.facts
     }
 
-    /// The five answers in their form on the wire.
+    /// Returns the five answers in their form on the wire.
     pub fn five(&self) -> FiveAnswers<'_> {
         FiveAnswers {
             class: self.class(),
@@ -253,7 +246,7 @@ impl<D: Dialect> Fault<D> {
     }
 }
 
-/// Whole milliseconds, rounded up: a client that waits this long has waited long enough.
+/// Returns whole milliseconds, rounded up, so that a client never waits too short.
 fn millis_up(wait: Duration) -> u64 {
     let whole = wait.as_nanos().div_ceil(1_000_000);
     u64::try_from(whole).unwrap_or(u64::MAX)

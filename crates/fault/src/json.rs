@@ -5,30 +5,30 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::fmt::Write as _;
 
-/// The compact JSON text of a value of ours. Plain data always has one; `null` stands for a value
-/// that has none, so that answering can never fail.
+/// Returns the compact JSON text of a value. Plain data always has one; a value that cannot be
+/// serialised becomes `null`, so that answering cannot fail.
 pub fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| String::from("null"))
 }
 
-/// As [`to_json`], for a text of about this length: it is written without moving it.
-pub(crate) fn to_json_of_length<T: Serialize + ?Sized>(value: &T, length: usize) -> String {
-    let mut text = Vec::with_capacity(length);
+/// As [`to_json`], for a text of about `capacity` bytes: the buffer does not have to grow.
+pub fn to_json_with_capacity<T: Serialize + ?Sized>(value: &T, capacity: usize) -> String {
+    let mut text = Vec::with_capacity(capacity);
     match serde_json::to_writer(&mut text, value) {
-        // What the serializer writes is UTF-8.
+        // The serializer writes UTF-8.
         Ok(()) => String::from_utf8(text).unwrap_or_else(|_| String::from("null")),
         Err(_) => String::from("null"),
     }
 }
 
-/// As [`to_json`], to be written into other values without looking at it again.
-pub(crate) fn to_raw_json<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
+/// As [`to_json`], as a raw value that is copied into other values without parsing it again.
+pub fn to_raw_json<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
     to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// UTC with milliseconds and `Z`: `2025-10-12T15:49:21.049Z`.
+/// Formats a time in UTC with milliseconds and `Z`: `2025-10-12T15:49:21.049Z`.
 pub fn iso_millis(at: Timestamp) -> String {
-    // It comes in small pieces, which are written without moving them.
+    // Formatting writes small pieces; with the whole capacity they are never moved.
     let mut text = String::with_capacity("2025-10-12T15:49:21.049Z".len());
     // Writing to a string cannot fail.
     let _ = write!(text, "{at:.3}");

@@ -1,68 +1,84 @@
-//! What can go wrong, and how each dialect says it.
+//! The core of failures: what a failure is, which codes there are, and how a dialect encodes them.
 //!
 //! Everything here is pure: no I/O, no async, no clock. A [`Fault`] is built from a registered code
-//! and always answers five questions: class, code, retry, effect and remedy. A [`Dialect`] turns
-//! it into the bytes of an answer.
+//! and always answers five questions: class, code, retry, effect and remedy. A [`Dialect`] encodes
+//! it as the bytes of an answer. The dialects of the servers are in the crates of the servers; here
+//! are the two that every server shares: plain JSON-RPC errors, and the neutral dialect `candor/1`.
 //!
 //! A code of another dialect cannot be raised:
 //! ```compile_fail,E0308
-//! use candor_fault::{codes, dialects::Context, Fault};
-//! fn missing() -> Fault<Context> {
-//!     codes::github::NotFound.fault()
+//! use candor_fault::{codes, dialects::Wire, Fault};
+//! fn limited() -> Fault<Wire> {
+//!     codes::candor::Limited.fault()
 //! }
 //! ```
-//! and an answer that the table leaves open cannot be left out:
-//! ```compile_fail,E0061
-//! use candor_fault::{codes, dialects::Orders, Fault};
-//! fn timed_out() -> Fault<Orders> {
-//!     codes::orders::Timeout.fault()
-//! }
-//! ```
-//! nor can an answer that the table has fixed be given again:
-//! ```compile_fail,E0061
-//! use candor_fault::{codes, dialects::Context, Effect, Fault};
-//! fn missing() -> Fault<Context> {
-//!     codes::context::CacheMissing.fault(Effect::None)
-//! }
-//! ```
-//! and text from elsewhere cannot become a message by accident:
+//! unless the dialect declares that it includes the codes of the other one:
 //! ```compile_fail,E0277
-//! use candor_fault::{codes, dialects::Context, Fault};
-//! fn missing(upstream: String) -> Fault<Context> {
-//!     codes::context::CacheMissing.fault().with_message(upstream)
+//! use candor_fault::{codes, dialects::Wire, Fault};
+//! fn limited() -> Fault<Wire> {
+//!     codes::candor::Limited.in_dialect::<Wire>().fault()
+//! }
+//! ```
+//! An answer that the table leaves open cannot be left out:
+//! ```compile_fail,E0061
+//! use candor_fault::{codes, dialects::Wire, Fault};
+//! fn stopping() -> Fault<Wire> {
+//!     codes::wire::InternalError.fault()
+//! }
+//! ```
+//! An answer that the table fixes cannot be given again:
+//! ```compile_fail,E0061
+//! use candor_fault::{codes, dialects::Wire, Effect, Fault};
+//! fn broken() -> Fault<Wire> {
+//!     codes::wire::ParseError.fault(Effect::None)
+//! }
+//! ```
+//! Text from elsewhere cannot become a message by accident:
+//! ```compile_fail,E0277
+//! use candor_fault::{codes, dialects::Wire, Fault};
+//! fn broken(upstream: String) -> Fault<Wire> {
+//!     codes::wire::ParseError.fault().with_message(upstream)
 //! }
 //! ```
 
 mod answer;
 mod answers;
-mod bound;
+mod any_fault;
 mod cause;
 mod client_text;
+mod code_row;
 pub mod codes;
+mod core_registries;
 mod dialect;
 pub mod dialects;
-pub mod export;
 mod fault;
 mod json;
 mod registry;
 pub mod schemas;
 mod sentence;
-pub mod system_error;
+mod tool_result;
+mod truncate;
 mod violation;
 
 pub use answer::{Answer, CallFacts, ErrorBody, Form, Receipt, ToolOutput};
 pub use answers::{Class, Effect, FiveAnswers, Retry};
-pub use bound::CUT;
+pub use any_fault::{AnyFault, ReplayAnswers};
 pub use cause::{CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, Cause};
-pub use client_text::{ClientText, SHOWN_QUOTE_CHARS, escape_visible};
-pub use dialect::{Dialect, Refusal};
+pub use client_text::{ClientText, SHOWN_QUOTE_CHARS, escape_invisible, escape_visible};
+pub use code_row::{Code, CodeRow, CodeValue, Reason, RowValue};
+pub use core_registries::{CANDOR_REGISTRY, WIRE_REGISTRY};
+pub use dialect::{Dialect, IncludesCodesOf, Refusal};
 pub use fault::{Fault, Fixed, PerFault, Raise};
 pub use jiff::Timestamp;
-pub use json::{iso_millis, to_json};
+pub use json::{iso_millis, to_json, to_json_with_capacity, to_raw_json};
 #[doc(hidden)]
 pub use registry::without_stop;
-pub use registry::{Code, CodeRow, CodeValue, Reason, RowValue};
+pub use registry::{
+    ErrorPage, OpenAnswers, PageExample, Registry, SchemaFile, argument_below_one, missing_argument,
+};
 pub use sentence::sentence;
+pub use tool_result::{ResultMeta, ToolResult};
+pub use truncate::{CUT, truncate_json};
 pub use violation::{
     ArgumentPath, NAME_MAX_CHARS, PathStep, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation,
     ViolationKind, Violations, excerpt,

@@ -1,146 +1,145 @@
-//! The one form of a registry of codes, and the macro that makes one from a table.
+//! Registries: the macro that makes one from a table, and the description of a dialect as data.
 
-use crate::{Class, Effect, Retry};
-use serde::{Serialize, Serializer};
-use std::fmt;
+use crate::schemas::parts::DRAFT;
+use crate::{
+    AnyFault, ArgumentPath, CodeRow, Form, PathStep, Receipt, ReplayAnswers, Violation, excerpt,
+};
+use serde_json::{Map, Value, json};
 
-/// A code as it stands on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(untagged)]
-pub enum CodeValue {
-    /// A word.
-    Text(&'static str),
-    /// A number.
-    Number(i32),
-}
-
-impl CodeValue {
-    /// The code where it is a word, else the empty string.
-    pub const fn text(self) -> &'static str {
-        match self {
-            CodeValue::Text(text) => text,
-            CodeValue::Number(_) => "",
-        }
-    }
-
-    /// The code where it is a number, else 0.
-    pub const fn number(self) -> i32 {
-        match self {
-            CodeValue::Text(_) => 0,
-            CodeValue::Number(number) => number,
-        }
-    }
-}
-
-impl CodeValue {
-    /// Whether this is the code that a person wrote; letters may be of either case.
-    pub fn reads(self, text: &str) -> bool {
-        match self {
-            CodeValue::Text(own) => own.eq_ignore_ascii_case(text),
-            // A number can be written in several ways, and only one of them is its own.
-            CodeValue::Number(own) => text.parse() == Ok(own) && own.to_string() == text,
-        }
-    }
-}
-
-impl fmt::Display for CodeValue {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CodeValue::Text(text) => out.write_str(text),
-            CodeValue::Number(number) => write!(out, "{number}"),
-        }
-    }
-}
-
-/// An answer that a row fixes for all failures of its code, or asks of each one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowValue<T> {
-    /// Always this.
-    Fixed(T),
-    /// Every failure says it.
-    PerFault,
-}
-
-impl<T: Copy> RowValue<T> {
-    /// The fixed answer, or the one given.
-    pub const fn or(self, given: T) -> T {
-        match self {
-            RowValue::Fixed(fixed) => fixed,
-            RowValue::PerFault => given,
-        }
-    }
-}
-
-impl<T: Serialize> Serialize for RowValue<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            RowValue::Fixed(fixed) => fixed.serialize(serializer),
-            RowValue::PerFault => serializer.serialize_str("said_by_each_failure"),
-        }
-    }
-}
-
-/// A word below a code that is contract too: an `originalError`, an invariant id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Reason {
-    /// The word on the wire.
+/// A dialect as data: its codes, the schemas of its failing answers, and the text of its page in
+/// `docs/errors`.
+///
+/// A server crate exports one; `candor explain`, the playground and the code generator read it.
+#[derive(Debug)]
+pub struct Registry {
+    /// The section in `registry.json`, and the part before the slash in `orders/3001`.
     pub name: &'static str,
-    /// What it says.
-    pub meaning: &'static str,
+    /// One line for the tables of `candor explain`.
+    pub summary: &'static str,
+    pub rows: &'static [CodeRow],
+    /// The schemas of failing answers, in the order of the documentation.
+    pub schemas: fn() -> Vec<SchemaFile>,
+    /// Makes a failure on demand: [`AnyFault::replay`] of the dialect.
+    pub replay: fn(code: &str, answers: &ReplayAnswers) -> Option<AnyFault>,
+    pub page: ErrorPage,
+    /// The failures that the page shows as they are on the wire.
+    pub examples: fn() -> Vec<PageExample>,
 }
 
-/// Everything that is promised about one code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct CodeRow {
-    /// The dialect; with the code it is the key.
-    pub dialect: &'static str,
-    /// The code on the wire.
-    pub code: CodeValue,
-    /// Its name for people and for metrics.
+/// A published schema: a JSON Schema document of its own.
+#[derive(Debug, Clone)]
+pub struct SchemaFile {
+    /// The name of the file in `schemas/`, without `.schema.json`.
     pub name: &'static str,
-    /// What it says about the world.
-    pub meaning: &'static str,
-    /// The message where a failure brings no better one.
-    pub message: &'static str,
-    /// Who has to act.
-    pub class: Class,
-    /// What a retry would bring.
-    pub retry: RowValue<Retry>,
-    /// Whether anything happened.
-    pub effect: RowValue<Effect>,
-    /// What to do, one sentence.
-    pub remedy: &'static str,
-    /// The category of the orders dialect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub category: Option<&'static str>,
-    /// The exit code of the command line, where the dialect has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit: Option<u8>,
-    /// Whether the row may never change again.
-    pub frozen: bool,
-    /// The words below this code.
-    #[serde(skip_serializing_if = "<[Reason]>::is_empty")]
-    pub reasons: &'static [Reason],
+    pub schema: Value,
 }
 
-impl CodeRow {
-    /// Whether both rows are about one code of one dialect.
-    pub fn has_key_of(&self, other: &CodeRow) -> bool {
-        self.code == other.code && self.dialect == other.dialect
+impl SchemaFile {
+    /// Adds the address and the title that a document has to a schema.
+    pub fn new(name: &'static str, title: &str, schema: Value) -> Self {
+        let mut document = Map::new();
+        document.insert("$schema".into(), DRAFT.into());
+        document.insert(
+            "$id".into(),
+            format!("https://candor.dev/schemas/{name}.schema.json").into(),
+        );
+        document.insert("title".into(), title.into());
+        if let Value::Object(members) = schema {
+            document.extend(members);
+        }
+        SchemaFile {
+            name,
+            schema: Value::Object(document),
+        }
     }
 }
 
-/// The closed set of codes of one registry.
-pub trait Code: Copy + Eq + fmt::Debug + Send + Sync + 'static {
-    /// The table, in its order.
-    fn rows() -> &'static [CodeRow];
-    /// Every code, in the order of the table.
-    fn all() -> &'static [Self];
-    /// The row of this code.
-    fn row(self) -> &'static CodeRow;
+/// The text of a page in `docs/errors` that no table contains.
+#[derive(Debug)]
+pub struct ErrorPage {
+    pub title: &'static str,
+    /// The purpose of the dialect.
+    pub purpose: &'static str,
+    /// How a failure looks on the wire.
+    pub form: &'static str,
+    pub open_answers: OpenAnswers,
 }
 
-/// The text without the full stop at its end.
+/// The members in which a client finds the answers that a row leaves open. Empty if the dialect
+/// does not send them.
+#[derive(Debug)]
+pub struct OpenAnswers {
+    pub retry: &'static str,
+    pub wait: &'static str,
+    pub effect: &'static str,
+}
+
+impl OpenAnswers {
+    /// For dialects that do not send the five answers.
+    pub const NOT_SENT: OpenAnswers = OpenAnswers {
+        retry: "",
+        wait: "",
+        effect: "",
+    };
+}
+
+/// A failure that a page in `docs/errors` shows.
+#[derive(Debug)]
+pub struct PageExample {
+    pub title: &'static str,
+    /// The tool that was called.
+    pub tool: &'static str,
+    pub form: Form,
+    /// The receipt of the call, if it was recorded.
+    pub receipt: Option<Receipt>,
+    pub fault: AnyFault,
+}
+
+impl PageExample {
+    /// An example of a call that was not recorded.
+    pub fn new(
+        title: &'static str,
+        tool: &'static str,
+        form: Form,
+        fault: impl Into<AnyFault>,
+    ) -> Self {
+        PageExample {
+            title,
+            tool,
+            form,
+            receipt: None,
+            fault: fault.into(),
+        }
+    }
+}
+
+/// The violation of a missing argument, for examples.
+pub fn missing_argument(name: &str) -> Violation {
+    Violation {
+        path: ArgumentPath::default(),
+        keyword: "required",
+        message: format!("must have required property '{name}'"),
+        params: json!({ "missingProperty": name }),
+        value: excerpt(&json!({})),
+        expected: format!("an object with '{name}'"),
+        hint: None,
+    }
+}
+
+/// The violation of an integer that is 0 and must be at least 1, for examples.
+pub fn argument_below_one(name: &str) -> Violation {
+    Violation {
+        path: ArgumentPath(vec![PathStep::Member(name.to_owned())]),
+        keyword: "minimum",
+        message: "must be >= 1".to_owned(),
+        params: json!({ "comparison": ">=", "limit": 1 }),
+        value: excerpt(&json!(0)),
+        expected: "an integer of at least 1".to_owned(),
+        hint: None,
+    }
+}
+
+/// Returns the text without the full stop at its end.
 #[doc(hidden)]
 pub const fn without_stop(text: &'static str) -> &'static str {
     match text.as_bytes() {
@@ -155,8 +154,8 @@ pub const fn without_stop(text: &'static str) -> &'static str {
 /// Makes a registry from a table: `Code` (an enum), its rows, and one raisable constant a row.
 ///
 /// A code is a word (`code:`) or a number (`number:`, which needs a `name:`). `retry` and `effect`
-/// take a value, or `ask` where every failure must say it itself. `name` and `message` may be
-/// left out: they are the code, and the meaning without its full stop, then.
+/// take a value, or `ask` if every failure has to give the answer. `name` and `message` may be left
+/// out: they default to the code, and to the meaning without its full stop.
 #[macro_export]
 macro_rules! registry {
     (
@@ -180,8 +179,8 @@ macro_rules! registry {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code { $( #[doc = $meaning] $variant ),* }
 
-        // A static of its own: the compiler may keep what a static only points to in several
-        // places, and a row could not be known by its address then.
+        // A static of its own: the compiler may copy what a static only points to, and a row could
+        // not be identified by its address then.
         static TABLE: [$crate::CodeRow; [ $( Code::$variant ),* ].len()] = [ $( $crate::CodeRow {
             dialect: $section,
             code: $crate::registry!(@code ($($code)?) ($($number)?)),

@@ -1,14 +1,13 @@
 //! One sentence that a model can act on alone: what happened, what is wrong, whether anything was
 //! changed, whether to retry, and what to do.
 
-use crate::client_text::visible;
-use crate::{Dialect, Effect, Fault, Retry, Violation};
+use crate::{Dialect, Effect, Fault, Retry, Violation, escape_invisible};
 use std::fmt::Write as _;
 
-/// How many violations the sentence names; the object behind it has all of them.
+/// The most violations that the sentence names; the object after it lists all of them.
 const NAMED: usize = 5;
 
-/// The sentence of a failure.
+/// Returns the sentence of a failure.
 pub fn sentence<D: Dialect>(fault: &Fault<D>) -> String {
     let violations = fault.violations();
     let mut text = if violations.is_empty() {
@@ -52,7 +51,7 @@ fn named(violations: &[Violation]) -> String {
 fn phrase(violation: &Violation) -> String {
     let field = match violation.field() {
         root if root.is_empty() => "the arguments".to_owned(),
-        field => format!("`{}`", visible(&field)),
+        field => format!("`{}`", escape_invisible(&field)),
     };
     let mut text = match violation.keyword {
         "required" => format!("{field} is required"),
@@ -60,12 +59,12 @@ fn phrase(violation: &Violation) -> String {
         _ => format!(
             "{field} must be {}, and was {}",
             violation.expected,
-            visible(violation.value.get())
+            escape_invisible(violation.value.get())
         ),
     };
     if let Some(hint) = &violation.hint {
         // Writing to a string cannot fail.
-        let _ = write!(text, " ({})", visible(hint));
+        let _ = write!(text, " ({})", escape_invisible(hint));
     }
     text
 }

@@ -1,17 +1,17 @@
-//! What is wrong about arguments: one entry a violation, bounded in count and size.
+//! Violations of a tool's schema in its arguments, bounded in count and size.
 
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt::Write as _;
 
-/// How many violations are kept; the rest is counted.
+/// The most violations in an answer; the rest is counted.
 pub const VIOLATIONS_MAX: usize = 50;
 
-/// How many bytes of JSON a shown value may have.
+/// The most bytes of JSON of a value in a violation.
 pub const VALUE_MAX_BYTES: usize = 512;
 
-/// How many characters of a member's name are shown.
+/// The most characters of a member's name in a violation.
 pub const NAME_MAX_CHARS: usize = 256;
 
 /// One step into a value.
@@ -23,12 +23,12 @@ pub enum PathStep {
     Item(usize),
 }
 
-/// Where in the arguments something is wrong.
+/// The path to a value in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ArgumentPath(pub Vec<PathStep>);
 
 impl ArgumentPath {
-    /// `root`, or a JSON pointer.
+    /// Returns `root`, or a JSON pointer.
     pub fn pointer(&self) -> String {
         if self.0.is_empty() {
             return String::from("root");
@@ -47,61 +47,61 @@ impl ArgumentPath {
         pointer
     }
 
-    /// Names and numbers joined by dots, `more` as a last step; empty at the root.
-    pub fn dotted(&self, more: Option<&str>) -> String {
-        let own = self.0.iter().map(|step| match step {
+    /// Returns names and indexes joined by dots, with `last` as a last step; empty at the root.
+    pub fn dotted(&self, last: Option<&str>) -> String {
+        let steps = self.0.iter().map(|step| match step {
             PathStep::Member(name) => name.clone(),
             PathStep::Item(index) => index.to_string(),
         });
-        own.chain(more.map(String::from))
+        steps
+            .chain(last.map(String::from))
             .collect::<Vec<_>>()
             .join(".")
     }
 }
 
-/// The kinds of violation, in the order in which dialects with one code a failure look for them.
+/// The kinds of violation, in the order of precedence for dialects whose failures have one code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ViolationKind {
-    /// The arguments are no object at all.
+    /// The arguments are not an object.
     NotAnObject,
     /// A member is missing.
     Missing,
-    /// A member is not known.
+    /// A member is not in the schema.
     Unknown,
     /// A value has the wrong type.
     Type,
     /// A value has the wrong form.
     Form,
-    /// A value is of the right type and form, and still wrong.
+    /// A value has the right type and form, and is not allowed.
     Value,
 }
 
-/// One thing that is wrong about the arguments.
+/// One violation of the schema.
 #[derive(Debug, Clone)]
 pub struct Violation {
-    /// Where.
     pub path: ArgumentPath,
-    /// Which rule, by its JSON Schema keyword.
+    /// The JSON Schema keyword of the rule.
     pub keyword: &'static str,
     /// The frozen wording.
     pub message: String,
     /// The rule's parameters, by their frozen names.
     pub params: Value,
-    /// What came, or how large it was.
+    /// The value, or its type and size if it is large.
     pub value: Box<RawValue>,
-    /// What was expected, in a few words.
+    /// The expected value, in a few words.
     pub expected: String,
-    /// A sentence that helps, apart from the frozen wording.
+    /// A sentence of help beside the frozen wording.
     pub hint: Option<String>,
 }
 
 impl Violation {
-    /// The kind, from the keyword and the place.
+    /// Derives the kind from the keyword and the path.
     pub fn kind(&self) -> ViolationKind {
         match self.keyword {
             "type" if self.path.0.is_empty() => ViolationKind::NotAnObject,
             "required" => ViolationKind::Missing,
-            // None of several members is there, one of which must be.
+            // One of several members must be present, and none is.
             "anyOf" if self.params.get("missingProperties").is_some() => ViolationKind::Missing,
             "additionalProperties" => ViolationKind::Unknown,
             "type" => ViolationKind::Type,
@@ -110,7 +110,7 @@ impl Violation {
         }
     }
 
-    /// Cuts the names that the caller chose: a name of a megabyte helps nobody.
+    /// Cuts the names that the caller chose; they can be megabytes long.
     fn cut_names(&mut self) {
         for step in &mut self.path.0 {
             if let PathStep::Member(name) = step {
@@ -122,12 +122,12 @@ impl Violation {
         }
     }
 
-    /// The member that a `required` violation misses.
+    /// Returns the member that is missing, for `required`.
     pub fn missing(&self) -> Option<&str> {
         self.params.get("missingProperty").and_then(Value::as_str)
     }
 
-    /// The dotted name of the field, the missing or unknown member included.
+    /// Returns the dotted name of the field, with the missing or unknown member.
     pub fn field(&self) -> String {
         let unknown = self
             .params
@@ -157,7 +157,7 @@ impl PartialEq for Violation {
     }
 }
 
-/// Everything that is wrong, in order: the first [`VIOLATIONS_MAX`], and how many more there were.
+/// The violations of one call, in order: the first [`VIOLATIONS_MAX`], and the number of the others.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Violations {
     shown: Vec<Violation>,
@@ -166,7 +166,7 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// Adds one; past the bound it is only counted, but the first of each kind is remembered.
+    /// Adds a violation. Past the bound it is only counted, but the first of each kind is kept.
     pub fn push(&mut self, mut violation: Violation) {
         violation.cut_names();
         if self.shown.len() < VIOLATIONS_MAX {
@@ -180,37 +180,36 @@ impl Violations {
         }
     }
 
-    /// Whether a violation would only be counted: its text need not be made then.
+    /// Returns true if a violation of this kind would only be counted, so that its text is not needed.
     pub fn only_counts(&self, kind: ViolationKind) -> bool {
         self.shown.len() >= VIOLATIONS_MAX && self.remembered().any(|known| known.kind() == kind)
     }
 
-    /// Counts one without its text.
+    /// Counts a violation without its text.
     pub fn count(&mut self) {
         self.omitted += 1;
     }
 
-    /// The ones that are shown, then the first of each kind that came later.
+    /// Returns the violations of the answer, then the first of each kind that came later.
     pub fn remembered(&self) -> impl Iterator<Item = &Violation> {
         self.shown.iter().chain(&self.later)
     }
 
-    /// The ones that are shown.
+    /// Returns the violations of the answer.
     pub fn shown(&self) -> &[Violation] {
         &self.shown
     }
 
-    /// How many more there were.
+    /// Returns the number of violations that are not in the answer.
     pub fn omitted(&self) -> u64 {
         self.omitted
     }
 
-    /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
 
-    /// The first violation of the first kind there is, for dialects with one code a failure.
+    /// Returns the first violation of the kind with the highest precedence.
     pub fn first_by_kind(&self) -> Option<&Violation> {
         // `min_by_key` keeps the first of equals.
         self.remembered().min_by_key(|violation| violation.kind())
@@ -226,10 +225,10 @@ impl FromIterator<Violation> for Violations {
     }
 }
 
-/// The value itself, or its JSON type and size where it is over [`VALUE_MAX_BYTES`].
+/// Returns the value, or its JSON type and size if it has more than [`VALUE_MAX_BYTES`].
 pub fn excerpt(value: &Value) -> Box<RawValue> {
     let mut short = ShortText(Vec::new(), 0);
-    // The writer takes everything, so writing cannot fail.
+    // The writer accepts everything, so writing cannot fail.
     let _ = serde_json::to_writer(&mut short, value);
     let text = if short.1 <= VALUE_MAX_BYTES {
         String::from_utf8(short.0).unwrap_or_default()
@@ -258,7 +257,7 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Keeps the first bytes and counts all of them.
+/// A writer that keeps the first bytes and counts all of them.
 struct ShortText(Vec<u8>, usize);
 
 impl std::io::Write for ShortText {

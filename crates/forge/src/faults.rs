@@ -1,10 +1,10 @@
-//! Which code each failure becomes: the only file of this crate that names codes.
+//! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
+use crate::dialect::Github;
+use crate::dialect::codes;
 use crate::failure::{
     Answered, Denied, Failure, Missing, Step, Unmergeable, Unmet, Unreachable, Why,
 };
-use candor_fault::codes::github as codes;
-use candor_fault::dialects::Github;
 use candor_fault::{Cause, ClientText, Effect, Fault, Retry};
 use std::time::Duration;
 

@@ -2,6 +2,7 @@
 
 mod allow;
 mod attempts;
+pub mod dialect;
 mod failure;
 mod faults;
 mod fields;
@@ -17,6 +18,7 @@ mod wildcard;
 mod writes;
 
 pub use allow::AllowList;
+pub use dialect::REGISTRY;
 pub use failure::{Answered, Denied, Failure, Missing, Step, Unmergeable, Unmet, Unreachable, Why};
 pub use faults::FOREIGN_WORDS_CHARS;
 pub use forge::{Answering, Forge, Turn};

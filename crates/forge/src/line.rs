@@ -1,7 +1,7 @@
 //! The one line that is logged for every failure: `jsonrpc_error tool=… code=… repo=… pr=… …`.
 
 use crate::RepoName;
-use candor_fault::dialects::Github;
+use crate::dialect::Github;
 use candor_fault::escape_visible;
 use candor_schema::Int;
 use candor_street::{CallOutcome, CallRecord};

@@ -2,12 +2,12 @@
 
 use crate::allow::AllowList;
 use crate::attempts::Attempts;
+use crate::dialect::Github;
 use crate::forge::{Forge, Turn};
 use crate::line::line;
 use crate::writes::{self, WriteLog};
 use crate::{Denied, Failure, RepoName, tools};
 use candor_fault::Dialect as _;
-use candor_fault::dialects::Github;
 use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
 use candor_guard::{Deadline, Limiter, Quota};
 use candor_street::{

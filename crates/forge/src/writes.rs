@@ -1,9 +1,9 @@
 //! The log of writes: a line for every attempt and one for its outcome, each on the disk before
 //! anything is done or answered. The lines are a chain.
 
+use crate::dialect::Github;
 use candor_audit::{AppendError, Log, LogOptions, TornBytes};
 use candor_disk::{Disk, DiskFile, Open};
-use candor_fault::dialects::Github;
 use candor_fault::{Effect, Timestamp, ToolOutput, VALUE_MAX_BYTES, excerpt, iso_millis};
 use candor_street::{CallOutcome, CallRecord, ClientInfo, Clock, Peer};
 use serde::Serialize;

@@ -1,11 +1,11 @@
-//! Which code each failure becomes: the only file of this crate that names codes.
+//! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
+use crate::dialect::Orders;
+use crate::dialect::codes;
 use crate::failure::{
     Failure, FinalFailure, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
 };
 use candor_fault::Dialect as _;
-use candor_fault::codes::orders as codes;
-use candor_fault::dialects::Orders;
 use candor_fault::{
     ArgumentPath, Cause, ClientText, Effect, Fault, Fixed, PathStep, Raise, Refusal, Retry,
     Violation, excerpt,
@@ -403,7 +403,7 @@ fn no(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candor_fault::codes::orders::ORIGINAL_ERRORS;
+    use crate::dialect::codes::ORIGINAL_ERRORS;
 
     #[test]
     fn every_identifier_of_ours_stands_in_the_registry() {

@@ -4,6 +4,7 @@ mod adapter;
 mod argument_schemas;
 pub mod check;
 mod cursor;
+pub mod dialect;
 mod failure;
 mod faults;
 pub mod faulty;
@@ -21,6 +22,7 @@ pub use adapter::{
 };
 pub use argument_schemas::{FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX, NOTES_MAX, TEXT_MAX};
 pub use cursor::{CURSOR_MAX, POSITION_MAX};
+pub use dialect::REGISTRY;
 pub use failure::{
     Failure, FinalFailure, OrderRefusal, OrderRule, REASON_MAX, RefusalReason, RuleViolation,
 };

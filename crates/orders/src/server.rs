@@ -1,11 +1,11 @@
 //! The server: who may, what is limited, and the way to the order system.
 
+use crate::dialect::Orders;
 use crate::faults::{of_query, unnamed, with_rule_remedy};
 use crate::guarded_adapter::{GuardConfig, GuardedAdapter, Witness};
 use crate::{
     Adapter, Failure, IdempotencyKey, OrderOperation, RefusalReason, Request, Response, tools,
 };
-use candor_fault::dialects::Orders;
 use candor_fault::{Effect, Fault, Form};
 use candor_guard::{Limiter, Quota};
 use candor_secrets::redact;

@@ -1,5 +1,6 @@
 //! Everything that can go wrong in a call, as types: which code each one has is said in `faults`.
 
+use crate::dialect::Workspace;
 use crate::edit::{EditError, PatchError};
 use crate::lock::{Lock, LockError};
 use crate::path::PathError;
@@ -11,7 +12,6 @@ use crate::reading::ReadError;
 use crate::role::Role;
 use crate::write::{SettleError, TurnError, WriteError};
 use candor_audit::{AppendError, LogFlaw};
-use candor_fault::dialects::Workspace;
 use candor_fault::{Fault, Violations};
 use candor_sandbox::{CommandOutcome, RunError};
 use std::io;

@@ -1,5 +1,8 @@
-//! From what went wrong to the codes of the contract. No other file of this crate names a code.
+//! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
+use crate::dialect::Workspace;
+use crate::dialect::codes::{self, INVARIANTS};
+use crate::dialect::system_error::{Thrown, startup_failure};
 use crate::edit::{EditError, EditProblem, NearbyLine, PatchError, PatchMismatch};
 use crate::failure::{BrokenInvariant, Failure, PlanFailure, StartError};
 use crate::notes::Penalty;
@@ -8,9 +11,6 @@ use crate::policy;
 use crate::reading::ReadError;
 use crate::write::{SettleError, TurnError, WriteError};
 use candor_audit::AppendError;
-use candor_fault::codes::workspace::{self as codes, INVARIANTS};
-use candor_fault::dialects::Workspace;
-use candor_fault::system_error::{Thrown, startup_failure};
 use candor_fault::{
     ArgumentPath, Cause, ClientText, Dialect, Effect, Fault, PathStep, Refusal, Retry, Violation,
     Violations, excerpt,

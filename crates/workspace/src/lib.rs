@@ -8,6 +8,7 @@
 pub mod approval;
 mod argument_rules;
 mod config;
+pub mod dialect;
 pub mod edit;
 mod failure;
 mod faults;
@@ -33,6 +34,7 @@ mod tools;
 mod write;
 
 pub use config::{CommandConfig, Config, IdSource, LOCK_AFTER, UnlockPolicy, VariableLookup};
+pub use dialect::REGISTRY;
 pub use faults::{bootstrap_failure, self_audit_failure};
 pub use fields::MAX_CHANGES;
 pub use line_schema::line_schema;

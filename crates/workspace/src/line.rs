@@ -1,12 +1,12 @@
 //! The lines of the audit log: who did what, under which plan, with which result. No contents, only
 //! lengths and hashes.
 
+use crate::dialect::Workspace;
 use crate::notes::{Notes, Subject};
 use crate::owner_actions::OwnerAction;
 use crate::role::Role;
 use crate::write::{Settlement, hash_of};
 use candor_audit::TornBytes;
-use candor_fault::dialects::Workspace;
 use candor_fault::{Cause, Effect, Timestamp, iso_millis};
 use candor_secrets::redact;
 use candor_street::{Call, CallOutcome, CallRecord};

@@ -1,11 +1,11 @@
 //! The JSON Schema of a line of the audit log, as it stands in the file.
 
+use crate::dialect::codes::{INVARIANTS, ROWS};
+use crate::dialect::schemas;
 use crate::fields::{HASH, PHASE, PLAN};
 use crate::line::{MAX_EXACT, NAME_CHARS, VERSION};
 use crate::role::Role;
 use candor_fault::Effect;
-use candor_fault::codes::workspace::{INVARIANTS, ROWS};
-use candor_fault::schemas::workspace_envelope;
 use serde_json::{Map, Value, json};
 
 const TIMESTAMP: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$";
@@ -124,7 +124,7 @@ fn subject() -> Value {
 
 /// The envelope as it was sent, but for its stack.
 fn envelope() -> Value {
-    let mut envelope = workspace_envelope();
+    let mut envelope = schemas::envelope();
     if let Some(members) = envelope["properties"].as_object_mut() {
         members.shift_remove("stack_trace");
     }

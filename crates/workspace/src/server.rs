@@ -1,6 +1,7 @@
 //! The server: who may, what is put on record, what locks a session, and the tools.
 
 use crate::config::{Config, UnlockPolicy};
+use crate::dialect::{Workspace, WorkspaceFacts};
 use crate::failure::{BrokenInvariant, Failure};
 use crate::line::{self, Actor};
 use crate::lock::{self, Lock};
@@ -10,7 +11,6 @@ use crate::session::{self, Session};
 use crate::state::{self, REFUSALS};
 use crate::{faults, tools};
 use candor_audit::{AppendError, Log};
-use candor_fault::dialects::{Workspace, WorkspaceFacts};
 use candor_fault::{Cause, Fault, Receipt, iso_millis};
 use candor_street::{Call, CallOutcome, CallRecord, Clock, Permit, Server, Tool, Tools};
 use serde_json::Value;

@@ -4,12 +4,12 @@
 
 use candor_audit::{Log, LogOptions};
 use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
-use candor_fault::dialects::Workspace;
 use candor_fault::{Answer, Cause, Receipt, Timestamp};
 use candor_street::{
     Call, CallNotes, CallRecord, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub,
     Peer, Progress, Server, Tool, Tools, reply,
 };
+use candor_workspace::dialect::Workspace;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io;

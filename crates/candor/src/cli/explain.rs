@@ -1,8 +1,9 @@
 //! `candor explain`: what a code means, whether to retry, whether anything happened, what to do.
 
 use super::{Trouble, print};
+use crate::registries::{REGISTRIES, find_registry, find_rows};
 use anstyle::{AnsiColor, Style};
-use candor_fault::{CodeRow, Effect, Retry, RowValue, codes};
+use candor_fault::{CodeRow, Effect, Registry, Retry, RowValue};
 use clap::Args;
 use std::fmt::Write;
 
@@ -26,14 +27,17 @@ const CODE: Style = AnsiColor::Cyan.on_default().bold();
 
 impl ExplainArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        let sections = self.sections();
+        let registries = self.registries();
         let rows = match &self.code {
-            Some(key) if sections.is_empty() => found(key)?,
-            _ => sections.iter().flat_map(|(_, rows)| *rows).collect(),
+            Some(key) if registries.is_empty() => rows_of(key)?,
+            _ => registries
+                .iter()
+                .flat_map(|registry| registry.rows)
+                .collect(),
         };
-        let text = match (self.json, sections.is_empty()) {
+        let text = match (self.json, registries.is_empty()) {
             (true, _) => pretty(&rows)?,
-            (false, false) => tables(&sections),
+            (false, false) => tables(&registries),
             (false, true) => rows
                 .iter()
                 .map(|row| page(row))
@@ -43,25 +47,22 @@ impl ExplainArgs {
         print(text.as_bytes())
     }
 
-    /// The whole sections that are asked for.
-    fn sections(&self) -> Vec<Section> {
-        let wanted = |(name, _): &Section| match &self.code {
-            None => true,
-            Some(key) => key.eq_ignore_ascii_case(name),
-        };
-        codes::all().into_iter().filter(wanted).collect()
+    /// Returns the registries that are shown whole.
+    fn registries(&self) -> Vec<&'static Registry> {
+        match &self.code {
+            None => REGISTRIES.to_vec(),
+            Some(key) => find_registry(key).into_iter().collect(),
+        }
     }
 }
-
-type Section = (&'static str, &'static [CodeRow]);
 
 fn pretty(rows: &[&CodeRow]) -> Result<String, Trouble> {
     let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)?;
     Ok(text + "\n")
 }
 
-fn found(key: &str) -> Result<Vec<&'static CodeRow>, Trouble> {
-    let rows = codes::find(key);
+fn rows_of(key: &str) -> Result<Vec<&'static CodeRow>, Trouble> {
+    let rows = find_rows(key);
     if !rows.is_empty() {
         return Ok(rows);
     }
@@ -75,13 +76,15 @@ fn found(key: &str) -> Result<Vec<&'static CodeRow>, Trouble> {
 }
 
 fn known_keys() -> Vec<String> {
-    let sections = codes::all().into_iter().map(|(name, _)| name.to_owned());
-    let rows = codes::all().into_iter().flat_map(|(_, rows)| rows);
+    let names = REGISTRIES
+        .into_iter()
+        .map(|registry| registry.name.to_owned());
+    let rows = REGISTRIES.into_iter().flat_map(|registry| registry.rows);
     let keys = rows.flat_map(|row| {
         let full = format!("{}/{}", row.dialect, row.code);
         [row.name.to_owned(), row.code.to_string(), full]
     });
-    sections.chain(keys).collect()
+    names.chain(keys).collect()
 }
 
 fn retry(row: &CodeRow) -> &'static str {
@@ -98,26 +101,20 @@ fn effect(row: &CodeRow) -> &'static str {
     }
 }
 
-/// What each server is for, in the order of the registries.
-fn about(section: &str) -> &'static str {
-    match section {
-        "context" => "deterministic context under a token budget",
-        "github" => "repositories, pull requests, commits",
-        "workspace" => "governed edits: plans, roles, policy, audit",
-        "orders" => "order systems behind adapters",
-        "wire" => "what is refused before any tool is asked",
-        _ => "every server built on these crates, beside its own codes",
-    }
-}
-
-fn tables(sections: &[Section]) -> String {
+fn tables(registries: &[&Registry]) -> String {
     let mut out = String::from(
         "Every failure answers five questions: class (who has to act), code, retry, effect\n\
          (whether anything happened) and remedy (what to do).\n",
     );
-    for (section, rows) in sections {
+    for registry in registries {
+        let Registry {
+            name,
+            summary,
+            rows,
+            ..
+        } = registry;
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "\n{BOLD}{section}{BOLD:#}  {}", about(section));
+        let _ = writeln!(out, "\n{BOLD}{name}{BOLD:#}  {summary}");
         let width = rows
             .iter()
             .map(|row| row.code.to_string().len())

@@ -1,7 +1,7 @@
 //! The tools that the official conformance suite calls by name.
 
 use super::Playground;
-use super::every::Playable;
+use super::every::play;
 use candor_fault::codes::wire;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, ToolOutput};
@@ -142,7 +142,7 @@ fn capable() -> Tool<Playground> {
         let fault: Fault<Wire> = wire::MissingCapability.fault().with_facts(|facts| {
             facts.data = Some(json!({ "requiredCapabilities": { "sampling": {} } }).to_string());
         });
-        Err(fault.played())
+        Err(play(fault))
     };
     Tool::read_only(
         "test_missing_capability",

@@ -1,7 +1,7 @@
 //! Scripts of a flaky tool: each call with the same script and seed does the next step.
 
-use super::every::{Every, Order, replayed};
-use candor_fault::{Effect, Fault, Retry};
+use super::every::{Every, replay};
+use candor_fault::{Effect, Fault, ReplayAnswers, Retry};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -96,13 +96,13 @@ impl Step {
 
 /// The failure of a step: nothing happened, and the same call may be sent again where the row is open.
 pub(super) fn failure(section: &str, code: &str) -> Option<Fault<Every>> {
-    let order = Order {
+    let answers = ReplayAnswers {
         retry: Retry::SameCall,
         effect: Effect::None,
         wait: None,
         reason: None,
     };
-    replayed(section, code, order)
+    replay(section, code, &answers)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The playground's own tools.
 
 use super::Playground;
-use super::every::{Every, Neutral, Order, Playable, replayed};
+use super::every::{Every, Neutral, play, replay};
 use super::flaky::{Step, failure};
-use candor_fault::codes::{self, candor as core};
+use crate::registries::{REGISTRIES, find_registry, find_rows};
+use candor_fault::codes::candor as core;
 use candor_fault::{
-    ArgumentPath, Cause, CodeRow, Dialect, Effect, Fault, PathStep, Retry, Violation, Violations,
-    excerpt, schemas,
+    ArgumentPath, Cause, CodeRow, Dialect, Effect, Fault, PathStep, ReplayAnswers, Retry,
+    Violation, Violations, excerpt, schemas,
 };
 use candor_street::{CallContext, Reply, Tool, reply, reply_text};
 use serde::Deserialize;
@@ -65,7 +66,7 @@ struct Fail {
 }
 
 fn fail() -> Tool<Playground> {
-    let dialects: Vec<_> = codes::all().iter().map(|(section, _)| *section).collect();
+    let dialects = REGISTRIES.map(|registry| registry.name);
     let schema = json!({
         "type": "object",
         "properties": {
@@ -92,7 +93,7 @@ fn ordered(fail: &Fail) -> Fault<Every> {
         Value::String(code) => code.clone(),
         code => code.to_string(),
     };
-    let row = codes::find(&format!("{}/{code}", fail.dialect));
+    let row = find_rows(&format!("{}/{code}", fail.dialect));
     let reason = match &fail.reason {
         None => None,
         Some(word) => match reason_of(&row, word) {
@@ -100,13 +101,13 @@ fn ordered(fail: &Fail) -> Fault<Every> {
             Err(unknown) => return unknown,
         },
     };
-    let order = Order {
+    let answers = ReplayAnswers {
         retry: fail.retry.unwrap_or(Retry::Never),
         effect: fail.effect.unwrap_or(Effect::None),
         wait: fail.retry_after_ms.map(Duration::from_millis),
         reason,
     };
-    replayed(&fail.dialect, &code, order).unwrap_or_else(|| unknown_code(fail, &code))
+    replay(&fail.dialect, &code, &answers).unwrap_or_else(|| unknown_code(fail, &code))
 }
 
 /// The registered word below a code.
@@ -150,16 +151,13 @@ fn wrong(
     };
     let violations: Violations = [violation].into_iter().collect();
     let fault: Fault<Neutral> = core::InvalidArguments.fault().with_violations(violations);
-    fault.played()
+    play(fault)
 }
 
 fn unknown_code(fail: &Fail, code: &str) -> Fault<Every> {
-    let rows = codes::all()
-        .into_iter()
-        .find(|(section, _)| *section == fail.dialect);
+    let rows = find_registry(&fail.dialect).into_iter();
     let names: Vec<_> = rows
-        .iter()
-        .flat_map(|(_, rows)| *rows)
+        .flat_map(|registry| registry.rows)
         .map(|row| row.code.to_string())
         .collect();
     let near = candor_schema::nearest(code, names.iter().map(String::as_str));
@@ -220,8 +218,7 @@ async fn follow(server: &Playground, flaky: Flaky) -> Outcome {
         Step::Fail(section, code) => {
             return Err(failure(&section, &code).unwrap_or_else(|| {
                 let bug: Fault<Neutral> = core::Internal.fault(Effect::None);
-                bug.with_cause(Cause::from("a step that was read has no failure"))
-                    .played()
+                play(bug.with_cause(Cause::from("a step that was read has no failure")))
             }));
         }
     }

@@ -1,6 +1,7 @@
 //! The MCP server: three tools, read-only, whose text is what the command line prints.
 
 use crate::cache::Cache;
+use crate::dialect::Context;
 use crate::failure::Failure;
 use crate::faults;
 use crate::files::location::Location;
@@ -9,7 +10,6 @@ use crate::query::response::one_line;
 use crate::serve::cache_list::list_caches;
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use candor_fault::Fault;
-use candor_fault::dialects::Context;
 use candor_street::{Call, Clock, Reply, Server, Tool, Tools, reply_text};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The codes that every server of the neutral dialect `candor/1` has beside its own.
+//! The core codes of the neutral dialect `candor/1`, which every server of it has beside its own.
 
 use crate::dialects::Candor;
 

@@ -1,4 +1,4 @@
-//! The JSON-RPC and MCP codes that answer what is no call of a tool.
+//! The JSON-RPC and MCP codes for requests that are not a call of a tool.
 
 use crate::dialects::Wire;
 

@@ -1,17 +1,15 @@
-//! The neutral dialect `candor/1`, for every server built on these crates that brings its own codes.
+//! The neutral dialect `candor/1`, for servers with codes of their own.
 
-use super::result::{self, ToolResult};
 use crate::codes::candor as core;
-use crate::json::to_raw_json;
 use crate::{
-    Answer, CallFacts, Code, CodeRow, CodeValue, Dialect, Fault, FiveAnswers, Refusal, Retry,
-    Timestamp, ToolOutput, Violation, sentence, to_json,
+    Answer, CallFacts, Code, CodeRow, CodeValue, Dialect, Fault, FiveAnswers, IncludesCodesOf,
+    Refusal, Retry, Timestamp, ToolOutput, ToolResult, Violation, sentence, to_json, to_raw_json,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::marker::PhantomData;
 
-/// The neutral dialect with the codes `C` beside its own.
+/// The neutral dialect, with the codes `C` of a server beside the core ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Candor<C>(PhantomData<C>);
 
@@ -25,13 +23,13 @@ struct ErrorObject<'a> {
     code: CodeValue,
     message: &'a str,
     fault: FiveAnswers<'a>,
-    violations: Vec<Entry<'a>>,
+    violations: Vec<ViolationEntry<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     violations_omitted: Option<u64>,
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct ViolationEntry<'a> {
     path: String,
     field: String,
     keyword: &'a str,
@@ -42,8 +40,8 @@ struct Entry<'a> {
     hint: Option<&'a str>,
 }
 
-fn entry(violation: &Violation) -> Entry<'_> {
-    Entry {
+fn entry(violation: &Violation) -> ViolationEntry<'_> {
+    ViolationEntry {
         path: violation.path.pointer(),
         field: violation.field(),
         keyword: violation.keyword,
@@ -54,13 +52,15 @@ fn entry(violation: &Violation) -> Entry<'_> {
     }
 }
 
+impl<C: Code> IncludesCodesOf<Candor<core::Code>> for Candor<C> {}
+
 impl<C: Code> Dialect for Candor<C> {
     type Code = C;
     type Facts = ();
 
     fn rows() -> Vec<&'static CodeRow> {
         let core = core::ROWS.iter();
-        // The dialect's own registry is `Candor<core::Code>`'s own too.
+        // The codes of `Candor<core::Code>` are the core ones themselves.
         let own = C::rows().iter().filter(|row| row.dialect != "candor");
         core.chain(own).collect()
     }
@@ -68,22 +68,22 @@ impl<C: Code> Dialect for Candor<C> {
     fn adopt(refusal: Refusal) -> Fault<Self> {
         match refusal {
             Refusal::Arguments(violations) => core::InvalidArguments
-                .within()
+                .in_dialect()
                 .fault()
                 .with_violations(violations),
-            Refusal::Limited { after } => core::Limited.within::<Self>().fault().after(after),
+            Refusal::Limited { after } => core::Limited.in_dialect::<Self>().fault().after(after),
             Refusal::Deadline { effect } => core::Deadline
-                .within()
+                .in_dialect()
                 .fault(Retry::after_cut(effect), effect),
             Refusal::Cancelled { effect } => core::Cancelled
-                .within()
+                .in_dialect()
                 .fault(Retry::after_cut(effect), effect),
             Refusal::Panicked { cause, effect } => core::Internal
-                .within::<Self>()
+                .in_dialect::<Self>()
                 .fault(effect)
                 .with_cause(cause),
             Refusal::Unrecorded { cause, effect } => core::Unrecorded
-                .within::<Self>()
+                .in_dialect::<Self>()
                 .fault(effect)
                 .with_cause(cause),
         }
@@ -91,7 +91,7 @@ impl<C: Code> Dialect for Candor<C> {
 
     fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
         let violations = fault.violations();
-        // Written once: it stands in the answer three times.
+        // Serialised once: the answer contains it three times.
         let error = to_raw_json(&ErrorObject {
             code: fault.row().code,
             message: fault.message(),
@@ -110,6 +110,6 @@ impl<C: Code> Dialect for Candor<C> {
     }
 
     fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
-        result::success(output, call.receipt)
+        ToolResult::encode_success(output, call.receipt)
     }
 }

@@ -1,16 +1,7 @@
-//! The dialects: how each family of servers says success and failure, byte for byte.
+//! The dialects that every server shares: plain JSON-RPC errors, and the neutral dialect `candor/1`.
 
 mod candor;
-mod context;
-mod github;
-mod orders;
-mod result;
 mod wire;
-mod workspace;
 
 pub use candor::Candor;
-pub use context::Context;
-pub use github::{Github, GithubFacts};
-pub use orders::{Orders, OrdersFacts};
 pub use wire::{UnknownTool, Wire, WireFacts};
-pub use workspace::{Workspace, WorkspaceFacts};

@@ -1,51 +1,50 @@
-//! Plain JSON-RPC errors: what is refused before any tool is asked.
+//! The wire dialect: plain JSON-RPC errors for requests that reach no tool.
 
-use super::result;
 use crate::codes::wire::{self as codes, Code};
 use crate::{
-    Answer, CallFacts, ClientText, Dialect, ErrorBody, Fault, Refusal, Retry, Timestamp, ToolOutput,
+    Answer, CallFacts, ClientText, Dialect, ErrorBody, Fault, Refusal, Retry, Timestamp,
+    ToolOutput, ToolResult,
 };
 
-/// The dialect of what is no call of a tool.
+/// The dialect of requests that are not a call of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Wire;
 
-/// What the wire knows beside the code.
+/// The members of a wire error beside its code and message.
 #[derive(Debug, Clone, Default)]
 pub struct WireFacts {
-    /// The HTTP status where it is not the code's own.
+    /// The HTTP status, if it is not the one of the code.
     pub status: Option<u16>,
     /// The text of the JSON value in `data`.
     pub data: Option<String>,
-    /// The tool that does not exist.
     pub unknown_tool: Option<UnknownTool>,
 }
 
 /// A tool that does not exist.
 #[derive(Debug, Clone)]
 pub struct UnknownTool {
-    /// The name as it may be shown: escaped and cut.
+    /// The name, escaped and cut.
     pub name: String,
-    /// A tool of nearly that name.
+    /// A tool with a similar name.
     pub near: Option<String>,
 }
 
 impl Wire {
-    /// A request that is none, or that is refused, and why.
-    pub fn invalid_request(why: &'static str) -> Fault<Wire> {
+    /// Refuses a message that is not an acceptable request.
+    pub fn invalid_request(reason: &'static str) -> Fault<Wire> {
         codes::InvalidRequest
             .fault()
-            .with_message(ClientText::from("Invalid Request: ").then(why))
+            .with_message(ClientText::from("Invalid Request: ").then(reason))
     }
 
-    /// Parameters of a method that are not acceptable, and why.
-    pub fn invalid_params(why: &'static str) -> Fault<Wire> {
+    /// Refuses the parameters of a method.
+    pub fn invalid_params(reason: &'static str) -> Fault<Wire> {
         codes::InvalidParams
             .fault()
-            .with_message(ClientText::from("Invalid params: ").then(why))
+            .with_message(ClientText::from("Invalid params: ").then(reason))
     }
 
-    /// A tool that does not exist, with a near name where there is one.
+    /// Refuses a tool that does not exist; `near` is a similar name.
     pub fn unknown_tool(name: &str, near: Option<&str>) -> Fault<Wire> {
         let shown = ClientText::from("").quoting(name).as_str().to_owned();
         codes::InvalidParams
@@ -60,7 +59,7 @@ impl Wire {
     }
 }
 
-/// The HTTP status of a code.
+/// Returns the HTTP status of a code.
 fn status(code: Option<Code>) -> u16 {
     match code {
         Some(Code::MethodNotFound | Code::InvalidParams) | None => 200,
@@ -111,6 +110,6 @@ impl Dialect for Wire {
     }
 
     fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
-        result::success(output, call.receipt)
+        ToolResult::encode_success(output, call.receipt)
     }
 }

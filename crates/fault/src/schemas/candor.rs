@@ -1,19 +1,19 @@
-//! The neutral dialect `candor/1`, for the codes of any server.
+//! Schemas of the neutral dialect `candor/1`, for the codes of any server.
 
 use super::parts::{
-    codes, count, failing_result, five, meta, object, pointer, sentence_and_object, text,
-    violations,
+    code_enum, failing_result, five_answers, json_pointer, meta, non_empty_text, object,
+    positive_integer, sentence_and_object, violation_list,
 };
 use crate::CodeRow;
 use serde_json::{Value, json};
 
-/// `structuredContent` of a failing result of a server with these rows: what a tool's
-/// `outputSchema` must admit.
+/// Returns the schema of `structuredContent` of a failing result of a server with these rows. A
+/// tool's `outputSchema` must admit it.
 pub fn candor_failure(rows: &[&CodeRow]) -> Value {
     object(&["error"], json!({ "error": error(rows) }))
 }
 
-/// A failing result of a server with these rows.
+/// Returns the schema of a failing result of a server with these rows.
 pub fn candor_result(rows: &[&CodeRow]) -> Value {
     failing_result(
         sentence_and_object(),
@@ -29,11 +29,11 @@ fn error(rows: &[&CodeRow]) -> Value {
     object(
         &["code", "message", "fault", "violations"],
         json!({
-            "code": codes(rows.iter().copied()),
-            "message": text(),
-            "fault": five(),
-            "violations": violations(violation()),
-            "violations_omitted": count(),
+            "code": code_enum(rows.iter().copied()),
+            "message": non_empty_text(),
+            "fault": five_answers(),
+            "violations": violation_list(violation()),
+            "violations_omitted": positive_integer(),
         }),
     )
 }
@@ -42,13 +42,13 @@ fn violation() -> Value {
     object(
         &["path", "field", "keyword", "message", "expected", "value"],
         json!({
-            "path": pointer(),
+            "path": json_pointer(),
             "field": { "type": "string" },
-            "keyword": text(),
-            "message": text(),
+            "keyword": non_empty_text(),
+            "message": non_empty_text(),
             "expected": { "type": "string" },
             "value": {},
-            "hint": text(),
+            "hint": non_empty_text(),
         }),
     )
 }

@@ -1,29 +1,13 @@
-//! The pieces that the schemas of several dialects share.
+//! The parts that schemas of failing answers are made of.
 
 use crate::{Class, CodeRow, CodeValue, Effect, Retry, VIOLATIONS_MAX};
 use serde_json::{Map, Value, json};
 
-/// The revision of JSON Schema that all schemas are written in.
-pub(super) const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
-
-/// A schema as a document of its own: the file's name, and the schema with its address and title.
-pub(super) fn document(name: &str, title: &str, schema: Value) -> (String, Value) {
-    let file = format!("{name}.schema.json");
-    let mut whole = Map::new();
-    whole.insert("$schema".into(), DRAFT.into());
-    whole.insert(
-        "$id".into(),
-        format!("https://candor.dev/schemas/{file}").into(),
-    );
-    whole.insert("title".into(), title.into());
-    if let Value::Object(members) = schema {
-        whole.extend(members);
-    }
-    (file, Value::Object(whole))
-}
+/// The revision of JSON Schema that all schemas use.
+pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// An object with these members and no other.
-pub(super) fn object(required: &[&str], properties: Value) -> Value {
+pub fn object(required: &[&str], properties: Value) -> Value {
     json!({
         "type": "object",
         "required": required,
@@ -32,85 +16,83 @@ pub(super) fn object(required: &[&str], properties: Value) -> Value {
     })
 }
 
-/// A text that says something.
-pub(super) fn text() -> Value {
+/// A text that is not empty.
+pub fn non_empty_text() -> Value {
     json!({ "type": "string", "minLength": 1 })
 }
 
 /// A text, or null.
-pub(super) fn text_or_null() -> Value {
+pub fn nullable_text() -> Value {
     json!({ "type": ["string", "null"] })
 }
 
 /// UTC with milliseconds and `Z`.
-pub(super) fn timestamp() -> Value {
+pub fn timestamp() -> Value {
     json!({
         "type": "string",
         "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$",
     })
 }
 
-/// A number of things, one at least.
-pub(super) fn count() -> Value {
+/// A count of at least one.
+pub fn positive_integer() -> Value {
     json!({ "type": "integer", "minimum": 1 })
 }
 
 /// A wait in milliseconds, or null.
-pub(super) fn wait() -> Value {
+pub fn nullable_wait() -> Value {
     json!({ "type": ["integer", "null"], "minimum": 0 })
 }
 
 /// `root`, or a JSON pointer.
-pub(super) fn pointer() -> Value {
+pub fn json_pointer() -> Value {
     json!({ "type": "string", "pattern": "^(root|(/([^/~]|~[01])*)+)$" })
 }
 
-/// A list of at most as many violations as are shown.
-pub(super) fn violations(entry: Value) -> Value {
+/// A list of violations, with at most as many entries as an answer contains.
+pub fn violation_list(entry: Value) -> Value {
     json!({ "type": "array", "maxItems": VIOLATIONS_MAX, "items": entry })
 }
 
 /// One of the codes of these rows.
-pub(super) fn codes<'a>(rows: impl IntoIterator<Item = &'a CodeRow>) -> Value {
+pub fn code_enum<'a>(rows: impl IntoIterator<Item = &'a CodeRow>) -> Value {
     let codes: Vec<CodeValue> = rows.into_iter().map(|row| row.code).collect();
     json!({ "enum": codes })
 }
 
-/// Who has to act.
-pub(super) fn class() -> Value {
+pub fn class_enum() -> Value {
     json!({ "enum": Class::ALL })
 }
 
-/// Whether anything happened.
-pub(super) fn effect() -> Value {
+pub fn effect_enum() -> Value {
     json!({ "enum": Effect::ALL })
 }
 
 /// The object `fault`: the five answers but the code.
-pub(super) fn five() -> Value {
+pub fn five_answers() -> Value {
     object(
         &["class", "retry", "retry_after_ms", "effect", "remedy"],
         json!({
-            "class": class(),
+            "class": class_enum(),
             "retry": { "enum": Retry::ALL },
-            "retry_after_ms": wait(),
-            "effect": effect(),
-            "remedy": text(),
+            "retry_after_ms": nullable_wait(),
+            "effect": effect_enum(),
+            "remedy": non_empty_text(),
         }),
     )
 }
 
 /// A JSON-RPC error object.
-pub(super) fn error(code: Value, data: Value) -> Value {
+pub fn error_object(code: Value, data: Value) -> Value {
     object(
         &["code", "message", "data"],
-        json!({ "code": code, "message": text(), "data": data }),
+        json!({ "code": code, "message": non_empty_text(), "data": data }),
     )
 }
 
 /// A failing result with one text block: `block` describes its text, `properties` the members that
-/// this dialect adds, of which it always has the `required` ones.
-pub(super) fn failing_result(block: Value, required: &[&str], properties: Value) -> Value {
+/// this dialect adds; the `required` ones are always present.
+pub fn failing_result(block: Value, required: &[&str], properties: Value) -> Value {
     let block = object(
         &["type", "text"],
         json!({ "type": { "const": "text" }, "text": block }),
@@ -131,8 +113,8 @@ pub(super) fn failing_result(block: Value, required: &[&str], properties: Value)
     )
 }
 
-/// The text of a JSON value that the given schema describes.
-pub(super) fn json_text(schema: Value) -> Value {
+/// A text that contains JSON of the given schema.
+pub fn json_in_text(schema: Value) -> Value {
     json!({
         "type": "string",
         "contentMediaType": "application/json",
@@ -141,16 +123,16 @@ pub(super) fn json_text(schema: Value) -> Value {
 }
 
 /// One line for people and models, a line break, and the text of an object.
-pub(super) fn sentence_and_object() -> Value {
+pub fn sentence_and_object() -> Value {
     json!({ "type": "string", "pattern": r"^[^\n]+\n\{[^\n]*\}$" })
 }
 
-/// `_meta`: the receipt where there is one, the `required` members, and whatever else.
-pub(super) fn meta(required: &[(&str, Value)]) -> Value {
+/// `_meta`: the `required` members, the receipt if there is one, and any other member.
+pub fn meta(required: &[(&str, Value)]) -> Value {
     let names: Vec<_> = required.iter().map(|(name, _)| *name).collect();
     let receipt = object(
         &["seq", "hash"],
-        json!({ "seq": { "type": "integer", "minimum": 0 }, "hash": text() }),
+        json!({ "seq": { "type": "integer", "minimum": 0 }, "hash": non_empty_text() }),
     );
     let all = required.iter().cloned();
     let properties: Map<_, _> = all

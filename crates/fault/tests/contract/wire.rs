@@ -1,12 +1,12 @@
 //! Plain JSON-RPC errors, byte for byte.
 
-use crate::support::{AT, call, failed};
+use candor_dialect_fixtures::{AT, call, failure_response};
 use candor_fault::codes::wire as codes;
-use candor_fault::dialects::{Context, Wire};
+use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Effect, Fault, Form, Retry};
 
 fn wire(fault: &Fault<Wire>) -> String {
-    failed(fault, "", Form::Protocol)
+    failure_response(fault, "", Form::Protocol)
 }
 
 #[test]
@@ -78,16 +78,6 @@ fn every_code_has_its_http_status() {
         .fault()
         .with_facts(|facts| facts.status = Some(413));
     assert_eq!(status(&large), 413);
-}
-
-#[test]
-fn other_dialects_refuse_the_same_way() {
-    let facts = call("", Form::Result);
-    let fault = Wire::unknown_tool("context.resolv", Some("context.resolve"));
-    assert_eq!(
-        Context::protocol(&fault, &facts, AT),
-        Wire::failure(&fault, &facts, AT)
-    );
 }
 
 #[test]

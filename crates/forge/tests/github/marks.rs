@@ -1,7 +1,7 @@
 //! Marks of calls: they are made where calls are answered, and nowhere else.
 
-use candor_fault::dialects::Github;
 use candor_fault::{Fault, Timestamp};
+use candor_forge::dialect::Github;
 use candor_street::{
     Call, CallContext, CallNotes, CancellationToken, ClientInfo, Dispatcher, EffectMark, Era,
     MetricsHub, Peer, Progress, Server, Tool, Tools, reply,

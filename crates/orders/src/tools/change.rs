@@ -5,11 +5,11 @@ use crate::argument_schemas::{
     arguments, key, line_quantities, location, new_order, order_id, outcome, reason,
     tracking_numbers, updates,
 };
+use crate::dialect::Orders;
 use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
 use crate::server::OrdersServer;
 use crate::{OrderOperation, Request};
 use candor_fault::Fault;
-use candor_fault::dialects::Orders;
 use candor_street::{CallContext, Reply, Tool};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -4,11 +4,11 @@ mod argument_rules;
 mod change;
 mod query;
 
+use crate::dialect::Orders;
+use crate::dialect::schemas;
 use crate::server::OrdersServer;
 use crate::{OrderOperation, Response, output_schemas};
 use candor_fault::Fault;
-use candor_fault::dialects::Orders;
-use candor_fault::schemas::orders_failure;
 use candor_street::{Reply, Tool, reply};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -20,7 +20,7 @@ pub(crate) fn all() -> Vec<Tool<OrdersServer>> {
 
 /// With the schema of the answer, failures included.
 fn answering(operation: OrderOperation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
-    tool.with_output_schema(output_schemas::answer(operation), Some(orders_failure()))
+    tool.with_output_schema(output_schemas::answer(operation), Some(schemas::failure()))
         .open_world()
 }
 

@@ -1,13 +1,13 @@
 //! The seven tools that ask: filters in, one page out, with a cursor for the next.
 
 use super::{Answer, answering, argument_rules};
+use crate::dialect::Orders;
 use crate::failure::{OrderRule, RuleViolation};
 use crate::model::{OrderStatus, UtcTime};
 use crate::query::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
 use crate::server::OrdersServer;
 use crate::{Failure, OrderOperation, Request, Response, argument_schemas, cursor};
 use candor_fault::Fault;
-use candor_fault::dialects::Orders;
 use candor_schema::Int;
 use candor_street::{CallContext, Reply, Tool};
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use crate::house::{House, Plan, call, order};
 use crate::scripted::Step;
-use candor_fault::schemas::{orders_error, orders_result};
+use candor_orders::dialect::schemas;
 use candor_street::{CancellationToken, FailureForm};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -338,8 +338,8 @@ fn house(failures: FailureForm) -> House {
 #[tokio::test]
 async fn every_wrong_argument_has_its_answer_and_reaches_nobody() {
     let (protocol, result) = (house(FailureForm::Jsonrpc), house(FailureForm::Result));
-    let error_schema = jsonschema::validator_for(&orders_error()).unwrap();
-    let result_schema = jsonschema::validator_for(&orders_result()).unwrap();
+    let error_schema = jsonschema::validator_for(&schemas::error()).unwrap();
+    let result_schema = jsonschema::validator_for(&schemas::result()).unwrap();
     let kinds = [
         types(),
         members(),

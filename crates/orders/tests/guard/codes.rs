@@ -2,7 +2,7 @@
 
 use crate::house::{Plan, SECOND, Said, order};
 use crate::scripted::{Step, Steps, fails};
-use candor_fault::schemas::{orders_response, orders_result};
+use candor_orders::dialect::schemas;
 use candor_orders::model::OrderStatus;
 use candor_orders::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use serde_json::{Value, json};
@@ -80,8 +80,8 @@ async fn every_code_is_reached_by_a_cause_of_its_own() {
             failing(create, order(), fails(Failure::Unsupported)).await,
         ),
     ];
-    let result = jsonschema::validator_for(&orders_result()).unwrap();
-    let response = jsonschema::validator_for(&orders_response()).unwrap();
+    let result = jsonschema::validator_for(&schemas::result()).unwrap();
+    let response = jsonschema::validator_for(&schemas::response()).unwrap();
     let mut lines = Vec::new();
     for (code, said) in cases {
         assert_eq!(said.error()["code"], json!(code));

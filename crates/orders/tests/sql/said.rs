@@ -1,12 +1,12 @@
 //! Answers as they are on the wire, each held against what every answer promises.
 
 use candor_fault::Answer;
-use candor_fault::schemas::orders_result;
+use candor_orders::dialect::schemas;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
 static FAILING: LazyLock<jsonschema::Validator> =
-    LazyLock::new(|| jsonschema::validator_for(&orders_result()).unwrap());
+    LazyLock::new(|| jsonschema::validator_for(&schemas::result()).unwrap());
 
 /// One answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,12 @@
 use super::*;
+use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
 use crate::line::{Actor, of_call, of_settled, of_torn};
 use crate::notes::{ApprovedBy, Notes, Subject};
 use crate::write::{ChangeOrigin, Settlement};
 use candor_audit::{Hash, Log, LogOptions, TornBytes};
 use candor_disk::RealDisk;
-use candor_fault::dialects::{Wire, Workspace};
+use candor_fault::dialects::Wire;
 use candor_fault::{Fault, Timestamp, ToolOutput};
 use candor_street::{Call, CallNotes, CallOutcome, CallRecord, ClientInfo, Era, Peer, Progress};
 use std::time::Duration;

@@ -9,12 +9,12 @@ mod report;
 mod sessions;
 mod writing;
 
+use crate::dialect::Workspace;
 use crate::failure::Failure;
 use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::session::Session;
 use candor_fault::Fault;
-use candor_fault::dialects::Workspace;
 use candor_street::{CallContext, CallStopped, Reply, Tool, Tools, reply};
 use serde::Serialize;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use super::ToolContext;
 use super::writing::PlanChoice;
 use crate::approval::{self, ApprovalQuery, NotApproved, ValidApproval};
+use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
 use crate::fields::{arguments, number, plan_hash};
 use crate::notes::{ApprovedBy, note};
@@ -12,7 +13,6 @@ use crate::policy::PolicyRule;
 use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use candor_fault::Fault;
-use candor_fault::dialects::Workspace;
 use candor_schema::Int;
 use candor_street::{CallContext, Reply, Tool, reply};
 use serde::{Deserialize, Serialize};

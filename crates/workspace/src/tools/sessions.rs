@@ -1,5 +1,6 @@
 //! `begin_session` and `session_status`.
 
+use crate::dialect::Workspace;
 use crate::failure::{Failure, StartError};
 use crate::fields::arguments;
 use crate::lock::Lock;
@@ -7,7 +8,6 @@ use crate::server::WorkspaceServer;
 use crate::session::{Session, chosen};
 use candor_fault::Cause;
 use candor_fault::Fault;
-use candor_fault::dialects::Workspace;
 use candor_street::{CallContext, Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};

@@ -7,9 +7,9 @@ mod serve;
 
 use super::Trouble;
 use crate::host::system_clock;
+use candor_context::dialect::Context;
 use candor_context::{Failure, Location};
 use candor_fault::Timestamp;
-use candor_fault::dialects::Context;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde::Serialize;

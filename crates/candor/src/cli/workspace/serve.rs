@@ -4,8 +4,8 @@ use super::places::{PlaceArgs, Places, is_in};
 use crate::cli::Trouble;
 use crate::host::{stdio_server, system_clock};
 use candor_fault::Fault;
-use candor_fault::dialects::Workspace;
 use candor_sandbox::{Helper, Limits, SYSTEM_PATHS};
+use candor_workspace::dialect::Workspace;
 use candor_workspace::path::Root;
 use candor_workspace::{
     CommandConfig, Config, LOCK_AFTER, Role, UnlockPolicy, WorkspaceServer, bootstrap_failure,

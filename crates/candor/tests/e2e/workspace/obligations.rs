@@ -1,7 +1,7 @@
 //! The eight tests that the specification asks for in its section 8, through the wire.
 
 use crate::workspace::place::{EXECUTOR, Place};
-use candor_fault::schemas;
+use candor_workspace::REGISTRY;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -80,13 +80,13 @@ fn obligation_6_phase_and_plan_are_preserved() {
 #[test]
 fn obligation_7_an_envelope_is_plain_json_of_the_published_form() {
     let place = Place::new();
-    let all = schemas::all();
-    let find = |file: &str| {
-        let found = all.iter().find(|(name, _)| name == file);
-        jsonschema::validator_for(&found.unwrap().1).unwrap()
+    let files = (REGISTRY.schemas)();
+    let validator = |name: &str| {
+        let file = files.iter().find(|file| file.name == name).unwrap();
+        jsonschema::validator_for(&file.schema).unwrap()
     };
-    let envelope = find("workspace.envelope.schema.json");
-    let result = find("workspace.result.schema.json");
+    let envelope = validator("workspace.envelope");
+    let result = validator("workspace.result");
     let mut client = place.serve(EXECUTOR, &[]);
     let check = |client: &mut crate::workspace::asking::Client, tool: &str, arguments: Value| {
         let answer = client.ask(tool, &arguments);

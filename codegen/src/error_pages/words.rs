@@ -1,0 +1,33 @@
+//! The sentences that explain the closed sets of answers.
+
+use candor_fault::{Class, Effect, Retry};
+
+/// Returns who has to act.
+pub(super) const fn class(class: Class) -> &'static str {
+    match class {
+        Class::Caller => "the caller, by other arguments or another order of calls",
+        Class::Policy => "whoever set the rule that forbids it",
+        Class::Limit => "nobody: the call met a limit on rate, time or size",
+        Class::Upstream => "whoever runs the system behind this server",
+        Class::Server => "whoever runs this server, or its authors",
+    }
+}
+
+/// Returns what happens after a retry.
+pub(super) const fn retry(retry: Retry) -> &'static str {
+    match retry {
+        Retry::Never => "it fails again, whatever the caller does",
+        Retry::AfterChange => "the same call fails again until something is changed",
+        Retry::SameCall => "the same call may be sent again",
+        Retry::AfterDelay => "the same call may be sent again after a wait",
+    }
+}
+
+/// Returns whether anything happened.
+pub(super) const fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::None => "nothing was changed",
+        Effect::Done => "the change was made, although the call failed",
+        Effect::Unknown => "nobody can say whether the change was made",
+    }
+}

@@ -1,0 +1,409 @@
+//! `docs/limits.md`: every bound of the program, from its constants.
+
+mod orders;
+mod workspace;
+
+use candor_wire::{MAX_DEPTH, MAX_VALUES, http, stdio};
+
+/// A row of the page: what is bounded, the bound, what happens beyond it, and the test of it.
+struct Limit {
+    what: &'static str,
+    bound: String,
+    beyond: &'static str,
+    test: &'static str,
+}
+
+fn mib(bytes: usize) -> String {
+    format!("{} MiB", bytes / (1024 * 1024))
+}
+
+fn seconds(time: std::time::Duration) -> String {
+    format!("{} s", time.as_secs())
+}
+
+fn limit(
+    what: &'static str,
+    bound: impl ToString,
+    beyond: &'static str,
+    test: &'static str,
+) -> Limit {
+    Limit {
+        what,
+        bound: bound.to_string(),
+        beyond,
+        test,
+    }
+}
+
+fn message_limits() -> Vec<Limit> {
+    vec![
+        limit(
+            "depth of a message",
+            MAX_DEPTH,
+            "−32600",
+            "grammatical_flaws_are_told_apart",
+        ),
+        limit(
+            "JSON values in a message",
+            MAX_VALUES,
+            "−32600 [413]",
+            "values_are_counted",
+        ),
+        limit(
+            "a line on stdio",
+            mib(stdio::MAX_LINE),
+            "−32600, the rest of the line is skipped",
+            "a_line_of_the_limit_is_served_and_one_more_byte_is_not",
+        ),
+        limit(
+            "a body over HTTP",
+            mib(http::MAX_BODY),
+            "−32600 [413]",
+            "a_body_of_the_limit_is_served_and_one_more_byte_is_not",
+        ),
+        limit(
+            "request bytes held over all connections",
+            mib(http::MAX_HELD),
+            "−32603 [503]",
+            "requests_share_a_bounded_room",
+        ),
+    ]
+}
+
+fn transport_limits() -> Vec<Limit> {
+    vec![
+        limit(
+            "calls that wait on one stdio connection",
+            stdio::MAX_WAITING,
+            "no further line is read",
+            "calls_beyond_the_bound_wait_their_turn",
+        ),
+        limit(
+            "late answers queued on stdio",
+            stdio::MAX_QUEUED,
+            "calls wait with their answers",
+            "a_client_that_does_not_read_takes_bounded_memory",
+        ),
+        limit(
+            "connections",
+            http::MAX_CONNECTIONS,
+            "further ones wait to be accepted",
+            "a_crowd_is_served_in_the_end",
+        ),
+        limit(
+            "a request's head",
+            seconds(http::HEADER_TIMEOUT),
+            "the connection is closed",
+            "limits_of_ten_seconds_hold",
+        ),
+        limit(
+            "an idle connection",
+            seconds(http::IDLE_TIMEOUT),
+            "the connection is closed",
+            "a_connection_may_be_idle_for_a_while",
+        ),
+        limit(
+            "progress events queued for one call",
+            http::PROGRESS_QUEUE,
+            "progress is dropped",
+            "progress_beyond_the_queue_is_dropped",
+        ),
+        limit(
+            "running calls after the end of input or a signal",
+            seconds(stdio::PATIENCE),
+            "they are cut, recorded and answered",
+            "limits_of_ten_seconds_hold",
+        ),
+    ]
+}
+
+fn answer_limits() -> Vec<Limit> {
+    use candor_fault::{
+        CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, SHOWN_QUOTE_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX,
+    };
+    vec![
+        limit(
+            "violations in an answer",
+            VIOLATIONS_MAX,
+            "the rest is counted",
+            "a_kind_is_found_past_the_bound",
+        ),
+        limit(
+            "bytes of a value in a violation",
+            VALUE_MAX_BYTES,
+            "its type and size instead",
+            "a_large_value_becomes_its_type_and_size",
+        ),
+        limit(
+            "characters of a caller's text in a message",
+            SHOWN_QUOTE_CHARS,
+            "cut with …",
+            "quotes_are_escaped_and_cut",
+        ),
+        limit(
+            "levels of a cause",
+            CAUSE_MAX_DEPTH,
+            "cut with a marker",
+            "what_is_too_deep_is_cut_with_a_marker",
+        ),
+        limit(
+            "bytes of a cause",
+            CAUSE_MAX_BYTES,
+            "cut with a marker",
+            "a_cause_of_any_size_stays_within_its_bound",
+        ),
+    ]
+}
+
+fn schema_limits() -> Vec<Limit> {
+    use candor_schema::{NEAR_CANDIDATES_MAX, NEAR_CHARS_MAX, SCHEMA_DEPTH_MAX, VALUE_DEPTH_MAX};
+    vec![
+        limit(
+            "depth of a schema",
+            SCHEMA_DEPTH_MAX,
+            "the server does not start",
+            "what_is_no_schema_is_refused",
+        ),
+        limit(
+            "depth of a value that is explained",
+            VALUE_DEPTH_MAX,
+            "one violation",
+            "a_value_deeper_than_allowed_is_one_violation",
+        ),
+        limit(
+            "characters of a name that is compared",
+            NEAR_CHARS_MAX,
+            "no near name",
+            "long_names_and_late_candidates_are_not_compared",
+        ),
+        limit(
+            "names that are compared",
+            NEAR_CANDIDATES_MAX,
+            "later ones are not",
+            "long_names_and_late_candidates_are_not_compared",
+        ),
+    ]
+}
+
+fn context_limits() -> Vec<Limit> {
+    use candor_context::{
+        MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_LIST_FILE, MAX_OPEN,
+        MAX_PROBLEMS, MAX_QUERY, MAX_RECENT, passages,
+    };
+    vec![
+        limit(
+            "bytes of a query",
+            MAX_QUERY,
+            "`invalid_query`",
+            "oversized_query_is_refused",
+        ),
+        limit(
+            "a budget",
+            MAX_BUDGET,
+            "`invalid_budget`",
+            "only_whole_numbers_are_budgets",
+        ),
+        limit(
+            "an answer",
+            mib(MAX_ANSWER),
+            "`invalid_budget`",
+            "oversized_response_is_refused",
+        ),
+        limit(
+            "a document's content",
+            mib(MAX_CONTENT as usize),
+            "the build fails, `cache_invalid`",
+            "oversized_source_is_refused",
+        ),
+        limit(
+            "documents of a cache",
+            MAX_DOCUMENTS,
+            "the build fails, `cache_invalid`",
+            "entries_beyond_the_limit_are_refused",
+        ),
+        limit(
+            "a manifest or an index",
+            mib(MAX_LIST_FILE as usize),
+            "`cache_invalid`",
+            "oversized_manifest_is_refused",
+        ),
+        limit(
+            "problems that `verify` tells",
+            MAX_PROBLEMS,
+            "the rest is left out",
+            "only_the_first_hundred_problems_are_reported",
+        ),
+        limit(
+            "bytes of a passage",
+            passages::MOST_BYTES,
+            "it is cut",
+            "long_text_is_cut_at_lines_then_spaces_then_anywhere",
+        ),
+        limit(
+            "caches that a server keeps open",
+            MAX_OPEN,
+            "the one unused for longest is closed",
+            "least_recently_used_cache_is_closed",
+        ),
+        limit(
+            "documents that a server remembers of a cache",
+            mib(MAX_RECENT),
+            "those unused for longest are read again",
+            "recent_documents_stay_within_their_limit",
+        ),
+        limit(
+            "calls that a server works on at once",
+            MAX_AT_WORK,
+            "the others wait",
+            "calls_beyond_the_limit_wait",
+        ),
+    ]
+}
+
+fn github_limits() -> Vec<Limit> {
+    use candor_forge::github::limits;
+    use candor_forge::local::{MAX_COMMITS, MAX_DEPTH};
+    use candor_forge::{
+        FILE_MAX, FOREIGN_WORDS_CHARS, LINE_MESSAGE_CHARS, MAX_LIMITED_REPOS, MAX_TREE_ENTRIES,
+        PATCHES_MAX, READ_DEADLINE, README_MAX, TREE_ENTRIES, WRITE_DEADLINE, WRITES_A_MINUTE,
+    };
+    vec![
+        limit(
+            "a file that is answered",
+            mib(FILE_MAX as usize),
+            "−32003 with its size",
+            "a_huge_file_is_too_large_by_its_header",
+        ),
+        limit(
+            "bytes of a README",
+            README_MAX,
+            "cut, `truncated`",
+            "a_long_readme_is_cut",
+        ),
+        limit(
+            "entries of a tree or a directory",
+            format!("{TREE_ENTRIES}, at most {MAX_TREE_ENTRIES} with `--max-entries`"),
+            "left out, `truncated`",
+            "a_tree_has_a_largest_size",
+        ),
+        limit(
+            "bytes of patches of a pull request",
+            PATCHES_MAX,
+            "left out, `truncated`",
+            "details_are_bounded",
+        ),
+        limit(
+            "writes a minute and repository",
+            WRITES_A_MINUTE,
+            "−32004 with the wait",
+            "writes_to_one_repository_are_limited",
+        ),
+        limit(
+            "repositories whose writes are counted",
+            MAX_LIMITED_REPOS,
+            "further ones wait",
+            "a_flood_of_keys_fills_no_memory_and_lifts_no_limit",
+        ),
+        limit(
+            "a reading call",
+            seconds(READ_DEADLINE),
+            "−32603",
+            "a_slow_backend_is_given_up",
+        ),
+        limit(
+            "a writing call",
+            seconds(WRITE_DEADLINE),
+            "−32603, which says whether anything happened",
+            "a_slow_backend_is_given_up",
+        ),
+        limit(
+            "characters of GitHub's words in a message",
+            FOREIGN_WORDS_CHARS,
+            "cut with …",
+            "words_of_github_are_cut_and_escaped",
+        ),
+        limit(
+            "characters of a message in the log line",
+            LINE_MESSAGE_CHARS,
+            "cut with …",
+            "a_long_message_is_cut",
+        ),
+        limit(
+            "bytes of an answer of GitHub",
+            limits::ANSWER_MAX_BYTES,
+            "−32603",
+            "a_huge_answer_is_not_read_to_its_end",
+        ),
+        limit(
+            "redirects that are followed",
+            limits::REDIRECTS_MAX,
+            "−32603",
+            "circles_end",
+        ),
+        limit(
+            "pages of statuses or check runs",
+            limits::PAGES_MAX,
+            "−32603",
+            "more_checks_than_are_read_are_a_failure_and_not_a_part",
+        ),
+        limit(
+            "answers of GitHub that are remembered",
+            limits::REMEMBERED_MAX,
+            "the one unused for longest is forgotten",
+            "the_least_used_goes_first",
+        ),
+        limit(
+            "bytes of answers that are remembered",
+            limits::REMEMBERED_MAX_BYTES,
+            "the one unused for longest is forgotten",
+            "bytes_are_bounded_in_all_and_in_one",
+        ),
+        limit(
+            "levels of a local tree",
+            MAX_DEPTH,
+            "−32603",
+            "a_tree_that_is_too_deep_is_refused",
+        ),
+        limit(
+            "commits of a local rebase",
+            MAX_COMMITS,
+            "−32005",
+            "more_commits_than_a_person_reads_are_not_rebased",
+        ),
+    ]
+}
+
+/// Returns the content of `docs/limits.md`.
+pub(crate) fn page() -> String {
+    let mut page = String::from(
+        "# Limits\n\nEvery bound of the program, made from its constants by `cargo xtask codegen`. Each has a test.\n",
+    );
+    let parts = [
+        ("Messages", message_limits()),
+        ("Connections and calls", transport_limits()),
+        ("Arguments", schema_limits()),
+        ("Answers", answer_limits()),
+        ("Context", context_limits()),
+        ("GitHub", github_limits()),
+        ("Workspace: reading and writing", workspace::file_limits()),
+        ("Workspace: plans and approvals", workspace::plan_limits()),
+        ("Workspace: commands of plans", workspace::command_limits()),
+        ("Chained logs", workspace::log_limits()),
+        ("Orders: arguments", orders::argument_limits()),
+        (
+            "Orders: the way to an order system",
+            orders::adapter_limits(),
+        ),
+    ];
+    for (title, limits) in parts {
+        page +=
+            &format!("\n## {title}\n\n| what | bound | beyond it | test |\n|---|---|---|---|\n");
+        for one in limits {
+            page += &format!(
+                "| {} | {} | {} | `{}` |\n",
+                one.what, one.bound, one.beyond, one.test
+            );
+        }
+    }
+    page
+}

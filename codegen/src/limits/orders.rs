@@ -1,0 +1,137 @@
+//! The bounds of the order tools.
+
+use super::{Limit, limit, mib, seconds};
+use candor_orders::faulty::{SCRIPT_CALLS_MAX, SCRIPT_MAX, SCRIPT_RULES_MAX, SCRIPT_WAIT_MAX};
+use candor_orders::http::{BODY_MAX, FAILURE_MAX, NEXT_MAX, VALUES_MAX, WAIT_MAX};
+use candor_orders::model::{MONEY_DIGITS, QUANTITY_MAX};
+use candor_orders::sql::{IMPORT_MAX, STOCK_MAX};
+use candor_orders::{
+    CALLS_A_MINUTE, CURSOR_MAX, DEADLINE, FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX, NOTES_MAX,
+    PAGE_DEFAULT, PAGE_MAX, POSITION_MAX, REASON_MAX, TEXT_MAX, TOOL_CALLS_A_MINUTE,
+};
+
+/// The test that has every wrong argument.
+const ARGUMENTS: &str = "every_wrong_argument_has_its_answer_and_reaches_nobody";
+
+fn kib(bytes: usize) -> String {
+    format!("{} KiB", bytes / 1024)
+}
+
+/// The bounds of arguments.
+pub(super) fn argument_limits() -> Vec<Limit> {
+    let schema = "2001, −32602";
+    vec![
+        limit("lines of an order", LINES_MAX, schema, ARGUMENTS),
+        limit("units of a line", QUANTITY_MAX, schema, ARGUMENTS),
+        limit(
+            "digits of an amount, and of a sum",
+            MONEY_DIGITS,
+            "2001",
+            "a_sum_of_too_many_digits_is_none",
+        ),
+        limit(
+            "tags, own fields, tracking numbers",
+            LIST_MAX,
+            schema,
+            ARGUMENTS,
+        ),
+        limit("values of one filter", FILTER_MAX, schema, ARGUMENTS),
+        limit(
+            "entities of a page",
+            format!("{PAGE_DEFAULT}, at most {PAGE_MAX} with `pageSize`"),
+            schema,
+            ARGUMENTS,
+        ),
+        limit(
+            "characters of a name, SKU or line of an address",
+            TEXT_MAX,
+            schema,
+            ARGUMENTS,
+        ),
+        limit(
+            "characters of an idempotencyKey",
+            KEY_MAX,
+            schema,
+            ARGUMENTS,
+        ),
+        limit("characters of notes", NOTES_MAX, schema, ARGUMENTS),
+        limit("characters of a cursor", CURSOR_MAX, schema, ARGUMENTS),
+    ]
+}
+
+/// The bounds of calls of an order system, and of its answers.
+pub(super) fn adapter_limits() -> Vec<Limit> {
+    let useless = "4001 `INVALID_ADAPTER_RESPONSE`";
+    vec![
+        limit(
+            "calls of one client",
+            format!("{CALLS_A_MINUTE} a minute"),
+            "3001",
+            "a_client_is_limited_over_all_its_tools_and_others_are_not",
+        ),
+        limit(
+            "calls of one client of one tool",
+            format!("{TOOL_CALLS_A_MINUTE} a minute"),
+            "3001",
+            "a_tool_is_limited_for_each_client",
+        ),
+        limit(
+            "time of a call",
+            seconds(DEADLINE),
+            "3002",
+            "the_owner_says_how_long",
+        ),
+        limit(
+            "an answer of a backend over HTTP",
+            mib(BODY_MAX),
+            useless,
+            "a_body_without_end_is_read_to_its_bound",
+        ),
+        limit(
+            "what a backend says of a failure",
+            kib(FAILURE_MAX),
+            "not read further",
+            "a_failure_without_end_is_read_to_its_bound",
+        ),
+        limit(
+            "JSON values in an answer of a backend",
+            VALUES_MAX,
+            useless,
+            "too_many_values_are_not_made",
+        ),
+        limit(
+            "a cursor of a backend over HTTP, and a place of any adapter's own",
+            format!("{NEXT_MAX} and {POSITION_MAX} bytes"),
+            useless,
+            "a_place_that_no_cursor_can_name_is_no_answer",
+        ),
+        limit(
+            "a wait that a backend asks for",
+            seconds(WAIT_MAX),
+            "cut",
+            "every_status_of_a_change",
+        ),
+        limit(
+            "characters of a backend's own identifier",
+            REASON_MAX,
+            "`BACKEND_REFUSED`",
+            "every_answer_of_a_change",
+        ),
+        limit(
+            "a catalogue that is brought in, and units of one SKU at one location",
+            format!("{}, {STOCK_MAX}", mib(IMPORT_MAX as usize)),
+            "refused, nothing changed",
+            "a_catalogue_that_cannot_be_brought_in_is_told",
+        ),
+        limit(
+            "a script of faults",
+            format!(
+                "{}, {SCRIPT_RULES_MAX} rules, {SCRIPT_CALLS_MAX} calls of a rule, waits of {} s",
+                kib(SCRIPT_MAX),
+                SCRIPT_WAIT_MAX / 1000
+            ),
+            "refused at the start",
+            "a_wrong_script_is_told_where",
+        ),
+    ]
+}

@@ -1,0 +1,472 @@
+//! The bounds of the workspace tools and of chained logs.
+
+use super::{Limit, limit, mib, seconds};
+use candor_sandbox::Limits;
+
+fn kib(bytes: usize) -> String {
+    format!("{} KiB", bytes / 1024)
+}
+
+/// The bounds of reading, listing, searching, editing and reporting.
+pub(super) fn file_limits() -> Vec<Limit> {
+    use candor_workspace::edit::{MAX_EDITS, MAX_HUNKS, MAX_RESULT};
+    use candor_workspace::path::{MAX_LINKS, MAX_NAME_BYTES, MAX_PATH_BYTES};
+    use candor_workspace::policy::{MAX_FINDING_TEXT, MAX_FINDINGS};
+    use candor_workspace::protected::{MAX_DENY_READ_BYTES, MAX_DENY_READ_LINES};
+    use candor_workspace::reading::{
+        MATCH_CHARS, MAX_CONTENT_BYTES, MAX_GITIGNORE_BYTES, MAX_GLOB_BYTES, MAX_LISTED,
+        MAX_LISTED_BYTES, MAX_MATCHES, MAX_PATTERN_CHARS, MAX_SCAN_BYTES, MAX_SEARCHED_BYTES,
+        MAX_SEARCHED_FILE, MAX_SEARCHED_FILES, MAX_SEARCHED_LINE, MAX_WALK_DEPTH, MAX_WALK_NAMES,
+        MAX_WHOLE_BYTES,
+    };
+    use candor_workspace::{
+        MAX_BODY, MAX_CHANGES, MAX_LINES, MAX_LINES_BYTES, MAX_TITLE, MAX_WAIT_S,
+    };
+    vec![
+        limit(
+            "bytes of a path",
+            MAX_PATH_BYTES,
+            "`INVALID_PATH`",
+            "what_cannot_be_a_path_is_refused_before_anything_is_opened",
+        ),
+        limit(
+            "bytes of a name in a path",
+            MAX_NAME_BYTES,
+            "`INVALID_PATH`",
+            "what_cannot_be_a_path_is_refused_before_anything_is_opened",
+        ),
+        limit(
+            "links that are followed to one file",
+            MAX_LINKS,
+            "`INVALID_PATH`",
+            "links_without_an_end_are_given_up",
+        ),
+        limit(
+            "a file that is read without a range",
+            mib(MAX_WHOLE_BYTES as usize),
+            "`FILE_READ_FAILED`",
+            "a_long_file_is_read_in_parts",
+        ),
+        limit(
+            "content of a file in one answer",
+            mib(MAX_CONTENT_BYTES),
+            "cut, `truncated`",
+            "a_long_file_is_read_in_parts",
+        ),
+        limit(
+            "how far a file is read for a line or its hash",
+            mib(MAX_SCAN_BYTES as usize),
+            "`FILE_READ_FAILED`, or no hash",
+            "of_a_huge_file_the_beginning_is_read",
+        ),
+        limit(
+            "bytes of a glob in list_files and search_files",
+            MAX_GLOB_BYTES,
+            "`INVALID_INPUT_FORMAT`",
+            "a_glob_that_cannot_be_used_is_refused",
+        ),
+        limit(
+            "entries in a list",
+            MAX_LISTED,
+            "left out and counted, `truncated`",
+            "a_full_answer_counts_what_it_leaves_out",
+        ),
+        limit(
+            "paths in a list",
+            kib(MAX_LISTED_BYTES),
+            "left out and counted, `truncated`",
+            "long_paths_fill_an_answer_too",
+        ),
+        limit(
+            "names that one walk looks at",
+            MAX_WALK_NAMES,
+            "left out, `truncated`",
+            "a_walk_looks_at_a_bounded_number_of_names",
+        ),
+        limit(
+            "levels that a walk goes down",
+            MAX_WALK_DEPTH,
+            "left out, `truncated`",
+            "a_walk_ends_where_directories_go_on",
+        ),
+        limit(
+            "a `.gitignore`",
+            kib(MAX_GITIGNORE_BYTES as usize),
+            "the rest is not heeded",
+            "of_a_long_ignore_file_the_beginning_is_heeded",
+        ),
+        limit(
+            "characters of a pattern",
+            MAX_PATTERN_CHARS,
+            "`INVALID_INPUT_VALUE`",
+            "a_pattern_that_cannot_be_used_is_refused",
+        ),
+        limit(
+            "matches in an answer",
+            MAX_MATCHES,
+            "left out, `truncated`",
+            "a_full_answer_says_so",
+        ),
+        limit(
+            "characters of a matching line",
+            MATCH_CHARS,
+            "the part around the match, `cut`",
+            "of_a_long_line_the_part_around_the_match_is_shown",
+        ),
+        limit(
+            "a file that is searched",
+            mib(MAX_SEARCHED_FILE as usize),
+            "skipped and counted",
+            "what_is_skipped_is_counted",
+        ),
+        limit(
+            "a line that is searched",
+            kib(MAX_SEARCHED_LINE),
+            "the rest of the file is skipped and counted",
+            "what_is_skipped_is_counted",
+        ),
+        limit(
+            "files that one search reads",
+            MAX_SEARCHED_FILES,
+            "left out, `truncated`",
+            "a_call_searches_a_bounded_number_of_files_and_bytes",
+        ),
+        limit(
+            "bytes that one search reads",
+            mib(MAX_SEARCHED_BYTES as usize),
+            "left out, `truncated`",
+            "a_call_searches_a_bounded_number_of_files_and_bytes",
+        ),
+        limit(
+            "`.candor/deny_read`",
+            kib(MAX_DENY_READ_BYTES),
+            "`FILE_READ_FAILED`, nothing is read",
+            "a_line_that_cannot_be_used_is_named",
+        ),
+        limit(
+            "lines of `.candor/deny_read`",
+            MAX_DENY_READ_LINES,
+            "`FILE_READ_FAILED`, nothing is read",
+            "a_line_that_cannot_be_used_is_named",
+        ),
+        limit(
+            "changes in one call",
+            MAX_CHANGES,
+            "`INVALID_INPUT_VALUE`",
+            "arguments_are_bounded_by_their_schemas",
+        ),
+        limit(
+            "edits of one file",
+            MAX_EDITS,
+            "`INVALID_INPUT_VALUE`",
+            "each_refusal_says_which_edit_and_where_to_look",
+        ),
+        limit(
+            "hunks of a patch",
+            MAX_HUNKS,
+            "`PATCH_INVALID`",
+            "what_is_no_diff_of_this_file_is_invalid",
+        ),
+        limit(
+            "a text that edits or a patch make",
+            mib(MAX_RESULT),
+            "`INVALID_INPUT_VALUE` for edits, `PATCH_APPLY_FAILED` for a patch",
+            "a_result_is_bounded_before_it_is_made",
+        ),
+        limit(
+            "findings of a policy in an answer",
+            MAX_FINDINGS,
+            "counted in `omitted`",
+            "findings_are_bounded_and_the_gravest_come_first",
+        ),
+        limit(
+            "characters of a finding",
+            MAX_FINDING_TEXT,
+            "cut with …",
+            "findings_are_bounded_and_the_gravest_come_first",
+        ),
+        limit(
+            "seconds of wait_for_approval",
+            MAX_WAIT_S,
+            "`INVALID_INPUT_VALUE`",
+            "arguments_are_bounded_by_their_schemas",
+        ),
+        limit(
+            "characters of a report's title",
+            MAX_TITLE,
+            "`INVALID_INPUT_VALUE`",
+            "arguments_are_bounded_by_their_schemas",
+        ),
+        limit(
+            "characters of a report",
+            MAX_BODY,
+            "`INVALID_INPUT_VALUE`",
+            "arguments_are_bounded_by_their_schemas",
+        ),
+        limit(
+            "lines that read_audit_log answers",
+            MAX_LINES,
+            "`INVALID_INPUT_VALUE`",
+            "arguments_are_bounded_by_their_schemas",
+        ),
+        limit(
+            "bytes that read_audit_log answers",
+            mib(MAX_LINES_BYTES),
+            "left for the next call, `more`",
+            "page_is_bounded_in_lines_and_bytes",
+        ),
+    ]
+}
+
+/// Plans, approvals, approvers and revocations.
+pub(super) fn plan_limits() -> Vec<Limit> {
+    use candor_workspace::approval::{
+        APPROVALS_MAX, APPROVER_BYTES_MAX, KEY_BYTES_MAX, KEY_ROUNDS_MAX, REVOCATIONS_MAX,
+        ROOT_BYTES_MAX, SIGNERS_BYTES_MAX, SIGNERS_MAX, STATEMENT_BYTES_MAX,
+    };
+    use candor_workspace::plan::store::LISTED_MAX;
+    use candor_workspace::plan::{
+        ARG_BYTES_MAX, ARGS_MAX, COMMANDS_MAX, ENV_MAX, EXCEPTIONS_MAX, GLOB_BYTES_MAX, GLOBS_MAX,
+        OBJECTIVE_BYTES_MAX, PHASE_ID_MAX, PHASES_MAX, PLAN_BYTES_MAX, REASON_BYTES_MAX,
+        TITLE_BYTES_MAX, WRITABLE_MAX,
+    };
+    vec![
+        limit(
+            "the text of a plan",
+            kib(PLAN_BYTES_MAX),
+            "`INVALID_INPUT_FORMAT`",
+            "parts_that_are_small_may_be_too_much_together",
+        ),
+        limit(
+            "bytes of a title",
+            TITLE_BYTES_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "bytes of an objective",
+            OBJECTIVE_BYTES_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "phases of a plan",
+            PHASES_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "globs of a phase",
+            GLOBS_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "bytes of a glob or a directory",
+            GLOB_BYTES_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "commands of a phase",
+            COMMANDS_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "arguments of a command",
+            ARGS_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "bytes of an argument or a variable",
+            ARG_BYTES_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "writable directories of a phase",
+            WRITABLE_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "variables of a phase",
+            ENV_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "exceptions of a phase",
+            EXCEPTIONS_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "bytes of a reason",
+            REASON_BYTES_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "every_part_is_bounded_and_named",
+        ),
+        limit(
+            "characters of a phase's id",
+            PHASE_ID_MAX,
+            "`INVALID_INPUT_VALUE`, or `INVALID_INPUT_FORMAT` in TOML",
+            "phase_ids_have_one_form",
+        ),
+        limit(
+            "plans that are listed",
+            LISTED_MAX,
+            "left out and counted; only by its hash can such a plan be used",
+            "only_so_many_plans_are_read",
+        ),
+        limit(
+            "approvals of one plan that are read",
+            APPROVALS_MAX,
+            "the others do not count",
+            "each_key_has_one_approval_of_a_plan",
+        ),
+        limit(
+            "a signed statement",
+            kib(STATEMENT_BYTES_MAX),
+            "it does not count",
+            "each_key_has_one_approval_of_a_plan",
+        ),
+        limit(
+            "bytes of an approver's name",
+            APPROVER_BYTES_MAX,
+            "it cannot be signed",
+            "members_must_fit_together",
+        ),
+        limit(
+            "bytes of a root's path in a statement",
+            ROOT_BYTES_MAX,
+            "it cannot be signed",
+            "members_must_fit_together",
+        ),
+        limit(
+            "revocations of a workspace",
+            REVOCATIONS_MAX,
+            "`INVARIANT_VIOLATION`, nothing is approved",
+            "there_are_only_so_many_revocations",
+        ),
+        limit(
+            "a file of approvers",
+            kib(SIGNERS_BYTES_MAX),
+            "`BOOTSTRAP_FAILURE`",
+            "what_is_wrong_is_told_with_its_line",
+        ),
+        limit(
+            "keys of approvers",
+            SIGNERS_MAX,
+            "`BOOTSTRAP_FAILURE`",
+            "what_is_wrong_is_told_with_its_line",
+        ),
+        limit(
+            "a private key",
+            kib(KEY_BYTES_MAX),
+            "it is no key",
+            "what_is_no_key_is_told_apart",
+        ),
+        limit(
+            "rounds for a key's passphrase",
+            KEY_ROUNDS_MAX,
+            "it is no key",
+            "a_file_cannot_make_us_work_for_ever",
+        ),
+    ]
+}
+
+/// The bounds of the commands of plans.
+pub(super) fn command_limits() -> Vec<Limit> {
+    use candor_sandbox::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_DEPTH, MAX_GRANTS};
+    let usual = Limits::default();
+    vec![
+        limit(
+            "time of a command",
+            format!("{}, or `--preflight-timeout`", seconds(usual.time)),
+            "ended, `PREFLIGHT_FAILED`",
+            "descendants_end_with_the_time_limit",
+        ),
+        limit(
+            "output of a command that is kept",
+            kib(usual.output),
+            "its end",
+            "the_end_of_a_hundred_megabytes_is_kept",
+        ),
+        limit(
+            "memory of one of its processes",
+            mib(usual.memory as usize),
+            "the kernel refuses more",
+            "memory_files_and_processes_are_limited",
+        ),
+        limit(
+            "processes that it adds",
+            usual.processes,
+            "the kernel refuses more, but for root",
+            "memory_files_and_processes_are_limited",
+        ),
+        limit(
+            "a file that it writes",
+            mib(usual.file as usize),
+            "the kernel refuses more",
+            "a_file_cannot_exceed_its_limit",
+        ),
+        limit(
+            "files that one of its processes has open",
+            usual.files,
+            "the kernel refuses more",
+            "memory_files_and_processes_are_limited",
+        ),
+        limit(
+            "arguments, and variables",
+            MAX_ARGUMENTS,
+            "`PREFLIGHT_FAILED`",
+            "a_malformed_specification_is_refused",
+        ),
+        limit(
+            "arguments and variables together",
+            kib(MAX_ARGUMENT_BYTES),
+            "`PREFLIGHT_FAILED`",
+            "a_malformed_specification_is_refused",
+        ),
+        limit(
+            "paths that are granted",
+            MAX_GRANTS,
+            "`PREFLIGHT_FAILED`",
+            "too_many_grants_are_refused",
+        ),
+        limit(
+            "levels below the root that are looked through",
+            MAX_DEPTH,
+            "not granted",
+            "directories_that_lie_too_deep_are_not_granted",
+        ),
+    ]
+}
+
+/// Chained logs.
+pub(super) fn log_limits() -> Vec<Limit> {
+    use candor_audit::{CHECKPOINT_LINES, MAX_CHECKPOINT, MAX_LINE};
+    vec![
+        limit(
+            "a line",
+            kib(MAX_LINE),
+            "it is not written, `AUDIT_LOG_FAILED`",
+            "longest_line_is_written_and_a_longer_one_is_refused",
+        ),
+        limit(
+            "lines behind the last checkpoint",
+            CHECKPOINT_LINES,
+            "a new one",
+            "checkpoint_is_written_after_many_lines",
+        ),
+        limit(
+            "a checkpoint",
+            kib(MAX_CHECKPOINT),
+            "it is none",
+            "invalid_checkpoints_are_refused",
+        ),
+    ]
+}

@@ -1,0 +1,88 @@
+//! The MCP result object, its members in their fixed order.
+
+use crate::{Answer, FiveAnswers, Receipt, ToolOutput, to_json_with_capacity};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// An MCP result with one text block. `S` is the type of `structuredContent`, `E` of `error`.
+#[derive(Debug, Serialize)]
+pub struct ToolResult<'a, S: Serialize, E: Serialize> {
+    content: [TextBlock<'a>; 1],
+    #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
+    pub structured: Option<S>,
+    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<E>,
+    #[serde(rename = "_meta", skip_serializing_if = "ResultMeta::is_empty")]
+    pub meta: ResultMeta<'a, E>,
+}
+
+#[derive(Debug, Serialize)]
+struct TextBlock<'a> {
+    r#type: &'static str,
+    text: &'a str,
+}
+
+/// The members of `_meta`.
+#[derive(Debug, Serialize)]
+pub struct ResultMeta<'a, E: Serialize> {
+    #[serde(rename = "dev.candor/error", skip_serializing_if = "Option::is_none")]
+    pub error: Option<E>,
+    #[serde(rename = "dev.candor/fault", skip_serializing_if = "Option::is_none")]
+    pub fault: Option<FiveAnswers<'a>>,
+    #[serde(rename = "dev.candor/receipt", skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<&'a Receipt>,
+}
+
+impl<E: Serialize> ResultMeta<'_, E> {
+    fn is_empty(&self) -> bool {
+        self.error.is_none() && self.fault.is_none() && self.receipt.is_none()
+    }
+}
+
+impl<'a, S: Serialize, E: Serialize> ToolResult<'a, S, E> {
+    /// Returns a result with one text block and no other member.
+    pub fn text(text: &'a str) -> Self {
+        ToolResult {
+            content: [TextBlock {
+                r#type: "text",
+                text,
+            }],
+            structured: None,
+            is_error: false,
+            error: None,
+            meta: ResultMeta {
+                error: None,
+                fault: None,
+                receipt: None,
+            },
+        }
+    }
+
+    /// Encodes the result.
+    pub fn answer(self) -> Answer {
+        // The text is escaped, and the same object is in up to two more members.
+        let length = 3 * self.content[0].text.len() + 256;
+        Answer::Result(to_json_with_capacity(&self, length).into())
+    }
+}
+
+impl ToolResult<'_, &RawValue, ()> {
+    /// Encodes a success as most dialects do: one text block of compact JSON, the same object as
+    /// `structuredContent`, and the receipt if there is one.
+    pub fn encode_success(output: &ToolOutput, receipt: Option<&Receipt>) -> Answer {
+        let (text, structured) = match output {
+            ToolOutput::Whole(whole) => return Answer::Result(whole.get().into()),
+            ToolOutput::Text(text) => (text.as_str(), None),
+            ToolOutput::Json(json) => {
+                let is_object = json.get().starts_with('{');
+                (json.get(), is_object.then_some(json.as_ref()))
+            }
+        };
+        let mut result = ToolResult::<&RawValue, ()>::text(text);
+        result.structured = structured;
+        result.meta.receipt = receipt;
+        result.answer()
+    }
+}

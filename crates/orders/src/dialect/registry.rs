@@ -1,0 +1,78 @@
+//! The orders dialect as data: its codes, its schemas and its page in `docs/errors`.
+
+use super::{Orders, codes, schemas};
+use candor_fault::{
+    AnyFault, Cause, Dialect as _, Effect, ErrorPage, Fault, Form, OpenAnswers, PageExample,
+    Refusal, Registry, Retry, SchemaFile, Violations, argument_below_one, missing_argument,
+};
+
+/// The registry of the orders dialect.
+pub static REGISTRY: Registry = Registry {
+    name: "orders",
+    summary: "order systems behind adapters",
+    rows: codes::ROWS,
+    schemas: schema_files,
+    replay: AnyFault::replay::<Orders>,
+    page: ErrorPage {
+        title: "Orders: order systems behind adapters",
+        purpose: "The order tools stand in front of any order system. Eight codes say what failed; \
+            `details.originalError` has the word of the order system where there is one.",
+        form: "A failing call is a result with `isError: true` and the ErrorResponse three times: in \
+            the text block, in `structuredContent` and as `error`, so that every client reads it as a \
+            failure. What the published input schema shows is refused before the tool runs, with \
+            JSON-RPC −32602; clients of revision 2026-07-28 get it in the first form too. A bug is \
+            JSON-RPC −32603.",
+        open_answers: OpenAnswers {
+            retry: "`retryable`",
+            wait: "`details.context.retryAfterMs`",
+            effect: "`details.context.effect`",
+        },
+    },
+    examples,
+};
+
+fn schema_files() -> Vec<SchemaFile> {
+    vec![
+        SchemaFile::new("orders.error", "Orders: a JSON-RPC error", schemas::error()),
+        SchemaFile::new(
+            "orders.response",
+            "Orders: an ErrorResponse",
+            schemas::response(),
+        ),
+        SchemaFile::new(
+            "orders.failure",
+            "Orders: structuredContent of a failing result",
+            schemas::failure(),
+        ),
+        SchemaFile::new(
+            "orders.result",
+            "Orders: a failing result",
+            schemas::result(),
+        ),
+    ]
+}
+
+fn examples() -> Vec<PageExample> {
+    let tool = "cancel-order";
+    let unknown_order: Fault<Orders> = codes::AdapterError
+        .fault(Retry::AfterChange, Effect::None)
+        .with_facts(|facts| facts.original_error = Some("ORDER_NOT_FOUND".to_owned()));
+    let violations =
+        Violations::from_iter([missing_argument("orderId"), argument_below_one("pageSize")]);
+    let arguments = Orders::adopt(Refusal::Arguments(violations));
+    let bug = Orders::adopt(Refusal::Panicked {
+        cause: Cause::from("a bug"),
+        effect: Effect::None,
+    });
+    vec![
+        PageExample::new(
+            "The order system said no",
+            tool,
+            Form::Result,
+            unknown_order,
+        ),
+        PageExample::new("Wrong arguments", tool, Form::Protocol, arguments.clone()),
+        PageExample::new("Wrong arguments as a result", tool, Form::Result, arguments),
+        PageExample::new("A bug", tool, Form::Protocol, bug),
+    ]
+}
