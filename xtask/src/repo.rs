@@ -101,11 +101,6 @@ impl Member {
         }
     }
 
-    pub(crate) fn has(&self, kind: &str, name: &str) -> bool {
-        let mut targets = self.targets.iter();
-        targets.any(|(its_kind, its_name)| its_kind == kind && its_name == name)
-    }
-
     /// Returns the name of its program, if it has one.
     pub(crate) fn program(&self) -> Option<&str> {
         let mut programs = self.targets.iter().filter(|(kind, _)| kind == "bin");
@@ -153,8 +148,7 @@ mod tests {
     #[test]
     fn members_are_found_by_name_and_by_folder() {
         let repo = Repo::from_metadata(METADATA).unwrap();
-        assert!(repo.member("candor").unwrap().has("test", "e2e"));
-        assert!(!repo.member("candor").unwrap().has("example", "e2e"));
+        assert_eq!(repo.member("candor").unwrap().program(), Some("candor"));
         let weather = repo.member_in("examples/weather").unwrap();
         assert_eq!(weather.program(), Some("weather"));
         assert!(repo.member("candor-bench").is_none());
