@@ -5,8 +5,7 @@ use candor_fault::{Answer, Timestamp};
 use candor_forge::local::{Identity, LocalForge, init};
 use candor_forge::{Config, Forge, ForgeServer, WriteLog};
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
-    Server,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress, Server,
 };
 use serde_json::{Map, Value, json};
 use std::io;
@@ -224,7 +223,6 @@ async fn call_tool(
         },
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     };
     let answer = match dispatcher.begin(call, CancellationToken::new()) {
         Ok(answer) => answer,

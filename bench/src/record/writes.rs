@@ -7,8 +7,7 @@ use crate::statistics::median;
 use candor_fault::{Answer, Timestamp};
 use candor_sandbox::{Helper, Limits};
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub, Peer,
-    Progress as Told,
+    Call, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub, Peer, Progress as Told,
 };
 use candor_workspace::approval::{self, Approval, ApproverKey, Signers};
 use candor_workspace::path::Root;
@@ -121,7 +120,6 @@ impl Agent {
             peer: Peer::default(),
             client: ClientInfo::default(),
             progress: Told::default(),
-            kept: CallNotes::default(),
         };
         let answer = self.runtime.block_on(async {
             let answer = match self.desk.begin(call, CancellationToken::new()) {

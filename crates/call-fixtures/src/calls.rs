@@ -1,9 +1,7 @@
 //! Builds calls and waits for their answers.
 
 use candor_fault::Answer;
-use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, Peer, Progress, Server,
-};
+use candor_street::{Call, CancellationToken, ClientInfo, Dispatcher, Era, Peer, Progress, Server};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -26,7 +24,6 @@ pub fn call_by(credential: Option<&str>, tool: &str, arguments: impl ToString) -
         },
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     }
 }
 

@@ -19,6 +19,7 @@ struct MarkLender {
 
 impl Server for MarkLender {
     type Dialect = Candor<Code>;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools

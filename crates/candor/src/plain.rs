@@ -31,6 +31,7 @@ impl<C: Code> Plain<C> {
 
 impl<C: Code> Server for Plain<C> {
     type Dialect = Candor<C>;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.0

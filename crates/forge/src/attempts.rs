@@ -3,28 +3,41 @@
 
 use crate::writes::WriteLog;
 use candor_fault::Cause;
-use candor_street::Call;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The number of a line, once it is there.
 type Numbered = BoxFuture<'static, Result<u64, Cause>>;
 
-/// The number of a call's attempt, kept with the call: the record of the outcome names it.
-struct Attempt(u64);
+/// The attempt to write that a call makes.
+#[derive(Default)]
+pub struct WriteAttempt {
+    /// The number of its line, once it is recorded; the record of the outcome names it.
+    line: OnceLock<Shared<Numbered>>,
+    /// Set by the first end of the call: a write that outlives its answer ends twice.
+    has_ended: AtomicBool,
+}
 
-/// The attempts of a server, and the log that has them.
+impl WriteAttempt {
+    /// Returns the number of the attempt's line once it is recorded; `None` if the call made no attempt.
+    pub(crate) async fn number(&self) -> Option<u64> {
+        self.line.get()?.clone().await.ok()
+    }
+
+    /// Returns true at the first end of the call.
+    pub(crate) fn is_first_end(&self) -> bool {
+        !self.has_ended.swap(true, Ordering::AcqRel)
+    }
+}
+
+/// The log of writes of a server.
 #[derive(Default)]
 pub(crate) struct Attempts {
     pub(crate) log: Option<Arc<dyn WriteLog>>,
-    /// Those that are being recorded, by the place of their call.
-    recording: Mutex<BTreeMap<usize, Shared<Numbered>>>,
-    /// Those that are recorded, and whose calls were not answered yet.
-    unanswered: Mutex<BTreeSet<u64>>,
 }
 
 impl Attempts {
@@ -42,44 +55,13 @@ impl Attempts {
         })
     }
 
-    /// Puts the attempt of a call on record.
+    /// Records the attempt of a call. The outcome waits for this even if the call is stopped here.
     pub(crate) async fn record(
         &self,
-        call: &Call,
+        attempt: &WriteAttempt,
         members: Map<String, Value>,
     ) -> Result<(), Cause> {
-        let recording = self.append(members).shared();
-        locked(&self.recording).insert(place(call), recording.clone());
-        // Whoever stops the call here leaves the entry for its outcome to wait for.
-        let recorded = recording.await;
-        locked(&self.recording).remove(&place(call));
-        let number = recorded?;
-        locked(&self.unanswered).insert(number);
-        call.kept.get_or_init(|| Attempt(number));
-        Ok(())
+        let line = attempt.line.get_or_init(|| self.append(members).shared());
+        line.clone().await.map(drop)
     }
-
-    /// The number of a call's attempt, once that is on record; nothing where it made none.
-    pub(crate) async fn number(&self, call: &Call) -> Option<u64> {
-        if let Some(Attempt(number)) = call.kept.get() {
-            return Some(*number);
-        }
-        let recording = locked(&self.recording).remove(&place(call));
-        recording?.await.ok()
-    }
-
-    /// Whether a call ends for the first time: a write that outlives its answer ends twice.
-    pub(crate) fn is_first_end(&self, call: &Call) -> bool {
-        let attempt = call.kept.get();
-        attempt.is_none_or(|Attempt(number)| locked(&self.unanswered).remove(number))
-    }
-}
-
-/// What tells a running call from every other: it stays where it is until its end.
-fn place(call: &Call) -> usize {
-    std::ptr::from_ref(call).addr()
-}
-
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,7 +26,7 @@ struct Shown {
 }
 
 /// The line of a failed call; nothing for one that succeeded.
-pub(crate) fn line(entry: &CallRecord<'_, Github>) -> Option<String> {
+pub(crate) fn line<N>(entry: &CallRecord<'_, Github, N>) -> Option<String> {
     let (code, message, state) = match &entry.outcome {
         CallOutcome::Done(_) => return None,
         CallOutcome::Failed(fault) => {
@@ -126,7 +126,7 @@ mod tests {
     use crate::{Failure, Missing, Unmergeable, Why};
     use candor_fault::dialects::Wire;
     use candor_fault::{Effect, Fault, Timestamp, ToolOutput};
-    use candor_street::{Call, CallNotes, ClientInfo, Era, Peer, Progress};
+    use candor_street::{Call, ClientInfo, Era, Peer, Progress};
     use std::time::Duration;
 
     fn of(outcome: CallOutcome<'_, Github>, tool: Option<&str>, arguments: &str) -> Option<String> {
@@ -138,10 +138,11 @@ mod tests {
             peer: Peer::default(),
             client: ClientInfo::default(),
             progress: Progress::default(),
-            kept: CallNotes::default(),
         };
         line(&CallRecord {
             call: Some(&call),
+            number: Some(1),
+            notes: Some(&()),
             tool,
             outcome,
             effect: Effect::None,

@@ -1,7 +1,7 @@
 //! The server: who may, what is limited, what is put on record, and the tools.
 
 use crate::allow::AllowList;
-use crate::attempts::Attempts;
+use crate::attempts::{Attempts, WriteAttempt};
 use crate::dialect::Github;
 use crate::forge::{Forge, Turn};
 use crate::line::line;
@@ -11,7 +11,7 @@ use candor_fault::Dialect as _;
 use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
 use candor_guard::{Deadline, Limiter, Quota};
 use candor_street::{
-    Call, CallContext, CallRecord, Clock, Era, FailureForm, Permit, Server, Tool, Tools,
+    CallContext, CallRecord, Clock, Era, FailureForm, Permit, Server, Tool, Tools,
 };
 use serde_json::Value;
 use std::fmt;
@@ -114,7 +114,7 @@ impl ForgeServer {
         self
     }
 
-    pub(crate) fn turn(&self, writes: bool, cx: &CallContext) -> Turn {
+    pub(crate) fn turn(&self, writes: bool, cx: &CallContext<WriteAttempt>) -> Turn {
         let limit = if writes {
             WRITE_DEADLINE
         } else {
@@ -129,15 +129,15 @@ impl ForgeServer {
     /// Puts the attempt to write on record; one that cannot be recorded is not made.
     async fn attempt(
         &self,
-        call: &Call,
+        cx: &CallContext<WriteAttempt>,
         tool: &'static str,
         arguments: &Value,
     ) -> Result<(), Fault<Github>> {
         let at = self.clock.now();
         let shown = writes::summary(arguments);
-        let line = writes::attempt(at, tool, &call.peer, &call.client, &shown);
+        let line = writes::attempt(at, tool, &cx.call.peer, &cx.call.client, &shown);
         let effect = Effect::None;
-        let recorded = self.attempts.record(call, line).await;
+        let recorded = self.attempts.record(&cx.notes, line).await;
         recorded.map_err(|cause| Github::adopt(Refusal::Unrecorded { cause, effect }))
     }
 
@@ -180,6 +180,7 @@ impl fmt::Debug for ForgeServer {
 
 impl Server for ForgeServer {
     type Dialect = Github;
+    type Notes = WriteAttempt;
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
@@ -189,8 +190,9 @@ impl Server for ForgeServer {
         self.config.failures.form(era)
     }
 
-    fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Github>> {
-        let denied = match (tool.writes(), self.config.allow_writes, call.peer.may_write) {
+    fn gate(&self, cx: &CallContext<WriteAttempt>, tool: &Tool<Self>) -> Result<(), Fault<Github>> {
+        let may_write = cx.call.peer.may_write;
+        let denied = match (tool.writes(), self.config.allow_writes, may_write) {
             (false, _, _) | (true, true, true) => return Ok(()),
             (true, false, _) => Denied::WritesOff,
             (true, true, false) => Denied::WriteToken,
@@ -208,7 +210,7 @@ impl Server for ForgeServer {
 
     async fn guard(
         &self,
-        call: &Call,
+        cx: &CallContext<WriteAttempt>,
         tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Github>> {
@@ -217,16 +219,19 @@ impl Server for ForgeServer {
                 .map_err(|failure| failure.fault(Effect::None))?;
         }
         if tool.writes() {
-            self.attempt(call, tool.name(), arguments).await?;
+            self.attempt(cx, tool.name(), arguments).await?;
         }
         Ok(Permit::default())
     }
 
-    async fn record(&self, entry: &CallRecord<'_, Github>) -> Result<Option<Receipt>, Cause> {
-        let Some(call) = entry.call else {
+    async fn record(
+        &self,
+        entry: &CallRecord<'_, Github, WriteAttempt>,
+    ) -> Result<Option<Receipt>, Cause> {
+        let Some(attempt) = entry.notes else {
             return Ok(None);
         };
-        let Some(of) = self.attempts.number(call).await else {
+        let Some(of) = attempt.number().await else {
             return Ok(None);
         };
         let ended = writes::Ended::of(entry);
@@ -234,11 +239,9 @@ impl Server for ForgeServer {
         Ok(None)
     }
 
-    fn note(&self, entry: &CallRecord<'_, Github>) {
+    fn note(&self, entry: &CallRecord<'_, Github, WriteAttempt>) {
         // Only an answer has a line, not what a write comes to after it.
-        let is_answer = entry
-            .call
-            .is_none_or(|call| self.attempts.is_first_end(call));
+        let is_answer = entry.notes.is_none_or(WriteAttempt::is_first_end);
         if let Some(line) = line(entry).filter(|_| is_answer) {
             (self.lines)(line);
         }

@@ -234,7 +234,7 @@ struct Outcomes<'a> {
 
 impl Ended {
     /// What there is to say about a call.
-    pub(crate) fn of(entry: &CallRecord<'_, Github>) -> Ended {
+    pub(crate) fn of<N>(entry: &CallRecord<'_, Github, N>) -> Ended {
         let (code, message, answer) = match &entry.outcome {
             CallOutcome::Done(ToolOutput::Json(json)) => (None, None, Some(json.clone())),
             CallOutcome::Done(_) => (None, None, None),

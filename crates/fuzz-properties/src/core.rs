@@ -5,8 +5,8 @@ use candor_fault::codes::candor as codes;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Fault, Timestamp};
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
-    Server, Tool, Tools, reply,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress, Server, Tool,
+    Tools, reply,
 };
 use candor_wire::{Ask, Facts, Headers, Inbound, Listing, STATELESS_REVISION, read, write};
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ struct Mirror(Tools<Self>);
 
 impl Server for Mirror {
     type Dialect = Candor<codes::Code>;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.0
@@ -85,7 +86,6 @@ fn asked(id: &str, era: Era, ask: Ask<'_>) -> Option<Answer> {
         peer: Peer::default(),
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     };
     DESK.begin(call, CancellationToken::new()).ok()
 }

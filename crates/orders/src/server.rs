@@ -163,6 +163,7 @@ impl fmt::Debug for OrdersServer {
 
 impl Server for OrdersServer {
     type Dialect = Orders;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
@@ -172,8 +173,8 @@ impl Server for OrdersServer {
         self.failures.form(era)
     }
 
-    fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Orders>> {
-        if tool.writes() && !call.peer.may_write {
+    fn gate(&self, cx: &CallContext, tool: &Tool<Self>) -> Result<(), Fault<Orders>> {
+        if tool.writes() && !cx.call.peer.may_write {
             return Err(Failure::from(RefusalReason::WriteTokenRequired).fault(Effect::None));
         }
         Ok(())
@@ -181,17 +182,18 @@ impl Server for OrdersServer {
 
     async fn guard(
         &self,
-        call: &Call,
+        cx: &CallContext,
         tool: &Tool<Self>,
         _arguments: &Value,
     ) -> Result<Permit, Fault<Orders>> {
-        let limited = self.limit(call, tool.name());
+        let limited = self.limit(&cx.call, tool.name());
         limited.map_err(|failure| failure.fault(Effect::None))?;
         Ok(Permit::default())
     }
 
-    fn complete(&self, fault: Fault<Orders>, call: &Call) -> Fault<Orders> {
-        let asks = OrderOperation::read(&call.name).is_some_and(|operation| !operation.changes());
+    fn complete(&self, fault: Fault<Orders>, cx: &CallContext) -> Fault<Orders> {
+        let asks =
+            OrderOperation::read(&cx.call.name).is_some_and(|operation| !operation.changes());
         let fault = if asks { of_query(fault) } else { fault };
         let fault = with_rule_remedy(fault).redacted(&|text| self.hide(text));
         fault.with_facts(|facts| {

@@ -28,31 +28,30 @@ pub(crate) async fn answer<S: Server>(
     call: Arc<Call>,
     cancel: CancellationToken,
 ) -> Answer {
+    let number = desk.next_call();
     let Some(place) = desk.server.tools().find(&call.name) else {
         let near = desk.server.tools().near(&call.name);
         let unknown = Wire::unknown_tool(&call.name, near);
-        return refuse(&desk, Some(&call), unknown).await;
+        return refuse(&desk, Some((&call, number)), unknown).await;
     };
-    let span =
-        tracing::info_span!("call", request = desk.next_call(), id = %call.id, tool = %call.name);
-    answer_found(desk, call, place, cancel)
-        .instrument(span)
-        .await
+    let span = tracing::info_span!("call", request = number, id = %call.id, tool = %call.name);
+    let cx = CallContext {
+        call,
+        number,
+        notes: Arc::default(),
+        mark: EffectMark::new(desk.server.tools().all()[place].writes()),
+        cancel,
+    };
+    answer_found(desk, cx, place).instrument(span).await
 }
 
 async fn answer_found<S: Server>(
     desk: Arc<Dispatcher<S>>,
-    call: Arc<Call>,
+    cx: CallContext<S::Notes>,
     place: usize,
-    cancel: CancellationToken,
 ) -> Answer {
     let started = Instant::now();
     let tool = &desk.server.tools().all()[place];
-    let cx = CallContext {
-        call: Arc::clone(&call),
-        mark: EffectMark::new(tool.writes()),
-        cancel,
-    };
     let limit = desk.server.deadline(tool);
     let ended = within::<S>(limit, work(&desk, place, &cx), &cx, &desk.closing).await;
     let (worked, rest) = match ended {
@@ -61,9 +60,8 @@ async fn answer_found<S: Server>(
     };
     let end = End {
         desk: &desk,
-        call: &call,
+        cx: &cx,
         place,
-        mark: &cx.mark,
         started,
     };
     let (answer, receipt) = end.finish_anyhow(worked, None).await;
@@ -81,16 +79,16 @@ async fn answer_found<S: Server>(
 }
 
 /// The way in: gate, schema, guard, tool; a panic on it becomes a failure.
-fn work<S: Server>(desk: &Arc<Dispatcher<S>>, place: usize, cx: &CallContext) -> Work<S> {
+fn work<S: Server>(desk: &Arc<Dispatcher<S>>, place: usize, cx: &CallContext<S::Notes>) -> Work<S> {
     let (desk, cx) = (Arc::clone(desk), cx.clone());
     let mark = cx.mark.clone();
     let inward = async move {
         let server = &desk.server;
         let tool = &server.tools().all()[place];
-        server.gate(&cx.call, tool)?;
+        server.gate(&cx, tool)?;
         let arguments = parsed(&cx.call);
         tool.check(&arguments).map_err(S::Dialect::adopt)?;
-        let permit = server.guard(&cx.call, tool, &arguments).await?;
+        let permit = server.guard(&cx, tool, &arguments).await?;
         let worked = tool.run(Arc::clone(server), arguments, cx).await;
         drop(permit);
         worked
@@ -137,7 +135,7 @@ enum Ended<S: Server> {
 async fn within<S: Server>(
     limit: Option<Duration>,
     mut work: Work<S>,
-    cx: &CallContext,
+    cx: &CallContext<S::Notes>,
     closing: &CancellationToken,
 ) -> Ended<S> {
     // The first try comes before any timer is made: most calls need none, nor the room for one.
@@ -150,7 +148,7 @@ async fn within<S: Server>(
 async fn waited<S: Server>(
     limit: Option<Duration>,
     mut work: Work<S>,
-    cx: &CallContext,
+    cx: &CallContext<S::Notes>,
     closing: &CancellationToken,
 ) -> Ended<S> {
     let time_is_up = async {
@@ -194,7 +192,7 @@ impl Cut {
 /// Carries a change to its end after its call was answered; a second record names the first.
 async fn outlive<S: Server>(
     desk: Arc<Dispatcher<S>>,
-    cx: CallContext,
+    cx: CallContext<S::Notes>,
     place: usize,
     started: Instant,
     rest: Work<S>,
@@ -203,9 +201,8 @@ async fn outlive<S: Server>(
     let worked = rest.await;
     let end = End {
         desk: &desk,
-        call: &cx.call,
+        cx: &cx,
         place,
-        mark: &cx.mark,
         started,
     };
     end.finish_anyhow(worked, first.as_ref()).await;
@@ -214,9 +211,8 @@ async fn outlive<S: Server>(
 /// The way back of one call.
 struct End<'a, S: Server> {
     desk: &'a Dispatcher<S>,
-    call: &'a Call,
+    cx: &'a CallContext<S::Notes>,
     place: usize,
-    mark: &'a EffectMark,
     started: Instant,
 }
 
@@ -237,7 +233,7 @@ impl<S: Server> End<'_, S> {
     /// The answer of a call whose way back panicked. What was kept and what was undone by then is not
     /// known, so neither is the effect of a change.
     fn broken(&self, panic: &(dyn Any + Send)) -> Answer {
-        let effect = match self.mark.effect() {
+        let effect = match self.cx.mark.effect() {
             Effect::None => Effect::None,
             Effect::Done | Effect::Unknown => Effect::Unknown,
         };
@@ -248,7 +244,7 @@ impl<S: Server> End<'_, S> {
         metrics.count(Some(self.place), Some(fault.row()), took);
         let facts = CallFacts {
             tool: Some(self.tool().name()),
-            form: self.desk.server.form(self.call.era),
+            form: self.desk.server.form(self.cx.call.era),
             receipt: None,
         };
         let answer = S::Dialect::failure(&fault, &facts, self.desk.now());
@@ -267,7 +263,7 @@ impl<S: Server> End<'_, S> {
         let server = &self.desk.server;
         let (ended, pending) = match worked {
             Ok(reply) => (Ok(reply.output), reply.pending),
-            Err(fault) => (Err(server.complete(fault, self.call)), None),
+            Err(fault) => (Err(server.complete(fault, self.cx)), None),
         };
         let recorded = recorded(server.as_ref(), &self.entry(&ended, at, took, first)).await;
         let (ended, receipt) = match recorded {
@@ -285,7 +281,7 @@ impl<S: Server> End<'_, S> {
         self.desk.metrics.count(Some(self.place), row, took);
         let facts = CallFacts {
             tool: Some(self.tool().name()),
-            form: server.form(self.call.era),
+            form: server.form(self.cx.call.era),
             receipt: receipt.as_ref(),
         };
         let answer = match &ended {
@@ -306,13 +302,15 @@ impl<S: Server> End<'_, S> {
         at: Timestamp,
         took: Duration,
         follows: Option<&'e Receipt>,
-    ) -> CallRecord<'e, S::Dialect> {
+    ) -> CallRecord<'e, S::Dialect, S::Notes> {
         let (outcome, effect) = match ended {
-            Ok(output) => (CallOutcome::Done(output), self.mark.effect()),
+            Ok(output) => (CallOutcome::Done(output), self.cx.mark.effect()),
             Err(fault) => (CallOutcome::Failed(fault), fault.effect()),
         };
         CallRecord {
-            call: Some(self.call),
+            call: Some(&self.cx.call),
+            number: Some(self.cx.number),
+            notes: Some(&self.cx.notes),
             tool: Some(self.tool().name()),
             outcome,
             effect,
@@ -329,21 +327,21 @@ impl<S: Server> End<'_, S> {
         pending: Option<Box<dyn crate::Pending>>,
     ) -> Fault<S::Dialect> {
         let effect = match pending {
-            None => self.mark.effect(),
+            None => self.cx.mark.effect(),
             Some(pending) => match pending.undo().await {
                 Ok(()) => Effect::None,
                 Err(_) => Effect::Unknown,
             },
         };
         let fault = S::Dialect::adopt(Refusal::Unrecorded { cause, effect });
-        self.desk.server.complete(fault, self.call)
+        self.desk.server.complete(fault, self.cx)
     }
 }
 
 /// Puts a call on record; a recorder that panics has not recorded it.
 async fn recorded<S: Server>(
     server: &S,
-    entry: &CallRecord<'_, S::Dialect>,
+    entry: &CallRecord<'_, S::Dialect, S::Notes>,
 ) -> Result<Option<Receipt>, Cause> {
     let recording = async { server.record(entry).await };
     let caught = AssertUnwindSafe(recording).catch_unwind().await;
@@ -351,7 +349,7 @@ async fn recorded<S: Server>(
 }
 
 /// Writes the log line of a call; one that panics is told to the log by the panic itself.
-fn note<S: Server>(server: &S, entry: &CallRecord<'_, S::Dialect>) {
+fn note<S: Server>(server: &S, entry: &CallRecord<'_, S::Dialect, S::Notes>) {
     let _ = std::panic::catch_unwind(AssertUnwindSafe(|| server.note(entry)));
 }
 
@@ -401,7 +399,7 @@ fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>) {
 /// Answers what is no call of a tool: record, note, metrics, dialect.
 pub(crate) async fn refuse<S: Server>(
     desk: &Dispatcher<S>,
-    call: Option<&Call>,
+    call: Option<(&Call, u64)>,
     fault: Fault<Wire>,
 ) -> Answer {
     let at = desk.now();
@@ -415,7 +413,7 @@ pub(crate) async fn refuse<S: Server>(
     };
     note(desk.server.as_ref(), &refused(call, &fault, at));
     desk.metrics.count(None, Some(fault.row()), Duration::ZERO);
-    let era = call.map_or(crate::Era::Handshake, |call| call.era);
+    let era = call.map_or(crate::Era::Handshake, |(call, _)| call.era);
     let facts = CallFacts {
         tool: None,
         form: desk.server.form(era),
@@ -424,13 +422,15 @@ pub(crate) async fn refuse<S: Server>(
     S::Dialect::protocol(&fault, &facts, at)
 }
 
-fn refused<'a, D: Dialect>(
-    call: Option<&'a Call>,
+fn refused<'a, D: Dialect, N>(
+    call: Option<(&'a Call, u64)>,
     fault: &'a Fault<Wire>,
     at: Timestamp,
-) -> CallRecord<'a, D> {
+) -> CallRecord<'a, D, N> {
     CallRecord {
-        call,
+        call: call.map(|(call, _)| call),
+        number: call.map(|(_, number)| number),
+        notes: None,
         tool: None,
         outcome: CallOutcome::Refused(fault),
         effect: Effect::None,

@@ -1,10 +1,7 @@
 //! One call as a transport hands it over.
 
 use crate::Progress;
-use std::any::Any;
-use std::fmt;
 use std::net::IpAddr;
-use std::sync::OnceLock;
 
 /// The two ways in which clients speak the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,33 +51,4 @@ pub struct Call {
     pub client: ClientInfo,
     /// Where progress goes.
     pub progress: Progress,
-    /// What the server keeps about this call until it is on record.
-    pub kept: CallNotes,
-}
-
-/// A place for one value of the server's own choice.
-#[derive(Default)]
-pub struct CallNotes(OnceLock<Box<dyn Any + Send + Sync>>);
-
-impl CallNotes {
-    /// The value of this type, where one was put here.
-    pub fn get<T: Any>(&self) -> Option<&T> {
-        self.0.get()?.downcast_ref()
-    }
-
-    /// The value of this type, made where none was put here yet; nothing where another one was.
-    pub fn get_or_init<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
-        self.0.get_or_init(|| Box::new(make())).downcast_ref()
-    }
-}
-
-impl fmt::Debug for CallNotes {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kept = if self.0.get().is_some() {
-            "something"
-        } else {
-            "nothing"
-        };
-        write!(out, "Kept({kept})")
-    }
 }

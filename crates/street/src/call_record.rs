@@ -18,9 +18,13 @@ pub enum CallOutcome<'a, D: Dialect> {
 
 /// One call with its end. Record, log and answer share the one instant `at`.
 #[derive(Debug)]
-pub struct CallRecord<'a, D: Dialect> {
-    /// The call; nothing where the message was none.
+pub struct CallRecord<'a, D: Dialect, N = ()> {
+    /// The call; absent if the message was not a call.
     pub call: Option<&'a Call>,
+    /// The number of the call in this process.
+    pub number: Option<u64>,
+    /// The server's notes about the call; absent if the call names no tool.
+    pub notes: Option<&'a N>,
     /// The tool's name as listed.
     pub tool: Option<&'a str>,
     /// How it ended.

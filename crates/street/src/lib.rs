@@ -15,7 +15,7 @@ mod reply;
 mod server;
 mod tool;
 
-pub use call::{Call, CallNotes, ClientInfo, Era, Peer};
+pub use call::{Call, ClientInfo, Era, Peer};
 pub use call_record::{CallOutcome, CallRecord};
 pub use clock::Clock;
 pub use dispatcher::{Dispatcher, PendingCall};

@@ -1,6 +1,6 @@
 //! What a server is: tools, and what stands on the way to them and back.
 
-use crate::{Call, CallRecord, Era, Tool, Tools};
+use crate::{CallContext, CallRecord, Era, Tool, Tools};
 use candor_fault::{Cause, Dialect, Fault, Form, Receipt};
 use serde_json::Value;
 use std::any::Any;
@@ -28,6 +28,9 @@ pub trait Server: Send + Sync + Sized + 'static {
     /// How this server says success and failure.
     type Dialect: Dialect;
 
+    /// What the server notes about one call between its stations; `()` if nothing.
+    type Notes: Default + Send + Sync + 'static;
+
     /// The tools.
     fn tools(&self) -> &Tools<Self>;
 
@@ -38,8 +41,12 @@ pub trait Server: Send + Sync + Sized + 'static {
     }
 
     /// Who may call; looks at no argument.
-    fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Self::Dialect>> {
-        let _ = (call, tool);
+    fn gate(
+        &self,
+        cx: &CallContext<Self::Notes>,
+        tool: &Tool<Self>,
+    ) -> Result<(), Fault<Self::Dialect>> {
+        let _ = (cx, tool);
         Ok(())
     }
 
@@ -52,31 +59,35 @@ pub trait Server: Send + Sync + Sized + 'static {
     /// Limits, once the arguments are right.
     fn guard(
         &self,
-        call: &Call,
+        cx: &CallContext<Self::Notes>,
         tool: &Tool<Self>,
         arguments: &Value,
     ) -> impl Future<Output = Result<Permit, Fault<Self::Dialect>>> + Send {
-        let _ = (call, tool, arguments);
+        let _ = (cx, tool, arguments);
         ready(Ok(Permit::default()))
     }
 
     /// Fills in what the raiser of a failure could not know.
-    fn complete(&self, fault: Fault<Self::Dialect>, call: &Call) -> Fault<Self::Dialect> {
-        let _ = call;
+    fn complete(
+        &self,
+        fault: Fault<Self::Dialect>,
+        cx: &CallContext<Self::Notes>,
+    ) -> Fault<Self::Dialect> {
+        let _ = cx;
         fault
     }
 
     /// Puts a call on record: durable when it returns, once a call, protocol errors too.
     fn record(
         &self,
-        entry: &CallRecord<'_, Self::Dialect>,
+        entry: &CallRecord<'_, Self::Dialect, Self::Notes>,
     ) -> impl Future<Output = Result<Option<Receipt>, Cause>> + Send {
         let _ = entry;
         ready(Ok(None))
     }
 
     /// Writes the log line of a call; never fails, never blocks.
-    fn note(&self, entry: &CallRecord<'_, Self::Dialect>) {
+    fn note(&self, entry: &CallRecord<'_, Self::Dialect, Self::Notes>) {
         let _ = entry;
     }
 }

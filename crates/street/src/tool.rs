@@ -14,17 +14,32 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a tool has of its call beside the arguments.
-#[derive(Debug, Clone)]
-pub struct CallContext {
-    /// The call.
+#[derive(Debug)]
+pub struct CallContext<N = ()> {
     pub call: Arc<Call>,
+    /// The number of the call in this process.
+    pub number: u64,
+    /// The server's notes about the call.
+    pub notes: Arc<N>,
     /// To be set around every change.
     pub mark: EffectMark,
     /// Set when the call is no longer wanted.
     pub cancel: CancellationToken,
 }
 
-impl CallContext {
+impl<N> Clone for CallContext<N> {
+    fn clone(&self) -> Self {
+        CallContext {
+            call: Arc::clone(&self.call),
+            number: self.number,
+            notes: Arc::clone(&self.notes),
+            mark: self.mark.clone(),
+            cancel: self.cancel.clone(),
+        }
+    }
+}
+
+impl<N> CallContext<N> {
     /// Where progress goes.
     pub fn progress(&self) -> &Progress {
         &self.call.progress
@@ -48,7 +63,7 @@ pub struct Annotations {
 type Handler<S> = dyn Fn(
         Arc<S>,
         Value,
-        CallContext,
+        CallContext<<S as Server>::Notes>,
     ) -> BoxFuture<'static, Result<Reply, Fault<<S as Server>::Dialect>>>
     + Send
     + Sync;
@@ -75,7 +90,7 @@ impl<S: Server> Tool<S> {
         name: &'static str,
         description: &'static str,
         schema: Value,
-        run: impl Fn(Arc<S>, T, CallContext) -> F + Send + Sync + 'static,
+        run: impl Fn(Arc<S>, T, CallContext<S::Notes>) -> F + Send + Sync + 'static,
     ) -> Self
     where
         T: DeserializeOwned + Send + 'static,
@@ -108,7 +123,7 @@ impl<S: Server> Tool<S> {
         name: &'static str,
         description: &'static str,
         schema: Value,
-        run: impl Fn(Arc<S>, T, CallContext) -> F + Send + Sync + 'static,
+        run: impl Fn(Arc<S>, T, CallContext<S::Notes>) -> F + Send + Sync + 'static,
     ) -> Self
     where
         T: DeserializeOwned + Send + 'static,
@@ -208,7 +223,7 @@ impl<S: Server> Tool<S> {
         &self,
         server: Arc<S>,
         arguments: Value,
-        cx: CallContext,
+        cx: CallContext<S::Notes>,
     ) -> BoxFuture<'static, Result<Reply, Fault<S::Dialect>>> {
         (self.handler)(server, arguments, cx)
     }

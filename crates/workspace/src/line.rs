@@ -2,7 +2,7 @@
 //! lengths and hashes.
 
 use crate::dialect::Workspace;
-use crate::notes::{Notes, Subject};
+use crate::notes::{CallNotes, Notes, Subject};
 use crate::owner_actions::OwnerAction;
 use crate::role::Role;
 use crate::write::{Settlement, hash_of};
@@ -34,7 +34,7 @@ pub(crate) struct Actor {
 pub(crate) fn of_call(
     actor: &Actor,
     session: Option<&str>,
-    entry: &CallRecord<'_, Workspace>,
+    entry: &CallRecord<'_, Workspace, CallNotes>,
     notes: &Notes,
 ) -> Map<String, Value> {
     let mut line = empty(actor, session, entry.at);

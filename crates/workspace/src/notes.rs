@@ -1,6 +1,5 @@
 //! What is kept with a call until it is on record: what it was about, and what its failure counts for.
 
-use candor_street::Call;
 use serde::Serialize;
 use std::sync::{Mutex, PoisonError};
 
@@ -58,21 +57,23 @@ pub(crate) struct Notes {
     pub(crate) unrecorded: Unrecorded,
 }
 
-/// The notes of a call.
+/// The notes of one call.
 #[derive(Debug, Default)]
-struct Kept(Mutex<Notes>);
+pub struct CallNotes(Mutex<Notes>);
 
-/// Changes the notes of a call.
-pub(crate) fn note(call: &Call, change: impl FnOnce(&mut Notes)) {
-    if let Some(Kept(notes)) = call.kept.get_or_init(Kept::default) {
-        change(&mut notes.lock().unwrap_or_else(PoisonError::into_inner));
+impl CallNotes {
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Notes)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Returns a copy of the notes.
+    pub(crate) fn read(&self) -> Notes {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
-/// The notes of a call as they are.
-pub(crate) fn notes(call: &Call) -> Notes {
-    let kept: Option<&Kept> = call.kept.get();
-    kept.map_or_else(Notes::default, |Kept(notes)| {
-        notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    })
-}
+/// What a workspace tool gets beside its arguments.
+pub(crate) type CallContext = candor_street::CallContext<CallNotes>;

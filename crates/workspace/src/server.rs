@@ -5,7 +5,7 @@ use crate::dialect::{Workspace, WorkspaceFacts};
 use crate::failure::{BrokenInvariant, Failure};
 use crate::line::{self, Actor};
 use crate::lock::{self, Lock};
-use crate::notes::{Notes, Penalty, Unrecorded, note, notes};
+use crate::notes::{CallContext, CallNotes, Notes, Penalty, Unrecorded};
 use crate::role::Role;
 use crate::session::{self, Session};
 use crate::state::{self, REFUSALS};
@@ -85,8 +85,8 @@ impl WorkspaceServer {
     }
 
     /// What went wrong as the contract says it; what it does to the session is noted.
-    pub(crate) fn raise(&self, call: &Call, failure: &Failure) -> Fault<Workspace> {
-        note(call, |notes| notes.crime = failure.crime());
+    pub(crate) fn raise(&self, notes: &CallNotes, failure: &Failure) -> Fault<Workspace> {
+        notes.update(|notes| notes.crime = failure.crime());
         failure.fault()
     }
 
@@ -128,13 +128,13 @@ impl WorkspaceServer {
     fn punish(
         &self,
         session: &Session,
-        entry: &CallRecord<'_, Workspace>,
+        entry: &CallRecord<'_, Workspace, CallNotes>,
         seq: u64,
     ) -> Result<(), Cause> {
         let CallOutcome::Failed(fault) = &entry.outcome else {
             return Ok(());
         };
-        let crime = match entry.call.map(|call| notes(call).crime) {
+        let crime = match entry.notes.map(|notes| notes.read().crime) {
             _ if faults::is_invariant(fault) => Penalty::LockForPerson,
             None => Penalty::None,
             Some(crime) => crime,
@@ -185,39 +185,40 @@ fn claimed(call: &Call) -> (Option<String>, Option<String>) {
 
 impl Server for WorkspaceServer {
     type Dialect = Workspace;
+    type Notes = CallNotes;
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
     }
 
-    fn gate(&self, call: &Call, tool: &Tool<Self>) -> Result<(), Fault<Workspace>> {
+    fn gate(&self, cx: &CallContext, tool: &Tool<Self>) -> Result<(), Fault<Workspace>> {
         self.admit(tool)
-            .map_err(|failure| self.raise(call, &failure))
+            .map_err(|failure| self.raise(&cx.notes, &failure))
     }
 
     async fn guard(
         &self,
-        call: &Call,
+        cx: &CallContext,
         _tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Workspace>> {
         self.claim(arguments)
-            .map_err(|failure| self.raise(call, &failure))?;
+            .map_err(|failure| self.raise(&cx.notes, &failure))?;
         Ok(Permit::default())
     }
 
-    fn complete(&self, fault: Fault<Workspace>, call: &Call) -> Fault<Workspace> {
+    fn complete(&self, fault: Fault<Workspace>, cx: &CallContext) -> Fault<Workspace> {
         let Notes {
             plan_hash,
             phase_id,
             unrecorded,
             ..
-        } = notes(call);
+        } = cx.notes.read();
         let fault = match unrecorded {
             Unrecorded::Busy if faults::is_unrecorded(&fault) => faults::log_was_busy(&fault),
             _ => fault,
         };
-        let (claimed_hash, claimed_phase) = claimed(call);
+        let (claimed_hash, claimed_phase) = claimed(&cx.call);
         let session = self.session();
         let stack = self.config.debug_stack.then(Backtrace::force_capture);
         let known = WorkspaceFacts {
@@ -236,8 +237,11 @@ impl Server for WorkspaceServer {
         })
     }
 
-    async fn record(&self, entry: &CallRecord<'_, Workspace>) -> Result<Option<Receipt>, Cause> {
-        let kept = entry.call.map(notes).unwrap_or_default();
+    async fn record(
+        &self,
+        entry: &CallRecord<'_, Workspace, CallNotes>,
+    ) -> Result<Option<Receipt>, Cause> {
+        let kept = entry.notes.map(CallNotes::read).unwrap_or_default();
         let session = self.session();
         let id = session.as_ref().map(|session| session.id.as_str());
         let line = line::of_call(&self.actor, id, entry, &kept);
@@ -250,8 +254,8 @@ impl Server for WorkspaceServer {
                 AppendError::Unsure(_) | AppendError::Closed => Unrecorded::Perhaps,
                 _ => Unrecorded::Certainly,
             };
-            if let Some(call) = entry.call {
-                note(call, |notes| notes.unrecorded = unrecorded);
+            if let Some(notes) = entry.notes {
+                notes.update(|notes| notes.unrecorded = unrecorded);
             }
             Cause::error("AuditLog", &error)
         });

@@ -6,8 +6,8 @@ use candor_audit::{Log, LogOptions};
 use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
 use candor_fault::{Answer, Cause, Receipt, Timestamp};
 use candor_street::{
-    Call, CallNotes, CallRecord, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub,
-    Peer, Progress, Server, Tool, Tools, reply,
+    Call, CallRecord, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub, Peer,
+    Progress, Server, Tool, Tools, reply,
 };
 use candor_workspace::dialect::Workspace;
 use serde_json::{Map, Value, json};
@@ -128,6 +128,7 @@ struct Recorded {
 
 impl Server for Recorded {
     type Dialect = Workspace;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
@@ -177,7 +178,6 @@ fn no_answer_leaves_before_its_line_is_on_the_disk() {
         peer: Peer::default(),
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (answered, answer) = sync_channel(1);

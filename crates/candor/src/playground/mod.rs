@@ -41,6 +41,7 @@ impl Playground {
 
 impl Server for Playground {
     type Dialect = Every;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools

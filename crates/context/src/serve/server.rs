@@ -10,7 +10,7 @@ use crate::query::response::one_line;
 use crate::serve::cache_list::list_caches;
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use candor_fault::Fault;
-use candor_street::{Call, Clock, Reply, Server, Tool, Tools, reply_text};
+use candor_street::{CallContext, Clock, Reply, Server, Tool, Tools, reply_text};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -90,13 +90,14 @@ fn replied(bytes: Vec<u8>) -> Result<Reply, Fault<Context>> {
 
 impl Server for ContextServer {
     type Dialect = Context;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
     }
 
-    fn complete(&self, fault: Fault<Context>, call: &Call) -> Fault<Context> {
-        faults::in_order(fault, call.arguments.as_deref())
+    fn complete(&self, fault: Fault<Context>, cx: &CallContext) -> Fault<Context> {
+        faults::in_order(fault, cx.call.arguments.as_deref())
     }
 
     fn note(&self, entry: &candor_street::CallRecord<'_, Context>) {

@@ -4,7 +4,7 @@ use crate::fixture::{CacheFixture, real};
 use candor_context::{ChangeDetection, ContextServer, Location};
 use candor_fault::Answer;
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -37,7 +37,6 @@ impl TestServer {
             peer: Peer::default(),
             client: ClientInfo::default(),
             progress: Progress::default(),
-            kept: CallNotes::default(),
         };
         let answer = self.runtime.block_on(async {
             match self.dispatcher.begin(call, CancellationToken::new()) {

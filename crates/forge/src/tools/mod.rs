@@ -9,6 +9,7 @@ mod mergeability;
 mod pulls;
 mod repositories;
 
+use crate::attempts::WriteAttempt;
 use crate::forge::Turn;
 use crate::model::{Paging, Revision};
 use crate::server::ForgeServer;
@@ -67,7 +68,7 @@ where
     A: Serialize + 'static,
     F: Future<Output = Result<A, Failure>> + Send + 'static,
 {
-    let work = move |server: Arc<ForgeServer>, asked: T, cx: CallContext| async move {
+    let work = move |server: Arc<ForgeServer>, asked: T, cx: CallContext<WriteAttempt>| async move {
         let turn = server.turn(false, &cx);
         let done = run(server, turn, asked).await;
         reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
@@ -87,7 +88,7 @@ where
     A: Serialize + 'static,
     F: Future<Output = Result<A, Failure>> + Send + 'static,
 {
-    let work = move |server: Arc<ForgeServer>, asked: T, cx: CallContext| async move {
+    let work = move |server: Arc<ForgeServer>, asked: T, cx: CallContext<WriteAttempt>| async move {
         let turn = server.turn(true, &cx);
         let done = run(server, turn, asked).await;
         reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)

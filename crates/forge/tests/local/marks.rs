@@ -4,8 +4,8 @@ use candor_fault::Timestamp;
 use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, EffectMark, Era, MetricsHub, Peer,
-    Progress, Server, Tool, Tools, reply,
+    Call, CancellationToken, ClientInfo, Dispatcher, EffectMark, Era, MetricsHub, Peer, Progress,
+    Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -17,6 +17,7 @@ struct Giver {
 
 impl Server for Giver {
     type Dialect = Candor<core::Code>;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
@@ -48,7 +49,6 @@ pub(crate) fn mark(writes: bool) -> EffectMark {
         peer: Peer::default(),
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     desk.server().given.lock().unwrap().take().unwrap()

@@ -5,8 +5,7 @@ use crate::world::World;
 use candor_fault::{Answer, Timestamp};
 use candor_forge::{AllowList, Config, ForgeServer, WriteLog};
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, FailureForm, MetricsHub, Peer,
-    Progress,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, FailureForm, MetricsHub, Peer, Progress,
 };
 use serde_json::{Map, Value};
 use std::future::Future;
@@ -148,7 +147,6 @@ pub(crate) fn call(tool: &str, arguments: &Value) -> Call {
         },
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     }
 }
 

@@ -4,8 +4,7 @@ use crate::scripted::{Scripted, Step, Steps};
 use candor_fault::{Answer, Timestamp};
 use candor_orders::{Adapter, Config, OrdersServer};
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, FailureForm, MetricsHub, Peer,
-    Progress,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, FailureForm, MetricsHub, Peer, Progress,
 };
 use serde_json::{Value, json};
 use std::num::NonZeroU32;
@@ -166,7 +165,6 @@ pub(crate) fn call(client: Option<&str>, tool: &str, arguments: Value) -> Call {
         },
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     }
 }
 

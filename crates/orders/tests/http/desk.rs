@@ -7,7 +7,7 @@ use candor_guard::retry::Policy;
 use candor_orders::http::HttpAdapter;
 use candor_orders::{Config, GuardConfig, OrdersServer, Witness};
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
 };
 use serde_json::json;
 use std::io::{self, Write};
@@ -57,7 +57,6 @@ async fn told(desk: &Arc<Dispatcher<OrdersServer>>) -> String {
         },
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     };
     let answer = match desk.begin(call, CancellationToken::new()) {
         Ok(answer) => answer,

@@ -3,8 +3,8 @@
 use candor_fault::{Fault, Timestamp};
 use candor_orders::dialect::Orders;
 use candor_street::{
-    Call, CallContext, CallNotes, CancellationToken, ClientInfo, Dispatcher, EffectMark, Era,
-    MetricsHub, Peer, Progress, Reply, Server, Tool, Tools, reply,
+    Call, CallContext, CancellationToken, ClientInfo, Dispatcher, EffectMark, Era, MetricsHub,
+    Peer, Progress, Reply, Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -16,6 +16,7 @@ struct Lender {
 
 impl Server for Lender {
     type Dialect = Orders;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
@@ -44,7 +45,6 @@ pub(crate) fn writing() -> EffectMark {
         peer: Peer::default(),
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     };
     assert!(desk.begin(call, CancellationToken::new()).is_ok());
     let mark = desk.server().lent.lock().unwrap().take();

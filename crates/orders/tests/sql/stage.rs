@@ -8,7 +8,7 @@ use candor_orders::model::Currency;
 use candor_orders::sql::{SqlAdapter, SqlConfig, migrate};
 use candor_orders::{Config, GuardConfig, OrdersServer, Witness};
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
 };
 use serde_json::Value;
 use sqlx::{AnyPool, AssertSqlSafe};
@@ -229,7 +229,6 @@ fn call(client: Option<&str>, tool: &str, arguments: String) -> Call {
         },
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     }
 }
 

@@ -4,9 +4,8 @@ use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Cause, Dialect, Fault, Receipt, Timestamp, ToolOutput};
 use candor_street::{
-    Call, CallContext, CallNotes, CallOutcome, CallRecord, CancellationToken, ClientInfo,
-    Dispatcher, Era, MetricsHub, Peer, Pending, Permit, Progress, Reply, Server, Tool, Tools,
-    reply,
+    Call, CallContext, CallOutcome, CallRecord, CancellationToken, ClientInfo, Dispatcher, Era,
+    MetricsHub, Peer, Pending, Permit, Progress, Reply, Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -86,12 +85,13 @@ fn said<D: Dialect>(outcome: &CallOutcome<'_, D>) -> String {
 
 impl Server for Station {
     type Dialect = Neutral;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
     }
 
-    fn gate(&self, _: &Call, _: &Tool<Self>) -> Result<(), Fault<Neutral>> {
+    fn gate(&self, _: &CallContext, _: &Tool<Self>) -> Result<(), Fault<Neutral>> {
         self.seen.push("gate");
         if self.refuse_gate {
             Err(core::Cancelled.fault(candor_fault::Retry::Never, candor_fault::Effect::None))
@@ -106,7 +106,7 @@ impl Server for Station {
 
     async fn guard(
         &self,
-        _: &Call,
+        _: &CallContext,
         _: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Neutral>> {
@@ -135,7 +135,7 @@ impl Server for Station {
         }))
     }
 
-    fn complete(&self, fault: Fault<Neutral>, _: &Call) -> Fault<Neutral> {
+    fn complete(&self, fault: Fault<Neutral>, _: &CallContext) -> Fault<Neutral> {
         self.step("complete");
         fault
     }
@@ -249,7 +249,6 @@ pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
         peer: Peer::default(),
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     }
 }
 

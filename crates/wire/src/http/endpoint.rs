@@ -12,7 +12,7 @@ use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
 use candor_street::{
-    Call, CallNotes, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress, ProgressSink, Server,
+    Call, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress, ProgressSink, Server,
 };
 use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
@@ -283,7 +283,6 @@ fn made(
             capabilities: called.capabilities.map(Into::into),
         },
         progress,
-        kept: CallNotes::default(),
     })
 }
 

@@ -9,8 +9,7 @@ use crate::revision::Facts;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Refusal};
 use candor_street::{
-    Call, CallNotes, CancellationToken, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress,
-    Server,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress, Server,
 };
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -311,7 +310,6 @@ impl<S: Server> Link<S> {
             },
             client,
             progress,
-            kept: CallNotes::default(),
         }
     }
 

@@ -18,6 +18,7 @@ struct Silent(Tools<Self>);
 
 impl Server for Silent {
     type Dialect = Candor<Code>;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.0

@@ -10,6 +10,7 @@ struct Hasty(Tools<Self>);
 
 impl Server for Hasty {
     type Dialect = Candor<Code>;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.0

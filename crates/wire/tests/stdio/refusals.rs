@@ -22,6 +22,7 @@ struct Slow {
 
 impl Server for Slow {
     type Dialect = Candor<Code>;
+    type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools

@@ -8,7 +8,7 @@ use candor_audit::{Hash, Log, LogOptions, TornBytes};
 use candor_disk::RealDisk;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, Timestamp, ToolOutput};
-use candor_street::{Call, CallNotes, CallOutcome, CallRecord, ClientInfo, Era, Peer, Progress};
+use candor_street::{Call, CallOutcome, CallRecord, ClientInfo, Era, Peer, Progress};
 use std::time::Duration;
 
 fn actor() -> Actor {
@@ -28,7 +28,6 @@ fn call() -> Call {
         peer: Peer::default(),
         client: ClientInfo::default(),
         progress: Progress::default(),
-        kept: CallNotes::default(),
     }
 }
 
@@ -46,6 +45,8 @@ fn line(outcome: CallOutcome<'_, Workspace>, subjects: Vec<Subject>) -> Map<Stri
     let tool = (!matches!(outcome, CallOutcome::Refused(_))).then_some("write_file");
     let entry = CallRecord {
         call: Some(&call),
+        number: Some(1),
+        notes: None,
         tool,
         outcome,
         effect: Effect::None,

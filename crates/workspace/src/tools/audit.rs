@@ -3,10 +3,11 @@
 use super::ToolContext;
 use crate::failure::{BrokenInvariant, Failure};
 use crate::fields::{arguments, number};
+use crate::notes::CallContext;
 use crate::server::WorkspaceServer;
 use crate::state::LOG;
 use candor_schema::Int;
-use candor_street::{CallContext, Tool};
+use candor_street::Tool;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

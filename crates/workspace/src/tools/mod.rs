@@ -11,11 +11,12 @@ mod writing;
 
 use crate::dialect::Workspace;
 use crate::failure::Failure;
+use crate::notes::CallContext;
 use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::session::Session;
 use candor_fault::Fault;
-use candor_street::{CallContext, CallStopped, Reply, Tool, Tools, reply};
+use candor_street::{CallStopped, Reply, Tool, Tools, reply};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -141,7 +142,7 @@ async fn run(
     cx: CallContext,
     work: impl FnOnce(&ToolContext) -> Result<Reply, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
-    let call = Arc::clone(&cx.call);
+    let notes = Arc::clone(&cx.notes);
     let raising = Arc::clone(&server);
     let worked = tokio::task::spawn_blocking(move || {
         let session = server.session().ok_or(Failure::NoSession)?;
@@ -152,11 +153,11 @@ async fn run(
         })
     });
     match worked.await {
-        Ok(worked) => worked.map_err(|failure| raising.raise(&call, &failure)),
+        Ok(worked) => worked.map_err(|failure| raising.raise(&notes, &failure)),
         Err(join) => match join.try_into_panic() {
             // The boundary says it: what was begun by then, the mark knows.
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(raising.raise(&call, &Failure::NoSession)),
+            Err(_) => Err(raising.raise(&notes, &Failure::NoSession)),
         },
     }
 }

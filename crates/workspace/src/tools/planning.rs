@@ -5,14 +5,14 @@ use super::{ToolContext, said};
 use crate::argument_rules::{no_plan, of_plan};
 use crate::failure::Failure;
 use crate::fields::{arguments, one_of};
-use crate::notes::{Subject, note};
+use crate::notes::{CallContext, Subject};
 use crate::plan::{self, Plan, PlanError, Severity, durable, store};
 use crate::server::WorkspaceServer;
 use crate::tools::writing::{PendingChanges, apply};
 use crate::write::{ChangeKind, FileChange, hash_of};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_fault::Violations;
-use candor_street::{CallContext, Reply, Tool, reply};
+use candor_street::{Reply, Tool, reply};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io;
@@ -107,9 +107,8 @@ fn save(work: &ToolContext, given: &PlanInput) -> Result<Reply, Failure> {
     let text = plan::render(&plan);
     let hash = plan::hash(&text);
     let path = store::path(&hash);
-    note(&cx.call, |notes| {
-        notes.plan_hash = Some(hash.as_str().to_owned())
-    });
+    cx.notes
+        .update(|notes| notes.plan_hash = Some(hash.as_str().to_owned()));
     let answer = |saved: &str| json!({ "plan_hash": hash.as_str(), "path": path, "saved": saved, "lints": lints, "content": text });
     let turn = session.turn()?;
     let disk = session.root.disk();
@@ -133,7 +132,7 @@ fn save(work: &ToolContext, given: &PlanInput) -> Result<Reply, Failure> {
         after: what.bytes().map(hash_of),
         bytes: what.bytes().map(|bytes| bytes.len() as u64),
     };
-    note(&cx.call, |notes| notes.subjects = vec![subject]);
+    cx.notes.update(|notes| notes.subjects = vec![subject]);
     let saved = if what.before().is_some() {
         "repaired"
     } else {

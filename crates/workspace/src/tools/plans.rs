@@ -6,7 +6,7 @@ use crate::approval::{self, ApprovalQuery, NotApproved, ValidApproval};
 use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
 use crate::fields::{arguments, number, plan_hash};
-use crate::notes::{ApprovedBy, note};
+use crate::notes::{ApprovedBy, CallContext};
 use crate::plan::store::{self, FindError, LoadError, StoredPlan};
 use crate::plan::{Globs, Phase, PlanHash, PlanRef, phase};
 use crate::policy::PolicyRule;
@@ -14,7 +14,7 @@ use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use candor_fault::Fault;
 use candor_schema::Int;
-use candor_street::{CallContext, Reply, Tool, reply};
+use candor_street::{Reply, Tool, reply};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt;
@@ -191,9 +191,9 @@ fn list(work: &ToolContext) -> Result<Value, Failure> {
 
 fn read(work: &ToolContext, asked: &ReadPlan) -> Result<Value, Failure> {
     let stored = load(work, &find(work, &asked.plan_hash)?)?;
-    note(&work.cx.call, |notes| {
-        notes.plan_hash = Some(stored.hash.as_str().to_owned())
-    });
+    work.cx
+        .notes
+        .update(|notes| notes.plan_hash = Some(stored.hash.as_str().to_owned()));
     Ok(json!({
         "plan_hash": stored.hash.as_str(),
         "plan": stored.plan,
@@ -217,7 +217,9 @@ async fn wait(
         let looked = super::run(server, cx, move |work| {
             let stored = load(work, &find(work, &hash)?)?;
             let found = stored.hash.as_str().to_owned();
-            note(&work.cx.call, |notes| notes.plan_hash = Some(found.clone()));
+            work.cx
+                .notes
+                .update(|notes| notes.plan_hash = Some(found.clone()));
             let standing = standing(work, &stored.hash)?;
             seen.store(standing.approved, Ordering::Release);
             Ok(reply(&json!({ "plan_hash": found, "approval": standing }))?)
@@ -308,7 +310,7 @@ pub(super) fn choose(work: &ToolContext, by: &PlanChoice) -> Result<ChosenPlan, 
         Some(asked) => {
             let stored = load(work, &find(work, asked)?)?;
             let found = stored.hash.as_str().to_owned();
-            note(&work.cx.call, |notes| notes.plan_hash = Some(found));
+            work.cx.notes.update(|notes| notes.plan_hash = Some(found));
             let names = store::names(&work.session.root.disk())?;
             let approval = approved(work, &names, &stored.hash)?;
             let approval = approval.map_err(|why| not_approved(work, &stored.hash, &why))?;
@@ -316,14 +318,14 @@ pub(super) fn choose(work: &ToolContext, by: &PlanChoice) -> Result<ChosenPlan, 
         }
         None => only(work)?,
     };
-    note(&work.cx.call, |notes| {
-        notes.plan_hash = Some(stored.hash.as_str().to_owned())
-    });
+    work.cx
+        .notes
+        .update(|notes| notes.plan_hash = Some(stored.hash.as_str().to_owned()));
     let by_whom = ApprovedBy {
         approver: approval.approver.clone(),
         key_id: approval.key_id.to_string(),
     };
-    note(&work.cx.call, |notes| notes.approval = Some(by_whom));
+    work.cx.notes.update(|notes| notes.approval = Some(by_whom));
     let place = match (&by.phase_id, stored.plan.phases.as_slice()) {
         (Some(id), phases) => {
             let id = phase(&stored.plan, id)?.id.clone();
@@ -345,7 +347,7 @@ pub(super) fn choose(work: &ToolContext, by: &PlanChoice) -> Result<ChosenPlan, 
         }
     };
     let id = stored.plan.phases[place].id.as_str().to_owned();
-    note(&work.cx.call, |notes| notes.phase_id = Some(id));
+    work.cx.notes.update(|notes| notes.phase_id = Some(id));
     Ok(ChosenPlan {
         stored,
         phase: place,

@@ -3,7 +3,7 @@
 use super::ToolContext;
 use crate::failure::Failure;
 use crate::fields::{arguments, encoding, number, path, words};
-use crate::notes::{Subject, note};
+use crate::notes::{CallContext, Subject};
 use crate::path::PathError;
 use crate::protected::DenyRead;
 use crate::reading::{
@@ -13,7 +13,7 @@ use crate::reading::{
 use crate::server::WorkspaceServer;
 use candor_disk::{Disk, DiskFile, Open};
 use candor_schema::Int;
-use candor_street::{CallContext, Tool};
+use candor_street::Tool;
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -140,7 +140,7 @@ fn with<T>(
 
 fn read(work: &ToolContext, asked: &ReadRequest) -> Result<ReadAnswer, Failure> {
     let answer = with(work, |reading| Ok(reading.read_file(asked)?))?;
-    note(&work.cx.call, |notes| {
+    work.cx.notes.update(|notes| {
         notes.subjects = vec![Subject {
             path: answer.path.clone(),
             before: answer.hash.clone(),

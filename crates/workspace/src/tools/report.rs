@@ -4,14 +4,14 @@ use super::{ToolContext, said};
 use crate::failure::Failure;
 use crate::fields::{arguments, words};
 use crate::lock;
-use crate::notes::{Subject, note};
+use crate::notes::{CallContext, Subject};
 use crate::plan::durable;
 use crate::server::WorkspaceServer;
 use crate::tools::writing::PendingChanges;
 use crate::write::{ChangeKind, FileChange, hash_of};
 use candor_disk::{Disk, Open};
 use candor_fault::iso_millis;
-use candor_street::{CallContext, Reply, Tool, reply};
+use candor_street::{Reply, Tool, reply};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -94,7 +94,8 @@ fn write(work: &ToolContext, report: &FailureReport) -> Result<Reply, Failure> {
         after: Some(hash_of(&bytes)),
         bytes: Some(bytes.len() as u64),
     };
-    note(&cx.call, |notes| notes.subjects = vec![subject.clone()]);
+    cx.notes
+        .update(|notes| notes.subjects = vec![subject.clone()]);
     cx.mark.begins().map_err(said)?;
     let change = FileChange {
         path: path.clone(),

@@ -4,11 +4,12 @@ use crate::dialect::Workspace;
 use crate::failure::{Failure, StartError};
 use crate::fields::arguments;
 use crate::lock::Lock;
+use crate::notes::CallContext;
 use crate::server::WorkspaceServer;
 use crate::session::{Session, chosen};
 use candor_fault::Cause;
 use candor_fault::Fault;
-use candor_street::{CallContext, Pending, Reply, Tool, reply};
+use candor_street::{Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -104,13 +105,13 @@ async fn begin(
     let beginning = Arc::clone(&server);
     let begun = tokio::task::spawn_blocking(move || begun(&beginning, &begin));
     let (session, is_new) = match begun.await {
-        Ok(begun) => begun.map_err(|failure| server.raise(&cx.call, &failure))?,
+        Ok(begun) => begun.map_err(|failure| server.raise(&cx.notes, &failure))?,
         Err(join) => match join.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => return Err(server.raise(&cx.call, &Failure::NoSession)),
+            Err(_) => return Err(server.raise(&cx.notes, &Failure::NoSession)),
         },
     };
-    let status = status(&server, &session).map_err(|failure| server.raise(&cx.call, &failure))?;
+    let status = status(&server, &session).map_err(|failure| server.raise(&cx.notes, &failure))?;
     let answer = reply(&status)?;
     if !is_new {
         return Ok(answer);

@@ -8,7 +8,7 @@ use crate::edit::{Edit, apply_edits, apply_patch};
 use crate::failure::Failure;
 use crate::fields::{MAX_CHANGES, arguments, content, file_hash, one_of, path, planned};
 use crate::line;
-use crate::notes::{Subject, Unrecorded, note, notes};
+use crate::notes::{CallContext, CallNotes, Subject, Unrecorded};
 use crate::path::{FileKind, PathError, ResolvedPath, TypedPath, resolve_path};
 use crate::plan::{Operation, Scope};
 use crate::policy;
@@ -22,7 +22,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_fault::{ArgumentPath as At, Cause, PathStep, Violation, excerpt};
-use candor_street::{Call, CallContext, Pending, Reply, Tool, reply};
+use candor_street::{Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -220,9 +220,8 @@ fn change_files(
         changes.push(change(work, wanted, &real, &scope, &chosen, &deny)?);
     }
     let done: Vec<_> = changes.iter().map(done).collect();
-    note(&cx.call, |notes| {
-        notes.subjects = done.iter().map(subject).collect()
-    });
+    cx.notes
+        .update(|notes| notes.subjects = done.iter().map(subject).collect());
     cx.mark.begins().map_err(said)?;
     let applied = apply(work, turn, &changes).inspect_err(|failure| {
         if !matches!(failure, Failure::Write(crate::write::WriteError::Stuck(_))) {
@@ -320,7 +319,7 @@ fn place(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failure> {
         Some(path) => path.to_owned(),
         None => return Err(Failure::PathNotText(located.real)),
     };
-    note(&work.cx.call, |notes| {
+    work.cx.notes.update(|notes| {
         if !notes.subjects.iter().any(|subject| subject.path == path) {
             let path = path.clone();
             notes.subjects.push(Subject {
@@ -510,7 +509,7 @@ type AfterKeep = Box<dyn FnOnce() -> io::Result<()> + Send>;
 /// Changes that wait for their record.
 pub(super) struct PendingChanges {
     applied: AppliedChanges<RealDisk>,
-    call: Arc<Call>,
+    notes: Arc<CallNotes>,
     then: Option<AfterKeep>,
 }
 
@@ -518,7 +517,7 @@ impl PendingChanges {
     pub(super) fn new(work: &ToolContext, applied: AppliedChanges<RealDisk>) -> PendingChanges {
         PendingChanges {
             applied,
-            call: Arc::clone(&work.cx.call),
+            notes: Arc::clone(&work.cx.notes),
             then: None,
         }
     }
@@ -558,7 +557,7 @@ impl Pending for PendingChanges {
     }
 
     fn undo(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
-        blocking(move || match notes(&self.call).unrecorded {
+        blocking(move || match self.notes.read().unrecorded {
             // Whether its line is in the log is not known: the next session looks, and settles it.
             Unrecorded::Perhaps => Err(io::Error::other("left for the next session to settle")),
             _ => self.applied.undo(),
