@@ -1,5 +1,6 @@
 //! What stands around an order system: breaker, deadline, retry, in this order.
 
+use crate::adapter::DEADLINE;
 use crate::cursor::POSITION_MAX;
 use crate::{
     Adapter, Failure, FinalFailure, IdempotencyKey, RefusalReason, Request, RequestContext,
@@ -14,9 +15,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
-
-/// How long a call may take unless the owner says otherwise.
-pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// What the owner decides about the way to the order system.
 #[derive(Debug, Clone)]
@@ -48,31 +46,13 @@ impl Default for GuardConfig {
     }
 }
 
-/// What is told about what the guard does, for metrics.
-pub trait Witness: Send + Sync + 'static {
-    /// An attempt failed with this code, and another one is made.
-    fn retried(&self, tool: &'static str, code: i32);
-    /// A call was refused because the order system is left alone.
-    fn left_alone(&self, tool: &'static str);
-}
-
-impl Witness for MetricsHub {
-    fn retried(&self, tool: &'static str, code: i32) {
-        self.count_retry(tool, code);
-    }
-
-    fn left_alone(&self, tool: &'static str) {
-        self.count_breaker_refusal(tool);
-    }
-}
-
 /// An order system with its guard.
 pub(crate) struct GuardedAdapter {
     adapter: Arc<dyn Adapter>,
     breaker: Option<Breaker>,
     deadline: Duration,
     retry: Retry,
-    witness: Arc<dyn Witness>,
+    metrics: MetricsHub,
 }
 
 impl fmt::Debug for GuardedAdapter {
@@ -90,7 +70,7 @@ impl GuardedAdapter {
         adapter: Arc<dyn Adapter>,
         config: &GuardConfig,
         random: Random,
-        witness: Arc<dyn Witness>,
+        metrics: MetricsHub,
     ) -> GuardedAdapter {
         let pause = config.breaker_pause;
         let budget = Budget::new(config.retry_percent, config.retry_floor);
@@ -101,7 +81,7 @@ impl GuardedAdapter {
                 .map(|failures| Breaker::new(failures, pause)),
             deadline: config.deadline,
             retry: Retry::new(config.retry, budget, move || random()),
-            witness,
+            metrics,
         }
     }
 
@@ -116,7 +96,7 @@ impl GuardedAdapter {
         let pass = match self.breaker.as_ref().map(Breaker::enter).transpose() {
             Ok(pass) => pass,
             Err(open) => {
-                self.witness.left_alone(tool);
+                self.metrics.count_breaker_refusal(tool);
                 return Err(Failure::BreakerOpen(open.after));
             }
         };
@@ -157,7 +137,7 @@ impl GuardedAdapter {
         let attempt = |number| async move {
             if number > 1 {
                 let code = last.load(Ordering::Relaxed);
-                self.witness.retried(operation.name(), code);
+                self.metrics.count_retry(operation.name(), code);
             }
             let done = self.ask(request, turn).await;
             if let Err(failure) = &done {

@@ -2,14 +2,14 @@
 
 use crate::dialect::Orders;
 use crate::faults::{of_query, unnamed, with_rule_remedy};
-use crate::guarded_adapter::{GuardConfig, GuardedAdapter, Witness};
+use crate::guarded_adapter::{GuardConfig, GuardedAdapter};
 use crate::{
     Adapter, Failure, IdempotencyKey, OrderOperation, RefusalReason, Request, Response, tools,
 };
 use candor_fault::{Effect, Fault, Form};
 use candor_guard::{Limiter, Quota};
 use candor_secrets::redact;
-use candor_street::{Call, CallContext, Era, FailureForm, Permit, Random, Server, Tool, Tools};
+use candor_street::{Call, CallContext, Era, FailureForm, MetricsHub, Permit, Random, Server, Tool, Tools};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -85,7 +85,7 @@ impl OrdersServer {
         adapter: Arc<dyn Adapter>,
         config: Config,
         random: Random,
-        witness: Arc<dyn Witness>,
+        metrics: MetricsHub,
     ) -> OrdersServer {
         let tools = Tools::new("candor-orders", env!("CARGO_PKG_VERSION"));
         let most = NonZeroUsize::new(MAX_LIMITED).unwrap_or(NonZeroUsize::MIN);
@@ -96,7 +96,7 @@ impl OrdersServer {
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         OrdersServer {
             tools: tools::all().into_iter().fold(tools, Tools::with),
-            guarded: GuardedAdapter::new(adapter, &config.guard, random, witness),
+            guarded: GuardedAdapter::new(adapter, &config.guard, random, metrics),
             failures: config.failures,
             by_client: config.calls_a_minute.map(limiter),
             by_tool: config.tool_calls_a_minute.map(limiter),
@@ -209,7 +209,6 @@ impl Server for OrdersServer {
 mod tests {
     use super::*;
     use crate::{AdapterFuture, RequestContext};
-    use candor_street::MetricsHub;
 
     struct Nobody;
 
@@ -230,8 +229,8 @@ mod tests {
             secrets: secrets.to_vec(),
             ..Config::default()
         };
-        let witness = Arc::new(MetricsHub::default());
-        let server = OrdersServer::new(Arc::new(Nobody), config, Arc::new(|| 0), witness);
+        let metrics = MetricsHub::default();
+        let server = OrdersServer::new(Arc::new(Nobody), config, Arc::new(|| 0), metrics);
         let hidden = |text| server.hide(text);
         assert_eq!(
             hidden("no: sesame-street-17, sesame and street-17"),

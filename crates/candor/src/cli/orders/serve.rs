@@ -178,7 +178,7 @@ pub(in crate::cli) fn server(
     metrics: &MetricsHub,
 ) -> OrdersServer {
     let random = Arc::new(|| fastrand::u64(..));
-    OrdersServer::new(adapter, config, random, Arc::new(metrics.clone()))
+    OrdersServer::new(adapter, config, random, metrics.clone())
 }
 
 fn announce(address: &str, changed: &str) {
