@@ -1,6 +1,6 @@
 //! What calls ask for; the form in which it is compared with an earlier call of the same key.
 
-use super::{CustomField, OrderCustomer, OrderStatus, PostalAddress};
+use super::{Amount, CustomField, OrderCustomer, OrderStatus, PostalAddress};
 use candor_schema::Int;
 use serde::{Deserialize, Serialize};
 
@@ -52,13 +52,13 @@ pub struct NewOrder {
     pub notes: Option<String>,
     /// What the caller takes the sum of all lines to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sub_total: Option<String>,
+    pub sub_total: Option<Amount>,
     /// What the caller takes the sum of all discounts to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discount_total: Option<String>,
+    pub discount_total: Option<Amount>,
     /// What the caller takes the sum to pay to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<String>,
+    pub total: Option<Amount>,
 }
 
 /// One line of an order to be made.
@@ -71,10 +71,10 @@ pub struct NewLineItem {
     pub quantity: Quantity,
     /// What one costs; the catalogue's price if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit_price: Option<String>,
+    pub unit_price: Option<Amount>,
     /// What is taken off for each; nothing if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit_discount: Option<String>,
+    pub unit_discount: Option<Amount>,
     /// What it is called; the catalogue's name if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

@@ -1,6 +1,6 @@
 //! What an order comes to: every line priced, and the three sums.
 
-use super::{Currency, Money, MoneyError};
+use super::{Amount, Currency, Money, MoneyError};
 use crate::failure::{OrderRule, RuleViolation};
 
 /// One line with its amounts in the smallest unit.
@@ -25,9 +25,6 @@ pub struct Totals {
     pub total: Money,
 }
 
-/// An amount that a caller gave, with the path of its field.
-pub type AmountField<'a> = (&'a str, Option<&'a str>);
-
 impl Totals {
     /// The sums of these lines; nothing where one of them has more digits than are kept.
     pub fn of(lines: &[LineAmounts]) -> Option<Totals> {
@@ -47,16 +44,16 @@ impl Totals {
         })
     }
 
-    /// Checks what the caller says the sums are.
+    /// Checks the sums that the caller gives, each with the path of its field.
     pub fn check(
         self,
         currency: Currency,
-        said: [AmountField<'_>; 3],
+        given: [(&str, Option<&Amount>); 3],
     ) -> Result<(), RuleViolation> {
         let sums = [self.sub_total, self.discount_total, self.total];
-        for ((field, said), sum) in said.into_iter().zip(sums) {
-            match parse_amount((field, said), currency)? {
-                Some(said) if said != sum => {
+        for ((field, given), sum) in given.into_iter().zip(sums) {
+            match to_money(field, given, currency)? {
+                Some(given) if given != sum => {
                     return Err(RuleViolation::new(field, OrderRule::Total));
                 }
                 _ => {}
@@ -66,20 +63,24 @@ impl Totals {
     }
 }
 
-/// Reads an amount that a caller gave.
-pub fn parse_amount(
-    (field, text): AmountField<'_>,
+/// Converts the amount of a field to money of a currency.
+pub(crate) fn to_money(
+    field: &str,
+    amount: Option<&Amount>,
     currency: Currency,
 ) -> Result<Option<Money>, RuleViolation> {
-    let read = text.map(|text| Money::read(text, currency)).transpose();
-    read.map_err(|not| {
-        let rule = match not {
-            MoneyError::Form => OrderRule::Amount,
-            MoneyError::Places => OrderRule::Places,
-            MoneyError::Digits => OrderRule::Digits,
-        };
-        RuleViolation::new(field, rule)
-    })
+    let money = amount.map(|amount| amount.to_money(currency)).transpose();
+    money.map_err(|error| amount_violation(field, error))
+}
+
+/// Returns the rule that an amount which is not money of its currency breaks.
+pub(crate) fn amount_violation(field: &str, error: MoneyError) -> RuleViolation {
+    let rule = match error {
+        MoneyError::Form => OrderRule::Amount,
+        MoneyError::Places => OrderRule::Places,
+        MoneyError::Digits => OrderRule::Digits,
+    };
+    RuleViolation::new(field, rule)
 }
 
 #[cfg(test)]
@@ -96,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn three_times_a_dime_is_thirty_cents() {
+    fn three_dimes_are_thirty_cents() {
         let usd = Currency::read("USD").unwrap();
-        let dime = Money::read("0.1", usd).unwrap();
+        let dime = Money::parse("0.1", usd).unwrap();
         let totals = Totals::of(&[line(3, dime.minor(), 0)]).unwrap();
         assert_eq!(totals.total.text(usd), "0.30");
     }
@@ -112,7 +113,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_sums_are_those_of_single_units(lines in prop::collection::vec((1_i64..20, 0_i64..10_000, 0_i64..10_000), 1..8)) {
+        fn sums_equal_those_of_single_units(lines in prop::collection::vec((1_i64..20, 0_i64..10_000, 0_i64..10_000), 1..8)) {
             let lines: Vec<_> = lines.into_iter().map(|(q, p, d)| line(q, p, d.min(p))).collect();
             let mut plain = (0, 0);
             for line in &lines {

@@ -4,7 +4,7 @@
 use super::query::QueryArguments;
 use crate::failure::{OrderRule, RuleViolation};
 use crate::faults::violation;
-use crate::model::{Currency, Money, UtcTime, parse_amount};
+use crate::model::{AmountText, Currency, UtcTime, amount_violation};
 use crate::{OrderOperation, cursor};
 use candor_fault::Violations;
 use serde::Deserialize as _;
@@ -62,32 +62,35 @@ fn check_amounts(order: &Value, currency: Currency, broken: &mut Vec<RuleViolati
     let lines = order["lineItems"].as_array();
     for (index, line) in lines.into_iter().flatten().enumerate() {
         let field = |name| format!("order.lineItems.{index}.{name}");
-        let (cost, off) = (field("unitPrice"), field("unitDiscount"));
-        let cost = read_amount(cost, &line["unitPrice"], currency, broken);
-        let less = read_amount(off, &line["unitDiscount"], currency, broken);
-        if cost.zip(less).is_some_and(|(cost, less)| less > cost) {
-            broken.push(RuleViolation::new(
-                field("unitDiscount"),
-                OrderRule::Discount,
-            ));
+        let mut amount = |name| check_amount(&field(name), &line[name], currency, broken);
+        let (price, discount) = (amount("unitPrice"), amount("unitDiscount"));
+        if discount
+            .zip(price)
+            .is_some_and(|(discount, price)| discount.is_larger_than(price))
+        {
+            let field = field("unitDiscount");
+            broken.push(RuleViolation::new(field, OrderRule::Discount));
         }
     }
     for name in ["subTotal", "discountTotal", "total"] {
-        read_amount(format!("order.{name}"), &order[name], currency, broken);
+        check_amount(&format!("order.{name}"), &order[name], currency, broken);
     }
 }
 
-fn read_amount(
-    field: String,
-    value: &Value,
+/// Checks an amount by the length of its text. It is converted to a number once, later, when the
+/// request is deserialized.
+fn check_amount<'a>(
+    field: &str,
+    value: &'a Value,
     currency: Currency,
     broken: &mut Vec<RuleViolation>,
-) -> Option<Money> {
+) -> Option<AmountText<'a>> {
     let text = value.as_str().filter(|text| has_amount_form(text))?;
-    match parse_amount((&field, Some(text)), currency) {
-        Ok(amount) => amount,
-        Err(wrong) => {
-            broken.push(wrong);
+    let amount = AmountText::split(text).ok()?;
+    match amount.check(currency) {
+        Ok(()) => Some(amount),
+        Err(error) => {
+            broken.push(amount_violation(field, error));
             None
         }
     }

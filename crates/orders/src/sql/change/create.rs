@@ -5,7 +5,7 @@ use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use crate::model::{
     Currency, LineAmounts, Money, NewLineItem, NewOrder, OrderCustomer, OrderStatus, Totals,
-    parse_amount,
+    to_money,
 };
 use crate::sql::connection::{
     DbConnection, dynamic_sql, get_number, get_optional_text, get_text, placeholders, sql,
@@ -220,14 +220,14 @@ fn priced(
         let variant = variants.get(&line.sku);
         let field = |name| format!("order.lineItems.{place}.{name}");
         let (cost, off) = (field("unitPrice"), field("unitDiscount"));
-        let given = parse_amount((&cost, line.unit_price.as_deref()), currency)?;
+        let given = to_money(&cost, line.unit_price.as_ref(), currency)?;
         let catalogue = variant
             .map(|variant| variant.price)
             .filter(|_| by_catalogue);
         let unit_price = given.or(catalogue);
         let unpriced = || RuleViolation::new("order.currency", OrderRule::CatalogueCurrency);
         let unit_price = unit_price.ok_or_else(unpriced)?;
-        let discount = parse_amount((&off, line.unit_discount.as_deref()), currency)?;
+        let discount = to_money(&off, line.unit_discount.as_ref(), currency)?;
         let unit_discount = discount.unwrap_or_default();
         if unit_discount > unit_price {
             return Err(RuleViolation::new(off, OrderRule::Discount).into());
@@ -263,9 +263,9 @@ fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Tot
     let too_large = || RuleViolation::new("order.lineItems", OrderRule::Digits);
     let totals = Totals::of(&amounts).ok_or_else(too_large)?;
     let said = [
-        ("order.subTotal", order.sub_total.as_deref()),
-        ("order.discountTotal", order.discount_total.as_deref()),
-        ("order.total", order.total.as_deref()),
+        ("order.subTotal", order.sub_total.as_ref()),
+        ("order.discountTotal", order.discount_total.as_ref()),
+        ("order.total", order.total.as_ref()),
     ];
     totals.check(currency, said)?;
     Ok(totals)
