@@ -1,13 +1,19 @@
 //! What stands between the tools and an order system: one method, whatever the system is.
 
-use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
-use crate::{EntityQuery, Failure};
+use crate::failure::Failure;
+use crate::model::{
+    CancelOrder, CreateOrder, CreateReturn, EntityQuery, FulfillOrder, UpdateOrder,
+};
 use candor_guard::Deadline;
 use candor_street::EffectMark;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::fmt;
+use std::time::Duration;
+
+/// The time that a call may take, unless the owner configures another.
+pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The twelve things an order system may be asked for; each has the name of its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

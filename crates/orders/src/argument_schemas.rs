@@ -1,120 +1,43 @@
-//! The arguments of the tools, as schemas: what is published is what is enforced.
+//! The JSON Schemas of the tools' arguments. The published schema is the one that is enforced.
 
 use crate::cursor::CURSOR_MAX;
-use crate::model::{OrderStatus, QUANTITY_MAX};
-use crate::query::{PAGE_DEFAULT, PAGE_MAX};
-use crate::sql::STOCK_MAX;
+use crate::model::field_schemas::{
+    amount, closed_object, definition_pointer, line, line_definition, notes, reference, text,
+    with_definitions, with_description,
+};
+use crate::model::{OrderStatus, PAGE_DEFAULT, PAGE_MAX, QUANTITY_MAX, TEXT_MAX};
 use serde_json::{Map, Value, json};
 
-/// How many lines an order may have.
+/// The most lines of an order.
 pub const LINES_MAX: usize = 500;
 
-/// How many values one filter may list.
+/// The most values of one filter.
 pub const FILTER_MAX: usize = 100;
 
-/// The longest name, SKU or line of an address.
-pub const TEXT_MAX: usize = 255;
-
-/// The longest notes.
-pub const NOTES_MAX: usize = 5_000;
-
-/// How many tags, fields of the caller's own or tracking numbers there may be.
+/// The most tags, custom fields or tracking numbers.
 pub const LIST_MAX: usize = 50;
 
-/// The longest idempotency key.
+/// The longest idempotency key, in characters.
 pub const KEY_MAX: usize = 255;
 
-/// Text of one line: no control characters, no line separators, nothing that turns its direction.
-const LINE: &str =
-    r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]*$";
-
-/// The same with line breaks and tabs.
-const LINES: &str = r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]*$";
-
-/// An amount; how many places it may have is up to its currency.
-const AMOUNT: &str = r"^[0-9]{1,15}(\.[0-9]{1,4})?$";
-
-/// Something before an @, something behind it; mail alone can tell more.
+/// One `@` with text on both sides. Only sending mail can prove more.
 const EMAIL: &str = r"^[^@\s]+@[^@\s]+$";
 
-/// The longest address of mail.
 const EMAIL_MAX: usize = 254;
 
-// A key is text of one line like any other.
+// Keys and email addresses use the definition of a line.
 const _: () = assert!(KEY_MAX == TEXT_MAX && EMAIL_MAX < TEXT_MAX);
 
-/// An object with exactly these members.
-pub(crate) fn object(required: &[&str], properties: Value) -> Value {
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false
-    })
-}
-
-/// What is said of text of one line, so that nobody has to read it out of the pattern.
-const ONE_LINE: &str = "one line, no control or direction characters";
-
-/// The same of text of several lines.
-const SEVERAL_LINES: &str = "no control or direction characters";
-
-/// The schemas that the arguments of a tool name in many places, those first that name others.
-fn definitions() -> [(&'static str, Value); 2] {
-    [("address", address_itself()), ("line", line(1, TEXT_MAX))]
-}
-
-/// A reference to one of the definitions.
-fn defined(name: &str, description: &str) -> Value {
-    said(description, json!({ "$ref": place_of(name) }))
-}
-
-fn place_of(name: &str) -> String {
-    format!("#/$defs/{name}")
-}
-
-/// The arguments of a tool: an object with exactly these members, and the definitions that they name.
-/// Written out in every place they would make half of the list of tools.
+/// Returns the schema of a tool's arguments, with the definitions that it refers to.
 pub(crate) fn arguments(required: &[&str], properties: Value) -> Value {
-    let mut schema = object(required, properties);
-    let mut named = Map::new();
-    for (name, definition) in definitions() {
-        let place = Value::from(place_of(name)).to_string();
-        let names_it = |schema: &Value| schema.to_string().contains(&place);
-        if names_it(&schema) || named.values().any(names_it) {
-            named.insert(name.to_owned(), definition);
-        }
-    }
-    if !named.is_empty() {
-        schema["$defs"] = Value::Object(named);
-    }
-    schema
-}
-
-/// Text of one line.
-fn line(least: usize, most: usize) -> Value {
-    let mut schema = json!({ "type": "string", "maxLength": most });
-    if least > 0 {
-        schema["minLength"] = least.into();
-    }
-    schema["allOf"] = json!([{ "pattern": LINE, "description": ONE_LINE }]);
-    schema
-}
-
-fn text(description: &str) -> Value {
-    defined("line", description)
-}
-
-/// The schema with a description, where there is one.
-fn said(description: &str, mut schema: Value) -> Value {
-    if !description.is_empty() {
-        schema["description"] = description.into();
-    }
-    schema
+    with_definitions(
+        closed_object(required, properties),
+        [("address", address_definition()), line_definition()],
+    )
 }
 
 fn list(description: &str, items: Value, most: usize) -> Value {
-    said(
+    with_description(
         description,
         json!({ "type": "array", "minItems": 1, "maxItems": most, "items": items }),
     )
@@ -122,27 +45,18 @@ fn list(description: &str, items: Value, most: usize) -> Value {
 
 /// As [`list`]; none at all is a list too.
 fn any_list(description: &str, items: Value) -> Value {
-    said(
+    with_description(
         description,
         json!({ "type": "array", "maxItems": LIST_MAX, "items": items }),
     )
 }
 
-fn amount(description: &str) -> Value {
-    said(description, json!({ "type": "string", "pattern": AMOUNT }))
-}
-
 fn email() -> Value {
-    json!({ "maxLength": EMAIL_MAX, "pattern": EMAIL, "$ref": place_of("line") })
+    json!({ "maxLength": EMAIL_MAX, "pattern": EMAIL, "$ref": definition_pointer("line") })
 }
 
 fn quantity() -> Value {
     json!({ "type": "integer", "minimum": 1, "maximum": QUANTITY_MAX })
-}
-
-fn notes() -> Value {
-    let pattern = json!([{ "pattern": LINES, "description": SEVERAL_LINES }]);
-    json!({ "type": "string", "maxLength": NOTES_MAX, "allOf": pattern })
 }
 
 /// The key that every change has.
@@ -157,11 +71,11 @@ pub(crate) fn order_id() -> Value {
 }
 
 fn address() -> Value {
-    defined("address", "")
+    reference("address", "")
 }
 
-fn address_itself() -> Value {
-    object(
+fn address_definition() -> Value {
+    closed_object(
         &["address1", "city", "country"],
         json!({
             "address1": text(""),
@@ -179,7 +93,7 @@ fn address_itself() -> Value {
 }
 
 fn customer() -> Value {
-    let mut schema = object(
+    let mut schema = closed_object(
         &[],
         json!({
             "id": text("A known customer"),
@@ -189,14 +103,14 @@ fn customer() -> Value {
         }),
     );
     schema["anyOf"] = json!([{ "required": ["email"] }, { "required": ["id"] }]);
-    said("A known customer by id, or anybody by email", schema)
+    with_description("A known customer by id, or anybody by email", schema)
 }
 
 fn custom_fields() -> Value {
     let value = line(0, TEXT_MAX);
     any_list(
         "",
-        object(
+        closed_object(
             &["name", "value"],
             json!({ "name": text(""), "value": value }),
         ),
@@ -204,7 +118,7 @@ fn custom_fields() -> Value {
 }
 
 fn new_line() -> Value {
-    object(
+    closed_object(
         &["sku", "quantity"],
         json!({
             "sku": text(""),
@@ -218,7 +132,7 @@ fn new_line() -> Value {
 
 /// The order of `create-sales-order`.
 pub(crate) fn new_order() -> Value {
-    object(
+    closed_object(
         &["lineItems"],
         json!({
             "externalId": text("Your own id for the order; no other order may have it"),
@@ -240,7 +154,7 @@ pub(crate) fn new_order() -> Value {
 
 /// The updates of `update-order`.
 pub(crate) fn updates() -> Value {
-    let mut schema = object(
+    let mut schema = closed_object(
         &[],
         json!({
             "status": { "type": "string", "enum": ["confirmed", "processing", "delivered"] },
@@ -253,12 +167,12 @@ pub(crate) fn updates() -> Value {
         }),
     );
     schema["minProperties"] = json!(1);
-    said("What is to be different; the rest stays", schema)
+    with_description("What is to be different; the rest stays", schema)
 }
 
 /// Quantities of SKUs of an order.
 pub(crate) fn line_quantities(description: &str) -> Value {
-    let line = object(
+    let line = closed_object(
         &["sku", "quantity"],
         json!({ "sku": text(""), "quantity": quantity() }),
     );
@@ -313,41 +227,4 @@ pub(crate) fn query(filters: &[&str]) -> Value {
     });
     properties.insert(String::from("cursor"), cursor);
     arguments(&[], Value::Object(properties))
-}
-
-/// The file that a catalogue comes in.
-pub(crate) fn catalogue() -> Value {
-    let lying = object(
-        &["locationId", "onHand"],
-        json!({
-            "locationId": text(""),
-            "onHand": { "type": "integer", "minimum": 0, "maximum": STOCK_MAX }
-        }),
-    );
-    let variant = object(
-        &["sku", "price"],
-        json!({
-            "sku": text(""),
-            "name": text(""),
-            "price": amount(""),
-            "stock": { "type": "array", "items": lying }
-        }),
-    );
-    let product = object(
-        &["id", "name"],
-        json!({
-            "id": text(""),
-            "name": text(""),
-            "description": notes(),
-            "variants": { "type": "array", "items": variant }
-        }),
-    );
-    let location = object(&["id", "name"], json!({ "id": text(""), "name": text("") }));
-    arguments(
-        &[],
-        json!({
-            "locations": { "type": "array", "items": location },
-            "products": { "type": "array", "items": product }
-        }),
-    )
 }

@@ -1,4 +1,4 @@
-//! The order tools: twelve of them, written once against [`Adapter`], in front of any order system.
+//! The order tools: twelve tools, written once against [`Adapter`], in front of any order system.
 
 mod adapter;
 mod argument_schemas;
@@ -12,20 +12,20 @@ mod guarded_adapter;
 pub mod http;
 pub mod model;
 mod output_schemas;
-mod query;
 mod server;
 pub mod sql;
 mod tools;
 
 pub use adapter::{
-    Adapter, AdapterFuture, IdempotencyKey, OrderOperation, Request, RequestContext, Response,
+    Adapter, AdapterFuture, DEADLINE, IdempotencyKey, OrderOperation, Request, RequestContext,
+    Response,
 };
-pub use argument_schemas::{FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX, NOTES_MAX, TEXT_MAX};
+pub use argument_schemas::{FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX};
 pub use cursor::{CURSOR_MAX, POSITION_MAX};
 pub use dialect::REGISTRY;
 pub use failure::{
     Failure, FinalFailure, OrderRefusal, OrderRule, REASON_MAX, RefusalReason, RuleViolation,
 };
-pub use guarded_adapter::{DEADLINE, GuardConfig, Witness};
-pub use query::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
+pub use guarded_adapter::GuardConfig;
+pub use model::{EntityQuery, Filters, NOTES_MAX, PAGE_DEFAULT, PAGE_MAX, TEXT_MAX};
 pub use server::{CALLS_A_MINUTE, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE};

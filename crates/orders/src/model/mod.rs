@@ -1,8 +1,10 @@
-//! What orders are made of, as answers show it and as calls ask for it.
+//! The model of orders: requests, entities, money, times and states.
 
 mod currency;
 mod entities;
+pub(crate) mod field_schemas;
 mod money;
+mod query;
 mod requests;
 mod status;
 mod totals;
@@ -13,11 +15,13 @@ pub use entities::{
     CustomField, Customer, Fulfillment, FulfillmentLine, Inventory, LineItem, Order, OrderCustomer,
     PostalAddress, Product, ProductVariant, Return,
 };
-pub use money::{MONEY_DIGITS, Money, MoneyError};
+pub use field_schemas::{NOTES_MAX, TEXT_MAX};
+pub use money::{Amount, MONEY_DIGITS, Money, MoneyError};
+pub use query::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
 pub use requests::{
     CancelOrder, CreateOrder, CreateReturn, FulfillOrder, LineQuantity, NewLineItem, NewOrder,
     OrderUpdates, QUANTITY_MAX, ReturnOutcome, SettableStatus, UpdateOrder,
 };
 pub use status::OrderStatus;
-pub use totals::{AmountField, LineAmounts, Totals, parse_amount};
+pub use totals::{LineAmounts, Totals, to_money};
 pub use utc_time::UtcTime;

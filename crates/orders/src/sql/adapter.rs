@@ -44,7 +44,7 @@ impl Default for SqlConfig {
         SqlConfig {
             keep_keys: KEEP_KEYS,
             connections: CONNECTIONS,
-            deadline: crate::DEADLINE,
+            deadline: crate::adapter::DEADLINE,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::dialect::SqlDialect;
 use super::errors::{TransactionError, to_transaction_error};
-use crate::Failure;
+use crate::failure::Failure;
 use candor_fault::Cause;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::pool::PoolConnection;

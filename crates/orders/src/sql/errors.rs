@@ -1,7 +1,7 @@
 //! What an error of the database means for a call.
 
 use super::dialect::{DatabaseErrorKind, SqlDialect};
-use crate::Failure;
+use crate::failure::Failure;
 use candor_fault::Cause;
 
 /// How a step of a transaction ended badly.

@@ -4,7 +4,7 @@ use super::connection::{
     DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, placeholders,
 };
 use super::errors::TransactionError;
-use crate::Failure;
+use crate::failure::Failure;
 use crate::model::{
     Currency, CustomField, LineItem, Money, Order, OrderCustomer, OrderStatus, PostalAddress,
     UtcTime,

@@ -13,7 +13,7 @@ use super::connection::{DbConnection, dynamic_sql};
 use super::errors::TransactionError;
 use super::ids::IdGenerator;
 use super::order::{ORDER_COLUMNS, OrderRow, head};
-use crate::Request;
+use crate::adapter::Request;
 use crate::failure::{Failure, OrderRefusal, RefusalReason};
 use crate::model::{Currency, UtcTime};
 use candor_fault::Cause;

@@ -1,15 +1,11 @@
 //! The file that a catalogue comes in: held against a schema, then read.
 
-use super::ImportError;
-use crate::argument_schemas;
+use super::{ImportError, STOCK_MAX, schema};
 use crate::model::{Currency, Money};
 use candor_schema::{Int, Schema};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How many units of one SKU may lie at one location.
-pub const STOCK_MAX: i64 = 1_000_000_000;
 
 /// A catalogue as it is written.
 #[derive(Debug, Deserialize)]
@@ -95,7 +91,7 @@ fn short(field: &str, id: &str) -> Result<(), ImportError> {
 pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, ImportError> {
     let json = |error: serde_json::Error| ImportError::Json(error.to_string());
     let value: Value = serde_json::from_str(text).map_err(json)?;
-    let schema = Schema::new(argument_schemas::catalogue()).map_err(|_| ImportError::Schema)?;
+    let schema = Schema::new(schema::catalogue()).map_err(|_| ImportError::Schema)?;
     schema.check(&value).map_err(|violations| {
         let first = violations.shown().first();
         ImportError::Invalid {
@@ -135,7 +131,7 @@ fn sorted(written: RawCatalogue, currency: Currency) -> Result<Catalogue, Import
             let sku = variant.sku.clone();
             let variant = CatalogueVariant {
                 name: variant.name.unwrap_or_else(|| product.name.clone()),
-                price: Money::read(&variant.price, currency)
+                price: Money::parse(&variant.price, currency)
                     .map_err(|reason| ImportError::Price(format!("{field}.price"), reason))?,
                 stock: stock(&field, variant.stock)?,
                 product_id: product.id.clone(),

@@ -2,9 +2,8 @@
 //! again changes nothing.
 
 mod file;
+mod schema;
 mod write;
-
-pub use file::STOCK_MAX;
 
 use super::store::{DatabaseUrl, Store, StoreError};
 use crate::model::{MoneyError, UtcTime};
@@ -15,6 +14,9 @@ use write::ImportWriter;
 
 /// How long one statement may take.
 const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The most units of one SKU at one location.
+pub const STOCK_MAX: i64 = 1_000_000_000;
 
 /// The longest file, in bytes.
 pub const IMPORT_MAX: u64 = 64 * 1024 * 1024;

@@ -5,7 +5,7 @@ use super::position::{PageRange, write};
 use super::{PagedEntity, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Customer};
-use crate::query::EntityQuery;
+use crate::model::EntityQuery;
 use crate::sql::connection::{get_optional_text, get_text};
 use crate::sql::order::get_time;
 use sqlx::any::AnyRow;

@@ -7,7 +7,7 @@
 
 use super::position::{PagePosition, PageRange};
 use crate::model::UtcTime;
-use crate::query::{Filters, PAGE_MAX};
+use crate::model::{Filters, PAGE_MAX};
 use crate::sql::connection::{AnyQuery, dynamic_sql};
 
 /// Limits are part of the text, since a plan depends on them: these are all there are.

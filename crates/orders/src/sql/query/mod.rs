@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::model::{
     Currency, Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return,
 };
-use crate::query::{EntityQuery, PAGE_MAX};
+use crate::model::{EntityQuery, PAGE_MAX};
 use candor_fault::Cause;
 use index_scan::PageQuery;
 use serde::Serialize;

@@ -7,7 +7,7 @@ use super::index_scan::{
 use super::position::{PageRange, write};
 use crate::failure::Failure;
 use crate::model::{Currency, Order, OrderStatus};
-use crate::query::{EntityQuery, Filters};
+use crate::model::{EntityQuery, Filters};
 use crate::sql::connection::{get_number, get_optional_number, get_optional_text, get_text};
 use crate::sql::order::{LineRow, ORDER_COLUMNS, OrderRow, get_money, head};
 use sqlx::any::AnyRow;

@@ -1,7 +1,7 @@
 //! Places between entities in the order of pages: a time, and what tells entities of one time apart.
 
 use crate::failure::{Failure, OrderRule, RuleViolation};
-use crate::query::EntityQuery;
+use crate::model::EntityQuery;
 
 /// The last entity of a page: its time, and the one or two texts that tell it from others.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::position::{PageRange, write};
 use super::{PagedEntity, each};
 use crate::failure::Failure;
 use crate::model::{Currency, Fulfillment, FulfillmentLine, LineQuantity, Return, ReturnOutcome};
-use crate::query::EntityQuery;
+use crate::model::EntityQuery;
 use crate::sql::connection::{get_json, get_text};
 use crate::sql::order::{foreign, get_time};
 use serde::Deserialize;

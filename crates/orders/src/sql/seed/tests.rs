@@ -2,7 +2,7 @@
 
 use super::{SampleCounts, SeedOptions, SeedReport, seed};
 use crate::adapter::{OrderOperation, Response};
-use crate::query::{EntityQuery, Filters};
+use crate::model::{EntityQuery, Filters};
 use crate::sql::query::page;
 use crate::sql::store::{DatabaseUrl, StoreError};
 use crate::sql::test_databases::{Databases, open};

@@ -1,8 +1,8 @@
 //! Entities in memory, and the plain way to find those that are wanted.
 
-use crate::OrderOperation;
+use crate::adapter::OrderOperation;
 use crate::model::UtcTime;
-use crate::query::{EntityQuery, Filters};
+use crate::model::{EntityQuery, Filters};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use super::page;
 use crate::adapter::{OrderOperation, Response};
 use crate::failure::{Failure, OrderRule, RuleViolation};
 use crate::model::{OrderStatus, UtcTime};
-use crate::query::{EntityQuery, Filters};
+use crate::model::{EntityQuery, Filters};
 use crate::sql::store::Store;
 use crate::sql::test_databases::{Databases, open};
 use expected::{EMAILS, SKUS};

@@ -3,7 +3,7 @@
 
 use crate::adapter::OrderOperation;
 use crate::model::{Order, OrderStatus, UtcTime};
-use crate::query::{EntityQuery, Filters};
+use crate::model::{EntityQuery, Filters};
 use crate::sql::connection::get_text;
 use crate::sql::dialect::SqlDialect;
 use crate::sql::query::PagedEntity as _;

@@ -1,7 +1,7 @@
 //! What queries ask for: filters, a page size, and where the page begins.
 
-use crate::OrderOperation;
-use crate::model::{OrderStatus, UtcTime};
+use super::{OrderStatus, UtcTime};
+use crate::adapter::OrderOperation;
 use serde::Serialize;
 
 /// The largest page.
