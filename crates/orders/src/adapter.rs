@@ -197,7 +197,7 @@ pub type AdapterFuture<'a> = BoxFuture<'a, Result<Response, Failure>>;
 pub trait Adapter: Send + Sync + 'static {
     /// Asks it. The future may be dropped at any time: nothing goes on then but a commit, or a
     /// request, that was sent already.
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a>;
+    fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a>;
 
     /// Whether the same key never makes the same change twice. Where it does not, a change is never
     /// tried again.

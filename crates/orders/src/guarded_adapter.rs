@@ -100,14 +100,14 @@ impl GuardedAdapter {
                 return Err(Failure::BreakerOpen(open.after));
             }
         };
-        let turn = RequestContext {
+        let context = RequestContext {
             deadline: Deadline::after(self.deadline),
             mark: mark.clone(),
             key,
         };
         let doubted = AtomicBool::new(false);
-        let attempts = self.attempts(request, &turn, &doubted);
-        let done = turn.deadline.run(attempts).await;
+        let attempts = self.attempts(request, &context, &doubted);
+        let done = context.deadline.run(attempts).await;
         let done = done.unwrap_or(Err(Failure::TimedOut(None)));
         let doubted = doubted.into_inner();
         let done = done.map_err(|failure| self.honest(failure, request, mark, doubted));
@@ -125,12 +125,12 @@ impl GuardedAdapter {
     async fn attempts(
         &self,
         request: &Request,
-        turn: &RequestContext,
+        context: &RequestContext,
         doubted: &AtomicBool,
     ) -> Result<Response, Failure> {
         let operation = request.operation();
         if operation.changes() && !self.adapter.keeps_keys() {
-            return self.ask(request, turn).await;
+            return self.ask(request, context).await;
         }
         // The code of the last failure; whether another attempt follows is known only then.
         let last = &AtomicI32::new(0);
@@ -139,23 +139,23 @@ impl GuardedAdapter {
                 let code = last.load(Ordering::Relaxed);
                 self.metrics.count_retry(operation.name(), code);
             }
-            let done = self.ask(request, turn).await;
+            let done = self.ask(request, context).await;
             if let Err(failure) = &done {
                 last.store(failure.code(), Ordering::Relaxed);
-                if failure.is_trouble() && turn.mark.effect() == Effect::Unknown {
+                if failure.is_trouble() && context.mark.effect() == Effect::Unknown {
                     // What later attempts take back of their own must not take back this.
-                    turn.mark.doubt();
+                    context.mark.doubt();
                     doubted.store(true, Ordering::Relaxed);
                 }
             }
             done
         };
-        self.retry.run(turn.deadline, attempt).await
+        self.retry.run(context.deadline, attempt).await
     }
 
     /// One attempt, whose answer has to be of the kind that was asked for.
-    async fn ask(&self, request: &Request, turn: &RequestContext) -> Result<Response, Failure> {
-        let response = self.adapter.call(request, turn).await?;
+    async fn ask(&self, request: &Request, context: &RequestContext) -> Result<Response, Failure> {
+        let response = self.adapter.call(request, context).await?;
         let fits = match &response {
             Response::One(_) => request.operation().changes(),
             Response::Page { next, .. } => {
@@ -166,7 +166,7 @@ impl GuardedAdapter {
         if !fits {
             return Err(RefusalReason::InvalidAdapterResponse.into());
         }
-        turn.mark.done();
+        context.mark.done();
         Ok(response)
     }
 

@@ -9,7 +9,9 @@ use crate::{
 use candor_fault::{Effect, Fault, Form};
 use candor_guard::{Limiter, Quota};
 use candor_secrets::redact;
-use candor_street::{Call, CallContext, Era, FailureForm, MetricsHub, Permit, Random, Server, Tool, Tools};
+use candor_street::{
+    Call, CallContext, Era, FailureForm, MetricsHub, Permit, Random, Server, Tool, Tools,
+};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;

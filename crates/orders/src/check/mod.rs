@@ -10,7 +10,7 @@ mod test_orders;
 
 pub use probe::REQUEST_TIME;
 
-use crate::http::{Settings, SetupError};
+use crate::http::{AdapterSetupError, HttpSettings};
 use candor_street::Random;
 use futures_util::future::BoxFuture;
 use probe::{NotPassed, Probe, StepResult};
@@ -93,11 +93,11 @@ struct Check {
 /// external id or a tag that begins with `candor-check-`. `random` brings 64 evenly distributed bits;
 /// `on_result` is told each result as it comes.
 pub async fn check_adapter(
-    settings: &Settings,
+    settings: &HttpSettings,
     options: CheckOptions,
     random: Random,
     mut on_result: impl FnMut(&CheckResult),
-) -> Result<CheckReport, SetupError> {
+) -> Result<CheckReport, AdapterSetupError> {
     let mut unknown = settings.clone();
     let stranger = match unknown.bearer.take() {
         Some(_) => Some(Probe::new(&unknown, Random::clone(&random))?),

@@ -1,10 +1,10 @@
 //! Asks an order system and says what was seen, so that checks read like what they check.
 
-use crate::http::answer::Shapes;
 use crate::http::capabilities::Capabilities;
-use crate::http::link::{Heard, Link};
-use crate::http::refusal::Said;
-use crate::http::{Settings, SetupError, headers};
+use crate::http::client::{AdapterClient, AdapterResponse};
+use crate::http::failures::ErrorBody;
+use crate::http::responses::EntitySchemas;
+use crate::http::{AdapterSetupError, HttpSettings, headers};
 use crate::{IdempotencyKey, OrderOperation, Response};
 use bytes::Bytes;
 use candor_http_client::ExchangeError;
@@ -45,8 +45,8 @@ pub(super) fn skipped<T>(reason: impl Into<String>) -> StepResult<T> {
 
 /// One order system under examination.
 pub(super) struct Probe {
-    link: Link,
-    shapes: Shapes,
+    client: AdapterClient,
+    schemas: EntitySchemas,
     random: Random,
     /// What it offers, once known.
     pub(super) capabilities: Option<Capabilities>,
@@ -58,15 +58,15 @@ pub(super) struct Probe {
 /// An answer, with the name of what was asked.
 pub(super) struct ProbeResponse {
     operation: &'static str,
-    pub(super) heard: Heard,
+    pub(super) response: AdapterResponse,
 }
 
 impl Probe {
-    pub(super) fn new(settings: &Settings, random: Random) -> Result<Probe, SetupError> {
+    pub(super) fn new(settings: &HttpSettings, random: Random) -> Result<Probe, AdapterSetupError> {
         let run = format!("candor-check-{:016x}", random());
         Ok(Probe {
-            link: Link::new(settings)?,
-            shapes: Shapes::new()?,
+            client: AdapterClient::new(settings)?,
+            schemas: EntitySchemas::new()?,
             random,
             capabilities: None,
             run,
@@ -113,7 +113,7 @@ impl Probe {
     }
 
     pub(super) async fn get(&self, route: &'static str) -> StepResult<ProbeResponse> {
-        within(route, self.link.get(route)).await
+        within(route, self.client.get(route)).await
     }
 
     /// Sends bytes to a route.
@@ -124,7 +124,7 @@ impl Probe {
         body: impl Into<Bytes>,
     ) -> StepResult<ProbeResponse> {
         let left = u64::try_from(REQUEST_TIME.as_millis()).unwrap_or(u64::MAX);
-        let sent = self.link.post(route, headers(key, left), body.into());
+        let sent = self.client.post(route, headers(key, left), body.into());
         within(route, sent).await
     }
 
@@ -157,8 +157,8 @@ impl Probe {
         seen: &ProbeResponse,
     ) -> StepResult<Value> {
         seen.succeeded()?;
-        let read = self.shapes.one(operation, &seen.heard);
-        match read.map_err(|flaw| NotPassed::Failed(flaw.to_string()))? {
+        let read = self.schemas.one(operation, &seen.response);
+        match read.map_err(|error| NotPassed::Failed(error.to_string()))? {
             Response::One(entity) => Ok(value(entity.get())),
             Response::Page { .. } => failed("the answer is a page"),
         }
@@ -174,8 +174,8 @@ impl Probe {
         asked["pageSize"] = json!(size);
         let seen = self.send(operation.name(), None, asked.to_string()).await?;
         seen.succeeded()?;
-        let read = self.shapes.page(operation, size, &seen.heard);
-        match read.map_err(|flaw| NotPassed::Failed(flaw.to_string()))? {
+        let read = self.schemas.page(operation, size, &seen.response);
+        match read.map_err(|error| NotPassed::Failed(error.to_string()))? {
             Response::Page { items, next } => match value(items.get()) {
                 Value::Array(items) => Ok((items, next)),
                 _ => failed("the page is no array"),
@@ -194,10 +194,13 @@ impl Probe {
 
 async fn within(
     operation: &'static str,
-    answer: impl Future<Output = Result<Heard, ExchangeError>>,
+    answer: impl Future<Output = Result<AdapterResponse, ExchangeError>>,
 ) -> StepResult<ProbeResponse> {
     match timeout(REQUEST_TIME, answer).await {
-        Ok(Ok(heard)) => Ok(ProbeResponse { operation, heard }),
+        Ok(Ok(response)) => Ok(ProbeResponse {
+            operation,
+            response,
+        }),
         Ok(Err(error)) => failed(format!(
             "{operation}: no answer: {}",
             shown(&format!("{error:?}"))
@@ -211,25 +214,25 @@ async fn within(
 
 impl ProbeResponse {
     pub(super) fn status(&self) -> u16 {
-        self.heard.status.as_u16()
+        self.response.status.as_u16()
     }
 
-    pub(super) fn said(&self) -> Said {
-        Said::read(&self.heard)
+    pub(super) fn said(&self) -> ErrorBody {
+        ErrorBody::read(&self.response)
     }
 
     /// The answer in a few words.
     pub(super) fn words(&self) -> String {
         let (operation, status) = (self.operation, self.status());
         let code = match self.said().code {
-            Some(code) if !self.heard.status.is_success() => format!(" {}", shown(&code)),
+            Some(code) if !self.response.status.is_success() => format!(" {}", shown(&code)),
             _ => String::new(),
         };
         format!("{operation}: {status}{code}")
     }
 
     pub(super) fn succeeded(&self) -> StepResult<()> {
-        match self.heard.status.is_success() {
+        match self.response.status.is_success() {
             true => Ok(()),
             false => failed(self.words()),
         }

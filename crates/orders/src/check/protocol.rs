@@ -64,9 +64,9 @@ pub(super) const CHECKS: &[Check] = &[
 async fn capabilities(run: &mut CheckRun) -> StepResult {
     let seen = run.probe.get(ROUTE).await?;
     seen.succeeded()?;
-    let known = match Capabilities::read(&seen.heard) {
+    let known = match Capabilities::read(&seen.response) {
         Ok(known) => known,
-        Err(unfit) => return failed(unfit.to_string()),
+        Err(error) => return failed(error.to_string()),
     };
     let count = known.operations.len();
     let keys = if known.keeps_keys { "" } else { "not " };

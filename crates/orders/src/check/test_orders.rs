@@ -104,7 +104,7 @@ impl CheckRun {
         let key = self.probe.key();
         let seen = self.probe.ask(operation, &key, &asked).await?;
         let words = seen.refused(code)?;
-        let body: Value = serde_json::from_slice(&seen.heard.body).unwrap_or_default();
+        let body: Value = serde_json::from_slice(&seen.response.body).unwrap_or_default();
         let found = &body["error"]["context"][fact];
         match *found == wanted {
             true => Ok(format!("{words} with {fact} {wanted}")),

@@ -45,12 +45,12 @@ impl FaultyAdapter {
         &self,
         fault: &InjectedFault,
         request: &Request,
-        turn: &RequestContext,
+        context: &RequestContext,
     ) -> Result<Response, Failure> {
         let millis = |wait: &Option<u64>| wait.map(Duration::from_millis);
         let failure = match fault {
             // Waited for already.
-            InjectedFault::Latency { .. } => return self.inner.call(request, turn).await,
+            InjectedFault::Latency { .. } => return self.inner.call(request, context).await,
             InjectedFault::Unavailable { retry_after_ms } => {
                 Failure::Unavailable(millis(retry_after_ms), injected())
             }
@@ -65,8 +65,8 @@ impl FaultyAdapter {
             InjectedFault::Unsupported {} => Failure::Unsupported,
             InjectedFault::Garbage {} => with_cause(RefusalReason::InvalidAdapterResponse.into()),
             InjectedFault::Hang {} => pending().await,
-            InjectedFault::LostAnswer {} => self.lost(request, turn).await,
-            InjectedFault::LostHang {} => match self.lost(request, turn).await {
+            InjectedFault::LostAnswer {} => self.lost(request, context).await,
+            InjectedFault::LostHang {} => match self.lost(request, context).await {
                 stopped @ Failure::CallStopped(_) => stopped,
                 _ => pending().await,
             },
@@ -76,11 +76,11 @@ impl FaultyAdapter {
 
     /// Asks to the end and loses the answer: whether a change was made is not known from then on. A call
     /// that was stopped before its change began has no answer to lose.
-    async fn lost(&self, request: &Request, turn: &RequestContext) -> Failure {
-        match self.inner.call(request, turn).await {
+    async fn lost(&self, request: &Request, context: &RequestContext) -> Failure {
+        match self.inner.call(request, context).await {
             Err(stopped @ Failure::CallStopped(_)) => stopped,
             _ => {
-                turn.mark.doubt();
+                context.mark.doubt();
                 Failure::Unavailable(None, injected())
             }
         }
@@ -97,7 +97,7 @@ impl fmt::Debug for FaultyAdapter {
 }
 
 impl Adapter for FaultyAdapter {
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a> {
+    fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(async move {
             let operation = request.operation();
             let injection = self.script.injection(operation, self.number(operation));
@@ -105,8 +105,8 @@ impl Adapter for FaultyAdapter {
                 tokio::time::sleep(injection.latency).await;
             }
             match injection.fault {
-                None => self.inner.call(request, turn).await,
-                Some(fault) => self.fail(fault, request, turn).await,
+                None => self.inner.call(request, context).await,
+                Some(fault) => self.fail(fault, request, context).await,
             }
         })
     }

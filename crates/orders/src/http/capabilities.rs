@@ -1,7 +1,7 @@
 //! What an order system says about itself: its protocol, its operations, whether it keeps keys.
 
-use super::answer::{Flaw, member, members};
-use super::link::Heard;
+use super::client::AdapterResponse;
+use super::responses::{InvalidResponse, member, members};
 use crate::OrderOperation;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
@@ -24,21 +24,23 @@ pub struct Capabilities {
 
 /// Why capabilities cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unfit {
+pub(crate) enum InvalidCapabilities {
     /// They cannot be read.
-    Flaw(Flaw),
+    InvalidResponse(InvalidResponse),
     /// A member is of another type.
     Member(&'static str),
     /// The protocol is another one.
     Protocol(u64),
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for InvalidCapabilities {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unfit::Flaw(flaw) => write!(out, "capabilities: {flaw}"),
-            Unfit::Member(name) => write!(out, "capabilities: {name} has another type"),
-            Unfit::Protocol(number) => write!(
+            InvalidCapabilities::InvalidResponse(error) => write!(out, "capabilities: {error}"),
+            InvalidCapabilities::Member(name) => {
+                write!(out, "capabilities: {name} has another type")
+            }
+            InvalidCapabilities::Protocol(number) => write!(
                 out,
                 "capabilities: protocol {number} is not spoken here, only {PROTOCOL}"
             ),
@@ -46,25 +48,25 @@ impl fmt::Display for Unfit {
     }
 }
 
-impl From<Flaw> for Unfit {
-    fn from(flaw: Flaw) -> Self {
-        Unfit::Flaw(flaw)
+impl From<InvalidResponse> for InvalidCapabilities {
+    fn from(error: InvalidResponse) -> Self {
+        InvalidCapabilities::InvalidResponse(error)
     }
 }
 
 impl Capabilities {
-    pub(crate) fn read(heard: &Heard) -> Result<Capabilities, Unfit> {
-        let members = members(heard)?;
+    pub(crate) fn read(response: &AdapterResponse) -> Result<Capabilities, InvalidCapabilities> {
+        let members = members(response)?;
         let text = |name| member(&members, name).map(RawValue::get);
-        let protocol: u64 =
-            serde_json::from_str(text("protocol")?).map_err(|_| Unfit::Member("protocol"))?;
+        let protocol: u64 = serde_json::from_str(text("protocol")?)
+            .map_err(|_| InvalidCapabilities::Member("protocol"))?;
         if protocol != PROTOCOL {
-            return Err(Unfit::Protocol(protocol));
+            return Err(InvalidCapabilities::Protocol(protocol));
         }
-        let names: Vec<String> =
-            serde_json::from_str(text("operations")?).map_err(|_| Unfit::Member("operations"))?;
-        let keeps_keys =
-            serde_json::from_str(text("keepsKeys")?).map_err(|_| Unfit::Member("keepsKeys"))?;
+        let names: Vec<String> = serde_json::from_str(text("operations")?)
+            .map_err(|_| InvalidCapabilities::Member("operations"))?;
+        let keeps_keys = serde_json::from_str(text("keepsKeys")?)
+            .map_err(|_| InvalidCapabilities::Member("keepsKeys"))?;
         let known = names.iter().filter_map(|name| OrderOperation::read(name));
         Ok(Capabilities {
             operations: known.collect(),

@@ -12,7 +12,7 @@ pub const VALUES_MAX: usize = 600_000;
 
 /// Why a text is not taken for JSON. Depth is bounded by the parser, at 128 levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotJson {
+pub(crate) enum JsonRejection {
     /// It is no UTF-8.
     Utf8,
     /// It is no JSON, nests too deep, or has half a surrogate or a number out of range.
@@ -30,34 +30,34 @@ pub(crate) enum NotJson {
     TooMany,
 }
 
-impl fmt::Display for NotJson {
+impl fmt::Display for JsonRejection {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotJson::Utf8 => out.write_str("it is not UTF-8"),
-            NotJson::Grammar { line, column } => {
+            JsonRejection::Utf8 => out.write_str("it is not UTF-8"),
+            JsonRejection::Grammar { line, column } => {
                 write!(
                     out,
                     "it is no JSON that is taken, at line {line} column {column}"
                 )
             }
-            NotJson::Early => out.write_str("it ends early"),
-            NotJson::Repeated => out.write_str("an object names a member twice"),
-            NotJson::TooMany => write!(out, "it has more than {VALUES_MAX} values"),
+            JsonRejection::Early => out.write_str("it ends early"),
+            JsonRejection::Repeated => out.write_str("an object names a member twice"),
+            JsonRejection::TooMany => write!(out, "it has more than {VALUES_MAX} values"),
         }
     }
 }
 
 /// The text, where it is JSON that can be taken.
-pub(crate) fn text(bytes: &[u8]) -> Result<&str, NotJson> {
-    let text = std::str::from_utf8(bytes).map_err(|_| NotJson::Utf8)?;
-    let found = Found::default();
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, JsonRejection> {
+    let text = std::str::from_utf8(bytes).map_err(|_| JsonRejection::Utf8)?;
+    let found = ScanState::default();
     let mut reader = serde_json::Deserializer::from_str(text);
-    let read = Look(&found).deserialize(&mut reader);
+    let read = JsonScan(&found).deserialize(&mut reader);
     let read = read.and_then(|()| reader.end());
     read.map_err(|error| match (found.0.get(), error.classify()) {
-        (Some(flaw), _) => flaw,
-        (None, Category::Eof) => NotJson::Early,
-        (None, _) => NotJson::Grammar {
+        (Some(rejection), _) => rejection,
+        (None, Category::Eof) => JsonRejection::Early,
+        (None, _) => JsonRejection::Grammar {
             line: error.line(),
             column: error.column(),
         },
@@ -67,33 +67,33 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, NotJson> {
 
 /// What was found beside the grammar, and how many values there were.
 #[derive(Default)]
-struct Found(Cell<Option<NotJson>>, Cell<usize>);
+struct ScanState(Cell<Option<JsonRejection>>, Cell<usize>);
 
 /// Looks at one value and what is in it.
 #[derive(Clone, Copy)]
-struct Look<'a>(&'a Found);
+struct JsonScan<'a>(&'a ScanState);
 
-impl Look<'_> {
-    fn stop<E: Error>(self, flaw: NotJson) -> E {
-        self.0.0.set(Some(flaw));
+impl JsonScan<'_> {
+    fn stop<E: Error>(self, rejection: JsonRejection) -> E {
+        self.0.0.set(Some(rejection));
         E::custom("")
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Look<'_> {
+impl<'de> DeserializeSeed<'de> for JsonScan<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let count = self.0.1.get() + 1;
         self.0.1.set(count);
         if count > VALUES_MAX {
-            return Err(self.stop(NotJson::TooMany));
+            return Err(self.stop(JsonRejection::TooMany));
         }
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Look<'_> {
+impl<'de> Visitor<'de> for JsonScan<'_> {
     type Value = ();
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,7 +133,7 @@ impl<'de> Visitor<'de> for Look<'_> {
         let mut names = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
             if !names.insert(name) {
-                return Err(self.stop(NotJson::Repeated));
+                return Err(self.stop(JsonRejection::Repeated));
             }
             members.next_value_seed(self)?;
         }
@@ -151,21 +151,21 @@ mod tests {
         for fine in ["0", " {} ", r#"{"a":[1,-2.5e3,"\ud83d\ude00",null,true]}"#] {
             assert_eq!(text(fine.as_bytes()), Ok(fine));
         }
-        let at = |line, column| Err(NotJson::Grammar { line, column });
+        let at = |line, column| Err(JsonRejection::Grammar { line, column });
         assert_eq!(text(b"<html>"), at(1, 1));
         assert_eq!(text(b"{} {}"), at(1, 4));
         assert_eq!(text(br#""\ud800""#), at(1, 8));
         assert_eq!(text(b"1e999"), at(1, 5));
-        assert_eq!(text(b""), Err(NotJson::Early));
-        assert_eq!(text(b"[1,"), Err(NotJson::Early));
-        assert_eq!(text(b"\"\xff\""), Err(NotJson::Utf8));
-        let twice = Err(NotJson::Repeated);
+        assert_eq!(text(b""), Err(JsonRejection::Early));
+        assert_eq!(text(b"[1,"), Err(JsonRejection::Early));
+        assert_eq!(text(b"\"\xff\""), Err(JsonRejection::Utf8));
+        let twice = Err(JsonRejection::Repeated);
         assert_eq!(text(br#"{"a":1,"a":1}"#), twice);
         assert_eq!(text(br#"[{"a":{"b":1,"\u0062":2}}]"#), twice);
         let deep = "[".repeat(1_000_000);
         assert_eq!(text(deep.as_bytes()), at(1, 128));
         let many = format!("[{}0]", "0,".repeat(VALUES_MAX));
-        assert_eq!(text(many.as_bytes()), Err(NotJson::TooMany));
+        assert_eq!(text(many.as_bytes()), Err(JsonRejection::TooMany));
     }
 
     proptest! {

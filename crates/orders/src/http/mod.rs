@@ -1,37 +1,37 @@
 //! The adapter `http`: any order system that speaks the protocol of `docs/adapter-protocol.md`.
 
-pub(crate) mod answer;
 pub(crate) mod capabilities;
+pub(crate) mod client;
+pub(crate) mod failures;
 mod header;
 mod json;
-pub(crate) mod link;
-pub(crate) mod refusal;
+pub(crate) mod responses;
+mod retry_after;
 mod settings;
-mod wait;
 
-pub use answer::NEXT_MAX;
 pub use capabilities::{Capabilities, PROTOCOL};
+pub use client::{BODY_MAX, FAILURE_MAX};
 pub use json::VALUES_MAX;
-pub use link::{BODY_MAX, FAILURE_MAX};
-pub use settings::{CONNECT_TIME, Settings, SetupError};
-pub use wait::WAIT_MAX;
+pub use responses::NEXT_MAX;
+pub use retry_after::WAIT_MAX;
+pub use settings::{AdapterSetupError, CONNECT_TIME, HttpSettings};
 
 use crate::{
     Adapter, AdapterFuture, Failure, IdempotencyKey, OrderOperation, Request, RequestContext,
     Response,
 };
-use answer::Shapes;
 use bytes::Bytes;
 use candor_fault::{Cause, Effect};
 use candor_http_client::header::{HeaderMap, HeaderName, HeaderValue};
-use link::Link;
-use refusal::{Tells, Told, flawed};
+use client::AdapterClient;
+use failures::{EffectEvidence, FailedExchange, invalid_response};
+use responses::EntitySchemas;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 /// How long an order system may take to say what it can do when a server starts.
-pub const MEETING_TIME: Duration = Duration::from_secs(5);
+pub const CAPABILITIES_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The header with the key of a change.
 pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -45,33 +45,33 @@ pub(crate) const DEADLINE: HeaderName = HeaderName::from_static("candor-deadline
 /// An order system behind HTTP.
 #[derive(Debug)]
 pub struct HttpAdapter {
-    link: Link,
-    shapes: Shapes,
+    client: AdapterClient,
+    schemas: EntitySchemas,
     capabilities: OnceCell<Capabilities>,
 }
 
 impl HttpAdapter {
     /// The adapter for an order system that is not asked anything yet.
-    pub fn new(settings: &Settings) -> Result<HttpAdapter, SetupError> {
+    pub fn new(settings: &HttpSettings) -> Result<HttpAdapter, AdapterSetupError> {
         Ok(HttpAdapter {
-            link: Link::new(settings)?,
-            shapes: Shapes::new()?,
+            client: AdapterClient::new(settings)?,
+            schemas: EntitySchemas::new()?,
             capabilities: OnceCell::new(),
         })
     }
 
     /// The adapter for an order system, which is asked what it can do. Where it does not say so in
     /// time, a line of the log tells why, and it is asked again with the first call.
-    pub async fn connect(settings: &Settings) -> Result<HttpAdapter, SetupError> {
+    pub async fn connect(settings: &HttpSettings) -> Result<HttpAdapter, AdapterSetupError> {
         let adapter = HttpAdapter::new(settings)?;
-        let met = timeout(MEETING_TIME, adapter.capabilities()).await;
-        let reason = match met {
+        let fetched = timeout(CAPABILITIES_TIMEOUT, adapter.capabilities()).await;
+        let reason = match fetched {
             Ok(Ok(_)) => return Ok(adapter),
             Ok(Err(failure)) => failure,
             Err(_) => Failure::TimedOut(None),
         };
         tracing::warn!(
-            reason = told(&reason),
+            reason = describe(&reason),
             "the order system does not say what it can do; it is asked again with the first call"
         );
         Ok(adapter)
@@ -79,27 +79,33 @@ impl HttpAdapter {
 
     /// What the order system can do: asked once, and again where that failed.
     pub async fn capabilities(&self) -> Result<&Capabilities, Failure> {
-        self.capabilities.get_or_try_init(|| self.meet()).await
+        self.capabilities
+            .get_or_try_init(|| self.fetch_capabilities())
+            .await
     }
 
-    async fn meet(&self) -> Result<Capabilities, Failure> {
-        let heard = self.link.get(capabilities::ROUTE).await;
-        let heard = heard.map_err(|error| refusal::broken(error).0)?;
-        if heard.status.is_success() {
-            return Capabilities::read(&heard).map_err(|unfit| flawed(&unfit));
+    async fn fetch_capabilities(&self) -> Result<Capabilities, Failure> {
+        let response = self.client.get(capabilities::ROUTE).await;
+        let response = response.map_err(|error| failures::failed_exchange(error).0)?;
+        if response.status.is_success() {
+            return Capabilities::read(&response).map_err(|error| invalid_response(&error));
         }
-        let (failure, tells) = refusal::answered(&heard);
-        match (failure, tells) {
+        let (failure, evidence) = failures::failed_response(&response);
+        match (failure, evidence) {
             // Whoever does not know the route is no adapter.
-            (Failure::Unsupported, _) | (_, Tells::NothingDone) => {
-                let status = heard.status.as_u16();
-                Err(flawed(&format!("capabilities: status {status}")))
+            (Failure::Unsupported, _) | (_, EffectEvidence::NoEffect) => {
+                let status = response.status.as_u16();
+                Err(invalid_response(&format!("capabilities: status {status}")))
             }
             (failure, _) => Err(failure),
         }
     }
 
-    async fn ask(&self, request: &Request, turn: &RequestContext) -> Result<Response, Failure> {
+    async fn exchange(
+        &self,
+        request: &Request,
+        context: &RequestContext,
+    ) -> Result<Response, Failure> {
         let operation = request.operation();
         let offered = self.capabilities().await?;
         if !offered.operations.contains(&operation) {
@@ -109,24 +115,26 @@ impl HttpAdapter {
         let body =
             body.map_err(|error| Failure::Internal("a request", cause("JsonError", &error)))?;
         if !operation.changes() {
-            let sent = self.send(operation, turn, body.into()).await;
+            let sent = self.send(operation, context, body.into()).await;
             return sent
-                .and_then(|heard| self.read(request, &heard))
+                .and_then(|response| self.read(request, &response))
                 .map_err(|(failure, _)| failure);
         }
         // An earlier attempt of this call may have come through: what only tells about this request
         // does not take that back.
-        let first = turn.mark.effect() == Effect::None;
-        turn.mark.begins()?;
-        let sent = self.send(operation, turn, body.into()).await;
-        match sent.and_then(|heard| self.read(request, &heard)) {
+        let first = context.mark.effect() == Effect::None;
+        context.mark.begins()?;
+        let sent = self.send(operation, context, body.into()).await;
+        match sent.and_then(|response| self.read(request, &response)) {
             Ok(response) => {
-                turn.mark.done();
+                context.mark.done();
                 Ok(response)
             }
-            Err((failure, tells)) => {
-                if tells == Tells::NothingDone || (tells == Tells::NotByThis && first) {
-                    turn.mark.undone();
+            Err((failure, evidence)) => {
+                if evidence == EffectEvidence::NoEffect
+                    || (evidence == EffectEvidence::NoEffectOfThisRequest && first)
+                {
+                    context.mark.undone();
                 }
                 Err(failure)
             }
@@ -136,22 +144,29 @@ impl HttpAdapter {
     async fn send(
         &self,
         operation: OrderOperation,
-        turn: &RequestContext,
+        context: &RequestContext,
         body: Bytes,
-    ) -> Result<link::Heard, Told> {
-        let left = turn.deadline.remaining().as_millis();
-        let headers = headers(turn.key.as_ref(), u64::try_from(left).unwrap_or(u64::MAX));
-        let heard = self.link.post(operation.name(), headers, body).await;
-        let heard = heard.map_err(refusal::broken)?;
-        match heard.status.is_success() {
-            true => Ok(heard),
-            false => Err(refusal::answered(&heard)),
+    ) -> Result<client::AdapterResponse, FailedExchange> {
+        let left = context.deadline.remaining().as_millis();
+        let headers = headers(
+            context.key.as_ref(),
+            u64::try_from(left).unwrap_or(u64::MAX),
+        );
+        let response = self.client.post(operation.name(), headers, body).await;
+        let response = response.map_err(failures::failed_exchange)?;
+        match response.status.is_success() {
+            true => Ok(response),
+            false => Err(failures::failed_response(&response)),
         }
     }
 
-    fn read(&self, request: &Request, heard: &link::Heard) -> Result<Response, Told> {
-        let read = self.shapes.read(request, heard);
-        read.map_err(|flaw| (flawed(&flaw), Tells::Nothing))
+    fn read(
+        &self,
+        request: &Request,
+        response: &client::AdapterResponse,
+    ) -> Result<Response, FailedExchange> {
+        let read = self.schemas.read(request, response);
+        read.map_err(|error| (invalid_response(&error), EffectEvidence::Nothing))
     }
 }
 
@@ -167,7 +182,7 @@ pub(crate) fn headers(key: Option<&IdempotencyKey>, left_ms: u64) -> HeaderMap {
 }
 
 /// Why a failure came about, without words of the order system's own: nothing redacts those here.
-fn told(failure: &Failure) -> String {
+fn describe(failure: &Failure) -> String {
     let cause = match failure {
         Failure::Final(_, cause)
         | Failure::Busy(_, _, cause)
@@ -189,13 +204,13 @@ fn cause(name: &str, error: &(dyn std::error::Error + 'static)) -> Box<Cause> {
 }
 
 impl Adapter for HttpAdapter {
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a> {
-        Box::pin(self.ask(request, turn))
+    fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a> {
+        Box::pin(self.exchange(request, context))
     }
 
     fn keeps_keys(&self) -> bool {
         self.capabilities
             .get()
-            .is_some_and(|known| known.keeps_keys)
+            .is_some_and(|capabilities| capabilities.keeps_keys)
     }
 }

@@ -9,7 +9,7 @@ pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// What the adapter has to be told.
 #[derive(Clone)]
-pub struct Settings {
+pub struct HttpSettings {
     /// Where the order system is; `/v1/…` comes behind it.
     pub base_url: String,
     /// What to show; nothing asks anonymously.
@@ -22,10 +22,10 @@ pub struct Settings {
     pub connect_time: Duration,
 }
 
-impl Settings {
+impl HttpSettings {
     /// The usual settings for an order system at this address.
-    pub fn new(base_url: impl Into<String>) -> Settings {
-        Settings {
+    pub fn new(base_url: impl Into<String>) -> HttpSettings {
+        HttpSettings {
             base_url: base_url.into(),
             bearer: None,
             user_agent: format!("candor/{}", env!("CARGO_PKG_VERSION")),
@@ -36,7 +36,7 @@ impl Settings {
 }
 
 // Without the address: somebody may have written a password into it.
-impl fmt::Debug for Settings {
+impl fmt::Debug for HttpSettings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Settings")
             .field("bearer", &self.bearer)
@@ -49,7 +49,7 @@ impl fmt::Debug for Settings {
 
 /// Why the adapter cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetupError {
+pub enum AdapterSetupError {
     /// The HTTP client cannot be created.
     Http(HttpSetupError),
     /// The user agent cannot stand in a header.
@@ -58,30 +58,30 @@ pub enum SetupError {
     Schema,
 }
 
-impl fmt::Display for SetupError {
+impl fmt::Display for AdapterSetupError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            SetupError::Http(HttpSetupError::InvalidUrl) => {
+            AdapterSetupError::Http(HttpSetupError::InvalidUrl) => {
                 "the order system's address must look like https://HOST or https://HOST/PATH, without a name, a query or dots as a segment"
             }
-            SetupError::Http(HttpSetupError::Unencrypted) => {
+            AdapterSetupError::Http(HttpSetupError::Unencrypted) => {
                 "the order system's address must begin with https:// unless it is on this machine"
             }
-            SetupError::UserAgent => "the user agent must be visible ASCII",
-            SetupError::Http(HttpSetupError::NoCertificates) => {
+            AdapterSetupError::UserAgent => "the user agent must be visible ASCII",
+            AdapterSetupError::Http(HttpSetupError::NoCertificates) => {
                 "the system has no certificates to trust; install its ca-certificates"
             }
-            SetupError::Http(HttpSetupError::Tls) => "TLS could not be set up",
-            SetupError::Schema => "the schemas of answers could not be set up",
+            AdapterSetupError::Http(HttpSetupError::Tls) => "TLS could not be set up",
+            AdapterSetupError::Schema => "the schemas of answers could not be set up",
         })
     }
 }
 
-impl std::error::Error for SetupError {}
+impl std::error::Error for AdapterSetupError {}
 
-impl From<HttpSetupError> for SetupError {
-    fn from(error: HttpSetupError) -> SetupError {
-        SetupError::Http(error)
+impl From<HttpSetupError> for AdapterSetupError {
+    fn from(error: HttpSetupError) -> AdapterSetupError {
+        AdapterSetupError::Http(error)
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn settings_show_no_secret() {
-        let mut settings = Settings::new("https://u:canary@example.com");
+        let mut settings = HttpSettings::new("https://u:canary@example.com");
         settings.bearer = BearerToken::new("canary");
         let shown = format!("{settings:?}");
         assert!(!shown.contains("canary"), "{shown}");

@@ -16,6 +16,7 @@ pub use entities::{
     PostalAddress, Product, ProductVariant, Return,
 };
 pub use field_schemas::{NOTES_MAX, TEXT_MAX};
+pub(crate) use money::AmountText;
 pub use money::{Amount, MONEY_DIGITS, Money, MoneyError};
 pub use query::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
 pub use requests::{
@@ -23,5 +24,6 @@ pub use requests::{
     OrderUpdates, QUANTITY_MAX, ReturnOutcome, SettableStatus, UpdateOrder,
 };
 pub use status::OrderStatus;
-pub use totals::{LineAmounts, Totals, to_money};
+pub use totals::{LineAmounts, Totals};
+pub(crate) use totals::{amount_violation, to_money};
 pub use utc_time::UtcTime;

@@ -181,7 +181,10 @@ mod tests {
         assert_eq!(parsed("012.30", "EUR").unwrap(), "12.30");
         assert_eq!(parsed("12", "JPY").unwrap(), "12");
         assert_eq!(parsed("1.234", "KWD").unwrap(), "1.234");
-        assert_eq!(parsed("9999999999999.99", "USD").unwrap(), "9999999999999.99");
+        assert_eq!(
+            parsed("9999999999999.99", "USD").unwrap(),
+            "9999999999999.99"
+        );
         assert_eq!(parsed("1.234", "USD"), Err(MoneyError::Places));
         assert_eq!(parsed("1.0", "JPY"), Err(MoneyError::Places));
         assert_eq!(parsed("10000000000000.00", "USD"), Err(MoneyError::Digits));

@@ -94,15 +94,19 @@ impl SqlAdapter {
         UtcTime::of_micros(now.micros().saturating_sub(kept))
     }
 
-    async fn change(&self, request: &Request, turn: &RequestContext) -> Result<Response, Failure> {
+    async fn change(
+        &self,
+        request: &Request,
+        context: &RequestContext,
+    ) -> Result<Response, Failure> {
         let keyless = || {
             let cause = Box::new(Cause::from(request.operation().name()));
             Failure::Internal("a change came without its key", cause)
         };
-        let key = turn.key.as_ref().ok_or_else(keyless)?;
+        let key = context.key.as_ref().ok_or_else(keyless)?;
         let mut tries = 1;
         let outcome = loop {
-            match self.attempt(request, key, turn).await {
+            match self.attempt(request, key, context).await {
                 Ok(outcome) => break outcome,
                 Err(TransactionError::Again(_)) if tries < TRIES => tries += 1,
                 Err(ended) => return Err(ended.into()),
@@ -119,7 +123,7 @@ impl SqlAdapter {
         &self,
         request: &Request,
         key: &IdempotencyKey,
-        turn: &RequestContext,
+        context: &RequestContext,
     ) -> Result<KeyOutcome, TransactionError> {
         let mut session = self.store.begin_write().await?;
         let at = UtcTime::from(self.clock.now());
@@ -133,13 +137,13 @@ impl SqlAdapter {
             session.commit().await?;
             return Ok(kept);
         }
-        let context = ChangeContext {
+        let change = ChangeContext {
             session: &mut session,
             currency: self.store.currency,
             ids: &self.ids,
             at,
         };
-        let (outcome, order) = match change::make(context, request).await {
+        let (outcome, order) = match change::make(change, request).await {
             Ok(made) => (KeyOutcome::Done(made.entity), Some(made.order)),
             Err(ended) => (
                 KeyOutcome::Failed(stands(ended)?),
@@ -154,13 +158,13 @@ impl SqlAdapter {
             // Nothing changes by keeping a refusal.
             KeyOutcome::Failed(_) => session.commit().await?,
             KeyOutcome::Done(_) => {
-                turn.mark.begins().map_err(Failure::from)?;
+                context.mark.begins().map_err(Failure::from)?;
                 let committed = session.commit().await;
                 if let Err(TransactionError::Again(_)) = committed {
-                    turn.mark.undone();
+                    context.mark.undone();
                 }
                 committed?;
-                turn.mark.done();
+                context.mark.done();
             }
         }
         self.forget_some(at);
@@ -202,11 +206,11 @@ fn stands(ended: TransactionError) -> Result<FinalFailure, TransactionError> {
 }
 
 impl Adapter for SqlAdapter {
-    fn call<'a>(&'a self, request: &'a Request, turn: &'a RequestContext) -> AdapterFuture<'a> {
+    fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(async move {
             match request {
                 Request::Query(asked) => query::page(&self.store, asked).await,
-                _ => self.change(request, turn).await,
+                _ => self.change(request, context).await,
             }
         })
     }

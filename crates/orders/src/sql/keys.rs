@@ -2,9 +2,9 @@
 
 use super::connection::{DbConnection, get_json, get_optional_text, get_text, sql};
 use super::errors::TransactionError;
+use crate::adapter::{IdempotencyKey, OrderOperation, Request};
 use crate::failure::{Failure, FinalFailure, OrderRefusal, RefusalReason};
 use crate::model::UtcTime;
-use crate::adapter::{IdempotencyKey, OrderOperation, Request};
 use candor_fault::{Cause, to_json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

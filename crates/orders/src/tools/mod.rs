@@ -3,6 +3,8 @@
 mod argument_rules;
 mod change;
 mod query;
+#[cfg(test)]
+mod tests;
 
 use crate::dialect::Orders;
 use crate::dialect::schemas;

@@ -3,8 +3,8 @@
 use super::{Answer, answering, argument_rules};
 use crate::dialect::Orders;
 use crate::failure::{OrderRule, RuleViolation};
-use crate::model::{OrderStatus, UtcTime};
 use crate::model::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
+use crate::model::{OrderStatus, UtcTime};
 use crate::server::OrdersServer;
 use crate::{Failure, OrderOperation, Request, Response, argument_schemas, cursor};
 use candor_fault::Fault;

@@ -3,7 +3,7 @@
 use crate::cli::Trouble;
 use candor_http_client::{BearerToken, HttpSetupError};
 use candor_orders::Adapter;
-use candor_orders::http::{HttpAdapter, Settings, SetupError};
+use candor_orders::http::{AdapterSetupError, HttpAdapter, HttpSettings};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,10 +40,10 @@ impl BackendArgs {
         let url = self.backend.as_ref().ok_or_else(missing)?;
         let token = self.backend_bearer_file.as_deref().map(token).transpose()?;
         let (bearer, secret) = token.unzip();
-        let settings = Settings {
+        let settings = HttpSettings {
             bearer,
             allow_insecure: self.allow_insecure_backend,
-            ..Settings::new(url)
+            ..HttpSettings::new(url)
         };
         let adapter = HttpAdapter::connect(&settings).await;
         let adapter = adapter.map_err(unusable)?;
@@ -67,10 +67,10 @@ pub(super) fn token(path: &Path) -> Result<(BearerToken, String), Trouble> {
 }
 
 /// A sentence about an order system that cannot be asked, and what to do.
-pub(super) fn unusable(error: SetupError) -> Trouble {
+pub(super) fn unusable(error: AdapterSetupError) -> Trouble {
     let trouble = Trouble::new(error.to_string());
     match error {
-        SetupError::Http(HttpSetupError::Unencrypted) => trouble
+        AdapterSetupError::Http(HttpSetupError::Unencrypted) => trouble
             .hinting("--allow-insecure-backend sends everything in the open, the token among it"),
         _ => trouble.hinting("docs/adapter-protocol.md says what stands behind the address"),
     }

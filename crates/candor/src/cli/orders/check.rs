@@ -5,7 +5,7 @@ use crate::cli::{Trouble, print};
 use crate::host::{note, run};
 use anstyle::{AnsiColor, Style};
 use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult, check_adapter};
-use candor_orders::http::Settings;
+use candor_orders::http::HttpSettings;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,10 +36,10 @@ pub(in crate::cli) struct CheckArgs {
 impl CheckArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         let token = self.bearer_file.as_deref().map(token).transpose()?;
-        let settings = Settings {
+        let settings = HttpSettings {
             bearer: token.map(|(bearer, _)| bearer),
             allow_insecure: self.allow_insecure_backend,
-            ..Settings::new(self.url)
+            ..HttpSettings::new(self.url)
         };
         note(
             "this makes orders in the order system; their external ids or tags begin with candor-check-",

@@ -5,8 +5,8 @@ use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArgum
 use super::position::{PageRange, write};
 use super::{PagedEntity, each};
 use crate::failure::Failure;
-use crate::model::{Currency, Product, ProductVariant};
 use crate::model::EntityQuery;
+use crate::model::{Currency, Product, ProductVariant};
 use crate::sql::connection::{get_optional_text, get_text};
 use crate::sql::order::{get_money, get_time};
 use sqlx::any::AnyRow;

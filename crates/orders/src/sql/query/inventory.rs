@@ -4,8 +4,8 @@ use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArgum
 use super::position::{PageRange, write};
 use super::{PagedEntity, each};
 use crate::failure::Failure;
-use crate::model::{Currency, Inventory};
 use crate::model::EntityQuery;
+use crate::model::{Currency, Inventory};
 use crate::sql::connection::{get_number, get_text};
 use crate::sql::order::get_time;
 use sqlx::any::AnyRow;

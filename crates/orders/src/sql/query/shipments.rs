@@ -4,8 +4,8 @@ use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArgum
 use super::position::{PageRange, write};
 use super::{PagedEntity, each};
 use crate::failure::Failure;
-use crate::model::{Currency, Fulfillment, FulfillmentLine, LineQuantity, Return, ReturnOutcome};
 use crate::model::EntityQuery;
+use crate::model::{Currency, Fulfillment, FulfillmentLine, LineQuantity, Return, ReturnOutcome};
 use crate::sql::connection::{get_json, get_text};
 use crate::sql::order::{foreign, get_time};
 use serde::Deserialize;

@@ -2,8 +2,8 @@
 //! store has in it.
 
 use crate::adapter::OrderOperation;
-use crate::model::{Order, OrderStatus, UtcTime};
 use crate::model::{EntityQuery, Filters};
+use crate::model::{Order, OrderStatus, UtcTime};
 use crate::sql::connection::get_text;
 use crate::sql::dialect::SqlDialect;
 use crate::sql::query::PagedEntity as _;

@@ -1,0 +1,115 @@
+//! One exchange over HTTP: a request out, an answer in, bounded in bytes. Nothing is followed,
+//! retried or understood here.
+
+use super::settings::{AdapterSetupError, HttpSettings};
+use bytes::Bytes;
+use candor_http_client::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT,
+};
+use candor_http_client::{
+    BaseUrl, BodyLimit, ClientOptions, ExchangeError, HttpClient, Method, PlainHttp, StatusCode,
+};
+use std::time::Duration;
+
+/// The most bytes of an answer that are read.
+pub const BODY_MAX: usize = 16 * 1024 * 1024;
+
+/// The most bytes of a failure that are read.
+pub const FAILURE_MAX: usize = 64 * 1024;
+
+/// How long a connection that nobody uses is kept: shorter than what servers do, because a request
+/// on a connection that the other side is closing has an unknown outcome.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// How many connections nobody uses are kept.
+const IDLE_MAX: usize = 8;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Connections to one order system.
+#[derive(Debug)]
+pub(crate) struct AdapterClient {
+    client: HttpClient,
+    base: BaseUrl,
+    /// What every request says.
+    headers: HeaderMap,
+}
+
+/// An answer: its head, and its body as far as it is wanted.
+#[derive(Debug)]
+pub(crate) struct AdapterResponse {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl AdapterClient {
+    pub(crate) fn new(settings: &HttpSettings) -> Result<AdapterClient, AdapterSetupError> {
+        let plain_http = match settings.allow_insecure {
+            true => PlainHttp::AnyHost,
+            false => PlainHttp::LoopbackOnly,
+        };
+        let base = BaseUrl::parse(&settings.base_url, plain_http)?;
+        let agent = HeaderValue::from_str(&settings.user_agent);
+        let agent = agent.map_err(|_| AdapterSetupError::UserAgent)?;
+        let mut headers = HeaderMap::new();
+        headers.insert(USER_AGENT, agent);
+        headers.insert(ACCEPT, JSON);
+        if let Some(bearer) = &settings.bearer {
+            headers.insert(AUTHORIZATION, bearer.header());
+        }
+        let options = ClientOptions {
+            connect_timeout: settings.connect_time,
+            idle_timeout: IDLE,
+            max_idle_connections: IDLE_MAX,
+        };
+        let client = HttpClient::new(&base, options)?;
+        Ok(AdapterClient {
+            client,
+            base,
+            headers,
+        })
+    }
+
+    /// Asks for a route.
+    pub(crate) async fn get(&self, route: &str) -> Result<AdapterResponse, ExchangeError> {
+        let headers = self.headers.clone();
+        self.exchange(Method::GET, route, headers, Bytes::new())
+            .await
+    }
+
+    /// Sends JSON to a route, with more headers.
+    pub(crate) async fn post(
+        &self,
+        route: &str,
+        more: HeaderMap,
+        body: Bytes,
+    ) -> Result<AdapterResponse, ExchangeError> {
+        let mut headers = self.headers.clone();
+        headers.insert(CONTENT_TYPE, JSON);
+        headers.extend(more);
+        self.exchange(Method::POST, route, headers, body).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        route: &str,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<AdapterResponse, ExchangeError> {
+        let url = self.base.join(&format!("/v1/{route}"));
+        let response = self.client.send(method, &url, headers, body).await?;
+        let (head, body) = response.into_parts();
+        let body = match head.status.is_success() {
+            true => body.read(BodyLimit::Whole(BODY_MAX as u64)).await?.bytes,
+            // The status is enough if the body does not arrive.
+            false => body.read_available(FAILURE_MAX).await,
+        };
+        Ok(AdapterResponse {
+            status: head.status,
+            headers: head.headers,
+            body,
+        })
+    }
+}

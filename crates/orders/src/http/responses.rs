@@ -1,0 +1,236 @@
+//! Successes of an order system: held against their schemas, and said again in our own order, without
+//! what we do not know.
+
+use super::client::AdapterResponse;
+use super::json::{self, JsonRejection};
+use super::settings::AdapterSetupError;
+use crate::model::{
+    Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return as Returned,
+};
+use crate::{OrderOperation, Request, Response, output_schemas};
+use candor_http_client::header::{CONTENT_TYPE, HeaderMap};
+use candor_schema::Schema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The longest place of a page, in bytes.
+pub const NEXT_MAX: usize = 700;
+
+/// How much of the words for a flaw is kept: names in it are the order system's.
+const WORDS_MAX: usize = 300;
+
+/// Why an answer cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum InvalidResponse {
+    /// It does not say that it is JSON.
+    ContentType,
+    /// It is not JSON.
+    JsonRejection(JsonRejection),
+    /// It is no object.
+    NoObject,
+    /// It has no member of this name.
+    NoMember(&'static str),
+    /// The member that holds a page is no array.
+    NoArray(&'static str),
+    /// An entity is not what its schema says.
+    Entity {
+        /// Which one.
+        place: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// The page has more entities than were asked for.
+    PageTooLong(usize),
+    /// The place of the next page is empty, too long or no text.
+    NextCursor,
+}
+
+impl fmt::Display for InvalidResponse {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InvalidResponse::ContentType => {
+                out.write_str("the answer's Content-Type is not application/json")
+            }
+            InvalidResponse::JsonRejection(not) => write!(out, "the answer cannot be read: {not}"),
+            InvalidResponse::NoObject => out.write_str("the answer is no object"),
+            InvalidResponse::NoMember(name) => write!(out, "the answer has no member {name}"),
+            InvalidResponse::NoArray(name) => write!(out, "{name} is no array"),
+            InvalidResponse::Entity { place, what } => {
+                write!(out, "entity {place} of the answer: {what}")
+            }
+            InvalidResponse::PageTooLong(count) => {
+                write!(out, "the page has {count} entities, more than pageSize")
+            }
+            InvalidResponse::NextCursor => {
+                write!(
+                    out,
+                    "nextCursor is neither null nor a text of 1 to {NEXT_MAX} bytes"
+                )
+            }
+        }
+    }
+}
+
+impl From<JsonRejection> for InvalidResponse {
+    fn from(not: JsonRejection) -> Self {
+        InvalidResponse::JsonRejection(not)
+    }
+}
+
+/// What the entities of each operation look like.
+#[derive(Debug)]
+pub(crate) struct EntitySchemas(BTreeMap<OrderOperation, Schema>);
+
+impl EntitySchemas {
+    pub(crate) fn new() -> Result<EntitySchemas, AdapterSetupError> {
+        let compiled = OrderOperation::ALL.into_iter().map(|operation| {
+            let schema = Schema::new(output_schemas::entity(operation));
+            let schema = schema.map_err(|_| AdapterSetupError::Schema)?;
+            Ok((operation, schema))
+        });
+        Ok(EntitySchemas(
+            compiled.collect::<Result<_, AdapterSetupError>>()?,
+        ))
+    }
+
+    /// The answer to a request.
+    pub(crate) fn read(
+        &self,
+        request: &Request,
+        response: &AdapterResponse,
+    ) -> Result<Response, InvalidResponse> {
+        let operation = request.operation();
+        match request {
+            Request::Query(query) => {
+                let most = usize::try_from(query.page_size).unwrap_or(0);
+                self.page(operation, most, response)
+            }
+            _ => self.one(operation, response),
+        }
+    }
+
+    /// The answer to a change.
+    pub(crate) fn one(
+        &self,
+        operation: OrderOperation,
+        response: &AdapterResponse,
+    ) -> Result<Response, InvalidResponse> {
+        let members = members(response)?;
+        let entity = member(&members, operation.member())?;
+        Ok(Response::One(self.entity(operation, 0, entity)?))
+    }
+
+    /// The answer to a query for at most so many entities.
+    pub(crate) fn page(
+        &self,
+        operation: OrderOperation,
+        most: usize,
+        response: &AdapterResponse,
+    ) -> Result<Response, InvalidResponse> {
+        let members = members(response)?;
+        let name = operation.member();
+        let items: Vec<&RawValue> = serde_json::from_str(member(&members, name)?.get())
+            .map_err(|_| InvalidResponse::NoArray(name))?;
+        if items.len() > most {
+            return Err(InvalidResponse::PageTooLong(items.len()));
+        }
+        let next: Option<String> = serde_json::from_str(member(&members, "nextCursor")?.get())
+            .map_err(|_| InvalidResponse::NextCursor)?;
+        if next
+            .as_ref()
+            .is_some_and(|place| place.is_empty() || place.len() > NEXT_MAX)
+        {
+            return Err(InvalidResponse::NextCursor);
+        }
+        let items = items.into_iter().enumerate();
+        let items = items.map(|(place, item)| self.entity(operation, place, item));
+        let items: Vec<_> = items.collect::<Result<_, _>>()?;
+        let items = to_raw_value(&items).map_err(|_| InvalidResponse::NoArray(name))?;
+        Ok(Response::Page { items, next })
+    }
+
+    /// One entity, in our own words.
+    fn entity(
+        &self,
+        operation: OrderOperation,
+        place: usize,
+        text: &RawValue,
+    ) -> Result<Box<RawValue>, InvalidResponse> {
+        let wrong = |mut what: String| {
+            what.truncate(what.floor_char_boundary(WORDS_MAX));
+            InvalidResponse::Entity { place, what }
+        };
+        let value: Value = serde_json::from_str(text.get())
+            .map_err(|_| wrong(String::from("it cannot be read")))?;
+        let checked = self.0.get(&operation).map(|schema| schema.check(&value));
+        if let Some(Err(violations)) = checked {
+            let first = violations.shown().first().map(|first| {
+                let (field, expected) = (first.field(), &first.expected);
+                let field = if field.is_empty() {
+                    "the whole"
+                } else {
+                    &field
+                };
+                format!("{field}: expected {expected}")
+            });
+            return Err(wrong(first.unwrap_or_default()));
+        }
+        again(operation)(value)
+            .ok_or_else(|| wrong(String::from("a number or an instant is out of its range")))
+    }
+}
+
+/// How entities of an operation are read and written again.
+fn again(operation: OrderOperation) -> fn(Value) -> Option<Box<RawValue>> {
+    fn typed<T: DeserializeOwned + Serialize>(value: Value) -> Option<Box<RawValue>> {
+        let entity: T = serde_json::from_value(value).ok()?;
+        to_raw_value(&entity).ok()
+    }
+    match operation {
+        OrderOperation::CreateOrder
+        | OrderOperation::UpdateOrder
+        | OrderOperation::CancelOrder
+        | OrderOperation::GetOrders => typed::<Order>,
+        OrderOperation::FulfillOrder | OrderOperation::GetFulfillments => typed::<Fulfillment>,
+        OrderOperation::CreateReturn | OrderOperation::GetReturns => typed::<Returned>,
+        OrderOperation::GetCustomers => typed::<Customer>,
+        OrderOperation::GetProducts => typed::<Product>,
+        OrderOperation::GetVariants => typed::<ProductVariant>,
+        OrderOperation::GetInventory => typed::<Inventory>,
+    }
+}
+
+type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+
+/// The members of an answer that is an object.
+pub(super) fn members(response: &AdapterResponse) -> Result<Members<'_>, InvalidResponse> {
+    if !says_json(&response.headers) {
+        return Err(InvalidResponse::ContentType);
+    }
+    let text = json::text(&response.body)?;
+    serde_json::from_str(text).map_err(|_| InvalidResponse::NoObject)
+}
+
+pub(super) fn member<'a>(
+    members: &Members<'a>,
+    name: &'static str,
+) -> Result<&'a RawValue, InvalidResponse> {
+    members
+        .get(name)
+        .copied()
+        .ok_or(InvalidResponse::NoMember(name))
+}
+
+/// Whether the body is said to be JSON; parameters do not matter.
+pub(super) fn says_json(headers: &HeaderMap) -> bool {
+    let said = headers
+        .get(CONTENT_TYPE)
+        .and_then(|said| said.to_str().ok());
+    let kind = said.and_then(|said| said.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}

@@ -1,0 +1,147 @@
+//! The published schema of a tool's arguments and the struct that they are read into agree.
+
+mod schema_values;
+mod struct_fields;
+
+use super::query::QueryArguments;
+use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
+use crate::{
+    Adapter, AdapterFuture, Config, OrderOperation, OrdersServer, Request, RequestContext, Response,
+};
+use candor_call_fixtures::{answer, answer_line, call, specification_instant};
+use candor_street::{Dispatcher, MetricsHub};
+use proptest::prelude::*;
+use proptest::test_runner::{Config as Runs, TestRunner};
+use schema_values::{ObjectMembers, generate};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use struct_fields::struct_fields;
+use tokio::runtime::Runtime;
+
+/// An adapter that records each request and succeeds.
+#[derive(Default)]
+struct RecordingAdapter(Mutex<Vec<Value>>);
+
+impl Adapter for RecordingAdapter {
+    fn call<'a>(&'a self, request: &'a Request, _: &'a RequestContext) -> AdapterFuture<'a> {
+        let recorded = serde_json::to_value(request).unwrap();
+        self.0.lock().unwrap().push(recorded);
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        let response = match request.operation().changes() {
+            true => Response::One(raw("{}")),
+            false => Response::Page {
+                items: raw("[]"),
+                next: None,
+            },
+        };
+        Box::pin(std::future::ready(Ok(response)))
+    }
+
+    fn keeps_keys(&self) -> bool {
+        true
+    }
+}
+
+fn dispatcher(adapter: &Arc<RecordingAdapter>) -> Arc<Dispatcher<OrdersServer>> {
+    let config = Config {
+        calls_a_minute: None,
+        tool_calls_a_minute: None,
+        ..Config::default()
+    };
+    let metrics = MetricsHub::default();
+    let adapter = Arc::clone(adapter) as Arc<dyn Adapter>;
+    let server = OrdersServer::new(adapter, config, Arc::new(|| 0), metrics.clone());
+    Dispatcher::new(server, Arc::new(specification_instant), &metrics).unwrap()
+}
+
+/// Returns the published schema of each tool's arguments.
+fn argument_schemas() -> BTreeMap<String, Value> {
+    let tools: Vec<Value> = serde_json::from_str(dispatcher(&Arc::default()).list()).unwrap();
+    let schemas = tools.into_iter().map(|mut tool| {
+        let name = tool["name"].as_str().unwrap().to_owned();
+        (name, tool["inputSchema"].take())
+    });
+    schemas.collect()
+}
+
+fn names(object: &Value) -> BTreeSet<&str> {
+    let members = object.as_object().unwrap();
+    members.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn arguments_that_fit_the_schema_arrive_whole() {
+    let runtime = Runtime::new().unwrap();
+    let adapter = Arc::default();
+    let dispatcher = dispatcher(&adapter);
+    for (tool, schema) in argument_schemas() {
+        let operation = OrderOperation::read(&tool).unwrap();
+        let mut runner = TestRunner::new(Runs {
+            cases: 64,
+            failure_persistence: None,
+            ..Runs::default()
+        });
+        let generated = runner.run(&any::<u64>(), |seed| {
+            let mut arguments = generate(&schema, ObjectMembers::Some(seed));
+            let answered = runtime.block_on(answer(&dispatcher, call(&tool, &arguments)));
+            let line = answer_line(&answered);
+            prop_assert!(!line.contains("\"isError\":true"), "{arguments}: {line}");
+            prop_assert!(line.contains("\"result\":"), "{arguments}: {line}");
+            let request = adapter.0.lock().unwrap().pop().unwrap();
+            if operation.changes() {
+                arguments
+                    .as_object_mut()
+                    .unwrap()
+                    .shift_remove("idempotencyKey");
+                prop_assert_eq!(request, arguments);
+            } else {
+                // Lists are sorted, times are normalized, and the page size has a default.
+                let mut sent = names(&arguments);
+                sent.insert("pageSize");
+                prop_assert_eq!(names(&request), sent);
+            }
+            Ok(())
+        });
+        generated.unwrap();
+    }
+}
+
+/// Asserts that each object of the schema has the members that its struct has.
+fn assert_same_members<T: DeserializeOwned>(schema: &Value) {
+    let mut arguments = generate(schema, ObjectMembers::All);
+    let mut expected = BTreeMap::new();
+    schema_values::members(schema, schema, String::new(), &mut expected);
+    expected.get_mut("").unwrap().remove("idempotencyKey");
+    arguments
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("idempotencyKey");
+    assert_eq!(struct_fields::<T>(&arguments), expected);
+}
+
+#[test]
+fn structs_of_changes_take_exactly_what_the_schemas_publish() {
+    let schemas = argument_schemas();
+    let schema = |operation: OrderOperation| &schemas[operation.name()];
+    assert_same_members::<CreateOrder>(schema(OrderOperation::CreateOrder));
+    assert_same_members::<UpdateOrder>(schema(OrderOperation::UpdateOrder));
+    assert_same_members::<CancelOrder>(schema(OrderOperation::CancelOrder));
+    assert_same_members::<FulfillOrder>(schema(OrderOperation::FulfillOrder));
+    assert_same_members::<CreateReturn>(schema(OrderOperation::CreateReturn));
+}
+
+/// The queries share one struct; each schema publishes the filters of its entity.
+#[test]
+fn struct_of_queries_takes_exactly_what_the_schemas_publish() {
+    let mut published = BTreeSet::new();
+    for (tool, schema) in argument_schemas() {
+        if !OrderOperation::read(&tool).unwrap().changes() {
+            published.extend(names(&schema["properties"]).into_iter().map(str::to_owned));
+        }
+    }
+    let fields = struct_fields::<QueryArguments>(&Value::Object(serde_json::Map::new()));
+    assert_eq!(fields, BTreeMap::from([(String::new(), published)]));
+}

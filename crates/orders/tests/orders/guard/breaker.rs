@@ -1,0 +1,138 @@
+//! When the order system is left alone, and when it is asked again.
+
+use crate::fixture::guarded::{SECOND, ServerBuilder};
+use crate::fixture::scripted_adapter::{AdapterStep, fails};
+use candor_call_fixtures::call;
+use candor_fault::Cause;
+use candor_orders::{Failure, OrderRule, RefusalReason, RuleViolation};
+use candor_street::CancellationToken;
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio::time::advance;
+
+fn down() -> Failure {
+    Failure::Unavailable(None, None)
+}
+
+/// How many calls of ten reach an order system that always fails so.
+async fn reached(failure: Failure) -> usize {
+    let server = ServerBuilder::default()
+        .with_breaker_after(4)
+        .with_one_attempt()
+        .with_every_call(fails(failure))
+        .build();
+    for _ in 0..10 {
+        server.find().await;
+    }
+    server.adapter.count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_counts_and_answers_do_not() {
+    for trouble in [
+        down(),
+        Failure::TimedOut(None),
+        RefusalReason::InvalidAdapterResponse.into(),
+    ] {
+        assert_eq!(reached(trouble.clone()).await, 4, "{trouble:?}");
+    }
+    let busy = Failure::Busy(Box::new(RefusalReason::BackendRefused.into()), None, None);
+    for answer in [
+        RefusalReason::OrderNotFound.into(),
+        RefusalReason::AdapterUnauthorized.into(),
+        busy,
+        RuleViolation::new("order.total", OrderRule::Total).into(),
+        Failure::Limited(SECOND, None),
+        Failure::Unsupported,
+        Failure::Internal("a table", Box::new(Cause::from("gone"))),
+    ] {
+        assert_eq!(reached(answer.clone()).await, 10, "{answer:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hang_counts() {
+    let server = ServerBuilder::default()
+        .with_breaker_after(2)
+        .with_every_call(vec![AdapterStep::Hang])
+        .build();
+    for _ in 0..2 {
+        assert_eq!(server.find().await.summary(), "3002 retryable none");
+    }
+    assert_eq!(server.find().await.summary(), "4002 retryable none 5000ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_ends_a_row_of_failures_and_what_says_nothing_does_not() {
+    let broken = Failure::Internal("a table", Box::new(Cause::from("gone")));
+    for (between, opens) in [(RefusalReason::OrderNotFound.into(), false), (broken, true)] {
+        let server = ServerBuilder::default()
+            .with_breaker_after(2)
+            .with_one_attempt()
+            .with_script([fails(down()), fails(between), fails(down())])
+            .build();
+        for _ in 0..3 {
+            server.find().await;
+        }
+        let left_alone = server.find().await.summary() != "ok";
+        assert_eq!(left_alone, opens);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_64_calls_exactly_one_probes_and_its_success_closes() {
+    let server = ServerBuilder::default()
+        .with_breaker_after(1)
+        .with_one_attempt()
+        .with_script([fails(down()), vec![AdapterStep::Take(SECOND)]])
+        .build();
+    server.create().await;
+    assert_eq!(
+        server.create().await.summary(),
+        "4002 retryable none 5000ms"
+    );
+    advance(5 * SECOND).await;
+    let summary = join_all((0..64).map(|_| server.create())).await;
+    let mut summary: Vec<_> = summary.iter().map(|response| response.summary()).collect();
+    summary.sort_unstable();
+    assert_eq!(summary[..63], vec!["4002 retryable none 5000ms"; 63]);
+    assert_eq!(summary[63], "ok");
+    assert_eq!(server.adapter.count(), 2);
+    let summary = join_all((0..64).map(|_| server.create())).await;
+    assert!(summary.iter().all(|response| response.summary() == "ok"));
+    assert_eq!(server.adapter.count(), 66);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_fails_opens_for_another_pause() {
+    let server = ServerBuilder::default()
+        .with_breaker_after(1)
+        .with_one_attempt()
+        .with_script([fails(down()), fails(down())])
+        .build();
+    server.find().await;
+    advance(5 * SECOND).await;
+    assert_eq!(server.find().await.summary(), "4002 retryable none 1000ms");
+    advance(4 * SECOND).await;
+    assert_eq!(server.find().await.summary(), "4002 retryable none 1000ms");
+    assert_eq!(server.adapter.count(), 2);
+    advance(SECOND).await;
+    assert_eq!(server.find().await.summary(), "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_is_cancelled_makes_room_for_the_next() {
+    let server = ServerBuilder::default()
+        .with_breaker_after(1)
+        .with_one_attempt()
+        .with_script([fails(down()), vec![AdapterStep::Hang]])
+        .build();
+    server.find().await;
+    advance(5 * SECOND).await;
+    let cancel = CancellationToken::new();
+    let probe = server.call_until(call("get-orders", json!({})), cancel.clone());
+    let (probe, ()) = tokio::join!(probe, async { cancel.cancel() });
+    assert_eq!(probe.summary(), "3002 retryable none");
+    assert_eq!(server.adapter.dropped(), 1);
+    assert_eq!(server.find().await.summary(), "ok");
+}

@@ -1,0 +1,15 @@
+//! The server around the tools, in front of a scripted adapter.
+
+mod arguments;
+mod breaker;
+mod codes;
+mod deadline;
+mod faulty;
+mod limits;
+mod metrics;
+mod pages;
+mod retries;
+mod secrets;
+mod stations;
+mod tool_list;
+mod unknown_effects;

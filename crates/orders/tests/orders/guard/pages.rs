@@ -1,0 +1,76 @@
+//! Pages and their cursors, and answers of the wrong kind.
+
+use crate::fixture::guarded::ServerBuilder;
+use crate::fixture::scripted_adapter::{AdapterStep, Steps, raw};
+use candor_orders::{POSITION_MAX, Request, Response};
+use serde_json::{Value, json};
+
+fn page(next: &str) -> Steps {
+    vec![AdapterStep::Answer(Response::Page {
+        items: raw(r#"[{"id":"1"}]"#),
+        next: Some(next.to_owned()),
+    })]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cursor_leads_to_the_next_page_of_its_query_and_of_no_other() {
+    let server = ServerBuilder::default()
+        .with_script([page("17.ord_1")])
+        .build();
+    let filters = json!({ "statuses": ["pending"], "pageSize": 1 });
+    let response = server.call("get-orders", filters).await;
+    insta::assert_snapshot!(response.line, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"orders\":[{\"id\":\"1\"}],\"nextCursor\":\"MsVj3iq1rlwxNy5vcmRfMQ\"}"}],"structuredContent":{"orders":[{"id":"1"}],"nextCursor":"MsVj3iq1rlwxNy5vcmRfMQ"}}}"#);
+    let value = response.message();
+    let cursor = &value["result"]["structuredContent"]["nextCursor"];
+    for (arguments, expected) in [
+        (json!({ "statuses": ["pending"], "cursor": cursor }), "ok"),
+        (json!({ "cursor": cursor }), "2003 none"),
+    ] {
+        assert_eq!(
+            server.call("get-orders", arguments).await.summary(),
+            expected
+        );
+    }
+    let received = server.adapter.received();
+    let Request::Query(query) = &received[1].request else {
+        panic!("{received:?}")
+    };
+    assert_eq!(query.after.as_deref(), Some("17.ord_1"));
+    assert_eq!(received.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_no_cursor_can_name_is_no_answer() {
+    let longest = "x".repeat(POSITION_MAX);
+    let too_long = "x".repeat(POSITION_MAX + 1);
+    let server = ServerBuilder::default()
+        .with_script([page(&longest), vec![], page(&too_long)])
+        .build();
+    let response = server.find().await.message();
+    let cursor = response["result"]["structuredContent"]["nextCursor"].clone();
+    let next = server.call("get-orders", json!({ "cursor": cursor })).await;
+    assert_eq!(next.summary(), "ok");
+    let summary = server.find().await.summary();
+    assert_eq!(summary, "4001 INVALID_ADAPTER_RESPONSE none");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_the_wrong_kind_is_no_answer() {
+    let server = ServerBuilder::default().with_every_call(page("1")).build();
+    let summary = server.create().await.summary();
+    assert_eq!(summary, "4001 INVALID_ADAPTER_RESPONSE none");
+    let one = vec![AdapterStep::Answer(Response::One(raw("{}")))];
+    let server = ServerBuilder::default().with_every_call(one).build();
+    let summary = server.find().await.summary();
+    assert_eq!(summary, "4001 INVALID_ADAPTER_RESPONSE none");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_page_says_so() {
+    let response = ServerBuilder::default().build().find().await.message();
+    let structured = &response["result"]["structuredContent"];
+    assert_eq!(
+        structured,
+        &json!({ "orders": [], "nextCursor": Value::Null })
+    );
+}

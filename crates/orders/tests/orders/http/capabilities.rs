@@ -1,0 +1,117 @@
+//! What is known about an order system, and when.
+
+use crate::fixture::http_adapter::{create, order, query, send_request, settings};
+use crate::fixture::http_server::{PlayedResponse, ScriptedServer, capabilities};
+use candor_fault::Effect;
+use candor_orders::http::HttpAdapter;
+use candor_orders::{Adapter as _, Failure, OrderOperation};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[tokio::test]
+async fn they_are_asked_for_once() {
+    let server =
+        ScriptedServer::playing(PlayedResponse::json(200, &json!({ "order": order() }))).await;
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    assert!(adapter.keeps_keys());
+    for _ in 0..2 {
+        let (result, effect) = send_request(&adapter, &create()).await;
+        assert!(result.is_ok());
+        assert_eq!(effect, Effect::Done);
+    }
+    let post = "POST /v1/create-sales-order";
+    assert_eq!(server.lines(), ["GET /v1/capabilities", post, post]);
+}
+
+#[tokio::test]
+async fn after_a_failure_they_are_asked_for_again() {
+    let count = AtomicUsize::new(0);
+    let server = ScriptedServer::start(move |request| match request.line.as_str() {
+        "GET /v1/capabilities" if count.fetch_add(1, Ordering::SeqCst) == 0 => {
+            PlayedResponse::text(503, "{}")
+        }
+        "GET /v1/capabilities" => PlayedResponse::json(200, &capabilities()),
+        _ => PlayedResponse::json(200, &json!({ "order": order() })),
+    })
+    .await;
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    assert!(!adapter.keeps_keys());
+    assert!(send_request(&adapter, &create()).await.0.is_ok());
+    assert!(adapter.keeps_keys());
+}
+
+#[tokio::test]
+async fn what_is_not_offered_is_not_asked_for() {
+    let server = ScriptedServer::start(|_| {
+        let offered = ["get-orders", "teleport-order"];
+        PlayedResponse::json(
+            200,
+            &json!({ "protocol": 1, "operations": offered, "keepsKeys": false, "more": 1 }),
+        )
+    })
+    .await;
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    let known = adapter.capabilities().await.unwrap();
+    assert_eq!(
+        Vec::from_iter(&known.operations),
+        [&OrderOperation::GetOrders]
+    );
+    assert!(!adapter.keeps_keys());
+    for request in [create(), query()] {
+        let (result, effect) = send_request(&adapter, &request).await;
+        assert_eq!(result.unwrap_err(), Failure::Unsupported);
+        assert_eq!(effect, Effect::None);
+    }
+    assert_eq!(server.lines().len(), 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_an_invalid_response() {
+    let mut summary = String::new();
+    for (name, played) in [
+        (
+            "protocol 2",
+            PlayedResponse::text(200, r#"{"protocol":2,"operations":[],"keepsKeys":true}"#),
+        ),
+        (
+            "protocol text",
+            PlayedResponse::text(200, r#"{"protocol":"1","operations":[],"keepsKeys":true}"#),
+        ),
+        (
+            "no operations",
+            PlayedResponse::text(200, r#"{"protocol":1,"keepsKeys":true}"#),
+        ),
+        (
+            "keepsKeys 1",
+            PlayedResponse::text(200, r#"{"protocol":1,"operations":[],"keepsKeys":1}"#),
+        ),
+        ("garbage", PlayedResponse::text(200, "hello")),
+        ("array", PlayedResponse::text(200, "[]")),
+        (
+            "html",
+            PlayedResponse::new(200, &[("content-type", "text/html")], b"<p>"),
+        ),
+        ("404", PlayedResponse::text(404, "{}")),
+        ("405", PlayedResponse::text(405, "{}")),
+        ("501", PlayedResponse::text(501, "{}")),
+        (
+            "redirect",
+            PlayedResponse::new(302, &[("location", "/other")], b""),
+        ),
+        ("401", PlayedResponse::text(401, "{}")),
+        (
+            "429",
+            PlayedResponse::new(429, &[("retry-after", "9")], b""),
+        ),
+        ("500", PlayedResponse::text(500, "{}")),
+        ("closed", PlayedResponse::Part(Vec::new())),
+    ] {
+        let server = ScriptedServer::start(move |_| played.clone()).await;
+        let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
+        let (result, effect) = send_request(&adapter, &create()).await;
+        assert_eq!(effect, Effect::None, "{name}");
+        summary += &format!("{name}: {:?}\n", result.unwrap_err());
+        assert_eq!(server.lines(), ["GET /v1/capabilities"]);
+    }
+    insta::assert_snapshot!(summary);
+}

@@ -1,0 +1,160 @@
+//! Answers of an order system as the client sees them, and what is logged about them.
+
+use crate::fixture::http_adapter::{CANARY, create, send_request, settings};
+use crate::fixture::http_server::{Event, PlayedResponse, ScriptedServer};
+use crate::requests::ToolResponse;
+use candor_call_fixtures::{answer, call};
+use candor_fault::Timestamp;
+use candor_guard::retry::Policy;
+use candor_orders::http::HttpAdapter;
+use candor_orders::{Config, GuardConfig, OrdersServer};
+use candor_street::{Dispatcher, MetricsHub};
+use serde_json::json;
+use std::io::{self, Write};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tracing::subscriber::DefaultGuard;
+
+/// The order tools in front of this order system; every call is one attempt.
+async fn dispatcher(server: &ScriptedServer, deadline: Duration) -> Arc<Dispatcher<OrdersServer>> {
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    let config = Config {
+        guard: GuardConfig {
+            deadline,
+            breaker_failures: None,
+            retry: Policy {
+                attempts: NonZeroU32::MIN,
+                ..Policy::default()
+            },
+            ..GuardConfig::default()
+        },
+        ..Config::default()
+    };
+    let orders = OrdersServer::new(
+        Arc::new(adapter),
+        config,
+        Arc::new(|| 0),
+        MetricsHub::default(),
+    );
+    let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
+    Dispatcher::new(orders, clock, &MetricsHub::default()).unwrap()
+}
+
+/// Calls `create-sales-order` and returns the result.
+async fn create_order(dispatcher: &Arc<Dispatcher<OrdersServer>>) -> String {
+    let order = json!({ "lineItems": [{ "sku": "LAMP", "quantity": 1 }] });
+    let arguments = json!({ "order": order, "idempotencyKey": "k" });
+    let answer = answer(dispatcher, call("create-sales-order", arguments)).await;
+    ToolResponse::new(&answer).whole
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn words_of_the_order_system_reach_no_client() {
+    let error = json!({ "error": {
+        "code": format!("no {CANARY}"),
+        "message": CANARY,
+        "context": { "field": format!("order {CANARY}"), "status": CANARY, "other": CANARY },
+        CANARY: CANARY
+    } });
+    let headers = [
+        ("content-type", "application/json"),
+        ("x-why", CANARY),
+        ("location", CANARY),
+    ];
+    let playing = Arc::new(Mutex::new(PlayedResponse::text(500, "")));
+    let server = ScriptedServer::changing(Arc::clone(&playing)).await;
+    let dispatcher = dispatcher(&server, LONG).await;
+    for status in [
+        200, 302, 400, 401, 404, 408, 409, 422, 429, 500, 501, 503, 504,
+    ] {
+        for body in [error.to_string(), CANARY.to_owned()] {
+            *playing.lock().unwrap() = PlayedResponse::new(status, &headers, body.as_bytes());
+            let create_order = create_order(&dispatcher).await;
+            assert!(create_order.contains("\"isError\":true"), "{create_order}");
+            assert!(!create_order.contains(CANARY), "{status} {create_order}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_named_no_is_told_with_its_facts() {
+    let error = json!({ "error": {
+        "code": "INSUFFICIENT_INVENTORY",
+        "context": { "field": "order.lineItems.0.quantity", "available": 0 }
+    } });
+    let server = ScriptedServer::playing(PlayedResponse::json(409, &error)).await;
+    insta::assert_snapshot!(create_order(&dispatcher(&server, LONG).await).await, @r#"{"content":[{"type":"text","text":"{\"error\":{\"code\":4001,\"message\":\"Adapter error: there is less stock than the call needs\",\"retryable\":false,\"details\":{\"suggestion\":\"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null,\"field\":\"order.lineItems.0.quantity\",\"available\":0},\"originalError\":\"INSUFFICIENT_INVENTORY\"}}}"}],"structuredContent":{"error":{"code":4001,"message":"Adapter error: there is less stock than the call needs","retryable":false,"details":{"suggestion":"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":null,"field":"order.lineItems.0.quantity","available":0},"originalError":"INSUFFICIENT_INVENTORY"}}},"isError":true,"error":{"code":4001,"message":"Adapter error: there is less stock than the call needs","retryable":false,"details":{"suggestion":"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":null,"field":"order.lineItems.0.quantity","available":0},"originalError":"INSUFFICIENT_INVENTORY"}}}"#);
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_in_time_is_a_timeout_with_an_unknown_effect() {
+    let begun = b"HTTP/1.1 200 OK\r\ncontent-ty".to_vec();
+    let mut server = ScriptedServer::playing(PlayedResponse::Hang(begun)).await;
+    let create_order = create_order(&dispatcher(&server, Duration::from_millis(200)).await).await;
+    insta::assert_snapshot!(create_order, @r#"{"content":[{"type":"text","text":"{\"error\":{\"code\":3002,\"message\":\"Operation timed out\",\"retryable\":true,\"details\":{\"suggestion\":\"Send the same call with the same idempotencyKey; it finds what the first attempt did.\",\"context\":{\"class\":\"limit\",\"effect\":\"unknown\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"unknown","retryAfterMs":null}}}},"isError":true,"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"unknown","retryAfterMs":null}}}}"#);
+    assert_eq!(server.event().await, Event::Hanging);
+    assert_eq!(server.event().await, Event::Closed);
+}
+
+/// What is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Takes the warnings of this thread.
+    fn listen(&self) -> DefaultGuard {
+        let writer = self.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .with_max_level(tracing::Level::WARN)
+            .without_time()
+            .with_ansi(false)
+            .finish();
+        tracing::subscriber::set_default(subscriber)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn refused_credentials_are_told_loudly_and_without_them() {
+    let log = Log::default();
+    let _guard = log.listen();
+    let server = ScriptedServer::playing(PlayedResponse::text(403, CANARY)).await;
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    let (result, _) = send_request(&adapter, &create()).await;
+    assert!(result.is_err());
+    insta::assert_snapshot!(log.text(), @"ERROR candor_orders::http::refusal: the order system refuses this server's credentials: check its token status=403");
+}
+
+#[tokio::test]
+async fn what_keeps_an_order_system_from_being_met_is_told_in_our_words() {
+    let log = Log::default();
+    let _guard = log.listen();
+    for played in [
+        PlayedResponse::text(503, CANARY),
+        PlayedResponse::text(200, CANARY),
+    ] {
+        let server = ScriptedServer::start(move |_| played.clone()).await;
+        HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    }
+    insta::assert_snapshot!(log.text(), @r#"
+    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call reason="status 503"
+    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call reason="capabilities: the answer cannot be read: it is no JSON that is taken, at line 1 column 1"
+    "#);
+}

@@ -1,0 +1,11 @@
+//! The adapter `http` in front of scripted order systems, and the adapter checks against the sample
+//! adapter and against order systems that are wrong.
+
+mod capabilities;
+mod client_answers;
+mod network;
+mod protocol_page;
+mod requests;
+mod sample_adapter;
+mod statuses;
+mod wrong_systems;

@@ -1,0 +1,75 @@
+//! The sample adapter of `examples/`, run for real.
+
+use crate::fixture::http_adapter::send_request;
+use crate::fixture::sample_adapter::{SampleAdapter, run_checks};
+use candor_http_client::BearerToken;
+use candor_orders::Adapter as _;
+use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult};
+use candor_orders::http::{HttpAdapter, HttpSettings};
+use std::io::Write as _;
+
+fn shown(report: &CheckReport) -> String {
+    let lines = report.checks.iter().map(|check| {
+        let CheckResult {
+            name,
+            outcome,
+            seen,
+            ..
+        } = check;
+        format!("{name}: {outcome:?}: {seen}\n")
+    });
+    lines.collect()
+}
+
+#[tokio::test]
+async fn the_sample_passes_every_check() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"sesame\n").unwrap();
+    let sample = SampleAdapter::start(&["--token-file", file.path().to_str().unwrap()]);
+    let mut settings = HttpSettings::new(&sample.url);
+    settings.bearer = BearerToken::new("sesame");
+    let report = run_checks(&settings, CheckOptions::default()).await;
+    assert_eq!(
+        report.count(CheckOutcome::Ok),
+        report.checks.len(),
+        "{}",
+        shown(&report)
+    );
+    insta::assert_snapshot!(shown(&report));
+}
+
+#[tokio::test]
+async fn what_a_smaller_system_does_not_offer_is_skipped() {
+    let without: Vec<_> = [
+        "get-orders",
+        "get-inventory",
+        "update-order",
+        "create-return",
+    ]
+    .into_iter()
+    .flat_map(|name| ["--without", name])
+    .collect();
+    let sample = SampleAdapter::start(&without);
+    let report = run_checks(&HttpSettings::new(&sample.url), CheckOptions::default()).await;
+    assert!(report.passed(), "{}", shown(&report));
+    insta::assert_snapshot!("smaller", shown(&report));
+    let sample = SampleAdapter::start(&without);
+    let options = CheckOptions {
+        sku: Some(String::from("POT-1")),
+    };
+    let report = run_checks(&HttpSettings::new(&sample.url), options).await;
+    assert!(report.passed(), "{}", shown(&report));
+    insta::assert_snapshot!("smaller_with_sku", shown(&report));
+}
+
+#[tokio::test]
+async fn the_adapter_speaks_with_the_sample() {
+    let sample = SampleAdapter::start(&[]);
+    let adapter = HttpAdapter::connect(&HttpSettings::new(&sample.url))
+        .await
+        .unwrap();
+    assert!(adapter.keeps_keys());
+    let (result, _) = send_request(&adapter, &crate::fixture::http_adapter::create()).await;
+    let failure = format!("{:?}", result.unwrap_err());
+    assert!(failure.contains("SkuNotFound"), "{failure}");
+}

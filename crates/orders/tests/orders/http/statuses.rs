@@ -1,0 +1,245 @@
+//! Every row of the table of statuses, and every answer that cannot be used.
+
+use crate::fixture::http_adapter::{
+    create, inventory, order, query, send_request, send_with, settings,
+};
+use crate::fixture::http_server::{PlayedResponse, ScriptedServer};
+use candor_fault::Effect;
+use candor_orders::http::HttpAdapter;
+use candor_orders::{Failure, FinalFailure, RefusalReason, Request, Response};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// What each play comes to.
+async fn summary(request: &Request, played: Vec<(&str, PlayedResponse)>) -> String {
+    let mut summary = String::new();
+    let playing = Arc::new(Mutex::new(PlayedResponse::text(500, "")));
+    let server = ScriptedServer::changing(Arc::clone(&playing)).await;
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    for (name, played) in played {
+        *playing.lock().unwrap() = played;
+        let (result, effect) = send_request(&adapter, request).await;
+        let result = match result {
+            Ok(Response::One(entity)) => format!("Ok {entity}"),
+            Ok(Response::Page { items, next }) => format!("Ok {items} {next:?}"),
+            Err(failure) => format!("{failure:?}"),
+        };
+        summary += &format!("{name}\n  effect {effect:?}\n  {result}\n");
+    }
+    summary
+}
+
+fn error(code: Value) -> Value {
+    json!({ "error": { "code": code, "retryable": false, "message": "words" } })
+}
+
+#[tokio::test]
+async fn every_status_of_a_change() {
+    let named = |status, code: &str| PlayedResponse::json(status, &error(json!(code)));
+    let after = |status, wait| PlayedResponse::new(status, &[("retry-after", wait)], b"");
+    let dated = PlayedResponse::new(
+        429,
+        &[
+            ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            ("retry-after", "Sun, 06 Nov 1994 08:50:00 GMT"),
+        ],
+        b"",
+    );
+    let html = PlayedResponse::new(404, &[("content-type", "text/html")], b"<h1>Not here</h1>");
+    let retryable = json!({ "error": { "code": "LOCKED", "retryable": true } });
+    let facts = json!({ "error": {
+        "code": "INSUFFICIENT_INVENTORY",
+        "context": { "field": "order.lineItems.0.sku", "available": 3, "status": "shipped", "secret": "x" }
+    } });
+    let odd = json!({ "error": {
+        "code": "INSUFFICIENT_INVENTORY",
+        "retryable": "true",
+        "context": { "field": "a b", "available": -3, "status": "lost" }
+    } });
+    let played = vec![
+        ("400 named", named(400, "ADDRESS_REFUSED")),
+        ("400 nameless", PlayedResponse::text(400, "{}")),
+        ("400 odd name", named(400, "no such name")),
+        ("400 name of ours", named(400, "WRITE_TOKEN_REQUIRED")),
+        (
+            "400 number as name",
+            PlayedResponse::json(400, &error(json!(7))),
+        ),
+        ("401", named(401, "WHO_ARE_YOU")),
+        ("403", PlayedResponse::text(403, "{}")),
+        ("402", named(402, "PAY_FIRST")),
+        ("404 named", named(404, "ORDER_NOT_FOUND")),
+        ("404 nameless", PlayedResponse::text(404, "")),
+        ("404 html", html),
+        ("404 cut", PlayedResponse::cut(404, "{\"error\":")),
+        ("405", PlayedResponse::text(405, "{}")),
+        ("408", PlayedResponse::text(408, "{}")),
+        ("409 named", named(409, "EXTERNAL_ID_CONFLICT")),
+        ("409 retryable", PlayedResponse::json(409, &retryable)),
+        ("409 facts", PlayedResponse::json(409, &facts)),
+        ("409 odd facts", PlayedResponse::json(409, &odd)),
+        ("422", named(422, "TOTAL_MISMATCH")),
+        (
+            "422 twice",
+            PlayedResponse::text(422, r#"{"error":{"code":"A","code":"B"}}"#),
+        ),
+        ("429", after(429, "7")),
+        ("429 silent", PlayedResponse::text(429, "{}")),
+        ("429 date", dated),
+        ("429 far", after(429, "86400")),
+        ("500", named(500, "ORDER_NOT_FOUND")),
+        ("501", PlayedResponse::text(501, "{}")),
+        ("502", PlayedResponse::text(502, "bad gateway")),
+        ("503", after(503, "11")),
+        ("504", PlayedResponse::text(504, "{}")),
+        ("599", PlayedResponse::text(599, "{}")),
+        (
+            "301",
+            PlayedResponse::new(301, &[("location", "/v1/elsewhere")], b""),
+        ),
+        (
+            "307",
+            PlayedResponse::new(307, &[("location", "http://127.0.0.1:9/")], b""),
+        ),
+        (
+            "304",
+            PlayedResponse::Answer(b"HTTP/1.1 304 Played\r\n\r\n".to_vec()),
+        ),
+        ("604", PlayedResponse::text(604, "{}")),
+    ];
+    insta::assert_snapshot!(summary(&create(), played).await);
+}
+
+#[tokio::test]
+async fn every_answer_of_a_change() {
+    let whole = json!({ "order": order() });
+    let with = |name: &str, value: Value| {
+        let mut order = order();
+        order[name] = value;
+        PlayedResponse::json(200, &json!({ "order": order }))
+    };
+    let without = |name: &str| {
+        let mut order = order();
+        order.as_object_mut().unwrap().shift_remove(name);
+        PlayedResponse::json(200, &json!({ "order": order }))
+    };
+    let line = |quantity: Value| {
+        let mut order = order();
+        order["lineItems"][0]["quantity"] = quantity;
+        PlayedResponse::json(200, &json!({ "order": order }))
+    };
+    let said = |kind: &str| {
+        PlayedResponse::new(200, &[("content-type", kind)], whole.to_string().as_bytes())
+    };
+    let deep = format!("{{\"order\":{}", "[".repeat(100_000));
+    let repeated = whole.to_string().replacen('{', "{\"order\":1,", 1);
+    let played = vec![
+        ("200", PlayedResponse::json(200, &whole)),
+        ("201", PlayedResponse::json(201, &whole)),
+        ("charset", said("Application/JSON; charset=utf-8")),
+        ("html", said("text/html")),
+        ("problem", said("application/problem+json")),
+        (
+            "no type",
+            PlayedResponse::new(200, &[], whole.to_string().as_bytes()),
+        ),
+        (
+            "204",
+            PlayedResponse::Answer(b"HTTP/1.1 204 Played\r\n\r\n".to_vec()),
+        ),
+        ("empty", PlayedResponse::text(200, "")),
+        ("garbage", PlayedResponse::text(200, "hello")),
+        (
+            "html body",
+            PlayedResponse::text(200, "<html>Welcome</html>"),
+        ),
+        ("half", PlayedResponse::text(200, "{\"order\":")),
+        ("two", PlayedResponse::text(200, "{} {}")),
+        ("array", PlayedResponse::text(200, "[]")),
+        ("no member", PlayedResponse::text(200, r#"{"orders":[]}"#)),
+        ("null", PlayedResponse::text(200, r#"{"order":null}"#)),
+        ("repeated", PlayedResponse::text(200, &repeated)),
+        ("deep", PlayedResponse::text(200, &deep)),
+        (
+            "surrogate",
+            PlayedResponse::text(200, r#"{"order":"\ud800"}"#),
+        ),
+        (
+            "no UTF-8",
+            PlayedResponse::new(
+                200,
+                &[("content-type", "application/json")],
+                b"{\"\xff\":1}",
+            ),
+        ),
+        ("no id", without("id")),
+        ("no total", without("total")),
+        ("total number", with("total", json!(6))),
+        ("total sign", with("total", json!("-6.00"))),
+        ("status", with("status", json!("lost"))),
+        ("null name", with("name", json!(null))),
+        ("instant", with("createdAt", json!("yesterday"))),
+        ("quantity text", line(json!("2"))),
+        ("quantity half", line(json!(2.5))),
+        ("quantity negative", line(json!(-1))),
+        ("quantity huge", line(json!(1e30))),
+        (
+            "error in success",
+            PlayedResponse::json(200, &error(json!("ORDER_NOT_FOUND"))),
+        ),
+    ];
+    insta::assert_snapshot!(summary(&create(), played).await);
+}
+
+#[tokio::test]
+async fn every_answer_of_a_query() {
+    let page = |items: Vec<Value>, next: Value| {
+        PlayedResponse::json(200, &json!({ "inventory": items, "nextCursor": next }))
+    };
+    let one = || vec![inventory()];
+    let mut unsold = inventory();
+    unsold["availableTotal"] = json!(-1);
+    let played = vec![
+        ("last", page(one(), json!(null))),
+        ("none", page(Vec::new(), json!(null))),
+        ("more", page(one(), json!("x".repeat(3)))),
+        ("long cursor", page(one(), json!("x".repeat(701)))),
+        ("empty cursor", page(one(), json!(""))),
+        ("number cursor", page(one(), json!(1))),
+        (
+            "no cursor",
+            PlayedResponse::json(200, &json!({ "inventory": [] })),
+        ),
+        (
+            "no array",
+            PlayedResponse::json(200, &json!({ "inventory": {}, "nextCursor": null })),
+        ),
+        ("too long", page(vec![inventory(); 3], json!(null))),
+        ("second wrong", page(vec![inventory(), unsold], json!(null))),
+        (
+            "404",
+            PlayedResponse::json(404, &error(json!("LOCATION_NOT_FOUND"))),
+        ),
+        ("500", PlayedResponse::text(500, "{}")),
+    ];
+    insta::assert_snapshot!(summary(&query(), played).await);
+    let longest = page(one(), json!("x".repeat(700)));
+    assert!(send_with(longest, &query()).await.0.is_ok());
+}
+
+#[tokio::test]
+async fn too_many_values_are_not_made() {
+    let many = format!(
+        "{{\"order\":[{}0]}}",
+        "0,".repeat(candor_orders::http::VALUES_MAX)
+    );
+    let (result, effect) = send_with(PlayedResponse::text(200, &many), &create()).await;
+    let Err(Failure::Final(stands, _)) = result else {
+        panic!("{result:?}");
+    };
+    assert_eq!(
+        *stands,
+        FinalFailure::Refusal(RefusalReason::InvalidAdapterResponse.into())
+    );
+    assert_eq!(effect, Effect::Unknown);
+}

@@ -1,0 +1,256 @@
+//! Order systems that are wrong in one way each: the checks about that fail, and no others.
+
+use crate::fixture::http_server::{Request, message, read};
+use crate::fixture::sample_adapter::{SampleAdapter, run_checks};
+use candor_orders::check::{CheckOptions, CheckOutcome};
+use candor_orders::http::HttpSettings;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+/// An answer on its way back.
+struct Answer {
+    status: u16,
+    body: Value,
+}
+
+/// How an order system is wrong: what it makes of requests, and of its own answers.
+#[derive(Clone, Copy)]
+struct Distortion {
+    request: fn(&mut Request, u64),
+    answer: fn(&Request, &mut Answer),
+}
+
+const RIGHT: Distortion = Distortion {
+    request: |_, _| {},
+    answer: |_, _| {},
+};
+
+/// The sample adapter behind somebody who distorts what passes; its address.
+async fn distorted(sample: &SampleAdapter, wrong: Distortion) -> String {
+    let behind = sample.url.trim_start_matches("http://").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicU64::new(0));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(pass(stream, behind.clone(), wrong, Arc::clone(&count)));
+        }
+    });
+    url
+}
+
+async fn pass(
+    stream: TcpStream,
+    behind: String,
+    wrong: Distortion,
+    count: Arc<AtomicU64>,
+) -> Option<()> {
+    let mut front = BufReader::new(stream);
+    loop {
+        let mut request = read(&mut front).await?;
+        (wrong.request)(&mut request, count.fetch_add(1, Ordering::SeqCst));
+        let mut back = BufReader::new(TcpStream::connect(&behind).await.unwrap());
+        let mut head = format!("{} HTTP/1.1\r\nconnection: close\r\n", request.line);
+        for (name, value) in &request.headers {
+            if name != "content-length" {
+                head += &format!("{name}: {value}\r\n");
+            }
+        }
+        head += &format!("content-length: {}\r\n\r\n", request.body.len());
+        back.write_all(&[head.as_bytes(), &request.body].concat())
+            .await
+            .unwrap();
+        let (first, _, body) = message(&mut back).await.unwrap();
+        let mut answer = Answer {
+            status: first.split_whitespace().nth(1).unwrap().parse().unwrap(),
+            body: serde_json::from_slice(&body).unwrap(),
+        };
+        (wrong.answer)(&request, &mut answer);
+        let (status, body) = (answer.status, answer.body.to_string());
+        let length = body.len();
+        let whole = format!(
+            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        front.write_all(whole.as_bytes()).await.ok()?;
+    }
+}
+
+/// The names of the checks that fail.
+async fn failing(wrong: Distortion) -> Vec<&'static str> {
+    let sample = SampleAdapter::start(&[]);
+    let settings = HttpSettings::new(distorted(&sample, wrong).await);
+    let report = run_checks(&settings, CheckOptions::default()).await;
+    let failed = report
+        .checks
+        .iter()
+        .filter(|check| check.outcome == CheckOutcome::Failed);
+    failed.map(|check| check.name).collect()
+}
+
+fn header(request: &mut Request, name: &str, value: String) {
+    for (key, old) in &mut request.headers {
+        if key == name {
+            old.clone_from(&value);
+        }
+    }
+}
+
+#[tokio::test]
+async fn nobody_distorting_anything_fails_nothing() {
+    assert_eq!(failing(RIGHT).await, Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn keys_that_are_not_kept() {
+    let wrong = Distortion {
+        request: |request, count| header(request, "idempotency-key", count.to_string()),
+        ..RIGHT
+    };
+    // A second order with the external id of the first is a conflict, which is no same answer.
+    let expected = [
+        "same-key",
+        "odd-key",
+        "key-reused",
+        "failure-stands",
+        "concurrent-duplicates",
+    ];
+    assert_eq!(failing(wrong).await, expected);
+}
+
+#[tokio::test]
+async fn keys_of_everybody_in_one_place() {
+    let wrong = Distortion {
+        request: |request, _| header(request, "candor-client", String::from("all")),
+        ..RIGHT
+    };
+    assert_eq!(failing(wrong).await, ["keys-apart"]);
+}
+
+#[tokio::test]
+async fn not_found_as_an_empty_success() {
+    let wrong = Distortion {
+        answer: |_, answer| {
+            if answer.status == 404 {
+                answer.status = 200;
+                answer.body = json!({});
+            }
+        },
+        ..RIGHT
+    };
+    assert_eq!(failing(wrong).await, ["unknown-sku", "unknown-order"]);
+}
+
+#[tokio::test]
+async fn cursors_that_lead_nowhere() {
+    let wrong = Distortion {
+        answer: |request, answer| {
+            if request.line == "POST /v1/get-orders" && answer.status == 200 {
+                answer.body["nextCursor"] = json!(null);
+            }
+        },
+        ..RIGHT
+    };
+    assert_eq!(failing(wrong).await, ["pages"]);
+}
+
+#[tokio::test]
+async fn filters_that_are_ignored() {
+    let wrong = Distortion {
+        request: |request, _| {
+            if request.line == "POST /v1/get-orders" {
+                request.body = br#"{"pageSize":100}"#.to_vec();
+            }
+        },
+        ..RIGHT
+    };
+    let failing = failing(wrong).await;
+    for name in ["unknown-ids", "find", "pages", "unknown-sku", "wrong-total"] {
+        // Before the first order is made, nobody can tell.
+        assert_eq!(
+            failing.contains(&name),
+            name != "unknown-ids",
+            "{failing:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn amounts_as_numbers() {
+    let wrong = Distortion {
+        answer: |_, answer| {
+            if let Some(order) = answer.body.get_mut("order") {
+                order["total"] = json!(3.0);
+            }
+        },
+        ..RIGHT
+    };
+    let failing = failing(wrong).await;
+    assert!(failing.contains(&"create"), "{failing:?}");
+    assert!(!failing.contains(&"get-product-variants"), "{failing:?}");
+}
+
+#[tokio::test]
+async fn failures_without_names_or_facts() {
+    let wrong = Distortion {
+        answer: |_, answer| {
+            if answer.status >= 400 {
+                answer.body = json!({ "message": "no" });
+            }
+        },
+        ..RIGHT
+    };
+    let expected = [
+        "unknown-sku",
+        "external-id-conflict",
+        "unknown-order",
+        "invalid-step",
+        "cancel-twice",
+        "fulfill-too-much",
+        "return-too-much",
+        "key-reused",
+        "failure-stands",
+    ];
+    assert_eq!(failing(wrong).await, expected);
+}
+
+#[tokio::test]
+async fn operations_that_are_not_there_as_404() {
+    let wrong = Distortion {
+        answer: |_, answer| {
+            if answer.status == 501 {
+                answer.status = 404;
+            }
+        },
+        ..RIGHT
+    };
+    assert_eq!(failing(wrong).await, ["not-offered"]);
+}
+
+#[tokio::test]
+async fn another_protocol() {
+    let wrong = Distortion {
+        answer: |_, answer| {
+            if answer.body.get("protocol").is_some() {
+                answer.body["protocol"] = json!(2);
+            }
+        },
+        ..RIGHT
+    };
+    assert_eq!(failing(wrong).await, ["capabilities"]);
+}
+
+#[tokio::test]
+async fn refusals_that_change_something_all_the_same() {
+    let wrong = Distortion {
+        request: |request, _| {
+            // The wrong total is not looked at.
+            let text = String::from_utf8(request.body.clone()).unwrap();
+            request.body = text.replace(r#","total":"4""#, "").into_bytes();
+        },
+        ..RIGHT
+    };
+    assert_eq!(failing(wrong).await, ["wrong-total"]);
+}

@@ -1,0 +1,68 @@
+//! The adapter `sql` behind the tools: every case on SQLite and on PostgreSQL, with the same answers.
+
+mod cancel;
+mod concurrency;
+mod create;
+mod create_customers;
+mod create_money;
+mod databases;
+mod deadlines;
+mod fulfill;
+mod import;
+mod invariants;
+mod keys;
+mod lost_commits;
+mod outages;
+mod properties;
+mod records;
+mod returns;
+mod rules_model;
+mod update;
+
+/// Makes a test of every case on each database. After each test the tables must be consistent.
+macro_rules! test_on_both {
+    ($($module:ident: $($case:ident)+;)+) => {
+        mod sqlite {
+            use crate::fixture::database::TestDatabase;
+            use crate::fixture::store::StoreFixture;
+            $(mod $module {
+                use super::*;
+                $(#[tokio::test(flavor = "multi_thread")]
+                async fn $case() {
+                    let fixture = StoreFixture::on(TestDatabase::sqlite()).await;
+                    crate::sql::$module::$case(&fixture).await;
+                    crate::sql::invariants::assert_hold(&fixture).await;
+                })+
+            })+
+        }
+        mod postgres {
+            use crate::fixture::database::TestDatabase;
+            use crate::fixture::store::StoreFixture;
+            $(mod $module {
+                use super::*;
+                $(#[tokio::test(flavor = "multi_thread")]
+                async fn $case() {
+                    let Some(database) = TestDatabase::postgres() else { return };
+                    let fixture = StoreFixture::on(database).await;
+                    crate::sql::$module::$case(&fixture).await;
+                    crate::sql::invariants::assert_hold(&fixture).await;
+                })+
+            })+
+        }
+    };
+}
+
+test_on_both! {
+    create: minimal full catalogue_decides unknown_and_repeated_skus stock_is_reserved five_hundred_lines external_ids;
+    create_money: currencies totals discounts too_many_digits;
+    create_customers: by_id by_email both;
+    update: steps details;
+    cancel: all some after_shipping;
+    fulfill: all some refusals locations;
+    returns: quantities refusals;
+    keys: replayed written_differently reused_and_apart expiry forgotten duplicates_at_once;
+    records: one_for_each_outcome;
+    concurrency: last_units opposite_orders cancel_races_fulfill same_external_id same_new_customer two_servers;
+    deadlines: blocked cancelled in_line;
+    databases: migrate_twice migrate_at_once newer foreign_tables;
+}
