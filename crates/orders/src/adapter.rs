@@ -1,4 +1,4 @@
-//! What stands between the tools and an order system: one method, whatever the system is.
+//! The boundary between the tools and an order system.
 
 use crate::failure::Failure;
 use crate::model::{
@@ -15,37 +15,24 @@ use std::time::Duration;
 /// The time that a call may take, unless the owner configures another.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The twelve things an order system may be asked for; each has the name of its tool.
+/// The operations of an order system; each has the name of its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OrderOperation {
-    /// `create-sales-order`.
     CreateOrder,
-    /// `update-order`.
     UpdateOrder,
-    /// `cancel-order`.
     CancelOrder,
-    /// `fulfill-order`.
     FulfillOrder,
-    /// `create-return`.
     CreateReturn,
-    /// `get-orders`.
     GetOrders,
-    /// `get-customers`.
     GetCustomers,
-    /// `get-products`.
     GetProducts,
-    /// `get-product-variants`.
     GetVariants,
-    /// `get-inventory`.
     GetInventory,
-    /// `get-fulfillments`.
     GetFulfillments,
-    /// `get-returns`.
     GetReturns,
 }
 
 impl OrderOperation {
-    /// Every operation.
     pub const ALL: [OrderOperation; 12] = [
         OrderOperation::CreateOrder,
         OrderOperation::UpdateOrder,
@@ -61,7 +48,7 @@ impl OrderOperation {
         OrderOperation::GetReturns,
     ];
 
-    /// The name of its tool.
+    /// Returns the name of the tool.
     pub const fn name(self) -> &'static str {
         match self {
             OrderOperation::CreateOrder => "create-sales-order",
@@ -79,14 +66,14 @@ impl OrderOperation {
         }
     }
 
-    /// The operation of this name.
+    /// Returns the operation of the tool with this name.
     pub fn read(name: &str) -> Option<OrderOperation> {
         OrderOperation::ALL
             .into_iter()
             .find(|one| one.name() == name)
     }
 
-    /// The member of its answer that holds what was asked for.
+    /// Returns the member of the answer that contains the entities.
     pub const fn member(self) -> &'static str {
         match self {
             OrderOperation::CreateOrder
@@ -104,7 +91,7 @@ impl OrderOperation {
         }
     }
 
-    /// Whether it changes anything.
+    /// Returns true if the operation can change something.
     pub const fn changes(self) -> bool {
         matches!(
             self,
@@ -117,26 +104,19 @@ impl OrderOperation {
     }
 }
 
-/// What an order system is asked for. Its JSON is that of the tool's arguments, without the key.
+/// A request to an order system. It serializes as the tool's arguments without the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Request {
-    /// To make an order.
     Create(Box<CreateOrder>),
-    /// To change one.
     Update(Box<UpdateOrder>),
-    /// To cancel one, or a part of it.
     Cancel(CancelOrder),
-    /// To send one, or a part of it.
     Fulfill(FulfillOrder),
-    /// To take goods back.
     Return(CreateReturn),
-    /// For a page of entities.
     Query(Box<EntityQuery>),
 }
 
 impl Request {
-    /// Which operation it is.
     pub fn operation(&self) -> OrderOperation {
         match self {
             Request::Create(_) => OrderOperation::CreateOrder,
@@ -149,57 +129,55 @@ impl Request {
     }
 }
 
-/// What an order system answers.
+/// The answer of an order system.
 #[derive(Debug, Clone)]
 pub enum Response {
-    /// The entity that was made or changed.
+    /// The entity that was created or changed.
     One(Box<RawValue>),
-    /// A page of entities, and where the next one begins.
+    /// A page of entities.
     Page {
-        /// The array of entities.
+        /// A JSON array.
         items: Box<RawValue>,
-        /// Where the next page begins, in words of the adapter's own.
+        /// The position of the next page, in a form of the adapter's own. `None` on the last page.
         next: Option<String>,
     },
 }
 
-/// The key of a change: it belongs to a client and a tool.
+/// The idempotency key of a change. It is scoped to a client and a tool.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {
-    /// Whose it is.
     pub client: String,
-    /// The key itself.
     pub key: String,
 }
 
 impl fmt::Debug for IdempotencyKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A key lets its holder read an outcome: it stays out of logs.
+        // Whoever has a key can read its outcome, so it stays out of logs.
         write!(out, "Key({})", self.client)
     }
 }
 
-/// What an adapter has of a call beside the request.
+/// The circumstances of a request.
 #[derive(Debug, Clone)]
 pub struct RequestContext {
-    /// When the call's time is over; the adapter's future is dropped then.
+    /// The end of the call; the adapter's future is dropped then.
     pub deadline: Deadline,
-    /// Set right before the step that cannot be taken back: a commit, or a request that was sent.
+    /// Set right before the irreversible step: a commit, or the sending of a request.
     pub mark: EffectMark,
-    /// The key, for changes.
+    /// Present for changes.
     pub key: Option<IdempotencyKey>,
 }
 
-/// An answer that is awaited.
+/// The pending answer of an adapter.
 pub type AdapterFuture<'a> = BoxFuture<'a, Result<Response, Failure>>;
 
-/// One order system.
+/// An order system.
 pub trait Adapter: Send + Sync + 'static {
-    /// Asks it. The future may be dropped at any time: nothing goes on then but a commit, or a
-    /// request, that was sent already.
+    /// Sends a request. The future may be dropped at any time. After that nothing goes on except a
+    /// commit or a request that was already sent.
     fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a>;
 
-    /// Whether the same key never makes the same change twice. Where it does not, a change is never
-    /// tried again.
+    /// Returns true if the same key never makes the same change twice. Otherwise changes are never
+    /// retried.
     fn keeps_keys(&self) -> bool;
 }

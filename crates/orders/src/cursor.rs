@@ -1,28 +1,28 @@
-//! Cursors as clients see them: a place in the words of an adapter, bound to the query it belongs to.
+//! Cursors as clients see them: a position of the adapter, bound to the query that it belongs to.
 
 use crate::{Filters, OrderOperation};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// How many bytes tell that a cursor belongs to a query. They keep mistakes out, not forgers: a forged
-/// cursor shows nothing that a query would not.
+/// The length of the checksum that binds a cursor to its query. It prevents mistakes, not forgery:
+/// a forged cursor returns nothing that a query would not.
 const CHECK: usize = 8;
 
-/// The longest cursor that is read.
+/// The longest cursor that is accepted, in characters.
 pub const CURSOR_MAX: usize = 1024;
 
-/// The longest place of an adapter's own, in bytes: its cursor can be read again.
+/// The longest position of an adapter, in bytes. Its cursor has [`CURSOR_MAX`] characters.
 pub const POSITION_MAX: usize = CURSOR_MAX / 4 * 3 - CHECK;
 
-/// The cursor for a place in this query.
+/// Writes the cursor of a position in this query.
 pub(crate) fn write(operation: OrderOperation, filters: &Filters, place: &str) -> String {
     let mut bytes = check(operation, filters, place).to_vec();
     bytes.extend_from_slice(place.as_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The place of a cursor, where it is one of this query.
+/// Reads the position of a cursor. Returns `None` if the cursor is not one of this query.
 pub(crate) fn read(operation: OrderOperation, filters: &Filters, cursor: &str) -> Option<String> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
     let (found, place) = bytes.split_at_checked(CHECK)?;

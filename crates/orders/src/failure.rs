@@ -1,4 +1,4 @@
-//! What can go wrong, as typed facts. What code each becomes is decided in `faults.rs` alone.
+//! The typed failures of the order tools. `faults.rs` maps them to codes.
 
 use crate::model::OrderStatus;
 use candor_fault::Cause;
@@ -7,97 +7,89 @@ use candor_street::CallStopped;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A rule about arguments that no schema can state.
+/// A rule about arguments that no JSON Schema can state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OrderRule {
-    /// The amount is digits with a point.
+    /// An amount is digits, with or without a point.
     Amount,
-    /// The amount has no more places than its currency.
+    /// An amount has no more decimal places than its currency.
     Places,
-    /// The amount, or a sum of amounts, has no more digits than are kept.
+    /// An amount, or a sum of amounts, has no more digits than can be stored.
     Digits,
-    /// A discount is no larger than its price.
+    /// A discount is not larger than its price.
     Discount,
-    /// The sum that the caller gives is the sum of the lines.
+    /// A sum that the caller gives is the sum of the lines.
     Total,
-    /// The currency is one of ISO 4217.
+    /// A currency is one of ISO 4217.
     Currency,
-    /// The currency is the one that the catalogue has its prices in.
+    /// Lines without a price need the currency of the catalogue.
     CatalogueCurrency,
-    /// The country is one of ISO 3166.
+    /// A country is one of ISO 3166.
     Country,
-    /// The text is an instant of RFC 3339.
+    /// A time is an instant of RFC 3339.
     Instant,
-    /// The range ends after it begins.
+    /// A range ends after it starts.
     Range,
-    /// The cursor came from this query.
+    /// A cursor comes from the same query.
     Cursor,
-    /// The order has a shipping address.
+    /// An order that is shipped has a shipping address.
     ShippingAddress,
 }
 
-/// An argument that breaks a rule that no schema can state.
+/// An argument that breaks an [`OrderRule`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleViolation {
-    /// The path of the argument, dotted.
+    /// The dotted path of the argument.
     pub field: String,
-    /// The rule.
     pub rule: OrderRule,
 }
 
 impl RuleViolation {
-    /// The argument at `field` breaks `rule`.
     pub fn new(field: impl Into<String>, rule: OrderRule) -> RuleViolation {
         let field = field.into();
         RuleViolation { field, rule }
     }
 }
 
-/// Why an order system says no.
+/// The reason why an order system refuses a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusalReason {
-    /// No order has this id.
     OrderNotFound,
-    /// The catalogue, or the order, has no such SKU.
+    /// The catalogue or the order does not contain the SKU.
     SkuNotFound,
-    /// No customer has this id or address.
     CustomerNotFound,
-    /// No location has this id.
     LocationNotFound,
-    /// Something does not exist, and the order system does not say what.
+    /// Something does not exist, and the order system does not report what.
     NotFound,
     /// The order's status does not allow this step.
     InvalidOrderState,
-    /// More was asked for than is open in the order.
+    /// The request exceeds the open units of the order.
     QuantityExceedsOpen,
-    /// There is less stock than the order needs.
     InsufficientInventory,
-    /// More would come back than was sent out.
     ReturnExceedsFulfilled,
-    /// The key belongs to a call with another payload.
+    /// The key was used with other arguments.
     IdempotencyKeyReused,
-    /// Another order has this external id.
     ExternalIdConflict,
     /// The order system refuses this server's credentials.
     AdapterUnauthorized,
-    /// The order system answered something that is no answer.
+    /// The order system sent an answer that cannot be used.
     InvalidAdapterResponse,
-    /// The order system may have made the change, and cannot be asked again without making it twice.
+    /// The order system may have made the change, and a retry could make it twice.
     OutcomeUnknown,
-    /// The order system refused without an identifier that can be passed on.
+    /// The order system refused without a valid identifier.
     BackendRefused,
-    /// The server takes changes only from those who show its write token.
+    /// Changes require the server's write token.
     WriteTokenRequired,
-    /// An identifier of the order system's own: capitals, digits and underscores.
+    /// An identifier of the order system itself: capitals, digits and underscores.
     #[serde(rename = "Own")]
     Custom(String),
 }
 
-/// The longest identifier that an order system may bring.
+/// The longest identifier of an order system, in bytes.
 pub const REASON_MAX: usize = 64;
 
 impl RefusalReason {
-    /// The identifier of an order system, where it has the form of one.
+    /// Returns the identifier of an order system, or `None` if it does not have the form of one.
     pub fn custom(name: &str) -> Option<RefusalReason> {
         let first = name
             .bytes()
@@ -109,19 +101,17 @@ impl RefusalReason {
     }
 }
 
-/// A no of the order system, with what a client may know of it.
+/// A refusal by the order system, with the facts that a client may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderRefusal {
-    /// Why.
     #[serde(rename = "why")]
     pub reason: RefusalReason,
-    /// The argument that it is about, dotted.
+    /// The dotted path of the argument that is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The order's status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<OrderStatus>,
-    /// How many there would be of what was asked for.
+    /// The number of units that would be possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<i64>,
 }
@@ -138,68 +128,63 @@ impl From<RefusalReason> for OrderRefusal {
 }
 
 impl OrderRefusal {
-    /// About the argument at this path.
+    /// Sets the path of the argument.
     pub fn at(mut self, field: impl Into<String>) -> OrderRefusal {
         self.field = Some(field.into());
         self
     }
 
-    /// With the order's status.
+    /// Sets the order's status.
     pub fn in_status(mut self, status: OrderStatus) -> OrderRefusal {
         self.status = Some(status);
         self
     }
 
-    /// With how many there would be.
+    /// Sets the number of units that would be possible.
     pub fn having(mut self, available: i64) -> OrderRefusal {
         self.available = Some(available);
         self
     }
 }
 
-/// A failure that stands: the same call with the same key comes to it again.
+/// A failure that is stored with its key: the same call fails in the same way again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FinalFailure {
-    /// An argument breaks a rule.
     #[serde(rename = "Wrong")]
     Violation(RuleViolation),
-    /// The order system says no.
     #[serde(rename = "Refused")]
     Refusal(OrderRefusal),
 }
 
 impl FinalFailure {
-    /// Whether the order system did not look at the call, because it refuses this server.
+    /// Returns true if the order system rejected this server and did not process the call.
     pub(crate) fn refuses_us(&self) -> bool {
         matches!(self, FinalFailure::Refusal(refused) if refused.reason == RefusalReason::AdapterUnauthorized)
     }
 }
 
-/// Why an order system did not do what it was asked for.
+/// The failure of a request to an order system.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// It stands: asked again, it comes again.
+    /// A retry fails in the same way.
     Final(Box<FinalFailure>, Option<Box<Cause>>),
-    /// The order system says no for now.
+    /// The order system refuses for now.
     Busy(Box<OrderRefusal>, Option<Duration>, Option<Box<Cause>>),
-    /// Too many calls: by this server's count, or by the order system's.
+    /// Too many calls, counted by this server or by the order system.
     Limited(Duration, Option<Box<Cause>>),
-    /// It took too long.
     TimedOut(Option<Box<Cause>>),
-    /// The order system cannot be reached.
     Unavailable(Option<Duration>, Option<Box<Cause>>),
-    /// The order system is being left alone for a while.
+    /// The breaker is open: the order system failed repeatedly and is not called for this time.
     BreakerOpen(Duration),
-    /// The order system does not offer the operation.
     Unsupported,
-    /// The call was stopped before its change began.
+    /// The call was cancelled before its change began.
     CallStopped(CallStopped),
-    /// Something of ours is broken.
+    /// A defect of this program or of its data.
     Internal(&'static str, Box<Cause>),
 }
 
 impl Failure {
-    /// Whether it tells that the order system is in trouble.
+    /// Returns true if the failure indicates that the order system has a problem.
     pub fn is_trouble(&self) -> bool {
         match self {
             Failure::TimedOut(_) | Failure::Unavailable(..) => true,

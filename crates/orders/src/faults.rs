@@ -13,11 +13,11 @@ use candor_fault::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long to wait where an order system that cannot be reached does not say for how long.
+/// The wait before a retry if an unavailable order system does not name one.
 const USUAL_WAIT: Duration = Duration::from_secs(1);
 
 impl Failure {
-    /// The failure in this dialect. `effect` is what the call has done as far as its mark knows.
+    /// Converts the failure to a fault. `effect` is the effect that the call's mark records.
     pub(crate) fn fault(self, effect: Effect) -> Fault<Orders> {
         match self {
             Failure::Final(stands, cause) => match *stands {
@@ -62,7 +62,7 @@ impl Failure {
         }
     }
 
-    /// The code under which the failure is counted when it is followed by another attempt.
+    /// Returns the code under which a retried failure is counted.
     pub(crate) fn code(&self) -> i32 {
         let row = match self {
             Failure::Final(stands, _) => match &**stands {
@@ -80,7 +80,7 @@ impl Failure {
     }
 }
 
-/// The same failure of a query, which has no key to be sent again.
+/// Adapts the remedy of a query's failure: a query has no key to send again.
 pub(crate) fn of_query(fault: Fault<Orders>) -> Fault<Orders> {
     if fault.is(codes::Timeout) {
         return fault.with_remedy("Send the same call again.");
@@ -98,7 +98,7 @@ fn with(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault<Orders> {
     }
 }
 
-/// The code of an argument that breaks a rule.
+/// Returns the code of an argument that breaks a rule.
 fn raise(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
     match rule {
         OrderRule::Amount | OrderRule::Places | OrderRule::Instant | OrderRule::Cursor => {
@@ -115,7 +115,7 @@ fn raise(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
     }
 }
 
-/// The word for a rule, what is wrong about the field, and what to do.
+/// Returns the rule's name, what is wrong with the field, and the remedy.
 fn broken(rule: OrderRule) -> (&'static str, &'static str, &'static str) {
     match rule {
         OrderRule::Amount => (
@@ -181,7 +181,7 @@ fn broken(rule: OrderRule) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// An argument that no schema could find wrong.
+/// Returns the fault of an argument that breaks a rule.
 fn argument(wrong: RuleViolation) -> Fault<Orders> {
     let raise = raise(wrong.rule);
     let (reason, what, remedy) = broken(wrong.rule);
@@ -246,7 +246,7 @@ pub(crate) fn with_rule_remedy(fault: Fault<Orders>) -> Fault<Orders> {
     }
 }
 
-/// Every no that has words of ours.
+/// Every refusal reason that this server names itself.
 const EVERY: [RefusalReason; 16] = [
     RefusalReason::OrderNotFound,
     RefusalReason::SkuNotFound,
@@ -267,20 +267,20 @@ const EVERY: [RefusalReason; 16] = [
 ];
 
 impl RefusalReason {
-    /// The no of this identifier: one of ours, or one of an order system's own where it has the form of
-    /// one.
+    /// Returns the reason with this identifier: one of this server's, or one of the order system's
+    /// own if it has the right form.
     pub fn read(name: &str) -> Option<RefusalReason> {
         let ours = EVERY.iter().find(|reason| said(reason).0 == name);
         ours.cloned().or_else(|| RefusalReason::custom(name))
     }
 }
 
-/// What stands for an identifier that must not be passed on.
+/// Returns the identifier that replaces one which must not be passed on.
 pub(crate) fn unnamed() -> String {
     said(&RefusalReason::BackendRefused).0.to_owned()
 }
 
-/// The identifier of a no, what it says, and what to do about it.
+/// Returns the identifier of a reason, its message and its remedy.
 fn said(reason: &RefusalReason) -> (&str, &'static str, &'static str) {
     match reason {
         RefusalReason::OrderNotFound => (
@@ -371,12 +371,12 @@ fn said(reason: &RefusalReason) -> (&str, &'static str, &'static str) {
     }
 }
 
-/// A no of the order system.
+/// Returns the fault of a refusal by the order system.
 fn no(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders> {
     let (name, what, remedy) = said(&refused.reason);
     let effect = match refused.reason {
         RefusalReason::InvalidAdapterResponse | RefusalReason::OutcomeUnknown => effect,
-        // Whoever says no has done nothing.
+        // A refused request has no effect.
         _ => Effect::None,
     };
     let fault = codes::AdapterError

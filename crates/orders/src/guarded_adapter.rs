@@ -1,4 +1,4 @@
-//! What stands around an order system: breaker, deadline, retry, in this order.
+//! An adapter with its guard: breaker, deadline and retry, in this order.
 
 use crate::adapter::DEADLINE;
 use crate::cursor::POSITION_MAX;
@@ -16,20 +16,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
-/// What the owner decides about the way to the order system.
+/// The configuration of the guard.
 #[derive(Debug, Clone)]
 pub struct GuardConfig {
-    /// How long a call may take, all attempts together.
+    /// The time that a call may take, including all attempts.
     pub deadline: Duration,
-    /// After how many failures in a row the order system is left alone; never, if nothing.
+    /// The number of consecutive failures that opens the breaker. `None` disables it.
     pub breaker_failures: Option<NonZeroU32>,
-    /// For how long.
+    /// The time that the breaker stays open.
     pub breaker_pause: Duration,
-    /// How one call is tried again.
     pub retry: Policy,
-    /// How many retries all calls may make: so many for every hundred calls.
+    /// The retries that all calls together may make, for every hundred calls.
     pub retry_percent: u32,
-    /// How many retries may be saved up.
+    /// The retries that may be saved up.
     pub retry_floor: NonZeroU32,
 }
 
@@ -46,7 +45,7 @@ impl Default for GuardConfig {
     }
 }
 
-/// An order system with its guard.
+/// An adapter with its guard.
 pub(crate) struct GuardedAdapter {
     adapter: Arc<dyn Adapter>,
     breaker: Option<Breaker>,
@@ -85,7 +84,7 @@ impl GuardedAdapter {
         }
     }
 
-    /// Asks the order system, as often and as long as the owner allows.
+    /// Sends a request, with as many attempts and as much time as the configuration allows.
     pub(crate) async fn call(
         &self,
         request: &Request,
@@ -112,7 +111,7 @@ impl GuardedAdapter {
         let doubted = doubted.into_inner();
         let done = done.map_err(|failure| self.honest(failure, request, mark, doubted));
         match (&done, pass) {
-            // Neither says anything about the order system.
+            // Neither is evidence about the order system.
             (_, None) | (Err(Failure::CallStopped(_) | Failure::Internal(..)), _) => {}
             (Err(failure), Some(pass)) if failure.is_trouble() => pass.failed(),
             (_, Some(pass)) => pass.succeeded(),
@@ -120,8 +119,8 @@ impl GuardedAdapter {
         done
     }
 
-    /// Attempts until one is enough; `doubted` tells whether one of them may have made its change
-    /// without our learning of it.
+    /// Makes attempts until one is enough. Sets `doubted` if an attempt may have made its change
+    /// without an answer.
     async fn attempts(
         &self,
         request: &Request,
@@ -132,7 +131,7 @@ impl GuardedAdapter {
         if operation.changes() && !self.adapter.keeps_keys() {
             return self.ask(request, context).await;
         }
-        // The code of the last failure; whether another attempt follows is known only then.
+        // The code of the last failure. It is counted as a retry only if another attempt follows.
         let last = &AtomicI32::new(0);
         let attempt = |number| async move {
             if number > 1 {
@@ -143,7 +142,8 @@ impl GuardedAdapter {
             if let Err(failure) = &done {
                 last.store(failure.code(), Ordering::Relaxed);
                 if failure.is_trouble() && context.mark.effect() == Effect::Unknown {
-                    // What later attempts take back of their own must not take back this.
+                    // A later attempt that undoes its own effect must not undo the effect of this
+                    // one.
                     context.mark.doubt();
                     doubted.store(true, Ordering::Relaxed);
                 }
@@ -153,7 +153,7 @@ impl GuardedAdapter {
         self.retry.run(context.deadline, attempt).await
     }
 
-    /// One attempt, whose answer has to be of the kind that was asked for.
+    /// Makes one attempt. The answer must be of the kind that the request needs.
     async fn ask(&self, request: &Request, context: &RequestContext) -> Result<Response, Failure> {
         let response = self.adapter.call(request, context).await?;
         let fits = match &response {
@@ -170,7 +170,7 @@ impl GuardedAdapter {
         Ok(response)
     }
 
-    /// The failure that is true about the whole call, where the one of its last attempt is not.
+    /// Returns the failure that is true for all attempts together, if that of the last one is not.
     fn honest(
         &self,
         failure: Failure,
@@ -180,14 +180,15 @@ impl GuardedAdapter {
     ) -> Failure {
         let keyless = request.operation().changes() && !self.adapter.keeps_keys();
         match failure {
-            // It invites to make the change again, and nothing would keep it from being made twice.
+            // This failure invites a retry, and nothing would prevent a second change.
             Failure::TimedOut(cause) | Failure::Unavailable(_, cause)
                 if keyless && mark.effect() != Effect::None =>
             {
                 let stands = FinalFailure::Refusal(RefusalReason::OutcomeUnknown.into());
                 Failure::Final(Box::new(stands), cause)
             }
-            // It says that nothing happened, and an earlier attempt may have made the change.
+            // This failure claims that nothing happened, but an earlier attempt may have made the
+            // change.
             Failure::Limited(after, cause) if doubted => Failure::Unavailable(Some(after), cause),
             Failure::Busy(_, after, cause) if doubted => Failure::Unavailable(after, cause),
             Failure::Unsupported if doubted => Failure::Unavailable(None, None),

@@ -1,11 +1,11 @@
-//! The answers of the tools, as schemas: what `outputSchema` publishes, and what the answers of
-//! adapters are held against.
+//! The JSON Schemas of the tools' answers. They are published as `outputSchema`, and answers of
+//! adapters are validated against them.
 
 use crate::OrderOperation;
 use crate::model::OrderStatus;
 use serde_json::{Value, json};
 
-/// The schema of an object with these members; all of them are there but for the optional ones.
+/// Returns the schema of an object with required and optional members.
 fn shape(required: Value, optional: Value) -> Value {
     let names: Vec<_> = required
         .as_object()
@@ -171,7 +171,7 @@ fn inventory() -> Value {
     )
 }
 
-/// What one entity of an operation's answer looks like.
+/// Returns the schema of one entity in an operation's answer.
 pub(crate) fn entity(operation: OrderOperation) -> Value {
     match operation {
         OrderOperation::CreateOrder
@@ -187,7 +187,7 @@ pub(crate) fn entity(operation: OrderOperation) -> Value {
     }
 }
 
-/// The schema of an operation's answer.
+/// Returns the schema of an operation's answer.
 pub(crate) fn answer(operation: OrderOperation) -> Value {
     let member = operation.member();
     if operation.changes() {

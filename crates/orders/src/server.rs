@@ -1,4 +1,4 @@
-//! The server: who may, what is limited, and the way to the order system.
+//! The orders server: permissions, limits and calls of the order system.
 
 use crate::dialect::Orders;
 use crate::faults::{of_query, unnamed, with_rule_remedy};
@@ -18,33 +18,32 @@ use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 
-/// How many calls a minute one client may make unless the owner says otherwise.
+/// The calls that a client may make per minute, unless the owner configures another number.
 pub const CALLS_A_MINUTE: NonZeroU32 = NonZeroU32::new(600).unwrap();
 
-/// How many calls a minute one client may make of one tool unless the owner says otherwise.
+/// The calls that a client may make per minute of one tool, unless the owner configures another
+/// number.
 pub const TOOL_CALLS_A_MINUTE: NonZeroU32 = NonZeroU32::new(300).unwrap();
 
-/// For how many clients, and clients and tools, calls are counted at once.
+/// The most clients, or pairs of client and tool, that are counted at once.
 pub const MAX_LIMITED: usize = 4096;
 
-/// The client that shows no credential.
+/// The name of a client without a credential.
 const ANONYMOUS: &str = "anonymous";
 
-/// What stands in a log for a secret that is known.
+/// Replaces a known secret in a log.
 const HIDDEN: &str = "[hidden]";
 
-/// What the owner of a server decides.
+/// The configuration of the server.
 #[derive(Clone)]
 pub struct Config {
-    /// Which form failures take.
     pub failures: FailureForm,
-    /// How many calls a minute one client may make; any number, if nothing.
+    /// The calls that a client may make per minute. `None` means any number.
     pub calls_a_minute: Option<NonZeroU32>,
-    /// How many calls a minute one client may make of one tool; any number, if nothing.
+    /// The calls that a client may make per minute of one tool. `None` means any number.
     pub tool_calls_a_minute: Option<NonZeroU32>,
-    /// The way to the order system.
     pub guard: GuardConfig,
-    /// Texts that must not reach a log: passwords and tokens for the order system.
+    /// Texts that must not reach a log: passwords and tokens of the order system.
     pub secrets: Vec<String>,
 }
 
@@ -71,7 +70,7 @@ impl fmt::Debug for Config {
     }
 }
 
-/// The order tools on one order system.
+/// The order tools in front of one order system.
 pub struct OrdersServer {
     tools: Tools<Self>,
     guarded: GuardedAdapter,
@@ -82,7 +81,6 @@ pub struct OrdersServer {
 }
 
 impl OrdersServer {
-    /// A server in front of this order system.
     pub fn new(
         adapter: Arc<dyn Adapter>,
         config: Config,
@@ -94,7 +92,8 @@ impl OrdersServer {
         let limiter = |count| Limiter::new(Quota::per_minute(count), most);
         let mut secrets = config.secrets;
         secrets.retain(|secret| !secret.is_empty());
-        // The longest first: what is left of one must not stand there because a part of it was hidden.
+        // Longest first: otherwise a part of a secret stays visible if a shorter one is contained
+        // in it.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         OrdersServer {
             tools: tools::all().into_iter().fold(tools, Tools::with),
@@ -106,7 +105,7 @@ impl OrdersServer {
         }
     }
 
-    /// Asks the order system for this call.
+    /// Sends a request to the order system for this call.
     pub(crate) async fn ask(
         &self,
         request: &Request,
@@ -132,7 +131,7 @@ impl OrdersServer {
             self.by_client.as_ref().map(|all| all.look(&*client)),
         ];
         let refused = asked.into_iter().flatten().filter_map(Result::err);
-        // Whoever waits for the longer of both passes both.
+        // A client that waits for the longer time passes both limits.
         if let Some(after) = refused.map(|limited| limited.after).max() {
             return Err(Failure::Limited(after, None));
         }
@@ -144,7 +143,7 @@ impl OrdersServer {
             .map_err(|limited| Failure::Limited(limited.after, None))
     }
 
-    /// The text without what must not reach a log; nothing where there is nothing to hide.
+    /// Removes secrets from a text. Returns `None` if there are none.
     fn hide(&self, text: &str) -> Option<String> {
         let mut hidden = Cow::Borrowed(text);
         for secret in self.secrets.iter().filter(|secret| text.contains(*secret)) {

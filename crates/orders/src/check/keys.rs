@@ -1,4 +1,4 @@
-//! Checks of what keeping keys means.
+//! Checks of idempotency keys.
 
 use super::probe::{StepResult, failed, shown, skipped};
 use super::test_orders::text;
@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::json;
 
-/// How many requests with one key are sent at once.
+/// The number of requests with one key that are sent at once.
 const AT_ONCE: usize = 8;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -54,7 +54,7 @@ async fn same_key(run: &mut CheckRun) -> StepResult {
         .change(OrderOperation::CreateOrder, &key, &asked)
         .await?;
     if probe.needs(&[OrderOperation::UpdateOrder]).is_ok() {
-        // The first answer, not the order as it is now.
+        // The stored answer must be the first one, not the order as it is now.
         let updates = json!({ "orderId": text(&first, "id"), "updates": { "notes": "later" } });
         probe
             .change(OrderOperation::UpdateOrder, &probe.key(), &updates)
@@ -165,7 +165,7 @@ async fn concurrent_duplicates(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::CreateOrder])?;
     let external = run.probe.id();
     let mut asked = run.order(&external).await?;
-    // Without an external id, only the key can keep them from being several orders.
+    // Without an external id, only the key prevents several orders.
     if let Some(order) = asked["order"].as_object_mut() {
         order.shift_remove("externalId");
         order.insert(String::from("tags"), json!([external]));

@@ -1,5 +1,5 @@
-//! The checks that tell whether an order system speaks the adapter protocol. They make orders: they
-//! are for a test system.
+//! Checks whether an order system implements the adapter protocol. They create orders, so they are
+//! for a test system.
 
 mod keys;
 mod new_orders;
@@ -16,82 +16,76 @@ use futures_util::future::BoxFuture;
 use probe::{NotPassed, Probe, StepResult};
 use serde::Serialize;
 
-/// What became of a check.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckOutcome {
-    /// It was as expected.
     Ok,
-    /// It was not.
     Failed,
-    /// It needs what the order system does not offer.
+    /// The order system does not offer what the check needs.
     Skipped,
 }
 
-/// One check and what was seen.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckResult {
-    /// Its name, which does not change.
+    /// Stable: never renamed.
     pub name: &'static str,
-    /// What became of it.
     pub outcome: CheckOutcome,
-    /// What is expected.
     pub expected: &'static str,
-    /// What was seen, or why it was not looked at.
+    /// The observation, or the reason why the check was skipped.
     pub seen: String,
 }
 
-/// All checks.
+/// The results of all checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
-    /// Each check, in the order in which they were made.
+    /// In the order of execution.
     pub checks: Vec<CheckResult>,
 }
 
 impl CheckReport {
-    /// How many checks came out so.
+    /// Counts the checks with this outcome.
     pub fn count(&self, outcome: CheckOutcome) -> usize {
         let those = self.checks.iter().filter(|check| check.outcome == outcome);
         those.count()
     }
 
-    /// Whether nothing failed.
+    /// Returns true if no check failed.
     pub fn passed(&self) -> bool {
         self.count(CheckOutcome::Failed) == 0
     }
 }
 
-/// How many units the checks may need.
+/// The units of stock that the checks may need.
 pub const UNITS: i64 = 100;
 
-/// What the checks order, unless told.
+/// The options of the checks.
 #[derive(Debug, Clone, Default)]
 pub struct CheckOptions {
-    /// A SKU with at least [`UNITS`] in stock; else one is looked up with `get-inventory`.
+    /// A SKU with at least [`UNITS`] in stock. If absent, one is looked up with `get-inventory`.
     pub sku: Option<String>,
 }
 
-/// What the checks share: what to ask, and what to order.
+/// The state that the checks share.
 struct CheckRun {
     probe: Probe,
-    /// The same order system without a token, where there is one.
+    /// The same order system without a token, if a token is configured.
     stranger: Option<Probe>,
     options: CheckOptions,
 }
 
-/// The work of a check.
 type CheckFn = for<'a> fn(&'a mut CheckRun) -> BoxFuture<'a, StepResult>;
 
-/// One check.
 struct Check {
     name: &'static str,
     expected: &'static str,
     work: CheckFn,
 }
 
-/// Makes every check against a live order system. **Orders are made there**, at most 30, each with an
-/// external id or a tag that begins with `candor-check-`. `random` brings 64 evenly distributed bits;
-/// `on_result` is told each result as it comes.
+/// Runs every check against a live order system. **This creates orders**, at most 30, each with an
+/// external id or a tag that starts with `candor-check-`. `on_result` is called with each result as
+/// it arrives.
 pub async fn check_adapter(
     settings: &HttpSettings,
     options: CheckOptions,

@@ -1,4 +1,4 @@
-//! Checks of new orders: made, refused, found, paged through.
+//! Checks of new orders: created, refused, found and paged.
 
 use super::probe::{StepResult, failed, shown};
 use super::test_orders::{has, quantities, text};
@@ -89,7 +89,7 @@ async fn pages(run: &mut CheckRun) -> StepResult {
     }
     let mut seen = Vec::new();
     let mut asked = json!({ "externalIds": externals });
-    // One more than there are orders: an empty page may tell that it was the last.
+    // One more page than orders: the last page may be empty.
     for _ in 0..=made.len() {
         let page = run.probe.page(OrderOperation::GetOrders, 1, asked.clone());
         let (orders, next) = page.await?;

@@ -1,4 +1,4 @@
-//! Checks of what becomes of orders: changed, cancelled, sent, returned.
+//! Checks of changes to orders: updates, cancellations, fulfilments and returns.
 
 use super::probe::{StepResult, failed, shown, skipped};
 use super::test_orders::{TestOrder, has, quantities, text};
@@ -222,7 +222,7 @@ async fn fulfill(run: &mut CheckRun) -> StepResult {
     }
 }
 
-/// An order whose three units were sent.
+/// Creates an order and ships its three units.
 async fn shipped(run: &mut CheckRun) -> StepResult<TestOrder> {
     run.probe
         .needs(&[OrderOperation::FulfillOrder, OrderOperation::CreateReturn])?;

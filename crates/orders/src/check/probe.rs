@@ -1,4 +1,4 @@
-//! Asks an order system and says what was seen, so that checks read like what they check.
+//! Sends requests to an order system under test and describes its answers.
 
 use crate::http::capabilities::Capabilities;
 use crate::http::client::{AdapterClient, AdapterResponse};
@@ -14,25 +14,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long one request of a check may take.
+/// The time that one request of a check may take.
 pub const REQUEST_TIME: Duration = Duration::from_secs(30);
 
-/// Whose keys the checks use.
+/// The client that the keys of checks belong to.
 const CLIENT: &str = "candor-check";
 
-/// How much of an order system's words is shown.
+/// The most characters of an order system's text that are shown.
 const WORDS_MAX: usize = 120;
 
-/// Why a check did not come to its end.
+/// The reason why a check did not pass.
 #[derive(Debug)]
 pub(super) enum NotPassed {
-    /// Something else was seen than expected.
+    /// The answer is not the expected one.
     Failed(String),
-    /// It needs what the order system does not offer.
+    /// The order system does not offer what the check needs.
     Skipped(String),
 }
 
-/// What was seen by a check that came to its end.
+/// The result of a step of a check.
 pub(super) type StepResult<T = String> = Result<T, NotPassed>;
 
 pub(super) fn failed<T>(seen: impl Into<String>) -> StepResult<T> {
@@ -43,19 +43,19 @@ pub(super) fn skipped<T>(reason: impl Into<String>) -> StepResult<T> {
     Err(NotPassed::Skipped(reason.into()))
 }
 
-/// One order system under examination.
+/// An order system under test.
 pub(super) struct Probe {
     client: AdapterClient,
     schemas: EntitySchemas,
     random: Random,
-    /// What it offers, once known.
+    /// `None` until they are fetched.
     pub(super) capabilities: Option<Capabilities>,
-    /// What distinguishes this run's ids from those of every other run.
+    /// The prefix of this run's ids.
     run: String,
     count: AtomicU32,
 }
 
-/// An answer, with the name of what was asked.
+/// An answer, with the name of its route.
 pub(super) struct ProbeResponse {
     operation: &'static str,
     pub(super) response: AdapterResponse,
@@ -74,13 +74,13 @@ impl Probe {
         })
     }
 
-    /// An id that nobody had before.
+    /// Returns a new id.
     pub(super) fn id(&self) -> String {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         format!("{}-{count}", self.run)
     }
 
-    /// A key that nobody had before.
+    /// Returns a new key.
     pub(super) fn key(&self) -> IdempotencyKey {
         let (high, low) = ((self.random)(), (self.random)());
         IdempotencyKey {
@@ -89,7 +89,7 @@ impl Probe {
         }
     }
 
-    /// Whether the operation is offered; skips the check where not.
+    /// Skips the check if an operation is not offered.
     pub(super) fn needs(&self, operations: &[OrderOperation]) -> StepResult<()> {
         let Some(known) = &self.capabilities else {
             return skipped("the capabilities are not known");
@@ -103,7 +103,7 @@ impl Probe {
         }
     }
 
-    /// Skips the check where keys are not kept.
+    /// Skips the check if keys are not kept.
     pub(super) fn needs_keys(&self) -> StepResult<()> {
         match &self.capabilities {
             None => skipped("the capabilities are not known"),
@@ -116,7 +116,7 @@ impl Probe {
         within(route, self.client.get(route)).await
     }
 
-    /// Sends bytes to a route.
+    /// Sends a body to a route.
     pub(super) async fn send(
         &self,
         route: &'static str,
@@ -128,7 +128,6 @@ impl Probe {
         within(route, sent).await
     }
 
-    /// Asks for a change.
     pub(super) async fn ask(
         &self,
         operation: OrderOperation,
@@ -139,7 +138,7 @@ impl Probe {
             .await
     }
 
-    /// Makes a change that must succeed; what came of it.
+    /// Makes a change that must succeed, and returns the entity.
     pub(super) async fn change(
         &self,
         operation: OrderOperation,
@@ -150,7 +149,7 @@ impl Probe {
         self.made(operation, &seen)
     }
 
-    /// The entity of a success.
+    /// Returns the entity of a successful response.
     pub(super) fn made(
         &self,
         operation: OrderOperation,
@@ -164,7 +163,7 @@ impl Probe {
         }
     }
 
-    /// A page, and where the next one begins.
+    /// Returns a page and the position of the next one.
     pub(super) async fn page(
         &self,
         operation: OrderOperation,
@@ -184,7 +183,7 @@ impl Probe {
         }
     }
 
-    /// The orders with this external id.
+    /// Returns the orders with this external id.
     pub(super) async fn orders(&self, external: &str) -> StepResult<Vec<Value>> {
         let asked = json!({ "externalIds": [external] });
         let found = self.page(OrderOperation::GetOrders, 10, asked).await?;
@@ -221,7 +220,7 @@ impl ProbeResponse {
         ErrorBody::read(&self.response)
     }
 
-    /// The answer in a few words.
+    /// Describes the answer in a few words.
     pub(super) fn words(&self) -> String {
         let (operation, status) = (self.operation, self.status());
         let code = match self.said().code {
@@ -238,7 +237,7 @@ impl ProbeResponse {
         }
     }
 
-    /// That it is a final no with this code.
+    /// Checks that the answer is a final refusal with this code.
     pub(super) fn refused(&self, code: &str) -> StepResult {
         let said = self.said();
         match (self.status(), said.code.as_deref()) {
@@ -251,20 +250,19 @@ impl ProbeResponse {
         }
     }
 
-    /// That it is a no which may be asked again.
+    /// Returns true if the answer is a refusal that may be retried.
     pub(super) fn is_busy(&self) -> bool {
         let said = self.said();
         matches!(self.status(), 400..=499) && said.retryable || self.status() == 429
     }
 }
 
-/// JSON that was looked through before.
+/// Parses JSON that was validated before.
 fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Words of an order system as a person may be shown them: no control characters, nothing that turns
-/// their direction, and not many.
+/// Makes text of an order system safe to show: without control and direction characters, and short.
 pub(super) fn shown(text: &str) -> String {
     let turns = |one| matches!(one, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
     let safe = text

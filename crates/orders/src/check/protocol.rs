@@ -7,10 +7,9 @@ use crate::http::capabilities::{Capabilities, ROUTE};
 use futures_util::FutureExt as _;
 use serde_json::json;
 
-/// An operation that nobody offers.
+/// An operation that does not exist.
 const NOBODYS: &str = "candor-check-nothing";
 
-/// A check of one query.
 macro_rules! query {
     ($operation:ident, $name:literal) => {
         Check {

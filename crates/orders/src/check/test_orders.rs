@@ -1,14 +1,14 @@
-//! What checks order, and the steps that they share.
+//! Test orders, and the steps that checks share.
 
 use super::probe::{StepResult, failed, shown, skipped};
 use super::{CheckRun, UNITS};
 use crate::OrderOperation;
 use serde_json::{Value, json};
 
-/// How many pages of stock are looked through for a SKU.
+/// The pages of stock that are searched for a SKU.
 const PAGES: usize = 10;
 
-/// An order that a check made.
+/// An order that a check created.
 pub(super) struct TestOrder {
     pub(super) id: String,
     pub(super) external: String,
@@ -16,7 +16,7 @@ pub(super) struct TestOrder {
 }
 
 impl CheckRun {
-    /// A SKU with enough stock for every check.
+    /// Returns a SKU with enough stock for every check.
     pub(super) async fn sku(&mut self) -> StepResult<String> {
         if let Some(sku) = &self.options.sku {
             return Ok(sku.clone());
@@ -45,7 +45,7 @@ impl CheckRun {
         skipped(none)
     }
 
-    /// A new order of three units, which come to 3 after discounts.
+    /// Returns the arguments of a new order: three units, with a total of 3 after discounts.
     pub(super) async fn order(&mut self, external: &str) -> StepResult<Value> {
         let sku = self.sku().await?;
         let line = json!({ "sku": sku, "quantity": 3, "unitPrice": "2", "unitDiscount": "1" });
@@ -58,7 +58,7 @@ impl CheckRun {
         } }))
     }
 
-    /// Makes an order.
+    /// Creates an order.
     pub(super) async fn place(&mut self) -> StepResult<TestOrder> {
         self.probe.needs(&[OrderOperation::CreateOrder])?;
         let external = self.probe.id();
@@ -75,13 +75,13 @@ impl CheckRun {
         })
     }
 
-    /// Makes a change of an order that must succeed.
+    /// Makes a change that must succeed.
     pub(super) async fn step(&self, operation: OrderOperation, asked: Value) -> StepResult<Value> {
         let key = self.probe.key();
         self.probe.change(operation, &key, &asked).await
     }
 
-    /// Makes a change of an order that must be refused with this code.
+    /// Makes a change that must be refused with this code.
     pub(super) async fn refused(
         &self,
         operation: OrderOperation,
@@ -93,7 +93,7 @@ impl CheckRun {
         seen.refused(code)
     }
 
-    /// As [`Stage::refused`], with a fact that its context must hold.
+    /// As [`CheckRun::refused`]; the context must contain this fact.
     pub(super) async fn refused_with(
         &self,
         operation: OrderOperation,
@@ -112,7 +112,7 @@ impl CheckRun {
         }
     }
 
-    /// That no order has this external id.
+    /// Checks that no order has this external id.
     pub(super) async fn not_made(&self, external: &str) -> StepResult<()> {
         if self.probe.needs(&[OrderOperation::GetOrders]).is_err() {
             return Ok(());
@@ -123,7 +123,7 @@ impl CheckRun {
         }
     }
 
-    /// The status of an order now, where that can be asked for.
+    /// Returns the current status of an order, or `None` if it cannot be queried.
     pub(super) async fn status(&self, test_order: &TestOrder) -> StepResult<Option<String>> {
         if self.probe.needs(&[OrderOperation::GetOrders]).is_err() {
             return Ok(None);
@@ -137,7 +137,7 @@ pub(super) fn text(entity: &Value, name: &str) -> String {
     entity[name].as_str().unwrap_or_default().to_owned()
 }
 
-/// That a member has a value; how it is written does not matter for amounts.
+/// Checks that a member has a value. Trailing zeros of amounts do not matter.
 pub(super) fn has(entity: &Value, name: &str, wanted: &Value) -> StepResult<()> {
     let plain = |value: &Value| match value.as_str() {
         Some(text) if text.contains('.') => {

@@ -1,21 +1,20 @@
-//! What becomes of one call: a pure function of the script, the operation and the call's number.
+//! The faults injected into one call: a pure function of the script, the operation and the call's
+//! number.
 
 use super::script::{CallSelector, InjectedFault, Script, ScriptRule};
 use crate::OrderOperation;
 use std::time::Duration;
 
-/// What becomes of one call.
+/// The faults injected into one call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Injection<'a> {
-    /// How long it waits first.
     pub(super) latency: Duration,
-    /// How it fails, if it does.
     pub(super) fault: Option<&'a InjectedFault>,
 }
 
 impl Script {
-    /// What becomes of the call of this number, from 1, of an operation: the first rule that matches
-    /// decides; latencies of rules before it are added up.
+    /// Returns the faults of a call, numbered from 1 for each operation. The first matching rule
+    /// decides; latencies of rules before it add up.
     pub(super) fn injection(&self, operation: OrderOperation, number: u64) -> Injection<'_> {
         let mut latency = Duration::ZERO;
         let rules = self.rules.iter().enumerate();
@@ -49,7 +48,7 @@ impl ScriptRule {
 }
 
 impl CallSelector {
-    /// Whether a rule matches; of the four numbers the last is the call's.
+    /// Returns true if a rule matches. The last of the four numbers is the call's.
     fn hits(&self, of: [u64; 4]) -> bool {
         let [.., number] = of;
         match self {
@@ -63,13 +62,13 @@ impl CallSelector {
     }
 }
 
-/// 64 evenly distributed bits that belong to these numbers.
+/// Returns 64 evenly distributed bits that are a function of these numbers.
 fn draw(of: [u64; 4]) -> u64 {
     of.into_iter()
         .fold(0, |state: u64, part| mixed(state ^ mixed(part)))
 }
 
-/// One step of SplitMix64 from this state.
+/// Returns the next number of SplitMix64 after this state.
 fn mixed(state: u64) -> u64 {
     let state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -85,7 +84,7 @@ mod tests {
         Script::read(&format!(r#"{{"seed":7,"rules":[{rules}]}}"#)).unwrap()
     }
 
-    /// The numbers of the first calls that a script lets fail.
+    /// Returns the numbers of the failing calls among the first ones.
     fn hit(script: &Script, operation: OrderOperation, calls: u64) -> Vec<u64> {
         let fails = |number: &u64| script.injection(operation, *number).fault.is_some();
         (1..=calls).filter(fails).collect()

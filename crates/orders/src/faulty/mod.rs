@@ -1,4 +1,4 @@
-//! An order system that fails to order, around one that works: for tests, and for authors of clients.
+//! An adapter that fails on demand, around another adapter: for tests, and for authors of clients.
 
 mod injection;
 mod script;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// An adapter around another that fails as its script says.
+/// An adapter around another one that fails as its script demands.
 pub struct FaultyAdapter {
     inner: Arc<dyn Adapter>,
     script: Script,
@@ -26,7 +26,6 @@ pub struct FaultyAdapter {
 }
 
 impl FaultyAdapter {
-    /// The adapter with the faults of this script.
     pub fn new(inner: Arc<dyn Adapter>, script: Script) -> FaultyAdapter {
         FaultyAdapter {
             inner,
@@ -35,7 +34,7 @@ impl FaultyAdapter {
         }
     }
 
-    /// The number of this call among those of its operation, from 1.
+    /// Counts the call, and returns its number among those of its operation, starting at 1.
     fn number(&self, operation: OrderOperation) -> u64 {
         let calls = self.calls.get(operation as usize);
         calls.map_or(0, |calls| calls.fetch_add(1, Ordering::Relaxed)) + 1
@@ -49,7 +48,7 @@ impl FaultyAdapter {
     ) -> Result<Response, Failure> {
         let millis = |wait: &Option<u64>| wait.map(Duration::from_millis);
         let failure = match fault {
-            // Waited for already.
+            // The caller has already waited.
             InjectedFault::Latency { .. } => return self.inner.call(request, context).await,
             InjectedFault::Unavailable { retry_after_ms } => {
                 Failure::Unavailable(millis(retry_after_ms), injected())
@@ -74,8 +73,8 @@ impl FaultyAdapter {
         Err(failure)
     }
 
-    /// Asks to the end and loses the answer: whether a change was made is not known from then on. A call
-    /// that was stopped before its change began has no answer to lose.
+    /// Completes the request and discards the answer, so that its effect is unknown. A call that
+    /// was cancelled before its change began has no answer to discard.
     async fn lost(&self, request: &Request, context: &RequestContext) -> Failure {
         match self.inner.call(request, context).await {
             Err(stopped @ Failure::CallStopped(_)) => stopped,
@@ -116,7 +115,7 @@ impl Adapter for FaultyAdapter {
     }
 }
 
-/// What the log says about a failure that was made to order.
+/// The logged cause of an injected failure.
 fn injected() -> Option<Box<Cause>> {
     Some(Box::new(Cause::from("injected by the script")))
 }

@@ -1,4 +1,4 @@
-//! The script of an order system that fails to order: rules, read from JSON and held within bounds.
+//! The script of the faulty adapter: bounded rules in JSON.
 
 use crate::{OrderOperation, RefusalReason};
 use serde::Deserialize;
@@ -7,19 +7,18 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// The largest script, in bytes.
 pub const SCRIPT_MAX: usize = 256 * 1024;
 
-/// How many rules a script may have.
+/// The most rules of a script.
 pub const SCRIPT_RULES_MAX: usize = 100;
 
-/// How many calls a rule may name.
+/// The most call numbers of a rule.
 pub const SCRIPT_CALLS_MAX: usize = 1_000;
 
 /// The longest time in a script, in milliseconds.
 pub const SCRIPT_WAIT_MAX: u64 = 3_600_000;
 
-/// Which calls fail, and how.
+/// A script of faults: which calls fail, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
     pub(super) seed: u64,
@@ -28,13 +27,13 @@ pub struct Script {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScriptRule {
-    /// All of them, if nothing.
+    /// `None` means all operations.
     pub(super) operations: Option<Vec<OrderOperation>>,
     pub(super) when: CallSelector,
     pub(super) fault: InjectedFault,
 }
 
-/// Which calls of an operation a rule matches.
+/// The calls of an operation that a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallSelector {
     Percent(u64),
@@ -42,7 +41,7 @@ pub(super) enum CallSelector {
     Calls(BTreeSet<u64>),
 }
 
-/// What happens to a call.
+/// The fault of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(
     tag = "kind",
@@ -58,7 +57,7 @@ pub(super) enum InjectedFault {
         #[serde(default)]
         retry_after_ms: Option<u64>,
     },
-    // Braces throughout: without them serde would take members that it does not know.
+    // Struct variants, because serde ignores unknown members of unit variants.
     Timeout {},
     Limited {
         retry_after_ms: u64,
@@ -82,7 +81,7 @@ fn identifier<'de, D: serde::Deserializer<'de>>(from: D) -> Result<RefusalReason
 }
 
 impl InjectedFault {
-    /// The time that it names.
+    /// Returns the time that the fault names, in milliseconds.
     fn wait(&self) -> u64 {
         match self {
             InjectedFault::Latency { ms } => *ms,
@@ -93,7 +92,7 @@ impl InjectedFault {
     }
 }
 
-/// Why a text is no script.
+/// An error in a script, with its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
     place: String,
@@ -139,7 +138,7 @@ struct RawRule<'a> {
 }
 
 impl Script {
-    /// Reads a script; an error names the place.
+    /// Parses a script.
     pub fn read(text: &str) -> Result<Script, ScriptError> {
         if text.len() > SCRIPT_MAX {
             let what = format!("it is larger than {SCRIPT_MAX} bytes");
@@ -159,10 +158,10 @@ impl Script {
     }
 }
 
-/// Reads the object at `place`. Of a part serde would count lines from where it begins: the path stands
-/// for them.
+/// Parses the object at `path`. The position in serde's message counts from the start of the part,
+/// so the path replaces it.
 fn read_object<'a, T: Deserialize<'a>>(place: &str, text: &'a str) -> Result<T, ScriptError> {
-    // Serde would take an array with the members in their order for the object.
+    // Serde also accepts an array of the members in their order.
     if !text.trim_start().starts_with('{') {
         return Err(ScriptError::new(place, "must be an object"));
     }

@@ -1,4 +1,4 @@
-//! What an order system says about itself: its protocol, its operations, whether it keeps keys.
+//! The capabilities of an order system: its protocol, its operations, and whether it keeps keys.
 
 use super::client::AdapterResponse;
 use super::responses::{InvalidResponse, member, members};
@@ -7,29 +7,26 @@ use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The version of the protocol that is spoken here.
+/// The version of the protocol that this adapter implements.
 pub const PROTOCOL: u64 = 1;
 
-/// The route that tells capabilities.
 pub(crate) const ROUTE: &str = "capabilities";
 
-/// What an order system can do.
+/// The capabilities of an order system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// The operations that it offers; names that are not known here are left out.
+    /// The operations that it offers. Unknown names are ignored.
     pub operations: BTreeSet<OrderOperation>,
-    /// Whether the same key never makes the same change twice.
+    /// True if the same key never makes the same change twice.
     pub keeps_keys: bool,
 }
 
-/// Why capabilities cannot be used.
+/// The reason why capabilities cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InvalidCapabilities {
-    /// They cannot be read.
     InvalidResponse(InvalidResponse),
-    /// A member is of another type.
+    /// A member has another type.
     Member(&'static str),
-    /// The protocol is another one.
     Protocol(u64),
 }
 

@@ -1,5 +1,4 @@
-//! One exchange over HTTP: a request out, an answer in, bounded in bytes. Nothing is followed,
-//! retried or understood here.
+//! One HTTP exchange with the order system. Nothing is redirected, retried or interpreted here.
 
 use super::settings::{AdapterSetupError, HttpSettings};
 use bytes::Bytes;
@@ -11,31 +10,31 @@ use candor_http_client::{
 };
 use std::time::Duration;
 
-/// The most bytes of an answer that are read.
+/// The most bytes of a successful answer that are read.
 pub const BODY_MAX: usize = 16 * 1024 * 1024;
 
-/// The most bytes of a failure that are read.
+/// The most bytes of a failing answer that are read.
 pub const FAILURE_MAX: usize = 64 * 1024;
 
-/// How long a connection that nobody uses is kept: shorter than what servers do, because a request
+/// The time that an idle connection is kept. It is shorter than what servers use, because a request
 /// on a connection that the other side is closing has an unknown outcome.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// How many connections nobody uses are kept.
+/// The most idle connections.
 const IDLE_MAX: usize = 8;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Connections to one order system.
+/// The connections to one order system.
 #[derive(Debug)]
 pub(crate) struct AdapterClient {
     client: HttpClient,
     base: BaseUrl,
-    /// What every request says.
+    /// Sent with every request.
     headers: HeaderMap,
 }
 
-/// An answer: its head, and its body as far as it is wanted.
+/// An answer of the order system.
 #[derive(Debug)]
 pub(crate) struct AdapterResponse {
     pub(crate) status: StatusCode,
@@ -71,14 +70,13 @@ impl AdapterClient {
         })
     }
 
-    /// Asks for a route.
     pub(crate) async fn get(&self, route: &str) -> Result<AdapterResponse, ExchangeError> {
         let headers = self.headers.clone();
         self.exchange(Method::GET, route, headers, Bytes::new())
             .await
     }
 
-    /// Sends JSON to a route, with more headers.
+    /// Sends JSON to a route, with additional headers.
     pub(crate) async fn post(
         &self,
         route: &str,

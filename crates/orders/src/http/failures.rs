@@ -1,4 +1,4 @@
-//! Failures of an order system: which failure each status is, and what a client may know of it.
+//! Maps the answers and errors of an order system to failures.
 
 use super::client::{AdapterResponse, FAILURE_MAX};
 use super::json;
@@ -12,27 +12,27 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Display;
 
-/// The longest path of an argument that is passed on.
+/// The longest path of an argument that is passed on, in bytes.
 const FIELD_MAX: usize = 200;
 
-/// How many bytes of a failure's text go to the log. Written as JSON they may be twice as many.
+/// The bytes of a failing answer that are logged. As JSON they may be twice as many.
 const WORDS_MAX: usize = 900;
 
-/// What a failed request tells about a change.
+/// The evidence of a failed request about the effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EffectEvidence {
-    /// Nothing was done under this key, by this request or an earlier one.
+    /// Neither this request nor an earlier one with this key had an effect.
     NoEffect,
-    /// This request did nothing.
+    /// This request had no effect.
     NoEffectOfThisRequest,
-    /// Nothing.
+    /// The effect is unknown.
     Nothing,
 }
 
-/// A failure, and what it tells.
+/// A failure and its evidence.
 pub(super) type FailedExchange = (Failure, EffectEvidence);
 
-/// An answer that is no success.
+/// Maps an answer that is not a success.
 pub(super) fn failed_response(response: &AdapterResponse) -> FailedExchange {
     let said = ErrorBody::read(response);
     let cause = || Some(Box::new(cause(response)));
@@ -98,7 +98,7 @@ pub(super) fn failed_exchange(error: ExchangeError) -> FailedExchange {
     }
 }
 
-/// A success that cannot be used.
+/// Returns the failure of a success that cannot be used.
 pub(super) fn invalid_response(error: &impl Display) -> Failure {
     unusable(Some(Box::new(Cause::Text(error.to_string()))))
 }
@@ -111,7 +111,7 @@ fn stands(refused: OrderRefusal, cause: Option<Box<Cause>>) -> Failure {
     Failure::Final(Box::new(FinalFailure::Refusal(refused)), cause)
 }
 
-/// What goes to the log: the status and the beginning of the order system's own words.
+/// Returns the logged cause: the status and the start of the order system's text.
 fn cause(response: &AdapterResponse) -> Cause {
     let words = String::from_utf8_lossy(&response.body);
     let words = &words[..words.floor_char_boundary(WORDS_MAX)];
@@ -119,7 +119,7 @@ fn cause(response: &AdapterResponse) -> Cause {
     Cause::Data(json!({ "status": response.status.as_u16(), "body": words }))
 }
 
-/// What a failure says in the words of the protocol; whatever is of another form is left out.
+/// The body of a failing answer. Members of another form are ignored.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorBody {
     pub(crate) code: Option<String>,
@@ -127,7 +127,6 @@ pub(crate) struct ErrorBody {
     context: Context,
 }
 
-/// The body of a failure.
 #[derive(Deserialize)]
 struct FailureBody {
     error: Error,
@@ -143,7 +142,7 @@ struct Error {
     context: Value,
 }
 
-/// What a client may know of a no.
+/// The facts of a refusal that a client may see.
 #[derive(Debug, Default)]
 struct Context {
     status: Option<OrderStatus>,
@@ -191,8 +190,7 @@ impl ErrorBody {
     }
 }
 
-/// What an order system's identifier means; those that only this server can mean are not taken from
-/// anybody else.
+/// Returns the reason of an identifier. Identifiers that only this server may use are not accepted.
 fn named(code: &str) -> Option<RefusalReason> {
     match RefusalReason::read(code) {
         Some(
@@ -206,7 +204,7 @@ fn named(code: &str) -> Option<RefusalReason> {
     }
 }
 
-/// Whether a text has the form of an argument's path.
+/// Returns true if a text has the form of an argument's path.
 fn is_path(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let step = |step: &str| !step.is_empty() && step.bytes().all(plain);

@@ -1,14 +1,14 @@
-//! Texts as values of headers: visible ASCII as it is, everything else in Base64.
+//! Header values of texts: visible ASCII as it is, everything else in Base64.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use candor_http_client::header::HeaderValue;
 
-/// What an encoded text begins with; a text that begins so itself is encoded too, so that no two
-/// texts become the same value.
+/// The prefix of an encoded text. A text that already starts with it is encoded too, so that no two
+/// texts have the same value.
 const ENCODED: &str = "b64:";
 
-/// The value for a text.
+/// Returns the header value of a text.
 pub(crate) fn value(text: &str) -> HeaderValue {
     let plain = !text.is_empty()
         && !text.starts_with(ENCODED)

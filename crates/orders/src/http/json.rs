@@ -1,5 +1,5 @@
-//! JSON of an order system, looked through before anything is made of it: grammar, depth, count,
-//! repeated names. No values are kept.
+//! Validates JSON of an order system without building values: grammar, depth, count and repeated
+//! names.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
@@ -7,26 +7,21 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 
-/// How many JSON values an answer may have: a page of the largest orders has fewer.
+/// The most JSON values of an answer. A page of the largest orders has fewer.
 pub const VALUES_MAX: usize = 600_000;
 
-/// Why a text is not taken for JSON. Depth is bounded by the parser, at 128 levels.
+/// The reason why a text is rejected. The parser bounds the depth at 128 levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonRejection {
-    /// It is no UTF-8.
     Utf8,
-    /// It is no JSON, nests too deep, or has half a surrogate or a number out of range.
+    /// Invalid JSON, too deep, an unpaired surrogate, or a number out of range.
     Grammar {
-        /// The line.
         line: usize,
-        /// The column.
         column: usize,
     },
-    /// It ends early.
     Early,
-    /// An object names a member twice.
+    /// An object has a member twice.
     Repeated,
-    /// It has more values than are read.
     TooMany,
 }
 
@@ -47,7 +42,7 @@ impl fmt::Display for JsonRejection {
     }
 }
 
-/// The text, where it is JSON that can be taken.
+/// Returns the text if it is valid.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, JsonRejection> {
     let text = std::str::from_utf8(bytes).map_err(|_| JsonRejection::Utf8)?;
     let found = ScanState::default();
@@ -65,11 +60,11 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, JsonRejection> {
     Ok(text)
 }
 
-/// What was found beside the grammar, and how many values there were.
+/// The rejection that is not about the grammar, and the number of values so far.
 #[derive(Default)]
 struct ScanState(Cell<Option<JsonRejection>>, Cell<usize>);
 
-/// Looks at one value and what is in it.
+/// Validates one value and those in it.
 #[derive(Clone, Copy)]
 struct JsonScan<'a>(&'a ScanState);
 

@@ -1,4 +1,4 @@
-//! The adapter `http`: any order system that speaks the protocol of `docs/adapter-protocol.md`.
+//! The adapter `http`: any order system that implements the protocol in `docs/adapter-protocol.md`.
 
 pub(crate) mod capabilities;
 pub(crate) mod client;
@@ -30,16 +30,15 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-/// How long an order system may take to say what it can do when a server starts.
+/// The time that an order system may take to send its capabilities when a server starts.
 pub const CAPABILITIES_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The header with the key of a change.
 pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The header with the client that a key belongs to.
+/// The header with the client that the key belongs to.
 pub(crate) const CLIENT: HeaderName = HeaderName::from_static("candor-client");
 
-/// The header with the milliseconds that are left of a call.
+/// The header with the remaining milliseconds of the call.
 pub(crate) const DEADLINE: HeaderName = HeaderName::from_static("candor-deadline-ms");
 
 /// An order system behind HTTP.
@@ -51,7 +50,7 @@ pub struct HttpAdapter {
 }
 
 impl HttpAdapter {
-    /// The adapter for an order system that is not asked anything yet.
+    /// Creates the adapter without contacting the order system.
     pub fn new(settings: &HttpSettings) -> Result<HttpAdapter, AdapterSetupError> {
         Ok(HttpAdapter {
             client: AdapterClient::new(settings)?,
@@ -60,8 +59,8 @@ impl HttpAdapter {
         })
     }
 
-    /// The adapter for an order system, which is asked what it can do. Where it does not say so in
-    /// time, a line of the log tells why, and it is asked again with the first call.
+    /// Creates the adapter and fetches the capabilities. If they do not arrive in time, a warning
+    /// is logged and they are fetched again with the first call.
     pub async fn connect(settings: &HttpSettings) -> Result<HttpAdapter, AdapterSetupError> {
         let adapter = HttpAdapter::new(settings)?;
         let fetched = timeout(CAPABILITIES_TIMEOUT, adapter.capabilities()).await;
@@ -77,7 +76,7 @@ impl HttpAdapter {
         Ok(adapter)
     }
 
-    /// What the order system can do: asked once, and again where that failed.
+    /// Returns the capabilities. They are fetched once, and again after a failure.
     pub async fn capabilities(&self) -> Result<&Capabilities, Failure> {
         self.capabilities
             .get_or_try_init(|| self.fetch_capabilities())
@@ -92,7 +91,7 @@ impl HttpAdapter {
         }
         let (failure, evidence) = failures::failed_response(&response);
         match (failure, evidence) {
-            // Whoever does not know the route is no adapter.
+            // A system that does not have the route is not an adapter.
             (Failure::Unsupported, _) | (_, EffectEvidence::NoEffect) => {
                 let status = response.status.as_u16();
                 Err(invalid_response(&format!("capabilities: status {status}")))
@@ -120,8 +119,8 @@ impl HttpAdapter {
                 .and_then(|response| self.read(request, &response))
                 .map_err(|(failure, _)| failure);
         }
-        // An earlier attempt of this call may have come through: what only tells about this request
-        // does not take that back.
+        // An earlier attempt of this call may have had an effect. Evidence about this request alone
+        // does not disprove that.
         let first = context.mark.effect() == Effect::None;
         context.mark.begins()?;
         let sent = self.send(operation, context, body.into()).await;
@@ -170,7 +169,6 @@ impl HttpAdapter {
     }
 }
 
-/// The headers of one request.
 pub(crate) fn headers(key: Option<&IdempotencyKey>, left_ms: u64) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(DEADLINE, HeaderValue::from(left_ms));
@@ -181,7 +179,7 @@ pub(crate) fn headers(key: Option<&IdempotencyKey>, left_ms: u64) -> HeaderMap {
     headers
 }
 
-/// Why a failure came about, without words of the order system's own: nothing redacts those here.
+/// Describes a failure without text of the order system, because nothing redacts that here.
 fn describe(failure: &Failure) -> String {
     let cause = match failure {
         Failure::Final(_, cause)

@@ -1,5 +1,5 @@
-//! Successes of an order system: held against their schemas, and said again in our own order, without
-//! what we do not know.
+//! Successful answers of an order system: validated against their schemas and rewritten without
+//! unknown members.
 
 use super::client::AdapterResponse;
 use super::json::{self, JsonRejection};
@@ -18,35 +18,29 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The longest place of a page, in bytes.
+/// The longest position of a page, in bytes.
 pub const NEXT_MAX: usize = 700;
 
-/// How much of the words for a flaw is kept: names in it are the order system's.
+/// The most bytes of an error's description: it may contain names of the order system.
 const WORDS_MAX: usize = 300;
 
-/// Why an answer cannot be used.
+/// The reason why an answer cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InvalidResponse {
-    /// It does not say that it is JSON.
+    /// The content type is not JSON.
     ContentType,
-    /// It is not JSON.
     JsonRejection(JsonRejection),
-    /// It is no object.
     NoObject,
-    /// It has no member of this name.
     NoMember(&'static str),
-    /// The member that holds a page is no array.
+    /// The member of a page is not an array.
     NoArray(&'static str),
-    /// An entity is not what its schema says.
+    /// An entity does not match its schema.
     Entity {
-        /// Which one.
         place: usize,
-        /// What is wrong.
         what: String,
     },
-    /// The page has more entities than were asked for.
     PageTooLong(usize),
-    /// The place of the next page is empty, too long or no text.
+    /// The position of the next page is empty, too long or not a string.
     NextCursor,
 }
 
@@ -82,7 +76,7 @@ impl From<JsonRejection> for InvalidResponse {
     }
 }
 
-/// What the entities of each operation look like.
+/// The schemas of the entities of each operation.
 #[derive(Debug)]
 pub(crate) struct EntitySchemas(BTreeMap<OrderOperation, Schema>);
 
@@ -98,7 +92,7 @@ impl EntitySchemas {
         ))
     }
 
-    /// The answer to a request.
+    /// Reads the answer to a request.
     pub(crate) fn read(
         &self,
         request: &Request,
@@ -114,7 +108,7 @@ impl EntitySchemas {
         }
     }
 
-    /// The answer to a change.
+    /// Reads the answer to a change.
     pub(crate) fn one(
         &self,
         operation: OrderOperation,
@@ -125,7 +119,7 @@ impl EntitySchemas {
         Ok(Response::One(self.entity(operation, 0, entity)?))
     }
 
-    /// The answer to a query for at most so many entities.
+    /// Reads the answer to a query for at most `most` entities.
     pub(crate) fn page(
         &self,
         operation: OrderOperation,
@@ -154,7 +148,7 @@ impl EntitySchemas {
         Ok(Response::Page { items, next })
     }
 
-    /// One entity, in our own words.
+    /// Validates and rewrites one entity.
     fn entity(
         &self,
         operation: OrderOperation,
@@ -185,7 +179,7 @@ impl EntitySchemas {
     }
 }
 
-/// How entities of an operation are read and written again.
+/// Returns the function that rewrites entities of an operation.
 fn again(operation: OrderOperation) -> fn(Value) -> Option<Box<RawValue>> {
     fn typed<T: DeserializeOwned + Serialize>(value: Value) -> Option<Box<RawValue>> {
         let entity: T = serde_json::from_value(value).ok()?;

@@ -1,22 +1,22 @@
-//! `Retry-After`: how long an order system wants to be left alone.
+//! Reads `Retry-After`.
 
 use candor_http_client::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use std::time::Duration;
 
-/// The longest wait that an order system may ask for; a longer one is taken for this.
+/// The longest wait of an order system that is respected. A longer one is shortened.
 pub const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// How long to wait where an order system has counted too many calls and does not say for how long.
+/// The wait after too many calls if the order system does not name one.
 pub(super) const WAIT_USUAL: Duration = Duration::from_secs(1);
 
-/// The wait in these headers: seconds, or an instant, which is held against the answer's own `Date`,
-/// so that no two clocks have to agree.
+/// Returns the wait of these headers: seconds, or an instant that is compared with the answer's own
+/// `Date`, so that clocks need not agree.
 pub(super) fn wait(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // Only too many digits are no number.
+        // Parsing fails only for too many digits.
         let seconds = text.parse().unwrap_or(u64::MAX);
         return Some(Duration::from_secs(seconds).min(WAIT_MAX));
     }

@@ -1,29 +1,28 @@
-//! What the adapter has to be told: where the order system is, and what it is shown.
+//! The settings of the HTTP adapter.
 
 use candor_http_client::{BearerToken, HttpSetupError};
 use std::fmt;
 use std::time::Duration;
 
-/// How long a connection may take to stand unless the owner says otherwise.
+/// The time to connect, unless the owner configures another.
 pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 
-/// What the adapter has to be told.
+/// The settings of the HTTP adapter.
 #[derive(Clone)]
 pub struct HttpSettings {
-    /// Where the order system is; `/v1/…` comes behind it.
+    /// The address of the order system; `/v1/…` is appended.
     pub base_url: String,
-    /// What to show; nothing asks anonymously.
+    /// The token. If absent, requests are anonymous.
     pub bearer: Option<BearerToken>,
-    /// Who asks.
     pub user_agent: String,
-    /// Whether an address without encryption may be on another machine.
+    /// Allows an address without encryption on another machine.
     pub allow_insecure: bool,
-    /// How long a connection may take to stand; a call's own deadline holds beside it.
+    /// The time to connect. The call's deadline applies as well.
     pub connect_time: Duration,
 }
 
 impl HttpSettings {
-    /// The usual settings for an order system at this address.
+    /// Returns the default settings for an order system at this address.
     pub fn new(base_url: impl Into<String>) -> HttpSettings {
         HttpSettings {
             base_url: base_url.into(),
@@ -35,7 +34,7 @@ impl HttpSettings {
     }
 }
 
-// Without the address: somebody may have written a password into it.
+// Without the address, which may contain a password.
 impl fmt::Debug for HttpSettings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Settings")
@@ -47,14 +46,14 @@ impl fmt::Debug for HttpSettings {
     }
 }
 
-/// Why the adapter cannot be made.
+/// The reason why the adapter cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdapterSetupError {
     /// The HTTP client cannot be created.
     Http(HttpSetupError),
-    /// The user agent cannot stand in a header.
+    /// The user agent is not a valid header value.
     UserAgent,
-    /// A schema of ours does not compile.
+    /// A schema does not compile.
     Schema,
 }
 

@@ -1,4 +1,4 @@
-//! Currencies: which there are, and how many places their amounts have.
+//! Currencies of ISO 4217.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ pub struct Currency {
 }
 
 impl Currency {
-    /// The currency of this code, in capitals; nothing for codes without amounts, precious metals and
-    /// test codes among them.
+    /// Returns the currency of this code in capitals. Returns `None` for codes without amounts,
+    /// such as precious metals and test codes.
     pub fn read(code: &str) -> Option<Currency> {
         let capitals = code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase());
         let currency = iso_currency::Currency::from_code(code).filter(|_| capitals)?;
@@ -19,12 +19,11 @@ impl Currency {
         Some(Currency { currency, places })
     }
 
-    /// Its code.
     pub fn code(self) -> &'static str {
         self.currency.code()
     }
 
-    /// How many places its amounts have.
+    /// Returns the number of decimal places.
     pub fn places(self) -> usize {
         usize::from(self.places)
     }

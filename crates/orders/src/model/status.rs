@@ -1,27 +1,23 @@
-//! The states of an order, and which step may follow which.
+//! The status of an order, and the steps between them.
 
 use serde::{Deserialize, Serialize};
 
-/// Where an order stands.
+/// The status of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OrderStatus {
-    /// It was made.
     Pending,
-    /// It was accepted.
     Confirmed,
-    /// It is being prepared.
     Processing,
-    /// Everything that was not cancelled has left.
+    /// All units that were not cancelled have been shipped.
     Shipped,
-    /// It has arrived.
     Delivered,
-    /// All of it was cancelled.
+    /// All units were cancelled.
     Cancelled,
 }
 
 impl OrderStatus {
-    /// Every status, in the order in which an order passes them.
+    /// Every status, in the order in which an order passes through them.
     pub const ALL: [OrderStatus; 6] = [
         OrderStatus::Pending,
         OrderStatus::Confirmed,
@@ -31,7 +27,6 @@ impl OrderStatus {
         OrderStatus::Cancelled,
     ];
 
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             OrderStatus::Pending => "pending",
@@ -43,14 +38,13 @@ impl OrderStatus {
         }
     }
 
-    /// The status of this word.
     pub fn read(word: &str) -> Option<OrderStatus> {
         OrderStatus::ALL
             .into_iter()
             .find(|status| status.word() == word)
     }
 
-    /// Whether an update may set `next`: one step along the way, and none that shipping decides.
+    /// Returns true if an update may set `next`: the next step, except those that shipping decides.
     pub const fn may_become(self, next: OrderStatus) -> bool {
         matches!(
             (self, next),
@@ -60,7 +54,7 @@ impl OrderStatus {
         )
     }
 
-    /// Whether goods may still leave or be cancelled.
+    /// Returns true if units may still be shipped or cancelled.
     pub const fn is_open(self) -> bool {
         matches!(
             self,
@@ -68,8 +62,8 @@ impl OrderStatus {
         )
     }
 
-    /// The status of an open order after some of its goods left: shipped once nothing is open, and
-    /// confirmed at least.
+    /// Returns the status of an open order after units were shipped: shipped if nothing is open,
+    /// and at least confirmed.
     pub const fn after_fulfilling(self, nothing_open: bool) -> OrderStatus {
         match (nothing_open, self) {
             (true, _) => OrderStatus::Shipped,
@@ -78,8 +72,8 @@ impl OrderStatus {
         }
     }
 
-    /// The status of an open order after some of it was cancelled: cancelled once nothing is left of
-    /// it, shipped once everything that is left has left the house.
+    /// Returns the status of an open order after units were cancelled: cancelled if nothing is left
+    /// of it, shipped if everything that is left has been shipped.
     pub const fn after_cancelling(self, nothing_open: bool, anything_left: bool) -> OrderStatus {
         match (nothing_open, anything_left) {
             (true, true) => OrderStatus::Shipped,

@@ -1,32 +1,27 @@
-//! What an order comes to: every line priced, and the three sums.
+//! The amounts of lines and the sums of an order.
 
 use super::{Amount, Currency, Money, MoneyError};
 use crate::failure::{OrderRule, RuleViolation};
 
-/// One line with its amounts in the smallest unit.
+/// The amounts of one line, in the smallest unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineAmounts {
-    /// How many.
     pub quantity: i64,
-    /// What one costs.
     pub unit_price: Money,
-    /// What is taken off for each.
     pub unit_discount: Money,
 }
 
-/// The three sums of an order, as it was placed.
+/// The sums of an order at the time when it was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
-    /// What all lines cost before discounts.
+    /// Before discounts.
     pub sub_total: Money,
-    /// What is taken off.
     pub discount_total: Money,
-    /// What is left to pay.
     pub total: Money,
 }
 
 impl Totals {
-    /// The sums of these lines; nothing where one of them has more digits than are kept.
+    /// Returns the sums of these lines, or `None` if one of them has too many digits.
     pub fn of(lines: &[LineAmounts]) -> Option<Totals> {
         let sum = |amount: fn(&LineAmounts) -> Money| -> Option<Money> {
             let each = lines

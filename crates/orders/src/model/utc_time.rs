@@ -1,20 +1,19 @@
-//! Instants: RFC 3339 with any offset on the way in, UTC with microseconds on the way out.
+//! Instants: parses RFC 3339 with any offset, formats UTC with microseconds.
 
 use candor_fault::Timestamp;
 use jiff::fmt::temporal::Pieces;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// How many digits of a second's parts are looked at.
+/// The digits of a second's fraction that are parsed.
 const PARTS: usize = 9;
 
-/// The last instant that has a text here: 22 hours into the last day but one of the calendar.
+/// The last instant that can be formatted: 22 hours into the second to last day of the calendar.
 const LAST: UtcTime = UtcTime(253_402_207_200_000_000);
 
-/// The day of that instant.
 const LAST_BUT_ONE: jiff::civil::Date = jiff::civil::date(9999, 12, 30);
 
-/// The text with no more parts of a second than can be read.
+/// Shortens the fraction of a second to what can be parsed.
 fn shortened(text: &str) -> Cow<'_, str> {
     let Some((whole, rest)) = text.split_once('.') else {
         return Cow::Borrowed(text);
@@ -33,18 +32,18 @@ fn shortened(text: &str) -> Cow<'_, str> {
 pub struct UtcTime(i64);
 
 impl UtcTime {
-    /// The instant so many microseconds after the beginning of 1970.
+    /// Returns the instant this many microseconds after the start of 1970.
     pub const fn of_micros(micros: i64) -> UtcTime {
         UtcTime(micros)
     }
 
-    /// The microseconds since the beginning of 1970.
+    /// Returns the microseconds since the start of 1970.
     pub const fn micros(self) -> i64 {
         self.0
     }
 
-    /// Reads RFC 3339; what is finer than a microsecond is cut off. The last hours of the calendar are
-    /// taken for the last instant that is counted: nothing is later, and callers write them for "ever".
+    /// Parses RFC 3339 and truncates to microseconds. The last hours of the calendar become the
+    /// last instant: callers write them for "forever".
     pub fn read(text: &str) -> Option<UtcTime> {
         let text = shortened(text);
         if let Ok(instant) = text.parse::<Timestamp>() {
@@ -56,7 +55,7 @@ impl UtcTime {
         (last && whole).then_some(LAST)
     }
 
-    /// The instant as text.
+    /// Formats the instant.
     pub fn text(self) -> String {
         let instant = Timestamp::from_microsecond(self.0).unwrap_or_default();
         format!("{instant:.6}")

@@ -1,4 +1,4 @@
-//! The adapter: each change in one transaction with its key, its record and its outcome.
+//! The SQL adapter: each change in one transaction with its key, its record and its outcome.
 
 use super::change::{self, ChangeContext};
 use super::errors::TransactionError;
@@ -16,26 +16,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a key is kept unless the owner says otherwise.
+/// The time that a key is kept, unless the owner configures another.
 pub const KEEP_KEYS: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How many connections to a server are open at most unless the owner says otherwise.
+/// The most connections to a server, unless the owner configures another number.
 pub const CONNECTIONS: u32 = 16;
 
-/// How often a transaction is tried that others are in the way of.
+/// The most tries of a transaction that conflicts with others.
 const TRIES: u32 = 5;
 
-/// After how many changes some old keys are forgotten.
+/// The number of changes after which some old keys are deleted.
 const FORGET_EVERY: u64 = 128;
 
-/// What the owner decides about a database of orders.
+/// The configuration of the SQL adapter.
 #[derive(Debug, Clone, Copy)]
 pub struct SqlConfig {
-    /// How long a key is kept.
     pub keep_keys: Duration,
-    /// How many connections to a server are open at most.
+    /// The most connections to a server.
     pub connections: u32,
-    /// After how long the database itself ends a statement: as long as a call may take.
+    /// The time after which the database cancels a statement: that of a call.
     pub deadline: Duration,
 }
 
@@ -49,7 +48,7 @@ impl Default for SqlConfig {
     }
 }
 
-/// Orders in a database of their own.
+/// An order system in a database of its own.
 pub struct SqlAdapter {
     store: Store,
     clock: Arc<dyn Clock>,
@@ -68,7 +67,7 @@ impl fmt::Debug for SqlAdapter {
 }
 
 impl SqlAdapter {
-    /// Opens a database that has its tables; `random` brings 64 evenly distributed bits.
+    /// Opens a database that has its tables.
     pub async fn open(
         place: &DatabaseUrl,
         config: SqlConfig,
@@ -84,7 +83,6 @@ impl SqlAdapter {
         })
     }
 
-    /// Closes every connection.
     pub async fn close(&self) {
         self.store.close().await;
     }
@@ -118,7 +116,7 @@ impl SqlAdapter {
         }
     }
 
-    /// One transaction: the key is taken, the change made or refused, the outcome kept.
+    /// Runs one transaction: claims the key, makes or refuses the change, stores the outcome.
     async fn attempt(
         &self,
         request: &Request,
@@ -155,7 +153,7 @@ impl SqlAdapter {
             .settle(&mut session, &outcome, (record, order))
             .await?;
         match outcome {
-            // Nothing changes by keeping a refusal.
+            // Storing a refusal has no effect on orders.
             KeyOutcome::Failed(_) => session.commit().await?,
             KeyOutcome::Done(_) => {
                 context.mark.begins().map_err(Failure::from)?;
@@ -171,7 +169,7 @@ impl SqlAdapter {
         Ok(outcome)
     }
 
-    /// Forgets old keys now and then, beside the calls.
+    /// Deletes old keys now and then, in the background.
     fn forget_some(&self, now: UtcTime) {
         if !self
             .changes
@@ -190,14 +188,14 @@ impl SqlAdapter {
             };
             match forgotten.await {
                 Ok(keys) => tracing::debug!(keys, "old idempotency keys were forgotten"),
-                // They are in nobody's way: the next time will do.
+                // They do no harm; the next run deletes them.
                 Err(_) => tracing::debug!("old idempotency keys could not be forgotten"),
             }
         });
     }
 }
 
-/// The refusal that stands; everything else ends the transaction.
+/// Returns the final failure, which is stored. Any other error ends the transaction.
 fn stands(ended: TransactionError) -> Result<FinalFailure, TransactionError> {
     match ended {
         TransactionError::Failed(Failure::Final(stands, _)) => Ok(*stands),

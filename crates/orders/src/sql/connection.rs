@@ -1,4 +1,4 @@
-//! One connection at work: given back when its work is done, closed when it is dropped before.
+//! A pooled connection, returned when its work is done and closed when it is dropped before.
 
 use super::dialect::SqlDialect;
 use super::errors::{TransactionError, to_transaction_error};
@@ -10,20 +10,20 @@ use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, AssertSqlSafe, Row as _};
 use tokio::sync::OwnedSemaphorePermit;
 
-/// A statement with its arguments.
+/// A query with its arguments.
 pub(super) type AnyQuery = Query<'static, Any, AnyArguments>;
 
-/// A statement of fixed text.
+/// Returns a query with a fixed text.
 pub(super) fn sql(text: &'static str) -> AnyQuery {
     sqlx::query(text)
 }
 
-/// A statement whose text was made here, of nothing that a caller said.
+/// Returns a query whose text was built here, without any text of a caller.
 pub(super) fn dynamic_sql(text: String) -> AnyQuery {
     sqlx::query(AssertSqlSafe(text))
 }
 
-/// `($1, $2), ($3, $4)`: rows of arguments from the number `first` on, each of the given types.
+/// Returns `($1, $2), ($3, $4)`: rows of arguments numbered from `first`, cast to the given types.
 pub(super) fn values_list(count: usize, types: &[&str], first: usize) -> String {
     let mut text = String::with_capacity(count * types.len() * 20);
     for row in 0..count {
@@ -38,24 +38,23 @@ pub(super) fn values_list(count: usize, types: &[&str], first: usize) -> String 
     text
 }
 
-/// `$1, $2, $3`: so many arguments from the number `first` on.
+/// Returns `$1, $2, $3`: arguments numbered from `first`.
 pub(super) fn placeholders(count: usize, first: usize) -> String {
     let numbers: Vec<_> = (first..first + count).map(|n| format!("${n}")).collect();
     numbers.join(", ")
 }
 
-/// A connection that works for one call. Dropped in the middle of its work it is closed, so that
-/// nothing goes on when nobody waits for it any more: an open transaction is rolled back.
+/// The connection of one call. If it is dropped in the middle of its work it is closed, and an open
+/// transaction is rolled back: nothing goes on after the caller has left.
 #[derive(Debug)]
 pub(super) struct DbConnection {
     connection: Option<PoolConnection<Any>>,
     dialect: SqlDialect,
-    // After the connection: whoever comes next finds it given back.
+    // Declared after the connection, so that the connection is returned first.
     _place: OwnedSemaphorePermit,
 }
 
 impl DbConnection {
-    /// A connection with its place in the line.
     pub(super) fn new(
         connection: PoolConnection<Any>,
         place: OwnedSemaphorePermit,
@@ -88,7 +87,7 @@ impl DbConnection {
         self.execute(begin).await.map(|_| ())
     }
 
-    /// Runs a statement; says how many rows it changed.
+    /// Runs a query and returns the number of changed rows.
     pub(super) async fn execute(&mut self, statement: AnyQuery) -> Result<u64, TransactionError> {
         let dialect = self.dialect;
         let done = statement.execute(self.at_work()?).await;
@@ -96,7 +95,6 @@ impl DbConnection {
             .map_err(|error| to_transaction_error(error, dialect))
     }
 
-    /// All rows.
     pub(super) async fn all(
         &mut self,
         statement: AnyQuery,
@@ -106,7 +104,6 @@ impl DbConnection {
         rows.map_err(|error| to_transaction_error(error, dialect))
     }
 
-    /// The first row.
     pub(super) async fn first(
         &mut self,
         statement: AnyQuery,
@@ -116,14 +113,13 @@ impl DbConnection {
         row.map_err(|error| to_transaction_error(error, dialect))
     }
 
-    /// Makes the transaction last.
     pub(super) async fn commit(mut self) -> Result<(), TransactionError> {
         self.execute(sql("COMMIT")).await?;
         self.finish();
         Ok(())
     }
 
-    /// Gives the connection back; no transaction may be open.
+    /// Returns the connection to its pool. No transaction may be open.
     pub(super) fn finish(mut self) {
         drop(self.connection.take());
     }
@@ -142,27 +138,22 @@ fn unread(error: sqlx::Error) -> Failure {
     Failure::Internal("a row of the database cannot be read", Box::new(cause))
 }
 
-/// Text in a row.
 pub(super) fn get_text(row: &AnyRow, place: usize) -> Result<String, Failure> {
     row.try_get(place).map_err(unread)
 }
 
-/// Text in a row, or nothing.
 pub(super) fn get_optional_text(row: &AnyRow, place: usize) -> Result<Option<String>, Failure> {
     row.try_get(place).map_err(unread)
 }
 
-/// A number in a row.
 pub(super) fn get_number(row: &AnyRow, place: usize) -> Result<i64, Failure> {
     row.try_get(place).map_err(unread)
 }
 
-/// A number in a row, or nothing.
 pub(super) fn get_optional_number(row: &AnyRow, place: usize) -> Result<Option<i64>, Failure> {
     row.try_get(place).map_err(unread)
 }
 
-/// JSON in a row, as we wrote it.
 pub(super) fn get_json<T: serde::de::DeserializeOwned>(
     row: &AnyRow,
     place: usize,

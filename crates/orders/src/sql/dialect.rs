@@ -1,32 +1,28 @@
-//! The places where the SQL of SQLite and of PostgreSQL differs; everything else is said once.
+//! The differences between the SQL of SQLite and of PostgreSQL.
 
 use sqlx::error::DatabaseError;
 use std::time::Duration;
 
-/// Which SQL a database speaks.
+/// The SQL dialect of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SqlDialect {
-    /// SQLite, in one file.
     Sqlite,
-    /// PostgreSQL.
     Postgres,
 }
 
-/// What an error of the database says about what to do.
+/// The kind of a database error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DatabaseErrorKind {
-    /// Two transactions were in each other's way: the same transaction may pass now.
+    /// A conflict of two transactions: the same transaction may succeed now.
     Again,
-    /// It took too long.
     TooLong,
-    /// The database cannot work now.
     Unavailable,
-    /// Something of ours is wrong.
+    /// A defect of this program.
     Bug,
 }
 
 impl SqlDialect {
-    /// How a transaction that writes begins: what it reads does not change before it ends.
+    /// Starts a transaction that writes. What it reads does not change before it ends.
     pub(super) const fn begin(self) -> &'static str {
         match self {
             SqlDialect::Sqlite => "BEGIN IMMEDIATE",
@@ -34,7 +30,7 @@ impl SqlDialect {
         }
     }
 
-    /// How a transaction begins whose statements all see the store as it was at one moment.
+    /// Starts a transaction whose statements all see the same snapshot.
     pub(super) const fn begin_snapshot(self) -> &'static str {
         match self {
             SqlDialect::Sqlite => "BEGIN",
@@ -42,7 +38,7 @@ impl SqlDialect {
         }
     }
 
-    /// What makes a query lock the rows that it reads; SQLite has locked everything already.
+    /// The end of a query that locks the rows it reads. SQLite has already locked everything.
     pub(super) const fn lock_suffix(self) -> &'static str {
         match self {
             SqlDialect::Sqlite => "",
@@ -58,7 +54,8 @@ impl SqlDialect {
         }
     }
 
-    /// What keeps two processes from making the tables at once; SQLite's transaction does it itself.
+    /// Prevents two processes from creating the tables at once. SQLite's transaction does that
+    /// itself.
     pub(super) const fn migration_lock(self) -> Option<&'static str> {
         match self {
             SqlDialect::Sqlite => None,
@@ -66,7 +63,7 @@ impl SqlDialect {
         }
     }
 
-    /// Whether the tables are there.
+    /// Counts the tables of this program.
     pub(super) const fn count_our_tables(self) -> &'static str {
         match self {
             SqlDialect::Sqlite => {
@@ -78,8 +75,8 @@ impl SqlDialect {
         }
     }
 
-    /// How many tables of somebody else there are, where a store shares its place with nobody: a file
-    /// is a store or something else, a server may hold many things side by side.
+    /// Counts all tables, if a store does not share its database. A file is a store or something
+    /// else; a server may contain other tables.
     pub(super) const fn count_all_tables(self) -> Option<&'static str> {
         match self {
             SqlDialect::Sqlite => Some(
@@ -89,7 +86,8 @@ impl SqlDialect {
         }
     }
 
-    /// What every new connection is told. A statement ends on its own when nobody waits any more.
+    /// The statements for every new connection. A statement is cancelled when its call has timed
+    /// out.
     pub(super) fn connection_setup(self, deadline: Duration) -> Vec<String> {
         let limit = deadline.as_millis().max(1);
         match self {
@@ -107,8 +105,8 @@ impl SqlDialect {
         }
     }
 
-    /// What lets a database know how its tables look after many rows came at once. SQLite needs to
-    /// know nothing: its plans here follow from the indexes alone.
+    /// Updates the planner's statistics after many rows were inserted. SQLite does not need it: its
+    /// plans follow from the indexes alone.
     pub(super) const fn update_statistics(self) -> Option<&'static str> {
         match self {
             SqlDialect::Sqlite => None,
@@ -116,7 +114,7 @@ impl SqlDialect {
         }
     }
 
-    /// What an error of the database says, by its code.
+    /// Returns the kind of an error by its code.
     pub(super) fn classify(self, error: &dyn DatabaseError) -> DatabaseErrorKind {
         let code = error.code().unwrap_or_default();
         match self {
@@ -126,12 +124,12 @@ impl SqlDialect {
     }
 }
 
-/// SQLite's result codes: the lowest byte is the kind.
+/// SQLite's result codes; the lowest byte is the kind.
 fn sqlite(code: u32) -> DatabaseErrorKind {
     match code & 0xff {
-        // Busy for as long as a call may take, interrupted.
+        // Busy until the timeout, interrupted.
         5 | 9 => DatabaseErrorKind::TooLong,
-        // Locked, read-only, an error of the disk, full, cannot be opened.
+        // Locked, read-only, disk error, full, cannot be opened.
         6 | 8 | 10 | 13 | 14 => DatabaseErrorKind::Unavailable,
         _ => DatabaseErrorKind::Bug,
     }
@@ -142,15 +140,15 @@ fn postgres(code: &str) -> DatabaseErrorKind {
     match code {
         // Serialization failure, deadlock.
         "40001" | "40P01" => DatabaseErrorKind::Again,
-        // Cancelled by the statement timeout, a lock that was not to be had.
+        // Statement timeout, lock not available.
         "57014" | "55P03" => DatabaseErrorKind::TooLong,
-        // In a read-only transaction: a standby that is not the primary yet.
+        // Read-only transaction: a standby that is not yet the primary.
         "25006" => DatabaseErrorKind::Unavailable,
-        // Connection, resources, intervention of an operator, the system.
+        // Connection, resources, operator intervention, system.
         _ if ["08", "53", "57", "58"].contains(&code.get(..2).unwrap_or_default()) => {
             DatabaseErrorKind::Unavailable
         }
-        // Too many connections for the role, credentials refused: the owner has to act.
+        // Too many connections for the role, credentials refused.
         _ if code.starts_with("28") => DatabaseErrorKind::Unavailable,
         _ => DatabaseErrorKind::Bug,
     }

@@ -1,21 +1,20 @@
-//! What an error of the database means for a call.
+//! Converts database errors to failures of a call.
 
 use super::dialect::{DatabaseErrorKind, SqlDialect};
 use crate::failure::Failure;
 use candor_fault::Cause;
 
-/// How a step of a transaction ended badly.
+/// The error of a step in a transaction.
 #[derive(Debug)]
 pub(super) enum TransactionError {
-    /// Two transactions were in each other's way: everything was taken back, and the same transaction
-    /// may pass now.
+    /// Conflict with another transaction: everything was rolled back, and the same transaction may
+    /// succeed now.
     Again(Failure),
-    /// It failed.
     Failed(Failure),
 }
 
 impl TransactionError {
-    /// Whether the database, or the connection to it, is not there.
+    /// Returns true if the database or the connection to it is gone.
     pub(super) fn is_unavailable(&self) -> bool {
         matches!(self, TransactionError::Failed(Failure::Unavailable(..)))
     }
@@ -35,7 +34,6 @@ impl From<TransactionError> for Failure {
     }
 }
 
-/// What this error means.
 pub(super) fn to_transaction_error(error: sqlx::Error, dialect: SqlDialect) -> TransactionError {
     let cause = Some(Box::new(Cause::error("DatabaseError", &error)));
     let classify = match &error {

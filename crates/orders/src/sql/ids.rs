@@ -1,14 +1,14 @@
-//! Ids: a prefix, the time of making, and chance, so that they sort by time and no two are the same.
+//! Ids: a prefix, the creation time and random digits. They sort by time.
 
 use crate::model::UtcTime;
 use candor_street::Random;
 use std::fmt;
 
-/// Makes ids.
+/// Generates ids.
 pub(super) struct IdGenerator(pub(super) Random);
 
 impl IdGenerator {
-    /// A new id: 13 digits of microseconds and 12 of chance, in base 16.
+    /// Returns a new id with 13 hexadecimal digits of microseconds and 12 random ones.
     pub(super) fn next(&self, prefix: &'static str, at: UtcTime) -> String {
         let chance = (self.0)() & 0xffff_ffff_ffff;
         format!("{prefix}_{:013x}{chance:012x}", at.micros())

@@ -1,4 +1,4 @@
-//! What is true of every store between two transactions, and what of it is not.
+//! Checks what must hold in every store between two transactions.
 
 use super::connection::{dynamic_sql, sql};
 use super::store::{DatabaseUrl, Store, StoreError};
@@ -8,17 +8,17 @@ use sqlx::{AnyConnection, Connection as _, Row as _};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long one statement may take.
+/// The time that one statement may take.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// How many rows one check names at most.
+/// The most rows that one check names.
 const NAMED: usize = 20;
 
-/// How many orders are compared with their shipments at once.
+/// The orders that are compared with their shipments at once.
 const AT_ONCE: i64 = 4_096;
 
-/// Each fact that holds for every row, with a query for the rows for which it does not: one text that
-/// names the row.
+/// Facts that hold for every row, each with a query that returns the names of the rows for which it
+/// does not hold.
 const FACTS: [(&str, &str); 13] = [
     (
         "a variant has on hand what lies at all locations",
@@ -104,8 +104,8 @@ const FACTS: [(&str, &str); 13] = [
     ),
 ];
 
-/// Everything that is wrong in a store: nothing, unless something broke. Reads all of it, as it is at
-/// one moment.
+/// Returns every violation in a store: none, unless something is broken. Reads one snapshot of the
+/// whole store.
 pub async fn invariants(place: &DatabaseUrl) -> Result<Vec<String>, StoreError> {
     let store = Store::open(place, 2, DEADLINE).await?;
     let found = async {
@@ -135,10 +135,10 @@ pub async fn invariants(place: &DatabaseUrl) -> Result<Vec<String>, StoreError> 
     found
 }
 
-/// How many left and came back of each SKU of each order.
+/// The shipped and returned units of each SKU of each order.
 type Moved = BTreeMap<(String, String), (i64, i64)>;
 
-/// The orders whose lines say otherwise than their shipments and returns.
+/// Returns the orders whose lines disagree with their shipments and returns.
 async fn moved(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Error> {
     let mut found = Vec::new();
     let mut after = String::new();
@@ -194,7 +194,7 @@ async fn moved(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Erro
 
 fn add(moved: &mut Moved, row: &AnyRow, sent: bool) -> Result<(), sqlx::Error> {
     let (order, details): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-    // What is not as we write it counts as nothing, and so as wrong.
+    // Details in another form count as nothing, and so as a violation.
     let details: Value = serde_json::from_str(&details).unwrap_or_default();
     let lines = details.get("lineItems").and_then(Value::as_array);
     for line in lines.into_iter().flatten() {

@@ -1,4 +1,5 @@
-//! Idempotency keys: the first final outcome of a key is its outcome for as long as it is kept.
+//! Idempotency keys: the first final outcome of a key is its outcome for as long as the key is
+//! kept.
 
 use super::connection::{DbConnection, get_json, get_optional_text, get_text, sql};
 use super::errors::TransactionError;
@@ -11,10 +12,10 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-/// How many keys are forgotten at a time.
+/// The most keys that are deleted at a time.
 const FORGOTTEN_AT_ONCE: i64 = 500;
 
-/// What a key stands for: a tool, and the arguments beside the key.
+/// The claim of a call to a key.
 pub(super) struct KeyClaim<'a> {
     pub(super) key: &'a IdempotencyKey,
     pub(super) operation: OrderOperation,
@@ -22,17 +23,16 @@ pub(super) struct KeyClaim<'a> {
     pub(super) at: UtcTime,
 }
 
-/// What came of a change for good.
+/// The final outcome of a change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum KeyOutcome {
-    /// It was made; this is the entity.
+    /// The change was made; contains the entity.
     Done(Box<RawValue>),
-    /// It was refused.
     Failed(FinalFailure),
 }
 
-/// A text that is the same for the same arguments, however they were written.
+/// Returns a hash that is the same for the same arguments, however they are written.
 pub(super) fn fingerprint(request: &Request) -> String {
     let hash = Sha256::digest(to_json(request));
     let mut text = String::with_capacity(2 * hash.len());
@@ -44,8 +44,8 @@ pub(super) fn fingerprint(request: &Request) -> String {
 }
 
 impl KeyClaim<'_> {
-    /// Takes the key for this call, or brings the outcome that it has. Waits for whoever holds the
-    /// key just now. A key older than `oldest` is forgotten.
+    /// Claims the key for this call, or returns the outcome that it already has. Waits for a call
+    /// that holds the key. A key older than `oldest` is replaced.
     pub(super) async fn take(
         &self,
         session: &mut DbConnection,
@@ -75,7 +75,7 @@ impl KeyClaim<'_> {
         }
     }
 
-    /// The outcome that the key has already.
+    /// Returns the stored outcome of the key.
     async fn kept(&self, session: &mut DbConnection) -> Result<KeyOutcome, TransactionError> {
         let row = session
             .first(
@@ -85,7 +85,7 @@ impl KeyClaim<'_> {
                     .bind(self.key.key.clone()),
             )
             .await?;
-        // Forgotten by somebody else between the two statements: the same call passes now.
+        // Another call deleted the key between the two statements: the same call succeeds now.
         let Some(row) = row else {
             return Err(TransactionError::Again(Failure::Unavailable(None, None)));
         };
@@ -103,7 +103,7 @@ impl KeyClaim<'_> {
         }
     }
 
-    /// Gives the key its outcome, and puts the call on record.
+    /// Stores the outcome of the key, and a record of the call.
     pub(super) async fn settle(
         &self,
         session: &mut DbConnection,
@@ -141,7 +141,7 @@ impl KeyClaim<'_> {
     }
 }
 
-/// Forgets some keys that are older than `oldest`; says how many.
+/// Deletes some keys that are older than `oldest`, and returns their number.
 pub(super) async fn forget(
     session: &mut DbConnection,
     oldest: UtcTime,

@@ -1,4 +1,4 @@
-//! Making the tables of an empty database, once.
+//! Creates the tables of an empty database.
 
 use super::dialect::SqlDialect;
 use super::store::{DatabaseUrl, StoreError, connect_pools, read_currency};
@@ -7,20 +7,19 @@ use crate::model::Currency;
 use sqlx::{AnyConnection, AssertSqlSafe};
 use std::time::Duration;
 
-/// How long making the tables may take.
+/// The time that creating the tables may take.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What making the tables came to.
+/// The outcome of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MigrationOutcome {
-    /// They were made.
     Created,
-    /// They were there already.
+    /// The tables already exist.
     Current,
 }
 
-/// Makes the tables of a store with prices in this currency; tables that are there stay as they are,
-/// where they are tables that this program knows.
+/// Creates the tables of a store with prices in this currency. Existing tables stay as they are, if
+/// this program knows them.
 pub async fn migrate(
     place: &DatabaseUrl,
     currency: Currency,
@@ -31,7 +30,7 @@ pub async fn migrate(
         let migrated = make(&mut connection, place.dialect(), currency).await;
         match migrated {
             Ok(_) => drop(connection),
-            // What was begun is rolled back with its connection.
+            // Closing the connection rolls the transaction back.
             Err(_) => drop(connection.detach()),
         }
         let migrated = migrated?;
@@ -44,7 +43,7 @@ pub async fn migrate(
     migrated
 }
 
-/// The currency of a store that has its tables.
+/// Returns the currency of a store that has its tables.
 pub async fn currency(place: &DatabaseUrl) -> Result<Currency, StoreError> {
     let (reads, writes) = connect_pools(place, 1, DEADLINE).await?;
     let currency = read_currency(&writes, place.dialect()).await;

@@ -1,4 +1,4 @@
-//! Orders in their tables: the head, the lines, and the order that answers show.
+//! Rows of orders and lines, and the entity that they become.
 
 use super::connection::{
     DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, placeholders,
@@ -13,7 +13,7 @@ use candor_fault::Cause;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 
-/// What an order has beside its columns; it is kept as JSON and never searched.
+/// The part of an order that is stored as JSON and never searched.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct OrderDetails {
@@ -33,10 +33,10 @@ pub(super) struct OrderDetails {
     pub(super) cancel_reason: Option<String>,
 }
 
-/// The columns of a head, in the order in which they are read.
+/// The columns of an order, in the order in which they are read.
 pub(super) const ORDER_COLUMNS: &str = "orders.id, orders.external_id, orders.name, orders.status, orders.currency, orders.details, orders.sub_total, orders.discount_total, orders.total, orders.created_at, orders.updated_at";
 
-/// An order without its lines.
+/// A row of `orders`.
 #[derive(Debug, Clone)]
 pub(super) struct OrderRow {
     pub(super) id: String,
@@ -52,7 +52,7 @@ pub(super) struct OrderRow {
     pub(super) updated_at: UtcTime,
 }
 
-/// One line of an order in its table.
+/// A row of `order_lines`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineRow {
     pub(super) order_id: String,
@@ -100,7 +100,7 @@ pub(super) fn head(row: &AnyRow) -> Result<OrderRow, Failure> {
     })
 }
 
-/// The lines of these orders, by order and in their order.
+/// Returns the lines of these orders, sorted by order and number.
 pub(super) async fn lines(
     session: &mut DbConnection,
     ids: &[&str],
@@ -136,7 +136,7 @@ pub(super) async fn lines(
 }
 
 impl LineRow {
-    /// How many are neither sent nor cancelled.
+    /// Returns the units that are neither shipped nor cancelled.
     pub(super) fn open(&self) -> i64 {
         self.quantity - self.fulfilled - self.cancelled
     }
@@ -156,7 +156,7 @@ impl LineRow {
 }
 
 impl OrderRow {
-    /// The order with its lines, as answers show it.
+    /// Returns the entity of the order with its lines.
     pub(super) fn into_entity(self, lines: impl IntoIterator<Item = LineRow>) -> Order {
         let currency = self.currency;
         let details = self.details;

@@ -1,4 +1,4 @@
-//! A database of orders: its connections, and transactions that end when nobody waits for them.
+//! A database of orders: its connection pools, reads and transactions.
 
 use super::connection::{AnyQuery, DbConnection};
 use super::dialect::{DatabaseErrorKind, SqlDialect};
@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// How long connecting may take.
+/// The time that connecting may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many connections read a file at once.
+/// The connections that read a file at once.
 const READERS: u32 = 4;
 
-/// The settings that may stand behind an address of PostgreSQL.
+/// The settings that the address of a PostgreSQL database may have.
 const SETTINGS: [&str; 18] = [
     "application_name",
     "dbname",
@@ -41,7 +41,7 @@ const SETTINGS: [&str; 18] = [
     "user",
 ];
 
-/// Where orders are kept.
+/// The address of a database of orders.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
     url: String,
@@ -50,13 +50,13 @@ pub struct DatabaseUrl {
 
 impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The address may have a password in it.
+        // The address may contain a password.
         write!(out, "Place({:?})", self.dialect)
     }
 }
 
 impl DatabaseUrl {
-    /// One file.
+    /// Returns the address of an SQLite file, or `None` if the path is not UTF-8.
     pub fn file(path: &Path) -> Option<DatabaseUrl> {
         let mut url = String::from("sqlite://");
         for byte in path.to_str()?.bytes() {
@@ -64,7 +64,7 @@ impl DatabaseUrl {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
                     url.push(char::from(byte));
                 }
-                // An address takes any other byte as its number.
+                // Any other byte is percent-encoded.
                 _ => url.push_str(&format!("%{byte:02X}")),
             }
         }
@@ -77,9 +77,9 @@ impl DatabaseUrl {
         self.dialect
     }
 
-    /// A PostgreSQL database by its address, `postgres://user:password@host/database`. A setting that
-    /// nobody knows is refused: the client would write it to the log with its value, be it a password
-    /// behind a slip of the pen.
+    /// Returns the address of a PostgreSQL database, `postgres://user:password@host/database`. An
+    /// unknown setting is refused: the client would log it with its value, which may be a password
+    /// after a typing error.
     pub fn postgres(url: &str) -> Option<DatabaseUrl> {
         let known = ["postgres://", "postgresql://"];
         let is_address = known.iter().any(|scheme| url.starts_with(scheme));
@@ -96,7 +96,6 @@ impl DatabaseUrl {
     }
 }
 
-/// A database of orders.
 #[derive(Clone)]
 pub(super) struct Store {
     pub(super) dialect: SqlDialect,
@@ -105,8 +104,8 @@ pub(super) struct Store {
     writes: ConnectionQueue,
 }
 
-/// Connections and the line before them. Waiting for others takes as long as a call may; that a
-/// database cannot be reached shows sooner.
+/// A pool and the queue in front of it. Waiting in the queue may take as long as a call; an
+/// unreachable database is noticed sooner.
 #[derive(Clone)]
 struct ConnectionQueue {
     places: Arc<Semaphore>,
@@ -139,8 +138,8 @@ impl fmt::Debug for Store {
     }
 }
 
-/// The two pools of a place. A file has one writer, so that writers wait in line and not by polling a
-/// lock; a server has as many as it is given.
+/// Connects the read pool and the write pool. A file has one writer, so that writers queue instead
+/// of polling a lock; a server has as many as configured.
 pub(super) async fn connect_pools(
     place: &DatabaseUrl,
     connections: u32,
@@ -153,7 +152,8 @@ pub(super) async fn connect_pools(
         AnyPoolOptions::new()
             .max_connections(most)
             .acquire_timeout(PATIENCE)
-            // A connection that broke while it was idle fails its first statement, and another is tried.
+            // A connection that broke while it was idle fails its first statement; then another one
+            // is tried.
             .test_before_acquire(false)
             .after_connect(move |connection, _| {
                 Box::pin(set_up(connection, dialect.connection_setup(deadline)))
@@ -178,7 +178,7 @@ async fn connect_pool(
     dialect: SqlDialect,
     deadline: Duration,
 ) -> Result<AnyPool, sqlx::Error> {
-    // A pool tries again and keeps the reason to itself: a connection of its own has one to say.
+    // A pool retries and hides the reason; a single connection reports it.
     let alone = async || {
         let connection = async {
             let mut connection = AnyConnection::connect_with(options).await?;
@@ -191,7 +191,7 @@ async fn connect_pool(
             .unwrap_or(late)
     };
     match alone().await {
-        // Trying again would not help.
+        // A retry would not help.
         Err(sqlx::Error::Database(reason))
             if dialect.classify(reason.as_ref()) == DatabaseErrorKind::Bug =>
         {
@@ -212,16 +212,15 @@ async fn set_up(connection: &mut AnyConnection, greeting: Vec<String>) -> Result
     Ok(())
 }
 
-/// Why a database of orders cannot be used.
+/// The reason why a database of orders cannot be used.
 #[derive(Debug)]
 pub enum StoreError {
-    /// It cannot be reached, or not be asked.
+    /// The database cannot be reached or queried.
     Unreachable(String),
-    /// It has no tables yet.
     Empty,
-    /// Its tables were made by a newer program.
+    /// The tables were created by a newer program.
     Newer(i64),
-    /// Its tables are not ours.
+    /// The tables belong to something else.
     Foreign(&'static str),
 }
 
@@ -244,7 +243,7 @@ impl std::error::Error for StoreError {}
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         StoreError::Unreachable(match &error {
-            // Without the numbers and places that its client adds.
+            // Without the codes and positions that the client adds.
             sqlx::Error::Database(error) => error.message().to_owned(),
             error => error.to_string(),
         })
@@ -264,7 +263,7 @@ impl Store {
         let writes = ConnectionQueue::new(writes);
         let reads = match dialect {
             SqlDialect::Sqlite => ConnectionQueue::new(reads),
-            // Reading and writing share their connections.
+            // Reads and writes share their connections.
             SqlDialect::Postgres => writes.clone(),
         };
         Ok(Store {
@@ -275,7 +274,7 @@ impl Store {
         })
     }
 
-    /// All rows of one query; `query` makes it, once for every connection that is tried.
+    /// Returns all rows of a query. `query` is called once for every connection that is tried.
     pub(super) async fn read(
         &self,
         query: impl Fn() -> AnyQuery,
@@ -294,7 +293,7 @@ impl Store {
         }
     }
 
-    /// A transaction that writes.
+    /// Starts a transaction that writes.
     pub(super) async fn begin_write(&self) -> Result<DbConnection, TransactionError> {
         let mut broken = self.idle(&self.writes);
         loop {
@@ -307,8 +306,8 @@ impl Store {
         }
     }
 
-    /// How many connections may be broken: a server that was restarted has broken every one that nobody
-    /// used meanwhile. Nothing was done on them yet: another one will do.
+    /// Returns how many connections may be broken: a restarted server has broken every idle one.
+    /// Nothing was done on them yet, so another one is tried.
     fn idle(&self, line: &ConnectionQueue) -> u32 {
         match self.dialect {
             SqlDialect::Sqlite => 0,
@@ -316,19 +315,18 @@ impl Store {
         }
     }
 
-    /// The connections that write, for work that is no call.
+    /// The connections that write, for work outside of a call.
     pub(super) const fn write_pool(&self) -> &AnyPool {
         &self.writes.pool
     }
 
-    /// Closes every connection.
     pub(super) async fn close(&self) {
         self.reads.pool.close().await;
         self.writes.pool.close().await;
     }
 }
 
-/// The currency of the store, once its tables are known to be ours.
+/// Reads the currency of the store, after checking that its tables belong to this program.
 pub(super) async fn read_currency(
     pool: &AnyPool,
     dialect: SqlDialect,

@@ -1,11 +1,12 @@
-//! The tables: text and whole numbers only, money in the smallest unit, times in microseconds.
+//! The tables: only text and integers, money in the smallest unit, times in microseconds.
 
 use super::dialect::SqlDialect;
 
-/// The format of the tables that this program writes.
+/// The format version of the tables.
 pub(super) const FORMAT: i64 = 1;
 
-/// The statements that make the tables; `{text}` is text that is compared byte by byte.
+/// The statements that create the tables. `{text}` is the type of text that is compared byte by
+/// byte.
 const TABLES: [&str; 31] = [
     "CREATE TABLE settings (name {text} NOT NULL PRIMARY KEY, value {text} NOT NULL)",
     "CREATE TABLE locations (
@@ -15,7 +16,7 @@ const TABLES: [&str; 31] = [
         id {text} NOT NULL PRIMARY KEY, name {text} NOT NULL, description {text},
         created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)",
     "CREATE INDEX products_by_time ON products (created_at, id)",
-    // on_hand is the sum of stock.on_hand over all locations; reserved is never more than that.
+    // on_hand is the sum of stock.on_hand over all locations; reserved never exceeds it.
     "CREATE TABLE variants (
         sku {text} NOT NULL PRIMARY KEY, id {text} NOT NULL UNIQUE, product_id {text} NOT NULL,
         name {text} NOT NULL, price BIGINT NOT NULL,
@@ -37,7 +38,7 @@ const TABLES: [&str; 31] = [
         created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)",
     "CREATE INDEX customers_by_time ON customers (created_at, id)",
     "CREATE INDEX customers_by_change ON customers (updated_at, created_at, id)",
-    // details: customer, addresses, tags, fields, notes, as JSON; nothing is looked up in it.
+    // details is JSON with customer, addresses, tags, fields and notes; it is never searched.
     "CREATE TABLE orders (
         id {text} NOT NULL PRIMARY KEY, external_id {text} UNIQUE, name {text},
         status {text} NOT NULL, currency {text} NOT NULL, customer_id {text}, details {text} NOT NULL,
@@ -46,9 +47,9 @@ const TABLES: [&str; 31] = [
     "CREATE INDEX orders_by_time ON orders (created_at, id)",
     "CREATE INDEX orders_by_status ON orders (status, created_at, id)",
     "CREATE INDEX orders_by_customer ON orders (customer_id, created_at, id)",
-    // What changed since some time is found by this one, then brought into the order of pages.
+    // Finds what changed since a time; the rows are then sorted into the order of pages.
     "CREATE INDEX orders_by_change ON orders (updated_at, created_at, id)",
-    // created_at is the order's own: the index by SKU has the order of pages.
+    // created_at is that of the order, so that the index by SKU has the order of pages.
     "CREATE TABLE order_lines (
         order_id {text} NOT NULL, line BIGINT NOT NULL, sku {text} NOT NULL, name {text},
         quantity BIGINT NOT NULL, unit_price BIGINT NOT NULL, unit_discount BIGINT NOT NULL,
@@ -69,20 +70,20 @@ const TABLES: [&str; 31] = [
     "CREATE INDEX returns_by_time ON returns (created_at, id)",
     "CREATE INDEX returns_by_change ON returns (updated_at, created_at, id)",
     "CREATE INDEX returns_by_order ON returns (order_id, created_at, id)",
-    // outcome is the first final one; a row without one is never committed.
+    // outcome is the first final one; a row without an outcome is never committed.
     "CREATE TABLE keys (
         client {text} NOT NULL, tool {text} NOT NULL, key {text} NOT NULL,
         fingerprint {text} NOT NULL, outcome {text}, at BIGINT NOT NULL,
         PRIMARY KEY (client, tool, key))",
     "CREATE INDEX keys_by_time ON keys (at)",
-    // What was asked and what came of it, for good.
+    // The permanent record of requests and their outcomes.
     "CREATE TABLE records (
         id {text} NOT NULL PRIMARY KEY, at BIGINT NOT NULL, client {text} NOT NULL,
         tool {text} NOT NULL, key {text} NOT NULL, fingerprint {text} NOT NULL,
         order_id {text}, outcome {text} NOT NULL)",
 ];
 
-/// The statements that make the tables of this database.
+/// Returns the statements that create the tables of this database.
 pub(super) fn statements(dialect: SqlDialect) -> impl Iterator<Item = String> {
     let text = dialect.text_type();
     TABLES

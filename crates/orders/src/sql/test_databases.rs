@@ -1,4 +1,4 @@
-//! The databases that tests run on: each test on all of them.
+//! Databases for unit tests: each test runs on all of them.
 
 use super::store::{DatabaseUrl, Store};
 use super::{migrate, seed};
@@ -7,7 +7,8 @@ use candor_testkit::postgres::{Postgres, required};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Empty stores, one in a file and, where it is installed, one in PostgreSQL; gone with this.
+/// Empty stores: one in a file and, if it is installed, one in PostgreSQL. They are deleted with
+/// this value.
 pub(super) struct Databases {
     pub(super) places: Vec<DatabaseUrl>,
     folder: TempDir,
@@ -25,7 +26,7 @@ impl Databases {
         databases
     }
 
-    /// With samples in them.
+    /// Fills them with samples.
     pub(super) async fn filled(orders: u64) -> Databases {
         let databases = Databases::empty().await;
         for place in &databases.places {
@@ -35,7 +36,7 @@ impl Databases {
         databases
     }
 
-    /// Other empty stores, beside those that there are.
+    /// Creates further empty stores.
     pub(super) async fn more(&self, currency: &str) -> Vec<DatabaseUrl> {
         let number = std::fs::read_dir(self.folder.path()).unwrap().count();
         let file = self.folder.path().join(format!("{number}.db"));

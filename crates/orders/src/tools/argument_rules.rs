@@ -1,5 +1,5 @@
-//! Rules about arguments that no schema can state and every order system shares. A value that the
-//! schema refuses already is left to it.
+//! Argument rules that every order system shares. A value that the schema rejects is left to the
+//! schema.
 
 use super::query::QueryArguments;
 use crate::failure::{OrderRule, RuleViolation};
@@ -48,7 +48,7 @@ pub(super) fn check_query(operation: OrderOperation, arguments: &Value) -> Viola
     let cursor = (1..=cursor::CURSOR_MAX)
         .contains(&text.len())
         .then_some(text);
-    // Arguments of another shape are refused by the schema.
+    // The schema rejects arguments of another shape.
     if let (Some(text), Ok(asked)) = (cursor, QueryArguments::deserialize(arguments))
         && let Ok(filters) = asked.filters()
         && cursor::read(operation, &filters, text).is_none()

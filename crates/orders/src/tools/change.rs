@@ -1,4 +1,4 @@
-//! The five tools that change something; each needs a key, and makes its change once.
+//! The five tools that change something. Each needs an idempotency key and makes its change once.
 
 use super::{Answer, answering, argument_rules};
 use crate::argument_schemas::{
@@ -20,7 +20,7 @@ pub(super) fn all() -> [Tool<OrdersServer>; 5] {
     [create(), update(), cancel(), fulfill(), create_return()]
 }
 
-/// What a change asks for, with its key.
+/// The arguments of a change.
 #[derive(Deserialize)]
 struct Keyed<T> {
     #[serde(rename = "idempotencyKey")]

@@ -1,4 +1,5 @@
-//! The twelve tools: arguments in, the order system asked, its answer out.
+//! The twelve tools: each turns its arguments into a request and the adapter's response into a
+//! reply.
 
 mod argument_rules;
 mod change;
@@ -15,18 +16,17 @@ use candor_street::{Reply, Tool, reply};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-/// The twelve tools.
 pub(crate) fn all() -> Vec<Tool<OrdersServer>> {
     change::all().into_iter().chain(query::all()).collect()
 }
 
-/// With the schema of the answer, failures included.
+/// Adds the schema of the answer, including failures.
 fn answering(operation: OrderOperation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
     tool.with_output_schema(output_schemas::answer(operation), Some(schemas::failure()))
         .open_world()
 }
 
-/// The answer of an operation, under the name that its entities have.
+/// The answer of an operation: its entities under their member, and the next cursor of a page.
 struct Answer<'a> {
     operation: OrderOperation,
     response: &'a Response,

@@ -1,4 +1,4 @@
-//! The seven tools that ask: filters in, one page out, with a cursor for the next.
+//! The seven tools that read: filters in, one page out, with a cursor for the next page.
 
 use super::{Answer, answering, argument_rules};
 use crate::dialect::Orders;
@@ -13,7 +13,7 @@ use candor_street::{CallContext, Reply, Tool};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The filters of every entity that is made and changed at some time.
+/// The filters by creation and update time.
 const TIMES: [&str; 4] = [
     "createdAtMin",
     "createdAtMax",
@@ -61,7 +61,7 @@ pub(super) fn all() -> [Tool<OrdersServer>; 7] {
     ]
 }
 
-/// The arguments of all queries; each schema admits those that its entity has.
+/// The arguments of all queries. Each tool's schema admits the filters of its entity.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct QueryArguments {
@@ -81,8 +81,7 @@ pub(super) struct QueryArguments {
     cursor: Option<String>,
 }
 
-/// A list without what stands in it twice, in an order of its own: which entities are wanted does not
-/// depend on either.
+/// Sorts and deduplicates a list: neither order nor repetition matters to a filter.
 fn set<T: Ord>(list: Option<Vec<T>>) -> Option<Vec<T>> {
     list.map(|mut list| {
         list.sort_unstable();

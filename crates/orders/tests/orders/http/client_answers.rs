@@ -139,7 +139,7 @@ async fn refused_credentials_are_told_loudly_and_without_them() {
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     let (result, _) = send_request(&adapter, &create()).await;
     assert!(result.is_err());
-    insta::assert_snapshot!(log.text(), @"ERROR candor_orders::http::refusal: the order system refuses this server's credentials: check its token status=403");
+    insta::assert_snapshot!(log.text(), @"ERROR candor_orders::http::failures: the order system refuses this server's credentials: check its token status=403");
 }
 
 #[tokio::test]
