@@ -37,10 +37,10 @@ pub(crate) struct Cache {
     trusted: bool,
 }
 
-/// How many entries of the index are looked at, documents read and tokens answered at once.
-const COUNTED_AT_ONCE: usize = 1 << 20;
-const READ_AT_ONCE: usize = 64;
-const TOKENS_AT_ONCE: u64 = 1 << 16;
+/// The most entries of the index, documents and tokens that are read on the calling thread.
+const COUNTED_QUICKLY: usize = 1 << 20;
+const READ_QUICKLY: usize = 64;
+const TOKENS_QUICKLY: u64 = 1 << 16;
 
 /// Why an open cache gives no answer.
 #[derive(Debug)]
@@ -202,56 +202,64 @@ impl Cache {
         standing == ProofValidity::Complete
     }
 
-    /// The answer to a query.
+    /// Selects the documents for a query and reads them.
     pub(crate) fn resolve<'q>(
         &self,
         query: &'q Query,
         budget: Budget,
     ) -> Result<ResolveResponse<'q>, CacheAccessError> {
-        let picks = self.index.select(query, budget)?;
-        self.answer(query, budget, &picks)
+        let selection = self.index.select(query, budget)?;
+        self.read_selection(query, budget, &selection)
     }
 
-    /// The answer to a query, where it takes so little that a caller need not wait elsewhere.
-    pub(crate) fn resolve_at_once<'q>(
+    /// Selects the documents for a query. Returns `None` if that would take so long that it belongs
+    /// on a thread of its own, or if the index is corrupt.
+    pub(crate) fn select_quickly(
+        &self,
+        query: &Query,
+        budget: Budget,
+    ) -> Option<Vec<DocumentMatch>> {
+        let documents = self.index.sizes().documents();
+        match documents.saturating_mul(query.terms().len()) <= COUNTED_QUICKLY {
+            true => self.index.select(query, budget).ok(),
+            false => None,
+        }
+    }
+
+    /// Returns true if the documents of a selection are few and small enough to be read on the
+    /// calling thread.
+    pub(crate) fn reads_quickly(&self, selection: &[DocumentMatch]) -> bool {
+        let tokens = |one: &DocumentMatch| self.index.sizes().tokens(one.document);
+        selection.len() <= READ_QUICKLY
+            && selection.iter().map(tokens).sum::<u64>() <= TOKENS_QUICKLY
+    }
+
+    /// Reads the documents of a selection.
+    pub(crate) fn read_selection<'q>(
         &self,
         query: &'q Query,
         budget: Budget,
-    ) -> Option<ResolveResponse<'q>> {
-        let sizes = self.index.sizes();
-        let counted = sizes.documents().saturating_mul(query.terms().len());
-        if counted > COUNTED_AT_ONCE {
-            return None;
-        }
-        let picks = self.index.select(query, budget).ok()?;
-        let size = |pick: &DocumentMatch| sizes.tokens(pick.document);
-        if picks.len() > READ_AT_ONCE || picks.iter().map(size).sum::<u64>() > TOKENS_AT_ONCE {
-            return None;
-        }
-        self.answer(query, budget, &picks).ok()
-    }
-
-    fn answer<'q>(
-        &self,
-        query: &'q Query,
-        budget: Budget,
-        picks: &[DocumentMatch],
+        selection: &[DocumentMatch],
     ) -> Result<ResolveResponse<'q>, CacheAccessError> {
-        self.bound(query, picks)?;
+        self.check_size(query, selection)?;
         let mut buffer = Vec::new();
-        let read = |pick: &DocumentMatch| self.selected(query, pick, &mut buffer);
-        let documents = picks.iter().map(read).collect::<Result<_, _>>()?;
+        let read = |one: &DocumentMatch| self.read_selected(query, one, &mut buffer);
+        let documents = selection.iter().map(read).collect::<Result<_, _>>()?;
         let considered = self.index.sizes().documents() as u64;
         Ok(ResolveResponse::new(query, budget, considered, documents))
     }
 
-    /// Refuses what would be too large in any case, before anything is read.
-    fn bound(&self, query: &Query, picks: &[DocumentMatch]) -> Result<(), CacheAccessError> {
+    /// Refuses a selection whose response would be too large, before anything is read.
+    fn check_size(
+        &self,
+        query: &Query,
+        selection: &[DocumentMatch],
+    ) -> Result<(), CacheAccessError> {
         let terms: usize = query.terms().iter().map(|term| term.len() + 3).sum();
         let sizes = self.index.sizes();
         let size =
-            |pick: &DocumentMatch| sizes.tokens(pick.document).saturating_sub(1) * 4 + terms as u64;
-        match picks.iter().map(size).sum::<u64>() <= MAX_ANSWER as u64 {
+            |one: &DocumentMatch| sizes.tokens(one.document).saturating_sub(1) * 4 + terms as u64;
+        match selection.iter().map(size).sum::<u64>() <= MAX_ANSWER as u64 {
             true => Ok(()),
             false => Err(CacheAccessError::Failed(Failure::Budget(
                 BudgetFlaw::ResponseTooLarge,
@@ -259,29 +267,26 @@ impl Cache {
         }
     }
 
-    fn selected<'q>(
+    fn read_selected<'q>(
         &self,
         query: &'q Query,
-        pick: &DocumentMatch,
+        selected: &DocumentMatch,
         buffer: &mut Vec<u8>,
     ) -> Result<SelectedDocument<'q>, CacheAccessError> {
-        let document = self.document(pick.document, buffer)?;
+        let document = self.document(selected.document, buffer)?;
         let sizes = self.index.sizes();
-        let tokens = sizes.tokens(pick.document);
+        let tokens = sizes.tokens(selected.document);
         if tokens != crate::index::words::tokens(document.content.len() as u64) {
             return Err(CacheAccessError::Index);
         }
-        let total_words = sizes.words(pick.document);
-        let document = Arc::unwrap_or_clone(document);
+        let total_words = sizes.words(selected.document);
         Ok(SelectedDocument {
-            id: document.id,
-            version: document.version,
-            content: document.content,
-            score: score(pick.matches, total_words),
+            document,
+            score: score(selected.matches, total_words),
             tokens,
             why: DocumentExplanation {
                 query_terms: query.terms(),
-                term_matches: pick.matches,
+                term_matches: selected.matches,
                 total_words,
             },
         })

@@ -5,13 +5,14 @@ use crate::format::document::Document;
 use crate::index::words::tokens;
 use crate::query::request::{Budget, Query};
 use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
+use std::sync::Arc;
 
 /// Answers a query by looking at everything.
 pub fn oracle<'q>(documents: &[Document], query: &'q Query, budget: Budget) -> ResolveResponse<'q> {
     let mut order: Vec<_> = documents.iter().map(|one| judge(one, query)).collect();
     order.sort_by(|one, other| {
         let by_score = other.score.total_cmp(&one.score);
-        by_score.then_with(|| one.id.as_bytes().cmp(other.id.as_bytes()))
+        by_score.then_with(|| one.document.id.as_bytes().cmp(other.document.id.as_bytes()))
     });
     let mut left = budget.tokens();
     order.retain(|one| {
@@ -29,9 +30,7 @@ fn judge<'q>(document: &Document, query: &'q Query) -> SelectedDocument<'q> {
     let term_matches = words.iter().map(count).sum();
     let total_words = words.len() as u64;
     SelectedDocument {
-        id: document.id.clone(),
-        version: document.version,
-        content: document.content.clone(),
+        document: Arc::new(document.clone()),
         score: score(term_matches, total_words),
         tokens: tokens(document.content.len() as u64),
         why: DocumentExplanation {

@@ -2,6 +2,7 @@
 
 use crate::failure::{BudgetFlaw, Failure, QueryFlaw};
 use crate::index::words::words;
+use serde::de::{self, Deserialize, Deserializer, Unexpected};
 
 /// The most bytes of a query.
 pub const MAX_QUERY: usize = 65_536;
@@ -78,9 +79,18 @@ impl Budget {
         Budget::new(tokens).ok()
     }
 
-    /// The number.
     pub fn tokens(self) -> u64 {
         self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Budget {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        Budget::from_number(&number).ok_or_else(|| {
+            let found = number.to_string();
+            de::Error::invalid_value(Unexpected::Other(&found), &"a number of tokens")
+        })
     }
 }
 

@@ -2,38 +2,50 @@
 
 use crate::MAX_ANSWER;
 use crate::failure::{BudgetFlaw, Failure};
-use crate::format::digest::Digest;
+use crate::format::document::Document;
 use crate::query::request::{Budget, Query};
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// Documents that were selected, and how.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ResolveResponse<'q> {
     documents: Vec<SelectedDocument<'q>>,
     selection: DocumentSelection<'q>,
 }
 
-/// One selected document.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// One selected document, shared with whoever else holds it: contents are large.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SelectedDocument<'q> {
-    pub(crate) id: String,
-    pub(crate) version: Digest,
-    pub(crate) content: String,
+    pub(crate) document: Arc<Document>,
     pub(crate) score: f32,
     pub(crate) tokens: u64,
     pub(crate) why: DocumentExplanation<'q>,
 }
 
+impl Serialize for SelectedDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_struct("SelectedDocument", 6)?;
+        members.serialize_field("id", &self.document.id)?;
+        members.serialize_field("version", &self.document.version)?;
+        members.serialize_field("content", &self.document.content)?;
+        members.serialize_field("score", &self.score)?;
+        members.serialize_field("tokens", &self.tokens)?;
+        members.serialize_field("why", &self.why)?;
+        members.end()
+    }
+}
+
 /// Why a document has its score.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub(crate) struct DocumentExplanation<'q> {
     pub(crate) query_terms: &'q [String],
     pub(crate) term_matches: u64,
     pub(crate) total_words: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 struct DocumentSelection<'q> {
     query: &'q str,
     budget: u64,

@@ -3,4 +3,5 @@
 pub(crate) mod cache_list;
 pub(crate) mod open_caches;
 pub(crate) mod server;
+mod tools;
 pub(crate) mod watch;

@@ -1,65 +1,62 @@
-//! The MCP server: three tools, read-only, whose text is what the command line prints.
+//! The MCP server: read-only tools that run on a limited number of threads.
 
 use crate::cache::Cache;
 use crate::dialect::Context;
 use crate::failure::Failure;
 use crate::faults;
 use crate::files::location::Location;
-use crate::query::request::{Budget, MAX_BUDGET, Query};
-use crate::query::response::one_line;
-use crate::serve::cache_list::list_caches;
+use crate::query::request::{Budget, Query};
+use crate::query::selection::DocumentMatch;
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
+use crate::serve::tools;
 use candor_fault::Fault;
-use candor_street::{CallContext, Clock, Reply, Server, Tool, Tools, reply_text};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use candor_street::{CallContext, Clock, Reply, Server, Tools, reply_text};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// How many calls are worked on at once; the others wait their turn.
+/// The most calls that are worked on at once. Further calls wait.
 pub const MAX_AT_WORK: usize = 8;
 
-/// The server of one root.
+/// The MCP server for the caches below one root.
 pub struct ContextServer {
     tools: Tools<Self>,
-    shelf: Arc<OpenCaches>,
+    caches: Arc<OpenCaches>,
     work: Arc<Semaphore>,
 }
 
 impl ContextServer {
-    /// A server for the caches below a root.
     pub fn new(
         location: Location,
         clock: Arc<dyn Clock>,
-        noticing: ChangeDetection,
+        detection: ChangeDetection,
     ) -> ContextServer {
         let tools = Tools::new("candor-context", env!("CARGO_PKG_VERSION"))
-            .with(resolve())
-            .with(list())
-            .with(inspect());
+            .with(tools::resolve())
+            .with(tools::list_caches())
+            .with(tools::inspect_cache());
         ContextServer {
             tools,
-            shelf: OpenCaches::new(location, clock, noticing),
+            caches: OpenCaches::new(location, clock, detection),
             work: Arc::new(Semaphore::new(MAX_AT_WORK)),
         }
     }
 
-    /// With the tool for passages too.
+    /// Adds the tool `context.passages`.
     pub fn with_passages(mut self) -> ContextServer {
-        self.tools = self.tools.with(passages());
+        self.tools = self.tools.with(tools::passages());
         self
     }
 
-    /// Does blocking work on a thread for it, and answers with its text.
-    async fn blocking(
+    /// Runs blocking work on a thread of its own and replies with the bytes that it returns.
+    pub(super) async fn run_blocking(
         &self,
         work: impl FnOnce(&Arc<OpenCaches>) -> Result<Vec<u8>, Failure> + Send + 'static,
     ) -> Result<Reply, Fault<Context>> {
         let permit = Arc::clone(&self.work).acquire_owned().await;
-        let shelf = Arc::clone(&self.shelf);
+        let caches = Arc::clone(&self.caches);
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            work(&shelf)
+            work(&caches)
         });
         let bytes = match done.await {
             Ok(done) => done.map_err(|failure| failure.fault())?,
@@ -69,19 +66,42 @@ impl ContextServer {
                 Err(_) => return Err(Failure::Bug("work was cut off").fault()),
             },
         };
-        replied(bytes)
+        reply_bytes(bytes)
     }
 
-    /// The answer to a query that takes little and waits for nothing: going to another thread for
-    /// it and coming back would take as long as the work.
-    fn resolved_at_once(&self, cache: &str, query: &Query, budget: Budget) -> Option<Vec<u8>> {
-        let _permit = self.work.try_acquire().ok()?;
-        let cache = self.shelf.ready(cache)?;
-        cache.resolve_at_once(query, budget)?.compact().ok()
+    /// Resolves a query on the calling thread as far as that takes little time and no waiting: a
+    /// change of threads would take as long as a small response.
+    pub(super) fn resolve_quickly(&self, path: &str, query: &Query, budget: Budget) -> Quick {
+        let Ok(_permit) = self.work.try_acquire() else {
+            return Quick::Nothing;
+        };
+        let Some(cache) = self.caches.ready(path) else {
+            return Quick::Nothing;
+        };
+        let Some(selection) = cache.select_quickly(query, budget) else {
+            return Quick::Nothing;
+        };
+        if cache.reads_quickly(&selection)
+            && let Ok(response) = cache.read_selection(query, budget, &selection)
+            && let Ok(bytes) = response.to_line()
+        {
+            return Quick::Response(bytes);
+        }
+        Quick::Selection(cache, selection)
     }
 }
 
-fn replied(bytes: Vec<u8>) -> Result<Reply, Fault<Context>> {
+/// The part of a query that was done on the calling thread.
+pub(super) enum Quick {
+    /// All of it.
+    Response(Vec<u8>),
+    /// The selection from this cache. Its documents are not read yet.
+    Selection(Arc<Cache>, Vec<DocumentMatch>),
+    Nothing,
+}
+
+/// Returns the bytes of a response as the text of a tool.
+pub(super) fn reply_bytes(bytes: Vec<u8>) -> Result<Reply, Fault<Context>> {
     match String::from_utf8(bytes) {
         Ok(text) => reply_text(text),
         Err(_) => Err(Failure::Bug("an answer is not UTF-8").fault()),
@@ -107,126 +127,6 @@ impl Server for ContextServer {
     }
 }
 
-#[derive(Deserialize)]
-struct QueryArguments {
-    cache: String,
-    query: String,
-    budget: serde_json::Number,
-}
-
-fn text(description: &str) -> Value {
-    json!({ "type": "string", "description": description })
-}
-
-fn budget() -> Value {
-    json!({
-        "type": "integer",
-        "minimum": 0,
-        "maximum": MAX_BUDGET,
-        "description": "Maximum token budget"
-    })
-}
-
-const CACHE: &str = "Path or identifier of a built context cache";
-const QUERY: &str = "Natural-language query";
-
-fn asking() -> Value {
-    json!({
-        "type": "object",
-        "properties": { "cache": text(CACHE), "query": text(QUERY), "budget": budget() },
-        "required": ["cache", "query", "budget"],
-        "additionalProperties": false
-    })
-}
-
-impl QueryArguments {
-    fn read(&self) -> Result<(Query, Budget), Fault<Context>> {
-        let query = Query::new(&self.query).map_err(|failure| failure.fault())?;
-        let budget = Budget::from_number(&self.budget)
-            .ok_or_else(|| Failure::Bug("a budget that the schema admits").fault())?;
-        Ok((query, budget))
-    }
-}
-
-fn resolve() -> Tool<ContextServer> {
-    let run = |server: Arc<ContextServer>, asked: QueryArguments, _| async move {
-        let (query, budget) = asked.read()?;
-        if let Some(bytes) = server.resolved_at_once(&asked.cache, &query, budget) {
-            return replied(bytes);
-        }
-        let work = move |shelf: &Arc<OpenCaches>| {
-            let answer = shelf.ask(&asked.cache, |cache| cache.resolve(&query, budget))?;
-            answer.compact()
-        };
-        server.blocking(work).await
-    };
-    Tool::read_only(
-        "context.resolve",
-        "Resolve a natural-language query against a pre-built context cache and return a deterministic, explainable set of documents within a token budget.",
-        asking(),
-        run,
-    )
-}
-
-fn passages() -> Tool<ContextServer> {
-    let run = |server: Arc<ContextServer>, asked: QueryArguments, _| async move {
-        let (query, budget) = asked.read()?;
-        let work = move |shelf: &Arc<OpenCaches>| {
-            let clock = shelf.clock();
-            let ask = |cache: &Cache| cache.passages(&query, budget, clock);
-            one_line(&shelf.ask(&asked.cache, ask)?)
-        };
-        server.blocking(work).await
-    };
-    Tool::read_only(
-        "context.passages",
-        "Find the passages of a context cache that answer a query best (BM25), within a token budget. Not for whole documents: use context.resolve.",
-        asking(),
-        run,
-    )
-}
-
-#[derive(Deserialize)]
-struct NoArguments {}
-
-fn list() -> Tool<ContextServer> {
-    let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
-    let run = |server: Arc<ContextServer>, _: NoArguments, _| async move {
-        let work = |shelf: &Arc<OpenCaches>| one_line(&list_caches(shelf.location())?);
-        server.blocking(work).await
-    };
-    Tool::read_only(
-        "context.list_caches",
-        "List the caches directly below the root. Not for looking into one: use context.inspect_cache.",
-        schema,
-        run,
-    )
-}
-
-#[derive(Deserialize)]
-struct InspectArguments {
-    cache: String,
-}
-
-fn inspect() -> Tool<ContextServer> {
-    let schema = json!({
-        "type": "object",
-        "properties": { "cache": text(CACHE) },
-        "required": ["cache"],
-        "additionalProperties": false
-    });
-    let run = |server: Arc<ContextServer>, asked: InspectArguments, _| async move {
-        let work = move |shelf: &Arc<OpenCaches>| one_line(&shelf.inspect(&asked.cache)?);
-        server.blocking(work).await
-    };
-    Tool::read_only(
-        "context.inspect_cache",
-        "Say what a cache is (version, documents, bytes) and whether it is valid. Not for its contents: use context.resolve.",
-        schema,
-        run,
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,7 +141,7 @@ mod tests {
         let server = ContextServer::new(location, clock, ChangeDetection::Watch);
         let all = Arc::clone(&server.work).acquire_many_owned(MAX_AT_WORK as u32);
         let all = all.await.unwrap();
-        let mut call = pin!(server.blocking(|_| Ok(b"done".to_vec())));
+        let mut call = pin!(server.run_blocking(|_| Ok(b"done".to_vec())));
         let early = timeout(Duration::from_millis(20), &mut call).await;
         assert!(early.is_err(), "a call went ahead of its turn");
         drop(all);

@@ -1,0 +1,226 @@
+//! The tools of the server. Their text is the output of the command line for the same request.
+
+use crate::cache::Cache;
+use crate::query::request::{Budget, MAX_BUDGET, Query};
+use crate::query::response::to_json_line;
+use crate::serve::cache_list;
+use crate::serve::open_caches::OpenCaches;
+use crate::serve::server::{ContextServer, Quick, reply_bytes};
+use candor_fault::Fault;
+use crate::dialect::Context;
+use candor_street::{CallContext, Reply, Tool};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Arguments of a tool, with the schema that admits exactly what can be deserialised.
+trait Arguments: DeserializeOwned {
+    fn schema() -> Value;
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QueryArguments {
+    cache: String,
+    query: String,
+    budget: Budget,
+}
+
+impl Arguments for QueryArguments {
+    fn schema() -> Value {
+        object(json!({
+            "cache": cache_schema(),
+            "query": { "type": "string", "description": "Natural-language query" },
+            "budget": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MAX_BUDGET,
+                "description": "Maximum token budget"
+            }
+        }))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CacheArguments {
+    cache: String,
+}
+
+impl Arguments for CacheArguments {
+    fn schema() -> Value {
+        object(json!({ "cache": cache_schema() }))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoArguments {}
+
+impl Arguments for NoArguments {
+    fn schema() -> Value {
+        json!({ "type": "object", "properties": {}, "additionalProperties": false })
+    }
+}
+
+/// Returns the schema of an object that has all of these members and no others.
+fn object(properties: Value) -> Value {
+    let names = properties.as_object().into_iter().flatten();
+    let required: Vec<String> = names.map(|(name, _)| name.clone()).collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false
+    })
+}
+
+fn cache_schema() -> Value {
+    json!({ "type": "string", "description": "Path or identifier of a built context cache" })
+}
+
+/// Declares a tool whose schema is the one of its arguments.
+fn tool<A, F>(
+    name: &'static str,
+    description: &'static str,
+    run: impl Fn(Arc<ContextServer>, A, CallContext) -> F + Send + Sync + 'static,
+) -> Tool<ContextServer>
+where
+    A: Arguments + Send + 'static,
+    F: Future<Output = Result<Reply, Fault<Context>>> + Send + 'static,
+{
+    Tool::read_only(name, description, A::schema(), run)
+}
+
+fn parse_query(text: &str) -> Result<Query, Fault<Context>> {
+    Query::new(text).map_err(|failure| failure.fault())
+}
+
+pub(super) fn resolve() -> Tool<ContextServer> {
+    let run = |server: Arc<ContextServer>, arguments: QueryArguments, _| async move {
+        let (query, budget) = (parse_query(&arguments.query)?, arguments.budget);
+        let selected = match server.resolve_quickly(&arguments.cache, &query, budget) {
+            Quick::Response(bytes) => return reply_bytes(bytes),
+            Quick::Selection(cache, selection) => Some((cache, selection)),
+            Quick::Nothing => None,
+        };
+        let work = move |caches: &Arc<OpenCaches>| {
+            let resolve = |cache: &Cache| match &selected {
+                // The cache did not change since: what was selected from it is not selected again.
+                Some((from, selection)) if std::ptr::eq(Arc::as_ptr(from), cache) => {
+                    cache.read_selection(&query, budget, selection)
+                }
+                _ => cache.resolve(&query, budget),
+            };
+            caches.query(&arguments.cache, resolve)?.to_line()
+        };
+        server.run_blocking(work).await
+    };
+    tool(
+        "context.resolve",
+        "Resolve a natural-language query against a pre-built context cache and return a deterministic, explainable set of documents within a token budget.",
+        run,
+    )
+}
+
+pub(super) fn passages() -> Tool<ContextServer> {
+    let run = |server: Arc<ContextServer>, arguments: QueryArguments, _| async move {
+        let (query, budget) = (parse_query(&arguments.query)?, arguments.budget);
+        let work = move |caches: &Arc<OpenCaches>| {
+            let clock = caches.clock();
+            let search = |cache: &Cache| cache.passages(&query, budget, clock);
+            to_json_line(&caches.query(&arguments.cache, search)?)
+        };
+        server.run_blocking(work).await
+    };
+    tool(
+        "context.passages",
+        "Find the passages of a context cache that answer a query best (BM25), within a token budget. Not for whole documents: use context.resolve.",
+        run,
+    )
+}
+
+pub(super) fn list_caches() -> Tool<ContextServer> {
+    let run = |server: Arc<ContextServer>, _: NoArguments, _| async move {
+        let work = |caches: &Arc<OpenCaches>| {
+            to_json_line(&cache_list::list_caches(caches.location())?)
+        };
+        server.run_blocking(work).await
+    };
+    tool(
+        "context.list_caches",
+        "List the caches directly below the root. Not for looking into one: use context.inspect_cache.",
+        run,
+    )
+}
+
+pub(super) fn inspect_cache() -> Tool<ContextServer> {
+    let run = |server: Arc<ContextServer>, arguments: CacheArguments, _| async move {
+        let work =
+            move |caches: &Arc<OpenCaches>| to_json_line(&caches.inspect(&arguments.cache)?);
+        server.run_blocking(work).await
+    };
+    tool(
+        "context.inspect_cache",
+        "Say what a cache is (version, documents, bytes) and whether it is valid. Not for its contents: use context.resolve.",
+        run,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_schema::Schema;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    /// Values that are right for some member, or nearly.
+    fn value() -> impl Strategy<Value = Value> {
+        let most = MAX_BUDGET as f64;
+        prop_oneof![
+            4 => "\\PC{0,8}".prop_map(Value::from),
+            4 => any::<u64>().prop_flat_map(|n| (0..64u32).prop_map(move |by| json!(n >> by))),
+            1 => any::<i64>().prop_map(Value::from),
+            1 => any::<f64>().prop_map(Value::from),
+            2 => select(vec![0.0, -0.0, -1.0, 0.5, 1e3, most, most + 1.0, 1e300]).prop_map(Value::from),
+            2 => select(vec![MAX_BUDGET, MAX_BUDGET + 1, u64::MAX]).prop_map(Value::from),
+            1 => select(vec![json!(null), json!(true), json!([]), json!({}), json!("7")]),
+        ]
+    }
+
+    /// Objects with members that a tool has, and sometimes with others.
+    fn arguments() -> impl Strategy<Value = Value> {
+        let member = |name: &'static str| proptest::option::weighted(0.8, value().prop_map(move |one| (name.to_owned(), one)));
+        let members = (member("cache"), member("query"), member("budget"));
+        let other = proptest::option::weighted(0.1, ("[a-z]{1,6}", value()));
+        (members, other).prop_map(|((cache, query, budget), other)| {
+            let members = [cache, query, budget, other];
+            members.into_iter().flatten().collect::<serde_json::Map<_, _>>().into()
+        })
+    }
+
+    fn agree<A: Arguments>(arguments: &Value) {
+        let schema = Schema::new(A::schema()).unwrap();
+        let parsed = serde_json::from_value::<A>(arguments.clone());
+        assert_eq!(schema.check(arguments).is_ok(), parsed.is_ok(), "{arguments}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn schema_admits_exactly_the_arguments_that_parse(mut arguments in arguments()) {
+            agree::<QueryArguments>(&arguments);
+            if let Some(members) = arguments.as_object_mut() {
+                members.shift_remove("query");
+                members.shift_remove("budget");
+            }
+            agree::<CacheArguments>(&arguments);
+            if let Some(members) = arguments.as_object_mut() {
+                members.shift_remove("cache");
+            }
+            agree::<NoArguments>(&arguments);
+        }
+    }
+}
