@@ -41,7 +41,7 @@ impl Cache {
         })
     }
 
-    pub(crate) fn folder(&self) -> &Path {
+    pub(crate) fn open_dir(&self) -> &Path {
         &self.folder
     }
 

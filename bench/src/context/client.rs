@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Asks everything, one after the other or a few at once; how long each took, in milliseconds.
-    pub(crate) fn ask(&mut self, requests: &[Request], in_flight: usize) -> io::Result<Vec<f64>> {
+    pub(crate) fn query(&mut self, requests: &[Request], in_flight: usize) -> io::Result<Vec<f64>> {
         let mut waiting = requests.iter();
         let mut flying: Vec<(u64, Instant)> = Vec::new();
         let mut all = Vec::with_capacity(requests.len());

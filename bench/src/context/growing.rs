@@ -86,7 +86,7 @@ fn one_round(all: &mut [Grown], share: usize) -> io::Result<Vec<Vec<f64>>> {
     let mut times: Vec<Vec<f64>> = all.iter().map(|_| Vec::new()).collect();
     for _ in 0..CALLS / TERMS {
         for (grown, times) in all.iter_mut().zip(&mut times) {
-            times.extend(grown.client.ask(&requests, 1)?);
+            times.extend(grown.client.query(&requests, 1)?);
         }
     }
     Ok(times)

@@ -65,7 +65,7 @@ pub(crate) fn measure(
                 for which in [turn % 2, (turn + 1) % 2] {
                     match which {
                         0 => {
-                            let (took, _) = bench.context.resolve(cache.folder(), &query)?;
+                            let (took, _) = bench.context.resolve(cache.open_dir(), &query)?;
                             of_own.push(millis(took));
                         }
                         _ => of_bare.push(millis(timed(bench.own, &bare)?.0)),
@@ -90,7 +90,7 @@ pub(crate) fn measure(
 
 /// Writes down which files the answer to a query has.
 fn prepare(bench: &Bench<'_>, cache: &Cache, query: &str, printed: &Path) -> io::Result<()> {
-    let (_, answer) = bench.context.resolve(cache.folder(), query)?;
+    let (_, answer) = bench.context.resolve(cache.open_dir(), query)?;
     let answer: Answer = serde_json::from_slice(&answer)?;
     let unknown = || io::Error::other("an answer with a document that the manifest lacks");
     let names = answer.documents.iter();

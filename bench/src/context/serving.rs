@@ -58,17 +58,17 @@ pub(crate) fn measure(
     let queries = vocabulary.mix(calls);
     let requests: Vec<_> = queries.iter().map(|query| asking(query)).collect();
     let mut watched = Client::start(&bench.context, root, &[])?;
-    watched.ask(&requests[..calls.min(200)], 1)?;
+    watched.query(&requests[..calls.min(200)], 1)?;
     let mut figures = Figures::default();
     for round in 0..bench.rounds as usize {
         let rounds = bench.rounds;
         bench
             .progress
             .say(&format!("context: server, round {} of {rounds}", round + 1));
-        let mut all = watched.ask(&requests, 1)?;
+        let mut all = watched.query(&requests, 1)?;
         figures.half.push(percentile(&mut all, 50));
         figures.slowest.push(percentile(&mut all, 99));
-        let mut all = watched.ask(&requests, PIPELINED)?;
+        let mut all = watched.query(&requests, PIPELINED)?;
         figures.pipelined_half.push(percentile(&mut all, 50));
         figures.pipelined.push(percentile(&mut all, 99));
         let sample = queries.iter().skip(round * sampled).take(sampled);
@@ -78,9 +78,9 @@ pub(crate) fn measure(
     drop(watched);
     bench.progress.say("context: server without watching");
     let mut looking = Client::start(&bench.context, root, &["--no-watch"])?;
-    looking.ask(&requests[..5], 1)?;
+    looking.query(&requests[..5], 1)?;
     for _ in 0..bench.rounds {
-        let mut all = looking.ask(&requests[..looked], 1)?;
+        let mut all = looking.query(&requests[..looked], 1)?;
         figures.looking_half.push(percentile(&mut all, 50));
         figures.looking.push(percentile(&mut all, 99));
     }
@@ -107,14 +107,14 @@ fn beside_oracle<'q>(
         let started = Instant::now();
         let answer = oracle(documents, &query, budget);
         by_oracle.push(millis(started.elapsed()));
-        let same = answer.compact().is_ok_and(|bytes| bytes == text.as_bytes());
+        let same = answer.to_line().is_ok_and(|bytes| bytes == text.as_bytes());
         if !same {
             let query = query.raw();
             let message = format!("server and oracle differ about `{query}`");
             return Err(io::Error::other(message));
         }
         drop(answer);
-        by_server.push(mean(&server.ask(&vec![request; REPEATED], 1)?));
+        by_server.push(mean(&server.query(&vec![request; REPEATED], 1)?));
     }
     figures.faster.push(mean(&by_oracle) / mean(&by_server));
     figures.oracle.push(mean(&by_oracle));

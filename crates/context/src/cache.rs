@@ -1,4 +1,4 @@
-//! A cache that is open: proved to be what its manifest says, with an index to answer from.
+//! An open cache: proved to match its manifest, with an index to answer queries from.
 
 use crate::failure::{BudgetFlaw, Failure};
 use crate::files::dir_handle::{DirHandle, read_expected};
@@ -22,18 +22,18 @@ use crate::{Digest, MAX_ANSWER};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// A cache that was proved to be right when it was opened.
+/// A cache that was proved when it was opened.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    folder: DirHandle,
+    directory: DirHandle,
     documents: DirHandle,
     proof: Proof,
     index: Arc<DocumentIndex>,
-    /// Opened or made when it is first asked for.
+    /// Opened or built at the first query for passages.
     passages: OnceLock<Arc<PassageIndex>>,
     recent: RecentDocuments,
     by_hashing: bool,
-    /// Whether our own files in it may be used.
+    /// True if the index files in the cache may be used.
     trusted: bool,
 }
 
@@ -42,14 +42,13 @@ const COUNTED_QUICKLY: usize = 1 << 20;
 const READ_QUICKLY: usize = 64;
 const TOKENS_QUICKLY: u64 = 1 << 16;
 
-/// Why an open cache gives no answer.
+/// The reason why an open cache cannot answer.
 #[derive(Debug)]
 pub(crate) enum CacheAccessError {
-    /// It is not what was proved any more.
+    /// It has changed since it was proved.
     Changed,
-    /// The index cannot be used.
+    /// The index is corrupt.
     Index,
-    /// There is no answer.
     Failed(Failure),
 }
 
@@ -59,120 +58,125 @@ impl From<CorruptFile> for CacheAccessError {
     }
 }
 
-/// What is known of a cache before it is opened.
+/// What the opening of a cache may rely on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TrustBasis<'a> {
-    /// What stands in the cache itself: its proof and its index.
+    /// The proof and the indexes in the cache itself.
     Sealed,
-    /// What was proved before.
+    /// An earlier state of the same cache.
     Earlier(&'a Cache),
-    /// Nothing: proof and index of the cache are not to be used.
+    /// Nothing. Proof and indexes in the cache are ignored.
     Nothing,
 }
 
 impl Cache {
-    /// Opens a cache. Only what is not proved already is read.
+    /// Opens a cache. Only documents that are not proved already are read.
     pub(crate) fn open(
-        folder: DirHandle,
-        known: TrustBasis<'_>,
+        directory: DirHandle,
+        basis: TrustBasis<'_>,
         now: Now<'_>,
     ) -> Result<Cache, Failure> {
-        let documents = match check::documents(&folder) {
+        let documents = match check::open_documents(&directory) {
             Ok(documents) => documents,
-            Err(problem) => return Err(check::without_documents(&folder, problem)),
+            Err(problem) => return Err(check::missing_documents_failure(&directory, problem)),
         };
-        let (standing, proof) = best_proof(&folder, &documents, known);
-        match (standing, proof) {
+        let (validity, proof) = best_proof(&directory, &documents, basis);
+        match (validity, proof) {
             (ProofValidity::Complete, Some(proof)) => {
-                let index = find_index(&folder, known, proof.cache_version);
+                let index = find_index(&directory, basis, proof.cache_version);
                 let count = proof.documents.len();
-                if let Some(index) = index.filter(|index| fits(index, count)) {
-                    let by_hashing = known.by_hashing(&proof);
-                    return Ok(Cache::of(
-                        folder, documents, proof, index, known, by_hashing,
+                if let Some(index) = index.filter(|index| covers(index, count)) {
+                    let by_hashing = basis.was_hashed(&proof);
+                    return Ok(Cache::new(
+                        directory, documents, proof, index, basis, by_hashing,
                     ));
                 }
-                Cache::check(folder, documents, None, known, now)
+                Cache::check(directory, documents, None, basis, now)
             }
             (ProofValidity::ListsOnly, proof) => {
-                Cache::check(folder, documents, proof.as_ref(), known, now)
+                Cache::check(directory, documents, proof.as_ref(), basis, now)
             }
-            _ => Cache::check(folder, documents, None, known, now),
+            _ => Cache::check(directory, documents, None, basis, now),
         }
     }
 
-    /// Opens a cache by reading whatever `trusted` does not prove.
+    /// Opens a cache by reading every document that `trusted` does not prove.
     fn check(
-        folder: DirHandle,
+        directory: DirHandle,
         documents: DirHandle,
         trusted: Option<&Proof>,
-        known: TrustBasis<'_>,
+        basis: TrustBasis<'_>,
         now: Now<'_>,
     ) -> Result<Cache, Failure> {
-        let lists = manifest::read(&folder);
+        let lists = manifest::read(&directory);
         let listed = lists.manifest.as_ref();
         let version = listed.map(|manifest| manifest.cache_version);
-        let index = version.and_then(|version| find_index(&folder, known, version));
+        let index = version.and_then(|version| find_index(&directory, basis, version));
         let count = listed.map_or(0, |manifest| manifest.documents.len());
-        let (proof, index) = match index.filter(|index| fits(index, count)) {
+        let (proof, index) = match index.filter(|index| covers(index, count)) {
             Some(index) => {
                 let checked = check::check(lists, &documents, trusted, now, || ());
-                (checked.sound()?.1, index)
+                (checked.into_valid()?.1, index)
             }
             None => {
                 let checked = check::check(lists, &documents, None, now, WordGatherer::new);
-                let (manifest, proof, gathered) = checked.sound()?;
+                let (manifest, proof, gathered) = checked.into_valid()?;
                 let index = words_in_memory(IndexScope::listed(&manifest), gathered)?;
                 (proof, Arc::new(index))
             }
         };
-        Ok(Cache::of(folder, documents, proof, index, known, true))
+        Ok(Cache::new(directory, documents, proof, index, basis, true))
     }
 
-    fn of(
-        folder: DirHandle,
+    fn new(
+        directory: DirHandle,
         documents: DirHandle,
         proof: Proof,
         index: Arc<DocumentIndex>,
-        known: TrustBasis<'_>,
+        basis: TrustBasis<'_>,
         by_hashing: bool,
     ) -> Cache {
-        let passages = match known {
+        let passages = match basis {
             TrustBasis::Earlier(cache) if cache.version() == proof.cache_version => {
                 cache.passages.clone()
             }
             _ => OnceLock::new(),
         };
         Cache {
-            folder,
+            directory,
             documents,
             proof,
             index,
             passages,
             recent: RecentDocuments::default(),
             by_hashing,
-            trusted: known.trusted(),
+            trusted: basis.is_trusted(),
         }
     }
 
-    /// The same cache, opened again after a setback.
-    pub(crate) fn again(&self, setback: &CacheAccessError, now: Now<'_>) -> Result<Cache, Failure> {
-        let folder = self.folder.folder(".");
-        let folder = folder.map_err(Failure::system("open the cache again"))?;
-        let known = match setback {
+    /// Opens the same cache again after an error.
+    pub(crate) fn reopen(
+        &self,
+        setback: &CacheAccessError,
+        now: Now<'_>,
+    ) -> Result<Cache, Failure> {
+        let directory = self.directory.open_dir(".");
+        let directory = directory.map_err(Failure::system("open the cache again"))?;
+        let basis = match setback {
             CacheAccessError::Index => TrustBasis::Nothing,
             CacheAccessError::Changed | CacheAccessError::Failed(_) => TrustBasis::Earlier(self),
         };
-        Cache::open(folder, known, now)
+        Cache::open(directory, basis, now)
     }
 
-    /// Whether documents had to be read to open it: it was copied, or made by somebody else.
-    pub(crate) fn by_hashing(&self) -> bool {
+    /// Returns true if documents were hashed to open it, because it was copied or written by another
+    /// program.
+    pub(crate) fn was_hashed(&self) -> bool {
         self.by_hashing
     }
 
-    pub(crate) fn folder(&self) -> &DirHandle {
-        &self.folder
+    pub(crate) fn open_dir(&self) -> &DirHandle {
+        &self.directory
     }
 
     pub(crate) fn documents(&self) -> &DirHandle {
@@ -183,7 +187,6 @@ impl Cache {
         &self.proof
     }
 
-    /// What was proved, when the cache itself is not needed any more.
     pub(crate) fn into_proof(self) -> Proof {
         self.proof
     }
@@ -196,10 +199,10 @@ impl Cache {
         self.proof.cache_version
     }
 
-    /// Whether a pass over all signatures finds everything as it was.
-    pub(crate) fn unchanged(&self, wide: bool) -> bool {
-        let standing = self.proof.standing(&self.folder, &self.documents, wide);
-        standing == ProofValidity::Complete
+    /// Returns true if the stamps of all files are unchanged.
+    pub(crate) fn is_unchanged(&self, wide: bool) -> bool {
+        let validity = self.proof.validity(&self.directory, &self.documents, wide);
+        validity == ProofValidity::Complete
     }
 
     /// Selects the documents for a query and reads them.
@@ -292,7 +295,7 @@ impl Cache {
         })
     }
 
-    /// A document that is still the one that was proved: one that was read before, or read now.
+    /// Returns a document that is unchanged since it was proved, from memory or from its file.
     fn document(
         &self,
         number: u32,
@@ -308,7 +311,7 @@ impl Cache {
         Ok(document)
     }
 
-    /// The passages for a query.
+    /// Selects the passages for a query and reads them.
     pub(crate) fn passages(
         &self,
         query: &Query,
@@ -322,7 +325,7 @@ impl Cache {
                 BudgetFlaw::ResponseTooLarge,
             )));
         }
-        let passages = self.taken(&index, found.hits)?;
+        let passages = self.read_passages(&index, found.hits)?;
         let digest = index.terms().digest().to_string();
         let (raw, tokens) = (query.raw(), budget.tokens());
         Ok(passages::PassagesResponse::new(
@@ -334,8 +337,8 @@ impl Cache {
         ))
     }
 
-    /// Hits with their texts; each document is read once.
-    fn taken(
+    /// Reads the texts of hits. Each document is read once.
+    fn read_passages(
         &self,
         index: &PassageIndex,
         hits: Vec<PassageHit>,
@@ -371,41 +374,41 @@ impl Cache {
             .ok_or(CacheAccessError::Index)
     }
 
-    /// The index of passages: the cache's own, or one in memory.
+    /// Returns the index of passages: the one in the cache, or one that is built in memory.
     pub(crate) fn passage_index(&self, now: Now<'_>) -> Result<Arc<PassageIndex>, Failure> {
         if let Some(index) = self.passages.get() {
             return Ok(Arc::clone(index));
         }
-        let index = match self.own_passage_index() {
+        let index = match self.stored_passage_index() {
             Some(index) => index,
             None => {
-                let lists = manifest::read(&self.folder);
+                let lists = manifest::read(&self.directory);
                 let documents = &self.documents;
                 let checked = check::check(lists, documents, None, now, PassageGatherer::new);
-                let (manifest, _, gathered) = checked.sound()?;
+                let (manifest, _, gathered) = checked.into_valid()?;
                 passages_in_memory(IndexScope::listed(&manifest), gathered)?
             }
         };
         Ok(Arc::clone(self.passages.get_or_init(|| Arc::new(index))))
     }
 
-    /// The index of passages that is in the cache, if it can be used.
-    pub(crate) fn own_passage_index(&self) -> Option<PassageIndex> {
+    /// Returns the index of passages in the cache, or `None` if it is missing or corrupt.
+    pub(crate) fn stored_passage_index(&self) -> Option<PassageIndex> {
         let file = self
-            .folder
+            .directory
             .open(PASSAGES_FILE)
             .ok()
             .filter(|_| self.trusted)?;
         PassageIndex::open(file, self.version(), self.proof.documents.len()).ok()
     }
 
-    /// A document, if it is still the one that was proved, though links to it may be made meanwhile.
+    /// Reads a document that is unchanged since it was proved, except for the number of its links.
     pub(crate) fn read_linked(&self, number: u32, buffer: &mut Vec<u8>) -> Option<Document> {
         self.read_if(FileStamp::is_same_but_for_links, number, buffer)
             .ok()
     }
 
-    /// A document, if it is still the one that was proved.
+    /// Reads a document that is unchanged since it was proved.
     fn read(&self, number: u32, buffer: &mut Vec<u8>) -> Result<Document, CacheAccessError> {
         self.read_if(FileStamp::eq, number, buffer)
     }
@@ -423,9 +426,9 @@ impl Cache {
             .get(number)
             .ok_or(CacheAccessError::Index)?;
         let name = self.proof.names.get(number);
-        let size = mark.signature.size().min(MAX_DOCUMENT_FILE);
+        let size = mark.stamp.size().min(MAX_DOCUMENT_FILE);
         match read_expected(&self.documents, name, size, buffer) {
-            Ok(signature) if same(&signature, &mark.signature) => {
+            Ok(stamp) if same(&stamp, &mark.stamp) => {
                 document::read(buffer).map_err(|_| CacheAccessError::Changed)
             }
             _ => Err(CacheAccessError::Changed),
@@ -434,7 +437,7 @@ impl Cache {
 }
 
 impl TrustBasis<'_> {
-    fn trusted(self) -> bool {
+    fn is_trusted(self) -> bool {
         match self {
             TrustBasis::Sealed => true,
             TrustBasis::Earlier(cache) => cache.trusted,
@@ -442,8 +445,8 @@ impl TrustBasis<'_> {
         }
     }
 
-    /// Whether a proof that holds was come by through hashing.
-    fn by_hashing(self, proof: &Proof) -> bool {
+    /// Returns true if this proof was made by hashing documents.
+    fn was_hashed(self, proof: &Proof) -> bool {
         match self {
             TrustBasis::Earlier(cache) => cache.by_hashing && cache.proof == *proof,
             TrustBasis::Sealed | TrustBasis::Nothing => false,
@@ -451,24 +454,24 @@ impl TrustBasis<'_> {
     }
 }
 
-/// What is proved about a cache, and how far it holds: what was proved before, or what stands in the
-/// cache itself where that holds and the other does not, as after an update.
+/// Returns the best proof of a cache, and how far it is still valid: the earlier one, or the one in the
+/// cache if only that is valid, as after an update.
 fn best_proof(
-    folder: &DirHandle,
+    directory: &DirHandle,
     documents: &DirHandle,
-    known: TrustBasis<'_>,
+    basis: TrustBasis<'_>,
 ) -> (ProofValidity, Option<Proof>) {
-    let before = match known {
+    let before = match basis {
         TrustBasis::Earlier(cache) => Some(cache.proof.clone()),
         TrustBasis::Sealed | TrustBasis::Nothing => None,
     };
-    let standing = |proof: &Proof| proof.standing(folder, documents, true);
-    let held = before.as_ref().map_or(ProofValidity::Nothing, standing);
-    if held == ProofValidity::Complete || !known.trusted() {
+    let validity = |proof: &Proof| proof.validity(directory, documents, true);
+    let held = before.as_ref().map_or(ProofValidity::Nothing, validity);
+    if held == ProofValidity::Complete || !basis.is_trusted() {
         return (held, before);
     }
-    match Proof::find(folder) {
-        Some(sealed) => match standing(&sealed) {
+    match Proof::find(directory) {
+        Some(sealed) => match validity(&sealed) {
             ProofValidity::Complete => (ProofValidity::Complete, Some(sealed)),
             ProofValidity::ListsOnly if held == ProofValidity::Nothing => {
                 (ProofValidity::ListsOnly, Some(sealed))
@@ -479,24 +482,24 @@ fn best_proof(
     }
 }
 
-/// The index of a cache of this version, if there is one to be used.
+/// Returns the index of a cache of this version, or `None` if it is missing, corrupt or not trusted.
 fn find_index(
-    folder: &DirHandle,
-    known: TrustBasis<'_>,
+    directory: &DirHandle,
+    basis: TrustBasis<'_>,
     version: Digest,
 ) -> Option<Arc<DocumentIndex>> {
-    match known {
+    match basis {
         TrustBasis::Earlier(cache) if cache.proof.cache_version == version => {
             Some(Arc::clone(&cache.index))
         }
-        _ if !known.trusted() => None,
+        _ if !basis.is_trusted() => None,
         _ => {
-            let file = folder.open(INDEX_FILE).ok()?;
+            let file = directory.open(INDEX_FILE).ok()?;
             DocumentIndex::open(file, version).ok().map(Arc::new)
         }
     }
 }
 
-fn fits(index: &DocumentIndex, documents: usize) -> bool {
+fn covers(index: &DocumentIndex, documents: usize) -> bool {
     index.sizes().documents() == documents
 }

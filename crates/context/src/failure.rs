@@ -1,5 +1,4 @@
-//! What can go wrong with caches and sources, typed, and how it is told to a person. Which code that
-//! is, `faults.rs` decides.
+//! Failures of caches and sources as types, with their messages. `faults.rs` maps them to codes.
 
 use crate::faults::broken_rule;
 use crate::format::cache_problem::CacheProblem;
@@ -7,99 +6,87 @@ use rustix::io::Errno;
 use std::fmt;
 use std::io;
 
-/// Why something could not be done.
+/// A failure of an operation on caches or sources.
 #[derive(Debug)]
 pub enum Failure {
-    /// The way to a cache cannot be gone.
+    /// The path of a cache cannot be resolved.
     Lookup {
-        /// The path that was given.
         path: String,
-        /// What the system said.
         error: Errno,
     },
-    /// The root cannot be found.
     Root {
-        /// The path that was given.
         path: String,
-        /// What the system said.
         error: Errno,
     },
     /// The path leads out of the root.
     Outside {
-        /// The path that was given.
         path: String,
     },
     /// The cache breaks the rules of its format.
     Invalid {
-        /// What is wrong, in a fixed order, the first hundred.
+        /// The first hundred problems, in a fixed order.
         problems: Vec<CacheProblem>,
     },
-    /// Something that is there could not be opened, read or written.
+    /// An existing file could not be opened, read or written.
     System {
-        /// What was being done, for a person.
+        /// The operation, as a verb phrase for the message.
         doing: String,
-        /// What the system said.
         error: io::Error,
     },
     /// The cache changed again and again while it was read.
     Restless,
-    /// The query cannot be used.
     Query(QueryFlaw),
-    /// The budget cannot be used.
     Budget(BudgetFlaw),
-    /// The sources hold something that no cache can hold.
+    /// The sources contain something that a cache cannot contain.
     Sources(SourceFlaw),
-    /// There is something at the target that a build must not replace.
+    /// The target of a build exists and must not be replaced.
     Target(TargetFlaw),
-    /// A rule of ours was broken.
+    /// An internal invariant is violated.
     Bug(&'static str),
 }
 
-/// What is wrong with a query.
+/// A reason why a query is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryFlaw {
-    /// It has too many bytes.
+    /// It has this many bytes, which is too many.
     Long(usize),
-    /// It holds a NUL.
     Nul,
-    /// It is not UTF-8.
     NotUtf8,
 }
 
-/// What is wrong with a budget.
+/// A reason why a budget is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetFlaw {
-    /// It is no whole number from 0 to the maximum.
+    /// It is not a whole number from 0 to the maximum.
     NoCount(String),
-    /// What it admits, in this cache and with this query, is larger than any answer may be.
+    /// The response within this budget would be larger than allowed.
     ResponseTooLarge,
 }
 
-/// What is wrong with the sources.
+/// A reason why sources are refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceFlaw {
-    /// A name is not UTF-8 (shown with replacement characters).
+    /// A name is not UTF-8. It is shown with replacement characters.
     Name(String),
-    /// A content is not UTF-8; the offset of the first wrong byte.
+    /// A content is not UTF-8 from this offset on.
     Content(String, usize),
-    /// Two files whose lower-cased paths are equal.
+    /// The lower-cased paths of two files are equal.
     Twins(String, String),
-    /// A content is larger than a document may be.
+    /// A content has this many bytes, which is too many.
     Large(String, u64),
-    /// There are more files than a cache may list.
     Many,
 }
 
-/// What is wrong with the target of a build.
+/// A reason why the target of a build is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetFlaw {
-    /// A cache is there, and nobody asked to replace it.
+    /// It exists, and `force` is not set.
     Exists(String),
-    /// What is there is more than a cache: this name is not one of a cache's.
+    /// It contains this name, which is not part of a cache.
     Foreign(String, String),
-    /// What is there is no directory.
+    /// It exists and is not a directory.
     NoDirectory(String),
-    /// The path has no last name (it is empty, `..` or `/`).
+    /// The path has no file name: it is empty, `..` or `/`.
     NoName(String),
 }
 
@@ -143,7 +130,7 @@ fn invalid(problems: &[CacheProblem], out: &mut fmt::Formatter<'_>) -> fmt::Resu
     match problems {
         [] => out.write_str("the cache is invalid"),
         [first, rest @ ..] => {
-            // A file that cannot be read says nothing about the cache.
+            // An unreadable file does not make the cache invalid.
             let about = match broken_rule(problems) {
                 true => "the cache is invalid",
                 false => "in the cache",
@@ -234,7 +221,7 @@ impl fmt::Display for TargetFlaw {
     }
 }
 
-/// A name of somebody else's, safe for a terminal and of bounded length.
+/// Returns a foreign name in a form that is safe for a terminal and of bounded length.
 pub(crate) fn shown(text: &str) -> String {
     const MOST: usize = 300;
     let mut safe = String::new();

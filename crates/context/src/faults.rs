@@ -11,7 +11,8 @@ use serde_json::Value;
 use std::io;
 
 impl Failure {
-    /// The failure in the context dialect; what a person may know goes into its cause.
+    /// Returns the failure as a fault of the context dialect. Its message becomes the cause, which only
+    /// the log shows.
     pub fn fault(&self) -> Fault<Context> {
         let fault = match self {
             Failure::Lookup { .. } | Failure::Root { .. } | Failure::Outside { .. } => {
@@ -40,7 +41,8 @@ impl Failure {
     }
 }
 
-/// A broken rule of the format outweighs a file that cannot be read: it stays when the file can.
+/// Returns the fault of an invalid cache. A violated rule of the format outweighs an unreadable file: it
+/// remains when the file is readable.
 fn of_problems(problems: &[CacheProblem]) -> Fault<Context> {
     match broken_rule(problems) {
         true => codes::CacheInvalid.fault(),
@@ -48,16 +50,16 @@ fn of_problems(problems: &[CacheProblem]) -> Fault<Context> {
     }
 }
 
-/// Whether one of these is more than a file that cannot be read.
+/// Returns true if one of these is more than an unreadable file.
 pub(crate) fn broken_rule(problems: &[CacheProblem]) -> bool {
     let unreadable =
         |problem: &CacheProblem| matches!(problem.what, CacheProblemKind::Unreadable(_));
     problems.is_empty() || !problems.iter().all(unreadable)
 }
 
-/// Why the way to a cache ends early: it is not there, as far as the caller may know, or the system
-/// could not look.
-pub(crate) fn on_the_way(path: &str, error: Errno) -> Failure {
+/// Returns the failure of a lookup: the cache is missing, as far as the caller may know, or the system
+/// could not look it up.
+pub(crate) fn lookup_failure(path: &str, error: Errno) -> Failure {
     let path = path.to_owned();
     match error {
         Errno::XDEV => Failure::Outside { path },
@@ -75,11 +77,11 @@ pub(crate) fn on_the_way(path: &str, error: Errno) -> Failure {
     }
 }
 
-/// Why a file inside a cache cannot be opened: the cache's fault, or the system's.
-pub(crate) fn inside(error: Errno) -> CacheProblemKind {
+/// Returns the problem of a file inside a cache that cannot be opened.
+pub(crate) fn problem_kind(error: Errno) -> CacheProblemKind {
     match error {
         Errno::NOENT => CacheProblemKind::Missing,
-        // A link, a file where a directory is meant, a socket or a device, a way out.
+        // A link, a file in place of a directory, a socket, a device, a path that leads out.
         Errno::LOOP
         | Errno::NOTDIR
         | Errno::ISDIR
@@ -92,9 +94,12 @@ pub(crate) fn inside(error: Errno) -> CacheProblemKind {
     }
 }
 
-/// Arguments are judged in a fixed order, the query before the budget. What the schema cannot say
-/// about a query (its bytes, a NUL) outweighs what it did say about a budget or an unknown argument.
-pub(crate) fn in_order(fault: Fault<Context>, arguments: Option<&str>) -> Fault<Context> {
+/// Applies the fixed order of arguments, the query before the budget: a query that is too long or
+/// contains a NUL, which no schema can state, outweighs violations of other arguments.
+pub(crate) fn prefer_query_failure(
+    fault: Fault<Context>,
+    arguments: Option<&str>,
+) -> Fault<Context> {
     if fault.violations().is_empty() || fault.is(codes::CacheMissing) {
         return fault;
     }

@@ -30,7 +30,7 @@ pub use query::oracle::oracle;
 pub use query::reader::Reader;
 pub use query::recent_documents::MAX_RECENT;
 pub use query::request::{Budget, MAX_BUDGET, MAX_QUERY, Query};
-pub use query::response::{ResolveResponse, one_line, pretty};
+pub use query::response::{ResolveResponse, to_json_line, to_pretty_json};
 pub use serve::cache_list::{CacheList, list_caches};
 pub use serve::open_caches::{ChangeDetection, MAX_OPEN};
 pub use serve::server::{ContextServer, MAX_AT_WORK};
@@ -38,5 +38,5 @@ pub use serve::server::{ContextServer, MAX_AT_WORK};
 /// The most documents of a cache.
 pub const MAX_DOCUMENTS: usize = 4_000_000;
 
-/// The most bytes of an answer.
+/// The most bytes of a response.
 pub const MAX_ANSWER: usize = 64 * 1024 * 1024;

@@ -1,25 +1,25 @@
-//! Work on numbered things, spread over the machine's cores.
+//! Runs numbered work on all cores.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The most workers, however many cores there are.
+/// The most workers, on any number of cores.
 const MOST: usize = 16;
 
-/// How many numbers a worker takes at a time.
+/// The number of items that a worker takes at a time.
 const STEP: usize = 16;
 
-/// How many workers are worth having.
+/// Returns the number of workers.
 pub(crate) fn cores() -> usize {
     thread::available_parallelism()
         .map_or(1, NonZero::get)
         .min(MOST)
 }
 
-/// Calls `work` for every number below `count`. Each worker has a value of its own, made by `make`,
-/// and sees its numbers in ascending order; the values come back.
+/// Calls `work` for every number below `count`. Each worker has its own value, made by `make`, and gets
+/// its numbers in ascending order. Returns the values.
 pub(crate) fn over<V: Send>(
     count: usize,
     make: impl Fn() -> V + Sync,
@@ -42,7 +42,7 @@ pub(crate) fn over<V: Send>(
     spread(workers, run)
 }
 
-/// Calls `run` once for every core, at the same time.
+/// Calls `run` once per core, in parallel.
 pub(crate) fn each<V: Send>(run: impl Fn() -> V + Sync) -> Vec<V> {
     spread(cores(), run)
 }
@@ -51,7 +51,7 @@ fn spread<V: Send>(workers: usize, run: impl Fn() -> V + Sync) -> Vec<V> {
     let run = &run;
     thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
-        // Where no further thread can be had, this one does the rest.
+        // If no more threads can be started, this one does the rest.
         let others: Vec<_> = (1..workers).filter_map(spawn).collect();
         let mut values = vec![run()];
         for other in others {
@@ -64,12 +64,12 @@ fn spread<V: Send>(workers: usize, run: impl Fn() -> V + Sync) -> Vec<V> {
     })
 }
 
-/// Locks. What is behind these locks is replaced whole: a panic leaves nothing half-done.
+/// Locks a mutex, even after a panic: values behind these locks are replaced as a whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does two things at once.
+/// Runs two functions in parallel.
 pub(crate) fn both<A, B: Send>(
     one: impl FnOnce() -> A,
     other: impl FnOnce() -> B + Send,

@@ -1,8 +1,8 @@
 //! A small valid cache, for properties that change its files.
 
 use candor_context::{
-    Budget, Build, Document, Failure, Location, Query, Reader, SourceFilter, inspect, one_line,
-    oracle, verify,
+    Budget, Build, Document, Failure, Location, Query, Reader, SourceFilter, inspect, oracle,
+    to_json_line, verify,
 };
 use candor_fault::Timestamp;
 use serde::de::IgnoredAny;
@@ -62,7 +62,7 @@ impl Cache {
             passages: Vec::new(),
         };
         let reader = Reader::open(&Location::Anywhere, &cache.path(""), &now);
-        assert!(!reader.expect("a built cache is right").by_hashing());
+        assert!(!reader.expect("a built cache is right").was_hashed());
         for name in files {
             let bytes = fs::read(cache.path(name)).expect("a built file can be read");
             cache.built.insert(name, bytes);
@@ -96,7 +96,7 @@ impl Cache {
         let mut answers = Vec::new();
         for (query, budget) in ASKED {
             let query = Query::new(query)?;
-            answers.push(reader.resolve(&query, Budget::new(budget)?)?.compact()?);
+            answers.push(reader.resolve(&query, Budget::new(budget)?)?.to_line()?);
         }
         Ok(answers)
     }
@@ -105,7 +105,7 @@ impl Cache {
     pub(super) fn passages_now(&self) -> Result<Vec<u8>, Failure> {
         let mut reader = Reader::open(&Location::Anywhere, &self.path(""), &now)?;
         let query = Query::new(ASKED[2].0)?;
-        one_line(&reader.passages(&query, Budget::new(ASKED[2].1)?)?)
+        to_json_line(&reader.passages(&query, Budget::new(ASKED[2].1)?)?)
     }
 
     /// Sends all queries and ignores the answers.
@@ -153,7 +153,7 @@ fn plainly(sources: &[(String, String)], (query, budget): (&str, u64)) -> Vec<u8
         .collect();
     let query = Query::new(query).expect("a query");
     let budget = Budget::new(budget).expect("a budget");
-    let answer = oracle(&documents, &query, budget).compact();
+    let answer = oracle(&documents, &query, budget).to_line();
     answer.expect("a small answer")
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn measure(directory: &Path) -> std::io::Result<Figures> {
     Ok(figures(documents.len(), &rankings, &relevant))
 }
 
-/// The pieces that begin with a line `.I`.
+/// Returns the pieces that begin with a line `.I`.
 fn records(text: &str) -> Vec<String> {
     let mut records: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -59,14 +59,14 @@ fn records(text: &str) -> Vec<String> {
     records
 }
 
-/// The lines below `.T`, `.W` and so on, up to the next of them.
+/// Returns the lines below `.T`, `.W` and so on, up to the next of them.
 fn field(record: &str, name: &str) -> String {
     let lines = record.lines().skip_while(|line| *line != name).skip(1);
     let own = lines.take_while(|line| !matches!(*line, ".T" | ".A" | ".B" | ".W"));
     own.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// The documents that answer a query. Both are counted from 1, queries by their position and not by their `.I`.
+/// Returns the documents that answer a query. Both are counted from 1, queries by their position and not by their `.I`.
 fn judgements(text: &str) -> BTreeMap<usize, BTreeSet<usize>> {
     let mut relevant: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for line in text.lines() {
@@ -78,7 +78,7 @@ fn judgements(text: &str) -> BTreeMap<usize, BTreeSet<usize>> {
     relevant
 }
 
-/// The best documents, counted from 1.
+/// Returns the best documents, counted from 1.
 fn ranking(index: &MemoryIndex, query: &str) -> Vec<usize> {
     let mut ranking = Vec::new();
     for hit in index.search(query, u64::MAX).hits {

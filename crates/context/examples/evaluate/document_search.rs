@@ -36,7 +36,7 @@ impl DocumentSearch {
         }
     }
 
-    /// The documents that hold a term of the query, best first.
+    /// Returns the documents that hold a term of the query, best first.
     pub(crate) fn order(&self, query: &str) -> Vec<usize> {
         let mut terms = BTreeSet::new();
         Analyser::new().analyse(query, |term| {

@@ -143,7 +143,7 @@ fn passages(corpus: &Corpus, document: usize, query: &Query, row: &mut Row) {
     row.exact += usize::from(own.iter().any(holds));
 }
 
-/// Whether greedy selection in this order takes the document within the budget.
+/// Returns true if greedy selection in this order takes the document within the budget.
 fn taken(order: &[usize], tokens: &[u64], budget: u64, wanted: usize) -> bool {
     let mut left = budget;
     for document in order {
@@ -158,7 +158,7 @@ fn taken(order: &[usize], tokens: &[u64], budget: u64, wanted: usize) -> bool {
     false
 }
 
-/// The documents with the smallest hashes of their ids, of those that a query can be made from.
+/// Returns the documents with the smallest hashes of their ids, of those that a query can be made from.
 fn sample(corpus: &Corpus, kind: Kind) -> Vec<(usize, Query)> {
     let mut hashed: Vec<(u64, usize)> = (0..corpus.ids.len())
         .map(|document| (hash(&corpus.ids[document]), document))

@@ -8,7 +8,7 @@ pub(crate) struct Sentence {
     pub(crate) text: String,
 }
 
-/// The sentences of plain paragraphs: no headings, lists, tables, quotations, code or front matter.
+/// Returns the sentences of plain paragraphs: no headings, lists, tables, quotations, code or front matter.
 pub(crate) fn sentences(content: &str) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for paragraph in paragraphs(content) {
@@ -67,7 +67,7 @@ fn front_matter(content: &str) -> usize {
     }
 }
 
-/// The text without link targets, emphasis and macros; of a macro its first argument stays.
+/// Returns the text without link targets, emphasis and macros; of a macro its first argument stays.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// Whether its queries are made from one place in the text.
+    /// Returns true if its queries are made from one place in the text.
     pub(crate) fn has_source(self) -> bool {
         matches!(self, Kind::Opening | Kind::Sentence)
     }
@@ -110,7 +110,7 @@ fn sentence(content: &str, seed: u64) -> Option<Query> {
     })
 }
 
-/// The words of a sentence as they are written, without punctuation around them, small words and repetitions.
+/// Returns the words of a sentence as they are written, without punctuation around them, small words and repetitions.
 fn content_words(text: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     text.split_whitespace()
@@ -121,7 +121,7 @@ fn content_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The runs of letters and digits in lower case, and what they are without an `s` at the end.
+/// Returns the runs of letters and digits in lower case, and what they are without an `s` at the end.
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     text.split(|edge: char| !edge.is_alphanumeric())
         .filter(|piece| !piece.is_empty())

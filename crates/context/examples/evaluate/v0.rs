@@ -30,7 +30,7 @@ impl V0 {
         index
     }
 
-    /// All documents, best first.
+    /// Returns all documents, best first.
     pub(crate) fn order(&self, query: &str) -> Vec<usize> {
         let mut matches = vec![0u32; self.words.len()];
         for term in query.to_lowercase().split_whitespace() {

@@ -1,12 +1,12 @@
-//! Building a cache from sources: whole, or reading only what changed since the last build.
+//! Builds a cache from sources: completely, or by reading only the sources that changed.
 
 use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::document_writer::{
-    DocumentWriter, PendingRenames, PreparedDocument, name_finally,
+    DocumentWriter, PendingRenames, PreparedDocument, assign_final_names,
 };
 use crate::build::draft::{BuildTarget, CacheDraft, ReplacedCache, replace_bytes};
 use crate::build::origins::{self, ORIGINS_FILE, Origin, Origins};
-use crate::build::reuse::{PreviousCache, link_all, take_over};
+use crate::build::reuse::{PreviousCache, link_all, reuse_documents};
 use crate::build::sources::{SourceDirectory, SourceFile, SourceFilter};
 use crate::failure::Failure;
 use crate::files::dir_handle::DirHandle;
@@ -17,7 +17,7 @@ use crate::format::manifest::{INDEX, MANIFEST, Manifest, ManifestEntry};
 use crate::index::inverted::IndexWriteError;
 use crate::index::passage_index::PASSAGES_FILE;
 use crate::index::writing::{
-    INDEX_FILE, IndexGatherer, IndexScope, ReusedIndex, touched, unwritten, write_passages,
+    INDEX_FILE, IndexGatherer, IndexScope, ReusedIndex, touched, write_failure, write_passages,
     write_words,
 };
 use crate::parallel;
@@ -28,11 +28,11 @@ use candor_fault::Timestamp;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// Hears how far a build is.
+/// Receives the progress of a build.
 pub trait BuildProgress: Sync {
-    /// A part begins that has so many steps.
+    /// Starts a part that has this many steps.
     fn begin(&self, part: &'static str, steps: u64);
-    /// One step is done.
+    /// Counts one finished step.
     fn step(&self);
 }
 
@@ -41,9 +41,9 @@ impl BuildProgress for () {
     fn step(&self) {}
 }
 
-/// What a build needs to know.
+/// The parameters of a build.
 pub struct Build<'a> {
-    /// Where paths begin.
+    /// The directory that relative paths start at.
     pub location: &'a Location,
     /// The directory of the sources.
     pub sources: &'a Path,
@@ -51,42 +51,40 @@ pub struct Build<'a> {
     pub cache: &'a Path,
     /// Which files are sources.
     pub wanted: &'a SourceFilter,
-    /// Whether passages are indexed too; an update keeps them where they are.
+    /// True if passages are indexed too. An update keeps an index of passages that exists.
     pub passages: bool,
-    /// Whether a cache that is there is replaced.
+    /// True if an existing cache is replaced.
     pub force: bool,
-    /// What is written as `created_at`.
+    /// The time that is written as `created_at`.
     pub created_at: Timestamp,
     /// The real time.
     pub now: Now<'a>,
-    /// Part of the draft's name.
+    /// A random part of the draft's name.
     pub random: u64,
-    /// Hears how far it is.
     pub progress: &'a dyn BuildProgress,
 }
 
-/// What a build has made.
+/// The cache that a build has written.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct BuildOutcome {
-    /// The digest that stands for the whole cache.
+    /// The digest of the whole cache.
     pub cache_version: Digest,
-    /// How many documents it has.
     pub document_count: u64,
-    /// How many of them were read from their sources.
+    /// The number of documents that were read from their sources.
     pub read: u64,
 }
 
-/// What was written into a draft.
+/// The files that were written into a draft.
 struct DraftContents {
     placed: Vec<PreparedDocument>,
-    /// In an update they are left to do: names are free once the rest is taken over.
+    /// In an update the renames are done last: names are free once documents are reused.
     moves: PendingRenames,
     manifest: Manifest,
 }
 
-/// Why a draft is not whole.
+/// The reason why a draft is not complete.
 enum DraftError {
-    /// The index that is updated is broken.
+    /// The index that is updated is corrupt.
     Index,
     Failed(Failure),
 }
@@ -100,7 +98,7 @@ impl From<Failure> for DraftError {
 impl From<DraftError> for Failure {
     fn from(unmade: DraftError) -> Self {
         match unmade {
-            DraftError::Index => unwritten(IndexWriteError::CorruptFile),
+            DraftError::Index => write_failure(IndexWriteError::CorruptFile),
             DraftError::Failed(failure) => failure,
         }
     }
@@ -116,21 +114,21 @@ impl Build<'_> {
 
     /// Builds the cache anew, reading only the sources that changed.
     pub fn update(&self) -> Result<BuildOutcome, Failure> {
-        // A cache that is not there is missing, wherever on the way to it that shows.
+        // A missing cache is `cache_missing`, whichever part of its path is missing.
         self.location.find(self.cache)?;
         let target = BuildTarget::find(self.location, self.cache)?;
-        // A killed update has left links to the documents; without them their times are others, so
-        // they go before anything is proved.
-        target.sweep();
+        // A killed update has left links to the documents. Removing them changes ctimes, so it
+        // happens before anything is proved.
+        target.remove_leftovers();
         let cache = reader::open(self.location, self.cache, self.now)?;
         target.check_proved(&cache.proof().names)?;
-        let origins = origins::find(cache.folder(), cache.version()).unwrap_or_default();
-        let sealed = (!cache.by_hashing()).then(|| cache.proof().clone());
+        let origins = origins::find(cache.open_dir(), cache.version()).unwrap_or_default();
+        let sealed = (!cache.was_hashed()).then(|| cache.proof().clone());
         let mut before = PreviousCache::new(cache, origins);
-        // A document that was changed is right as long as what the format protects is the same, but
-        // it is not what a build would write.
-        let edited = before.cache.by_hashing();
-        // Without an index of them every document has to be looked at for its passages.
+        // A document can be edited and still be valid, if the edit is outside what the format
+        // protects. It then differs from what a build would write.
+        let edited = before.cache.was_hashed();
+        // Without an index of passages every document has to be read.
         let unseen = self.with_passages(Some(&before)) && before.passages.is_none();
         if edited || unseen {
             before.forget_origins();
@@ -140,8 +138,8 @@ impl Build<'_> {
             && let Some(old) = sealed
             && let Ok(cache) = self.location.find(self.cache)
         {
-            // Links that were made to its documents have changed their times: it is signed again.
-            let before = |number: usize| Some(old.documents.get(number)?.signature);
+            // New links to its documents have changed their ctimes: new stamps are taken.
+            let before = |number: usize| Some(old.documents.get(number)?.stamp);
             self.prove_in_place(&cache, &old.names, old.cache_version, before);
         }
         built
@@ -158,7 +156,7 @@ impl Build<'_> {
             Some(_) => target.draft_of_update(self.random)?,
             None => target.draft(self.random)?,
         };
-        let make = || self.make(&draft, &sources, before.as_ref());
+        let make = || self.fill_draft(&draft, &sources, before.as_ref());
         let (made, linked) = match before.as_ref().filter(|_| !draft.filled) {
             Some(before) => {
                 let link = || Some(link_all(before, &draft.documents));
@@ -167,7 +165,7 @@ impl Build<'_> {
             None => (make(), None),
         };
         let made = match made {
-            // An index that is there breaks off: nothing is taken over.
+            // The existing index is corrupt: nothing is reused.
             Err(DraftError::Index) if before.is_some() => {
                 let passages = self.with_passages(before.as_ref());
                 drop((before, draft));
@@ -182,16 +180,16 @@ impl Build<'_> {
         } = made;
         match before {
             Some(before) => {
-                take_over(&before, &draft.documents, &placed, linked.as_ref())?;
+                reuse_documents(&before, &draft.documents, &placed, linked.as_ref())?;
                 moves.run(&draft.documents)?;
                 let old = before.cache.into_proof();
-                let folder = draft.publish(force, ReplacedCache::KeepAsSpare)?;
+                let directory = draft.publish(force, ReplacedCache::KeepAsSpare)?;
                 let before = |number: usize| {
                     let old = old.documents.get(placed[number].shared()? as usize)?;
-                    Some(old.signature)
+                    Some(old.stamp)
                 };
                 let (names, version) = (names_of(&manifest), manifest.cache_version);
-                self.prove_in_place(&folder, &names, version, before);
+                self.prove_in_place(&directory, &names, version, before);
             }
             None => drop(draft.publish(force, ReplacedCache::Remove)?),
         }
@@ -203,8 +201,8 @@ impl Build<'_> {
         })
     }
 
-    /// Writes everything into the draft that the cache that is replaced does not have.
-    fn make(
+    /// Writes everything into the draft that the previous cache does not contain.
+    fn fill_draft(
         &self,
         draft: &CacheDraft<'_>,
         sources: &SourceDirectory,
@@ -212,7 +210,7 @@ impl Build<'_> {
     ) -> Result<DraftContents, DraftError> {
         let nothing = DirectorySnapshots::default();
         let known = before.map_or(&nothing, |before| &before.survey);
-        let (list, folders) = sources.list(self.wanted, before.is_some(), known, self.now)?;
+        let (list, directories) = sources.list(self.wanted, before.is_some(), known, self.now)?;
         self.progress.begin("documents", list.len() as u64);
         let placing = DocumentWriter {
             sources,
@@ -224,29 +222,32 @@ impl Build<'_> {
             step: &|| self.progress.step(),
         };
         let (mut placed, gathered) = placing.run()?;
-        let moves = name_finally(&mut placed);
+        let moves = assign_final_names(&mut placed);
         if before.is_none() {
             moves.run(&draft.documents)?;
         }
-        let manifest = lists(&list, &placed);
+        let manifest = manifest_of(&list, &placed);
         let (listed, indexed) = parallel::both(
             || {
-                let documents = of_sources(&list, &placed);
-                let origins = Origins { documents, folders };
-                self.list(draft, &manifest, &origins)?;
+                let documents = origins_of(&list, &placed);
+                let origins = Origins {
+                    documents,
+                    directories,
+                };
+                self.write_lists(draft, &manifest, &origins)?;
                 match before {
-                    // Nearly everything is there already: what is new is synced at the end, and all
-                    // of it is signed in its place.
+                    // Nearly all documents exist already: new ones are synced at the end, and
+                    // stamps are taken after publishing.
                     Some(_) => Ok(()),
                     None => self.prove_early(draft, &manifest),
                 }
             },
-            || self.accelerate(draft, &manifest, gathered, &placed, before),
+            || self.write_indexes(draft, &manifest, gathered, &placed, before),
         );
         listed?;
         match indexed {
             Err(IndexWriteError::CorruptFile) => return Err(DraftError::Index),
-            indexed => indexed.map_err(unwritten)?,
+            indexed => indexed.map_err(write_failure)?,
         }
         Ok(DraftContents {
             placed,
@@ -255,8 +256,8 @@ impl Build<'_> {
         })
     }
 
-    /// Writes the lists.
-    fn list(
+    /// Writes the manifest, the index of ids and the origins.
+    fn write_lists(
         &self,
         draft: &CacheDraft<'_>,
         manifest: &Manifest,
@@ -272,8 +273,7 @@ impl Build<'_> {
         self.passages || before.is_some_and(|before| before.with_passages)
     }
 
-    /// Writes the indexes.
-    fn accelerate(
+    fn write_indexes(
         &self,
         draft: &CacheDraft<'_>,
         manifest: &Manifest,
@@ -315,21 +315,29 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Makes documents and lists durable and puts their proof beside them, while indexes, which it
-    /// says nothing about, are still being made.
+    /// Syncs documents and lists and writes their proof, while the indexes, which it does not cover,
+    /// are still being written.
     fn prove_early(&self, draft: &CacheDraft<'_>, manifest: &Manifest) -> Result<(), Failure> {
         draft.sync_early()?;
         let (names, version) = (names_of(manifest), manifest.cache_version);
-        let sign = || sign(&draft.folder, &draft.documents, &names, version, self.now);
-        match prove(sign).and_then(|proof| proof.write()) {
+        let sign = || {
+            take_stamps(
+                &draft.directory,
+                &draft.documents,
+                &names,
+                version,
+                self.now,
+            )
+        };
+        match wait_for_proof(sign).and_then(|proof| proof.write()) {
             Some(bytes) => draft.write(PROOF_FILE, &bytes),
             None => Ok(()),
         }
     }
 
-    /// Puts the proof into a cache that is already in its place, unless one of the documents that it
-    /// shares with an earlier one is not what was proved there. Another build may have replaced the
-    /// cache already, and without a proof it is slower and not wrong: nothing here is a failure.
+    /// Writes the proof into a published cache, unless a document that it shares with the previous
+    /// cache differs from the one that was proved there. Errors are ignored: another build may have
+    /// replaced the cache already, and a cache without a proof is slower but not wrong.
     fn prove_in_place(
         &self,
         cache: &DirHandle,
@@ -337,14 +345,16 @@ impl Build<'_> {
         cache_version: Digest,
         before: impl Fn(usize) -> Option<FileStamp>,
     ) {
-        let Ok(documents) = check::documents(cache) else {
+        let Ok(documents) = check::open_documents(cache) else {
             return;
         };
-        let Some(proof) = prove(|| sign(cache, &documents, names, cache_version, self.now)) else {
+        let Some(proof) =
+            wait_for_proof(|| take_stamps(cache, &documents, names, cache_version, self.now))
+        else {
             return;
         };
         let same = |(number, mark): (usize, &DocumentStamp)| match before(number) {
-            Some(before) => mark.signature.is_same_but_for_links(&before),
+            Some(before) => mark.stamp.is_same_but_for_links(&before),
             None => true,
         };
         if proof.documents.iter().enumerate().all(same)
@@ -360,9 +370,9 @@ fn names_of(manifest: &Manifest) -> DocumentNames {
     names.collect()
 }
 
-/// The proof, once enough time has passed since the last change. Without it a cache is slower to
-/// open, and not wrong.
-fn prove(sign: impl Fn() -> Option<Proof>) -> Option<Proof> {
+/// Returns the proof once enough time has passed since the last change. Returns `None` after several
+/// tries: a cache without a proof is slower to open, but not wrong.
+fn wait_for_proof(sign: impl Fn() -> Option<Proof>) -> Option<Proof> {
     for _ in 0..SETTLING_TRIES {
         if let Some(proof) = sign() {
             return Some(proof);
@@ -372,7 +382,7 @@ fn prove(sign: impl Fn() -> Option<Proof>) -> Option<Proof> {
     None
 }
 
-/// The new number of every document that was there, where it is kept.
+/// Returns the new number of each previous document, or `None` if it is not reused.
 fn renumber(before: &PreviousCache, placed: &[PreparedDocument]) -> Vec<Option<u32>> {
     let mut renumbered = vec![None; before.cache.index().sizes().documents()];
     for (new, one) in (0..).zip(placed) {
@@ -383,9 +393,9 @@ fn renumber(before: &PreviousCache, placed: &[PreparedDocument]) -> Vec<Option<u
     renumbered
 }
 
-/// The signatures of a cache whose documents have these names; none where one is too fresh to prove
-/// anything.
-fn sign(
+/// Returns the stamps of a cache whose documents have these names, or `None` if a file was changed too
+/// recently.
+fn take_stamps(
     cache: &DirHandle,
     documents: &DirHandle,
     names: &DocumentNames,
@@ -393,31 +403,31 @@ fn sign(
     now: Now<'_>,
 ) -> Option<Proof> {
     let at = now.now();
-    let settled = |signature: &FileStamp| signature.settled(at);
-    let manifest = cache.signature(MANIFEST).ok().filter(settled)?;
-    let index = cache.signature(INDEX).ok().filter(settled)?;
-    let folder = documents.own_signature().ok().filter(settled)?;
+    let settled = |stamp: &FileStamp| stamp.is_settled(at);
+    let manifest = cache.stamp(MANIFEST).ok().filter(settled)?;
+    let index = cache.stamp(INDEX).ok().filter(settled)?;
+    let directory = documents.own_stamp().ok().filter(settled)?;
     let parts = parallel::over(names.len(), Vec::new, |marks: &mut Vec<_>, number| {
-        let signature = documents.signature(names.get(number));
-        marks.push((number, signature.ok().filter(settled)));
+        let stamp = documents.stamp(names.get(number));
+        marks.push((number, stamp.ok().filter(settled)));
     });
     let mut marks = parts.concat();
     marks.sort_unstable_by_key(|(number, _)| *number);
     let settled = true;
-    let mark = |(_, signature): (usize, Option<FileStamp>)| {
-        signature.map(|signature| DocumentStamp { signature, settled })
+    let mark = |(_, stamp): (usize, Option<FileStamp>)| {
+        stamp.map(|stamp| DocumentStamp { stamp, settled })
     };
     Some(Proof {
         cache_version,
         manifest: Some(manifest),
         index: Some(index),
-        folder: Some(folder),
+        directory: Some(directory),
         names: names.clone(),
         documents: marks.into_iter().map(mark).collect::<Option<_>>()?,
     })
 }
 
-fn lists(list: &[SourceFile], placed: &[PreparedDocument]) -> Manifest {
+fn manifest_of(list: &[SourceFile], placed: &[PreparedDocument]) -> Manifest {
     let listed = list
         .iter()
         .zip(placed)
@@ -429,11 +439,11 @@ fn lists(list: &[SourceFile], placed: &[PreparedDocument]) -> Manifest {
     Manifest::of(listed.collect())
 }
 
-fn of_sources(list: &[SourceFile], placed: &[PreparedDocument]) -> Vec<Origin> {
+fn origins_of(list: &[SourceFile], placed: &[PreparedDocument]) -> Vec<Origin> {
     let origins = list.iter().zip(placed).map(|(source, placed)| Origin {
         path: source.path.clone(),
         version: placed.version,
-        signature: placed.origin,
+        stamp: placed.origin,
     });
     origins.collect()
 }

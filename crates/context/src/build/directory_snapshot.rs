@@ -1,5 +1,4 @@
-//! Directories of sources as they were listed: one that has not changed since has the same names in
-//! it, and need not be listed again.
+//! Listings of source directories. A directory that has not changed since need not be listed again.
 
 use crate::files::file_stamp::FileStamp;
 use crate::format::codec::{ByteReader, CorruptFile, put_bytes};
@@ -9,13 +8,13 @@ use rustix::fs::FileType;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// A directory as it was listed.
+/// The listing of one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DirectorySnapshot {
-    /// Below the sources; empty for the sources themselves.
+    /// The path below the sources, empty for the source directory itself.
     path: OsString,
-    signature: FileStamp,
-    /// Files and directories in it, one after the other: a byte for what it is, and the name.
+    stamp: FileStamp,
+    /// The encoded entries: for each file or directory a byte for its type, then its name.
     entries: Vec<u8>,
 }
 
@@ -23,10 +22,10 @@ const FILE: u8 = 0;
 const DIRECTORY: u8 = 1;
 
 impl DirectorySnapshot {
-    /// A directory that had this signature before these names were read from it.
+    /// Takes the stamp from before the names were read.
     pub(crate) fn new(
         path: &OsStr,
-        signature: FileStamp,
+        stamp: FileStamp,
         names: &[(OsString, FileType)],
     ) -> DirectorySnapshot {
         let mut entries = Vec::new();
@@ -40,16 +39,15 @@ impl DirectorySnapshot {
         }
         DirectorySnapshot {
             path: path.to_owned(),
-            signature,
+            stamp,
             entries,
         }
     }
 
-    pub(crate) fn signature(&self) -> FileStamp {
-        self.signature
+    pub(crate) fn stamp(&self) -> FileStamp {
+        self.stamp
     }
 
-    /// The files and directories in it.
     pub(crate) fn names(&self) -> Vec<(OsString, FileType)> {
         let mut names = Vec::new();
         let mut reading = ByteReader(&self.entries);
@@ -61,13 +59,13 @@ impl DirectorySnapshot {
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put_bytes(out, self.path.as_bytes());
-        self.signature.write(out);
+        self.stamp.write(out);
         put_bytes(out, &self.entries);
     }
 
     pub(crate) fn read(reading: &mut ByteReader<'_>) -> Result<DirectorySnapshot, CorruptFile> {
         let path = OsStr::from_bytes(reading.bytes()?).to_owned();
-        let signature = FileStamp::read(reading)?;
+        let stamp = FileStamp::read(reading)?;
         let entries = reading.bytes()?;
         let mut inside = ByteReader(entries);
         while !inside.is_empty() {
@@ -75,7 +73,7 @@ impl DirectorySnapshot {
         }
         Ok(DirectorySnapshot {
             path,
-            signature,
+            stamp,
             entries: entries.to_vec(),
         })
     }
@@ -94,7 +92,7 @@ fn entry<'e>(reading: &mut ByteReader<'e>) -> Result<(&'e OsStr, FileType), Corr
     }
 }
 
-/// All directories that were listed.
+/// The listings of all source directories, by path.
 #[derive(Debug, Default)]
 pub(crate) struct DirectorySnapshots(HashMap<OsString, DirectorySnapshot, FixedState>);
 
@@ -117,13 +115,13 @@ mod tests {
 
     #[test]
     fn stored_name_that_leaves_its_directory_is_corrupt() {
-        let signature = FileStamp::read(&mut ByteReader(&[7; 32])).unwrap();
+        let stamp = FileStamp::read(&mut ByteReader(&[7; 32])).unwrap();
         let surveyed = |name: &[u8]| {
             let name = OsStr::from_bytes(name).to_owned();
             let kinds = [FileType::RegularFile, FileType::Symlink];
             let names = kinds.map(|kind| (name.clone(), kind));
             let mut out = Vec::new();
-            DirectorySnapshot::new(OsStr::new("a"), signature, &names).write(&mut out);
+            DirectorySnapshot::new(OsStr::new("a"), stamp, &names).write(&mut out);
             DirectorySnapshot::read(&mut ByteReader(&out))
         };
         let names = surveyed(b"b\xff.md").unwrap().names();

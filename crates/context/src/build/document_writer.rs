@@ -1,12 +1,12 @@
-//! Putting documents into a draft: what is new or changed is read from its source and written, and
-//! every document gets its name.
+//! Writes documents into a draft: new and changed sources are read and written, and every document
+//! gets its name.
 
 use crate::MAX_CONTENT;
 use crate::build::draft::write_new;
 use crate::build::reuse::PreviousCache;
 use crate::build::sources::{SourceDirectory, SourceFile, unreadable};
 use crate::failure::{Failure, SourceFlaw};
-use crate::files::dir_handle::{DirHandle, signature_of};
+use crate::files::dir_handle::{DirHandle, stamp_of};
 use crate::files::file_stamp::FileStamp;
 use crate::format::digest::Digest;
 use crate::format::document;
@@ -26,25 +26,25 @@ pub(crate) struct PreparedDocument {
     pub(crate) version: Digest,
     pub(crate) name: String,
     pub(crate) origin: Option<FileStamp>,
-    /// Its number in the cache that is replaced, where it is taken over.
+    /// Its number in the previous cache, if it is reused.
     pub(crate) kept: Option<u32>,
-    /// Whether it was taken over by copying.
+    /// True if it was reused by copying instead of linking.
     copied: AtomicBool,
 }
 
 impl PreparedDocument {
-    /// Says that it was taken over by copying.
+    /// Records that it was reused by copying.
     pub(crate) fn is_copied(&self) {
         self.copied.store(true, Ordering::Relaxed);
     }
 
-    /// Its number in the cache that is replaced, where both have the same file.
+    /// Returns its number in the previous cache if both caches share the file.
     pub(crate) fn shared(&self) -> Option<u32> {
         self.kept.filter(|_| !self.copied.load(Ordering::Relaxed))
     }
 }
 
-/// Puts documents into the folder of a draft.
+/// Writes the documents of a source listing into the directory of a draft.
 pub(crate) struct DocumentWriter<'a> {
     pub(crate) sources: &'a SourceDirectory,
     pub(crate) list: &'a [SourceFile],
@@ -56,26 +56,26 @@ pub(crate) struct DocumentWriter<'a> {
     pub(crate) step: &'a (dyn Fn() + Sync),
 }
 
-/// What one worker has done.
+/// The results of one worker.
 struct WriteWorker {
     gatherer: IndexGatherer,
     content: Vec<u8>,
     placed: Vec<(usize, PreparedDocument)>,
 }
 
-/// What all workers share.
+/// The state that all workers share.
 struct WriteQueue<'a> {
-    /// Names that are in use.
     taken: Mutex<BTreeSet<String>>,
     /// Documents that wait to be written.
     waiting: Mutex<Vec<PendingFile>>,
-    /// Held by the one worker that writes: the directory takes one new name at a time, and whoever
-    /// waited for it would do no other work.
+    /// Held by the one worker that writes: a directory takes one new name at a time, and a worker
+    /// that waited for it would do no other work.
     writing: Mutex<()>,
     into: &'a DirHandle,
     /// The first failure.
     failed: Mutex<Option<(usize, Failure)>>,
-    /// Work beyond the first failure is wasted; before it, an earlier one may still be found.
+    /// The number of the first failing document. Later documents are skipped; an earlier one may still
+    /// fail.
     limit: AtomicUsize,
 }
 
@@ -86,7 +86,7 @@ struct PendingFile {
     bytes: Vec<u8>,
 }
 
-/// How many documents may wait to be written before a worker waits for its turn.
+/// The most documents that wait to be written before a worker waits for its turn.
 const MOST_WAITING: usize = 64;
 
 impl WriteQueue<'_> {
@@ -99,7 +99,7 @@ impl WriteQueue<'_> {
         }
     }
 
-    /// Hands a document over; writes what waits, unless another worker does.
+    /// Queues a document, and writes the queue unless another worker does.
     fn hand_over(&self, file: PendingFile) {
         let waiting = {
             let mut waiting = lock(&self.waiting);
@@ -131,8 +131,8 @@ impl WriteQueue<'_> {
 }
 
 impl DocumentWriter<'_> {
-    /// Writes every document whose source is new or changed; the others are only found. In the order
-    /// of ids, with what was gathered of the written ones.
+    /// Writes every document whose source is new or changed. Returns all documents in the order of
+    /// ids, and the index entries of the written ones.
     pub(crate) fn run(&self) -> Result<(Vec<PreparedDocument>, Vec<IndexGatherer>), Failure> {
         let shared = WriteQueue {
             taken: Mutex::default(),
@@ -195,9 +195,9 @@ impl DocumentWriter<'_> {
         })?;
         let version = Digest::of(content.as_bytes());
         let name = match self.before {
-            // Plain names may belong to documents that are taken over.
+            // Final names may belong to documents that are reused.
             Some(_) => aside(number),
-            None => name_for_now(version, number, &shared.taken),
+            None => temporary_name(version, number, &shared.taken),
         };
         let mut bytes = Vec::with_capacity(content.len() + content.len() / 16 + 256);
         document::write(&mut bytes, &source.id, version, &source.path, content);
@@ -216,10 +216,10 @@ impl DocumentWriter<'_> {
         })
     }
 
-    /// Reads a source; its signature, where that proves anything later.
+    /// Reads a source. Returns its stamp, or `None` if it was changed too recently.
     fn read(&self, path: &str, content: &mut Vec<u8>) -> Result<Option<FileStamp>, Failure> {
         let failed = |error: Errno| unreadable(path, error.into());
-        let (file, before) = self.sources.folder.open_signed(path).map_err(failed)?;
+        let (file, before) = self.sources.directory.open_stamped(path).map_err(failed)?;
         content.clear();
         let mut read_on = |most: u64| -> Result<u64, Failure> {
             let read = (&file).take(most).read_to_end(content);
@@ -227,8 +227,8 @@ impl DocumentWriter<'_> {
             Ok(content.len() as u64)
         };
         let mut length = read_on(before.size().min(MAX_CONTENT + 1))?;
-        let unchanged = signature_of(&file).map_err(failed)? == before;
-        // Some file systems say nothing of sizes.
+        let unchanged = stamp_of(&file).map_err(failed)? == before;
+        // Some file systems do not report sizes.
         if !unchanged || length == 0 || length != before.size() {
             length = read_on(MAX_CONTENT + 1 - length)?;
         }
@@ -237,12 +237,12 @@ impl DocumentWriter<'_> {
             return Err(Failure::Sources(large));
         }
         let whole = unchanged && length == before.size();
-        Ok(Some(before).filter(|origin| whole && origin.settled(self.now.now())))
+        Ok(Some(before).filter(|origin| whole && origin.is_settled(self.now.now())))
     }
 }
 
-/// The name of the version, or another one for now where that is taken.
-fn name_for_now(version: Digest, number: usize, taken: &Mutex<BTreeSet<String>>) -> String {
+/// Returns the name of the version, or a temporary one if that name is taken.
+fn temporary_name(version: Digest, number: usize, taken: &Mutex<BTreeSet<String>>) -> String {
     let short = version.short();
     match lock(taken).insert(short.clone()) {
         true => format!("{short}.json"),
@@ -250,17 +250,17 @@ fn name_for_now(version: Digest, number: usize, taken: &Mutex<BTreeSet<String>>)
     }
 }
 
-/// What a written document is called before its final name is free.
+/// Returns the name of a written document before its final name is free.
 fn aside(number: usize) -> String {
     format!("~{number}")
 }
 
-/// Written documents that have another name for now: that one, one aside, and the final one.
+/// Renames of written documents: the temporary name, one aside, and the final name.
 pub(crate) struct PendingRenames(Vec<(String, String, String)>);
 
-/// Gives every document its final name: the first of several with equal beginnings, in the order of
-/// ids, has the plain one.
-pub(crate) fn name_finally(placed: &mut [PreparedDocument]) -> PendingRenames {
+/// Assigns final names: of several documents whose digests start alike, the first by id has the name
+/// without a number.
+pub(crate) fn assign_final_names(placed: &mut [PreparedDocument]) -> PendingRenames {
     let mut seen: HashMap<String, u32, FixedState> = HashMap::default();
     let mut moves = Vec::new();
     for (number, one) in placed.iter_mut().enumerate() {
@@ -280,7 +280,7 @@ pub(crate) fn name_finally(placed: &mut [PreparedDocument]) -> PendingRenames {
 }
 
 impl PendingRenames {
-    /// Renames them. Names may be taken by one another: all of them step aside first.
+    /// Renames the documents. Names may collide with each other, so all of them move aside first.
     pub(crate) fn run(&self, documents: &DirHandle) -> Result<(), Failure> {
         let rename = |from: &str, to: &str| {
             let renamed = rustix::fs::renameat(documents, from, documents, to);

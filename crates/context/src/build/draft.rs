@@ -1,4 +1,4 @@
-//! Where a cache is written: in a draft beside its place, which becomes the cache in one step.
+//! The draft of a cache: a directory beside the target, which becomes the cache in one step.
 
 use crate::build::origins::ORIGINS_FILE;
 use crate::failure::{Failure, TargetFlaw, shown};
@@ -16,7 +16,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// Everything that stands in a cache beside `documents`.
+/// The files of a cache beside `documents`.
 const FILES: [&str; 6] = [
     MANIFEST,
     INDEX,
@@ -28,7 +28,7 @@ const FILES: [&str; 6] = [
 
 const PRIVATE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 
-/// The place of a cache: a name in a directory.
+/// The target of a build: a name in a directory.
 #[derive(Debug)]
 pub(crate) struct BuildTarget {
     parent: DirHandle,
@@ -60,12 +60,12 @@ impl BuildTarget {
         })
     }
 
-    /// Whether something may be written there: nothing is there, or a cache that may be replaced.
+    /// Checks that the target does not exist, or is a cache that may be replaced.
     pub(crate) fn check(&self, force: bool) -> Result<(), Failure> {
         self.check_with(force, None)
     }
 
-    /// Whether a cache may be replaced that was proved, and whose documents have these names.
+    /// Checks that a proved cache whose documents have these names may be replaced.
     pub(crate) fn check_proved(&self, documents: &DocumentNames) -> Result<(), Failure> {
         self.check_with(true, Some(documents))
     }
@@ -81,7 +81,7 @@ impl BuildTarget {
                 flaw(TargetFlaw::NoDirectory(self.shown.clone()))
             }
             Ok(_) => match self
-                .foreign(documents)
+                .find_foreign(documents)
                 .map_err(|error| self.system("look at", error))?
             {
                 Some(name) => flaw(TargetFlaw::Foreign(self.shown.clone(), name)),
@@ -90,14 +90,14 @@ impl BuildTarget {
         }
     }
 
-    /// A name in the directory that no cache has. Documents that are proved are files.
-    fn foreign(&self, proved: Option<&DocumentNames>) -> Result<Option<String>, Errno> {
-        let folder = self.parent.folder(&self.name)?;
-        for (name, kind) in folder.list()? {
+    /// Returns a name in the target that no cache contains. Proved documents are known to be files.
+    fn find_foreign(&self, proved: Option<&DocumentNames>) -> Result<Option<String>, Errno> {
+        let directory = self.parent.open_dir(&self.name)?;
+        for (name, kind) in directory.list()? {
             let known = match kind {
                 FileType::RegularFile => FILES
                     .iter()
-                    .any(|file| name == *file || name == *unfinished(file)),
+                    .any(|file| name == *file || name == *draft_name(file)),
                 FileType::Directory => name == DOCUMENTS,
                 _ => false,
             };
@@ -111,7 +111,7 @@ impl BuildTarget {
             let mut names = (0..proved.len()).map(|number| proved.get(number));
             return Ok(names.find(|name| !ours(name.as_bytes())).map(shown));
         }
-        let documents = match folder.folder(DOCUMENTS) {
+        let documents = match directory.open_dir(DOCUMENTS) {
             Err(Errno::NOENT) => return Ok(None),
             documents => documents?.list()?,
         };
@@ -121,8 +121,8 @@ impl BuildTarget {
         Ok(foreign.map(|(name, _)| shown(&name.to_string_lossy())))
     }
 
-    /// The draft of an update: what the last update has left, with most of its documents already in
-    /// place, or a new one.
+    /// Returns the draft of an update: the spare of the last update, which contains most documents
+    /// already, or a new draft.
     pub(crate) fn draft_of_update(&self, random: u64) -> Result<CacheDraft<'_>, Failure> {
         match self.draft_from_spare(random) {
             Some(draft) => Ok(draft),
@@ -136,35 +136,35 @@ impl BuildTarget {
         if !self.is_spare(&spare) {
             return None;
         }
-        let name = self.beside(&format!("tmp-{}-{random:016x}", std::process::id()));
+        let name = self.sibling_name(&format!("tmp-{}-{random:016x}", std::process::id()));
         let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
         rustix::fs::renameat_with(parent, &spare, parent, &name, flags).ok()?;
-        let folder = parent.folder(&name).ok()?;
-        let documents = folder.folder(DOCUMENTS).ok()?;
+        let directory = parent.open_dir(&name).ok()?;
+        let documents = directory.open_dir(DOCUMENTS).ok()?;
         Some(CacheDraft {
             target: self,
             name: Some(name),
-            folder,
+            directory,
             documents,
             filled: true,
             _lock: lock,
         })
     }
 
-    /// What an update calls the documents of the cache that it replaced.
+    /// Returns the name under which an update keeps the documents of the previous cache.
     fn spare(&self) -> OsString {
-        self.beside("spare")
+        self.sibling_name("spare")
     }
 
-    /// Whether an update has left this: nothing but documents. Anything else is somebody's own.
+    /// Returns true if the directory was left by an update: it contains documents only.
     fn is_spare(&self, name: &OsStr) -> bool {
         let looks = || -> Result<bool, Errno> {
-            let folder = self.parent.readable(name)?;
-            let only = folder.names()?;
+            let directory = self.parent.open_readable_dir(name)?;
+            let only = directory.names()?;
             if only != [(OsString::from(DOCUMENTS), FileType::Directory)] {
                 return Ok(false);
             }
-            let names = folder.readable(DOCUMENTS)?.names()?;
+            let names = directory.open_readable_dir(DOCUMENTS)?.names()?;
             Ok(names.iter().all(|(name, kind)| {
                 *kind == FileType::RegularFile && is_document(name.as_encoded_bytes())
             }))
@@ -172,41 +172,41 @@ impl BuildTarget {
         looks().unwrap_or(false)
     }
 
-    /// Removes what an update has left for the next one.
+    /// Removes the spare of an update.
     fn remove_spare(&self) {
         let spare = self.spare();
         if let Ok(_lock) = self.lock(&spare)
             && self.is_spare(&spare)
         {
-            // What cannot be removed harms nobody.
+            // A spare that cannot be removed does no harm.
             let _ = self.remove(&spare);
         }
     }
 
-    /// A new draft; what killed builds have left is removed.
+    /// Creates a draft, and removes the drafts of killed builds.
     pub(crate) fn draft(&self, random: u64) -> Result<CacheDraft<'_>, Failure> {
-        self.sweep();
+        self.remove_leftovers();
         let failed = |error| self.system("write beside", error);
         for turn in 0..8u64 {
             let process = std::process::id();
-            let name = self.beside(&format!("tmp-{process}-{:016x}", random ^ turn));
+            let name = self.sibling_name(&format!("tmp-{process}-{:016x}", random ^ turn));
             match rustix::fs::mkdirat(&self.parent, &name, Mode::from_raw_mode(0o755)) {
                 Err(Errno::EXIST) => continue,
                 made => made.map_err(failed)?,
             }
-            // Another build may have taken it for a dead one's before the lock was there.
+            // Another build may have removed it as a leftover before it was locked.
             let Ok(lock) = self.lock(&name) else { continue };
-            let folder = match self.parent.folder(&name) {
+            let directory = match self.parent.open_dir(&name) {
                 Err(Errno::NOENT) => continue,
-                folder => folder.map_err(failed)?,
+                directory => directory.map_err(failed)?,
             };
             let mode = Mode::from_raw_mode(0o755);
-            rustix::fs::mkdirat(&folder, DOCUMENTS, mode).map_err(failed)?;
-            let documents = folder.folder(DOCUMENTS).map_err(failed)?;
+            rustix::fs::mkdirat(&directory, DOCUMENTS, mode).map_err(failed)?;
+            let documents = directory.open_dir(DOCUMENTS).map_err(failed)?;
             return Ok(CacheDraft {
                 target: self,
                 name: Some(name),
-                folder,
+                directory,
                 documents,
                 filled: false,
                 _lock: lock,
@@ -215,7 +215,7 @@ impl BuildTarget {
         Err(failed(Errno::EXIST))
     }
 
-    fn beside(&self, ending: &str) -> OsString {
+    fn sibling_name(&self, ending: &str) -> OsString {
         let mut name = OsString::from(".");
         name.push(&self.name);
         name.push(".");
@@ -223,7 +223,7 @@ impl BuildTarget {
         name
     }
 
-    /// Locks a directory as long as the handle lives, if nobody else has.
+    /// Locks a directory for the lifetime of the handle. Fails if another process has locked it.
     fn lock(&self, name: &OsStr) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | PRIVATE;
         let handle = rustix::fs::openat(&self.parent, name, flags, Mode::empty())?;
@@ -231,11 +231,11 @@ impl BuildTarget {
         Ok(handle)
     }
 
-    /// Removes the drafts of builds that live no more. What cannot be removed harms nobody.
-    pub(crate) fn sweep(&self) {
+    /// Removes the drafts of killed builds. A draft that cannot be removed does no harm.
+    pub(crate) fn remove_leftovers(&self) {
         for (name, kind) in self.parent.list().unwrap_or_default() {
             if kind == FileType::Directory
-                && self.is_left(&name)
+                && self.is_leftover(&name)
                 && let Ok(_lock) = self.lock(&name)
             {
                 let _ = self.remove(&name);
@@ -243,9 +243,9 @@ impl BuildTarget {
         }
     }
 
-    /// Whether a build has given this name: to its draft, or to the cache that it moved aside.
-    fn is_left(&self, name: &OsStr) -> bool {
-        let beside = self.beside("");
+    /// Returns true if the name is one of a draft, or of a cache that a build moved aside.
+    fn is_leftover(&self, name: &OsStr) -> bool {
+        let beside = self.sibling_name("");
         let ending = |name: &[u8]| {
             let ending = name.strip_prefix(beside.as_encoded_bytes())?;
             str::from_utf8(ending).ok().map(str::to_owned)
@@ -260,41 +260,41 @@ impl BuildTarget {
             return false;
         };
         match ending.strip_prefix("old-") {
-            Some(moved) => self.is_left(OsStr::new(moved)),
+            Some(moved) => self.is_leftover(OsStr::new(moved)),
             None => draft(&ending).is_some(),
         }
     }
 
-    /// Makes a cache that was replaced the spare: its documents alone.
-    fn spare_of(&self, name: &OsStr) -> Result<(), Errno> {
-        let folder = self.parent.folder(name)?;
-        for (file, kind) in folder.list()? {
+    /// Reduces a replaced cache to its documents and keeps it as the spare.
+    fn keep_as_spare(&self, name: &OsStr) -> Result<(), Errno> {
+        let directory = self.parent.open_dir(name)?;
+        for (file, kind) in directory.list()? {
             if kind != FileType::Directory {
-                rustix::fs::unlinkat(&folder, &file, AtFlags::empty())?;
+                rustix::fs::unlinkat(&directory, &file, AtFlags::empty())?;
             }
         }
         let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
         match rustix::fs::renameat_with(parent, name, parent, self.spare(), flags) {
             Ok(()) => Ok(()),
-            // There is one already: another update was quicker.
+            // A spare exists already: another update was faster.
             Err(_) => self.remove(name),
         }
     }
 
-    /// Removes a directory of the shape of a cache.
+    /// Removes a directory that has the shape of a cache.
     fn remove(&self, name: &OsStr) -> Result<(), Errno> {
-        let folder = self.parent.folder(name)?;
-        if let Ok(documents) = folder.folder(DOCUMENTS) {
+        let directory = self.parent.open_dir(name)?;
+        if let Ok(documents) = directory.open_dir(DOCUMENTS) {
             for (name, _) in documents.list()? {
                 rustix::fs::unlinkat(&documents, &name, AtFlags::empty())?;
             }
         }
-        for (name, kind) in folder.list()? {
+        for (name, kind) in directory.list()? {
             let flags = match kind {
                 FileType::Directory => AtFlags::REMOVEDIR,
                 _ => AtFlags::empty(),
             };
-            rustix::fs::unlinkat(&folder, &name, flags)?;
+            rustix::fs::unlinkat(&directory, &name, flags)?;
         }
         rustix::fs::unlinkat(&self.parent, name, AtFlags::REMOVEDIR)
     }
@@ -304,49 +304,46 @@ impl BuildTarget {
     }
 }
 
-/// A cache that is being written. Dropped, it leaves nothing.
+/// A cache that is being written. It is removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct CacheDraft<'t> {
     target: &'t BuildTarget,
     name: Option<OsString>,
-    pub(crate) folder: DirHandle,
+    pub(crate) directory: DirHandle,
     pub(crate) documents: DirHandle,
-    /// Whether documents of an earlier cache are in it already.
+    /// True if it contains the documents of an earlier cache already.
     pub(crate) filled: bool,
     _lock: OwnedFd,
 }
 
-/// What becomes of a cache that is replaced.
+/// The fate of a cache that is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplacedCache {
-    /// It is removed.
     Remove,
-    /// Its documents are kept beside the new one, which shares most of them: the next update begins
-    /// with them, and nothing has to be unlinked now.
+    /// Its documents are kept for the next update, which starts with them. Most of them are shared
+    /// with the new cache, and nothing has to be unlinked now.
     KeepAsSpare,
 }
 
 impl CacheDraft<'_> {
-    /// Writes one file of the cache.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-        write_new(&self.folder, name, bytes).map_err(|error| Failure::System {
+        write_new(&self.directory, name, bytes).map_err(|error| Failure::System {
             doing: format!("write {name}"),
             error,
         })
     }
 
-    /// Begins one file of the cache.
     pub(crate) fn create(&self, name: &str) -> std::io::Result<File> {
-        create(&self.folder, name).map_err(Into::into)
+        create(&self.directory, name).map_err(Into::into)
     }
 
-    /// Begins to make durable what is there already, while other files are still being made.
+    /// Syncs the files that exist already, while others are still being written.
     pub(crate) fn sync_early(&self) -> Result<(), Failure> {
         let failed = |error| self.target.system("write", error);
-        rustix::fs::syncfs(open_for_sync(&self.folder).map_err(failed)?).map_err(failed)
+        rustix::fs::syncfs(open_for_sync(&self.directory).map_err(failed)?).map_err(failed)
     }
 
-    /// Makes everything durable and puts it into its place, whole.
+    /// Syncs all files and moves the draft to its target in one step.
     pub(crate) fn publish(
         mut self,
         force: bool,
@@ -354,7 +351,7 @@ impl CacheDraft<'_> {
     ) -> Result<DirHandle, Failure> {
         let target = self.target;
         let failed = |error| target.system("write", error);
-        rustix::fs::syncfs(open_for_sync(&self.folder).map_err(failed)?).map_err(failed)?;
+        rustix::fs::syncfs(open_for_sync(&self.directory).map_err(failed)?).map_err(failed)?;
         let Some(name) = self.name.clone() else {
             return Err(Failure::Bug("a draft was published twice"));
         };
@@ -367,9 +364,9 @@ impl CacheDraft<'_> {
             false => Err(Errno::NOENT),
         };
         match placed {
-            // What was there is now where the draft was.
+            // The previous cache now has the name of the draft.
             Ok(()) => {}
-            // The file system cannot exchange names: a moment without a cache.
+            // The file system cannot exchange names: for a moment there is no cache.
             Err(Errno::INVAL | Errno::NOSYS) => self.move_aside(&name)?,
             Err(Errno::NOENT) => {
                 match rename(RenameFlags::NOREPLACE) {
@@ -387,20 +384,20 @@ impl CacheDraft<'_> {
             Err(error) => return Err(failed(error)),
         }
         rustix::fs::fsync(open_for_sync(&target.parent).map_err(failed)?).map_err(failed)?;
-        // The next build removes what cannot be removed now.
+        // The next build removes files that cannot be removed now.
         if replaced == ReplacedCache::Remove {
             target.remove_spare();
         }
         if let Some(old) = self.name.take() {
             let _ = match replaced {
                 ReplacedCache::Remove => target.remove(&old),
-                ReplacedCache::KeepAsSpare => target.spare_of(&old),
+                ReplacedCache::KeepAsSpare => target.keep_as_spare(&old),
             };
         }
-        self.folder.folder(".").map_err(failed)
+        self.directory.open_dir(".").map_err(failed)
     }
 
-    /// Removes the documents that were written, which have no final names yet.
+    /// Removes the written documents, which do not have their final names yet.
     fn forget_written(&self) -> Result<(), Errno> {
         for (name, _) in self.documents.list()? {
             if name.as_encoded_bytes().starts_with(b"~") {
@@ -414,7 +411,7 @@ impl CacheDraft<'_> {
         let target = self.target;
         let parent = &target.parent;
         let failed = |error| target.system("replace", error);
-        let mut old = target.beside("old-");
+        let mut old = target.sibling_name("old-");
         old.push(name);
         rustix::fs::renameat(parent, &target.name, parent, &old).map_err(failed)?;
         rustix::fs::renameat(parent, name, parent, &target.name).map_err(failed)?;
@@ -428,24 +425,24 @@ impl Drop for CacheDraft<'_> {
         let Some(name) = self.name.take() else {
             return;
         };
-        // Unlinking documents that a cache shares would change their times there.
+        // Unlinking documents that a cache shares would change their ctimes there.
         let _ = match self.filled {
             true => self
                 .forget_written()
-                .and_then(|()| self.target.spare_of(&name)),
+                .and_then(|()| self.target.keep_as_spare(&name)),
             false => self.target.remove(&name),
         };
     }
 }
 
-/// A handle that can be synced: those that only name a directory cannot.
-fn open_for_sync(folder: &DirHandle) -> Result<OwnedFd, Errno> {
+/// Returns a handle that can be synced, unlike a handle that was opened with `O_PATH`.
+fn open_for_sync(directory: &DirHandle) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, ".", flags, Mode::empty())
+    rustix::fs::openat(directory, ".", flags, Mode::empty())
 }
 
-/// Whether this is how the file of a document is called: twelve digits, and a number where others
-/// begin with the same.
+/// Returns true if the name is one of a document: twelve digits, and a number if other digests start
+/// alike.
 fn is_document(name: &[u8]) -> bool {
     let Some((digits, rest)) = name.split_at_checked(12) else {
         return false;
@@ -456,43 +453,47 @@ fn is_document(name: &[u8]) -> bool {
         && number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
-fn create(folder: &DirHandle, name: &str) -> Result<File, Errno> {
+fn create(directory: &DirHandle, name: &str) -> Result<File, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | PRIVATE;
     let mode = Mode::from_raw_mode(0o644);
-    rustix::fs::openat(folder.as_fd(), name, flags, mode).map(File::from)
+    rustix::fs::openat(directory.as_fd(), name, flags, mode).map(File::from)
 }
 
-/// Writes a file that was not there.
-pub(crate) fn write_new(folder: &DirHandle, name: &str, bytes: &[u8]) -> std::io::Result<()> {
-    create(folder, name)?.write_all(bytes)
+/// Writes a new file.
+pub(crate) fn write_new(directory: &DirHandle, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    create(directory, name)?.write_all(bytes)
 }
 
-/// What a file is called as long as it is not whole.
-fn unfinished(name: &str) -> String {
+/// Returns the name of a file while it is being written.
+fn draft_name(name: &str) -> String {
     format!(".{name}.tmp")
 }
 
-/// Puts a file into a cache that is already in its place: whole or not at all.
+/// Replaces a file of a published cache in one step.
 pub(crate) fn replace_file(
-    folder: &DirHandle,
+    directory: &DirHandle,
     name: &str,
     write: impl FnOnce(&mut File) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = || Failure::system(format!("write {name}"));
-    let draft = unfinished(name);
-    match rustix::fs::unlinkat(folder, &draft, AtFlags::empty()) {
+    let draft = draft_name(name);
+    match rustix::fs::unlinkat(directory, &draft, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(error) => return Err(failed()(error)),
     }
-    let mut file = create(folder, &draft).map_err(failed())?;
+    let mut file = create(directory, &draft).map_err(failed())?;
     write(&mut file)?;
     rustix::fs::fdatasync(&file).map_err(failed())?;
-    rustix::fs::renameat(folder, &draft, folder, name).map_err(failed())
+    rustix::fs::renameat(directory, &draft, directory, name).map_err(failed())
 }
 
-/// The same with bytes that are at hand.
-pub(crate) fn replace_bytes(folder: &DirHandle, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-    replace_file(folder, name, |file| {
+/// Replaces a file of a published cache by these bytes.
+pub(crate) fn replace_bytes(
+    directory: &DirHandle,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), Failure> {
+    replace_file(directory, name, |file| {
         file.write_all(bytes).map_err(|error| Failure::System {
             doing: format!("write {name}"),
             error,

@@ -1,4 +1,4 @@
-//! Whether a cache is still what its sources are.
+//! Compares a cache with its sources.
 
 use crate::MAX_CONTENT;
 use crate::build::directory_snapshot::DirectorySnapshots;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// How sources and cache differ: paths of sources, sorted.
+/// The differences between a cache and its sources, as sorted paths of sources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Freshness {
     fresh: bool,
@@ -28,13 +28,12 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// Whether nothing differs.
     pub fn fresh(&self) -> bool {
         self.fresh
     }
 }
 
-/// Compares a cache with its sources. Sources whose times prove that they are unchanged are not read.
+/// Compares a cache with its sources. Sources whose stamps are unchanged are not read.
 pub fn status(
     location: &Location,
     sources: &Path,
@@ -99,30 +98,30 @@ impl Freshness {
     }
 }
 
-/// What a cache knows of one source.
+/// The record of one source in a cache.
 struct KnownSource {
     version: Digest,
     path: Option<String>,
-    signature: Option<FileStamp>,
+    stamp: Option<FileStamp>,
 }
 
 fn known(cache: &Cache) -> Result<BTreeMap<String, KnownSource>, Failure> {
-    let lists = manifest::read(cache.folder());
+    let lists = manifest::read(cache.open_dir());
     let Some(manifest) = lists.manifest else {
         return Err(Failure::Restless);
     };
-    let origins = origins::find(cache.folder(), cache.version());
+    let origins = origins::find(cache.open_dir(), cache.version());
     let mut origins = origins.unwrap_or_default().documents.into_iter();
     let all = manifest.documents.into_iter().map(|one| {
-        let (path, signature) = match origins.next() {
-            Some(origin) => (Some(origin.path), origin.signature),
+        let (path, stamp) = match origins.next() {
+            Some(origin) => (Some(origin.path), origin.stamp),
             None => (None, None),
         };
         let version = one.version;
         let known = KnownSource {
             version,
             path,
-            signature,
+            stamp,
         };
         (one.id, known)
     });
@@ -136,10 +135,10 @@ fn differs(
 ) -> Result<bool, Failure> {
     let same_path = before.path.as_ref().is_none_or(|path| *path == source.path);
     let failed = |error: rustix::io::Errno| unreadable(&source.path, error.into());
-    if same_path && before.signature.is_some() && before.signature == source.signature {
+    if same_path && before.stamp.is_some() && before.stamp == source.stamp {
         return Ok(false);
     }
-    let file = sources.folder.open(&source.path).map_err(failed)?;
+    let file = sources.directory.open(&source.path).map_err(failed)?;
     let mut content = Vec::new();
     let mut file = file.take(MAX_CONTENT + 1);
     file.read_to_end(&mut content)

@@ -1,13 +1,13 @@
-//! Where the documents of a cache came from: for each, the source's path and signature, and the
-//! directories that were walked through, so that an update reads only what changed.
+//! The origins of documents: path and stamp of each source, and the listings of the source
+//! directories, so that an update reads only what changed.
 
 use crate::build::directory_snapshot::DirectorySnapshot;
 use crate::files::dir_handle::{DirHandle, read_file};
 use crate::files::file_stamp::{FileStamp, STAMP_BYTES};
-use crate::format::codec::{ByteReader, CorruptFile, checked, put_bytes, seal};
+use crate::format::codec::{ByteReader, CorruptFile, append_checksum, put_bytes, verify_checksum};
 use crate::format::digest::Digest;
 
-/// Where that is kept in a cache.
+/// The file of the origins in a cache.
 pub(crate) const ORIGINS_FILE: &str = "accelerator.src";
 
 const MAGIC: &[u8; 8] = b"candorso";
@@ -16,12 +16,12 @@ const LAYOUT: u32 = 2;
 /// The most bytes of the file.
 const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
-/// Everything that is known of the sources of a cache.
+/// The origins of a cache.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
     /// In the order of ids.
     pub(crate) documents: Vec<Origin>,
-    pub(crate) folders: Vec<DirectorySnapshot>,
+    pub(crate) directories: Vec<DirectorySnapshot>,
 }
 
 /// The source of one document.
@@ -29,11 +29,11 @@ pub(crate) struct Origins {
 pub(crate) struct Origin {
     pub(crate) path: String,
     pub(crate) version: Digest,
-    /// Of the source, when it was read; none where it was too fresh to prove anything.
-    pub(crate) signature: Option<FileStamp>,
+    /// The stamp of the source when it was read, or `None` if it was changed too recently.
+    pub(crate) stamp: Option<FileStamp>,
 }
 
-/// The file of these origins.
+/// Returns the bytes of the file.
 pub(crate) fn write(cache_version: Digest, origins: &Origins) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(MAGIC);
@@ -43,26 +43,26 @@ pub(crate) fn write(cache_version: Digest, origins: &Origins) -> Vec<u8> {
     for origin in &origins.documents {
         put_bytes(&mut out, origin.path.as_bytes());
         out.extend_from_slice(origin.version.raw());
-        out.push(origin.signature.is_some().into());
-        if let Some(signature) = origin.signature {
-            signature.write(&mut out);
+        out.push(origin.stamp.is_some().into());
+        if let Some(stamp) = origin.stamp {
+            stamp.write(&mut out);
         }
     }
-    for folder in &origins.folders {
-        folder.write(&mut out);
+    for directory in &origins.directories {
+        directory.write(&mut out);
     }
-    seal(&mut out, 0, cache_version.seed(), 0);
+    append_checksum(&mut out, 0, cache_version.seed(), 0);
     out
 }
 
-/// The origins of a cache of this version, if they are known.
+/// Returns the origins of a cache of this version, or `None` if they are missing or corrupt.
 pub(crate) fn find(cache: &DirHandle, cache_version: Digest) -> Option<Origins> {
     let (bytes, _) = read_file(cache, ORIGINS_FILE, MAX_BYTES).ok()?;
     read(&bytes, cache_version).ok()
 }
 
 pub(crate) fn read(bytes: &[u8], cache_version: Digest) -> Result<Origins, CorruptFile> {
-    let body = checked(bytes, cache_version.seed(), 0)?;
+    let body = verify_checksum(bytes, cache_version.seed(), 0)?;
     let mut reading = ByteReader(body);
     let magic: [u8; 8] = reading.array()?;
     let layout = reading.u32()?;
@@ -80,16 +80,19 @@ pub(crate) fn read(bytes: &[u8], cache_version: Digest) -> Result<Origins, Corru
         documents.push(Origin {
             path: path.to_owned(),
             version: Digest::from_raw(reading.array()?),
-            signature: match reading.array()? {
+            stamp: match reading.array()? {
                 [0] => None,
                 [1] => Some(FileStamp::read(&mut reading)?),
                 _ => return Err(CorruptFile),
             },
         });
     }
-    let mut folders = Vec::new();
+    let mut directories = Vec::new();
     while !reading.is_empty() {
-        folders.push(DirectorySnapshot::read(&mut reading)?);
+        directories.push(DirectorySnapshot::read(&mut reading)?);
     }
-    Ok(Origins { documents, folders })
+    Ok(Origins {
+        documents,
+        directories,
+    })
 }

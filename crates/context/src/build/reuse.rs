@@ -1,4 +1,4 @@
-//! Taking documents over from the cache that an update replaces, by links instead of reading them.
+//! Reuses documents of the cache that an update replaces, by links instead of reading them.
 
 use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::document_writer::PreparedDocument;
@@ -17,55 +17,54 @@ use hashbrown::HashMap;
 use rustix::fs::AtFlags;
 use std::ffi::OsStr;
 
-/// What can be taken over from the cache that is there.
+/// The cache that an update replaces, with what can be reused of it.
 pub(crate) struct PreviousCache {
     pub(crate) cache: Cache,
-    /// Whether it has an index of passages, which may be a broken one.
+    /// True if it has an index of passages, which may be corrupt.
     pub(crate) with_passages: bool,
     pub(crate) passages: Option<PassageIndex>,
-    /// The directories that the sources were in.
+    /// The listings of the source directories.
     pub(crate) survey: DirectorySnapshots,
-    /// Documents whose source has this path.
+    /// Number, version and source stamp of each document, by the path of its source.
     origins: HashMap<String, (u32, Digest, FileStamp), FixedState>,
 }
 
 impl PreviousCache {
-    /// Everything whose origin is known well enough.
     pub(crate) fn new(cache: Cache, origins: Origins) -> PreviousCache {
-        let survey = origins.folders.into_iter().collect();
+        let survey = origins.directories.into_iter().collect();
         let origins = origins.documents;
         let fits = origins.len() == cache.proof().documents.len();
         let origins = origins.into_iter().filter(|_| fits);
         let known = origins.zip(0..).filter_map(|(origin, number)| {
-            let signature = origin.signature?;
-            Some((origin.path, (number, origin.version, signature)))
+            let stamp = origin.stamp?;
+            Some((origin.path, (number, origin.version, stamp)))
         });
         PreviousCache {
-            with_passages: cache.folder().stat(PASSAGES_FILE).is_ok(),
-            passages: cache.own_passage_index(),
+            with_passages: cache.open_dir().stat(PASSAGES_FILE).is_ok(),
+            passages: cache.stored_passage_index(),
             survey,
             origins: known.collect(),
             cache,
         }
     }
 
-    /// Every document is to be read again.
+    /// Forgets the origins: every document is read again.
     pub(crate) fn forget_origins(&mut self) {
         self.origins.clear();
     }
 
-    /// The document of an unchanged source.
+    /// Returns the document of a source, or `None` if the source has changed.
     pub(crate) fn find(&self, source: &SourceFile) -> Option<(u32, Digest, FileStamp)> {
         let known = self.origins.get(&source.path).copied()?;
-        (source.signature == Some(known.2)).then_some(known)
+        (source.stamp == Some(known.2)).then_some(known)
     }
 }
 
-/// Whether each document of the cache that is replaced has a link in the draft, under its old name.
+/// For each document of the previous cache: true if the draft has a link to it, under its old name.
 pub(crate) type Linked = Vec<bool>;
 
-/// Links every document of the cache that is replaced into an empty draft: most of them stay, and
-/// which do not is not known yet. What cannot be linked is dealt with later.
+/// Links every document of the previous cache into an empty draft: most of them stay, and which do
+/// not is not known yet. Documents that cannot be linked are copied later.
 pub(crate) fn link_all(before: &PreviousCache, into: &DirHandle) -> Linked {
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
     let link = |number| {
@@ -75,10 +74,10 @@ pub(crate) fn link_all(before: &PreviousCache, into: &DirHandle) -> Linked {
     (0..proof.documents.len()).map(link).collect()
 }
 
-/// Makes the draft hold exactly the documents that are kept, under their final names, beside those
-/// that were written. Whether each is still the proved one is judged when the new cache is signed.
-/// What is `linked` is all that is there; otherwise it is looked up.
-pub(crate) fn take_over(
+/// Makes the draft contain exactly the reused documents, under their final names, beside the written
+/// ones. Changes of reused documents are detected when the stamps of the new cache are taken.
+/// If `linked` is `None`, the draft is listed to find the links that exist.
+pub(crate) fn reuse_documents(
     before: &PreviousCache,
     into: &DirHandle,
     placed: &[PreparedDocument],
@@ -86,7 +85,7 @@ pub(crate) fn take_over(
 ) -> Result<(), Failure> {
     let stays = match linked {
         Some(linked) => keep_linked(before, into, placed, linked)?,
-        None => keep_found(before, into, placed)?,
+        None => keep_spare_links(before, into, placed)?,
     };
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
     for one in placed {
@@ -101,7 +100,7 @@ pub(crate) fn take_over(
     Ok(())
 }
 
-/// Removes the links that are not wanted; says which documents are in their places.
+/// Removes unused links. Returns for each previous document whether it has its final name.
 fn keep_linked(
     before: &PreviousCache,
     into: &DirHandle,
@@ -121,8 +120,8 @@ fn keep_linked(
     Ok(stays)
 }
 
-/// The same for links that an earlier update has made.
-fn keep_found(
+/// Does the same for links that an earlier update has made.
+fn keep_spare_links(
     before: &PreviousCache,
     into: &DirHandle,
     placed: &[PreparedDocument],
@@ -138,7 +137,7 @@ fn keep_found(
     let here = into.inodes().map_err(Failure::system("list the draft"))?;
     for (name, found) in here {
         match wanted.get(name.as_os_str()).map(|old| *old as usize) {
-            Some(old) if documents[old].signature.inode() == found => stays[old] = true,
+            Some(old) if documents[old].stamp.inode() == found => stays[old] = true,
             _ if name.as_encoded_bytes().starts_with(b"~") => {}
             _ => remove(into, &name)?,
         }
@@ -151,7 +150,7 @@ fn remove(from: &DirHandle, name: &OsStr) -> Result<(), Failure> {
     removed.map_err(Failure::system("tidy the draft"))
 }
 
-/// Where there are no links, or too many to this file already: its bytes are as good.
+/// Copies a document that cannot be linked, because the file system has no links or too many exist.
 fn copy(
     from: &DirHandle,
     name: &str,

@@ -1,4 +1,4 @@
-//! Sealing a cache: it is checked completely, and gets a fresh index and proof where it is.
+//! Seals a cache: checks it completely, and writes its indexes and its proof.
 
 use crate::build::builder::BuildOutcome;
 use crate::build::draft::{replace_bytes, replace_file};
@@ -10,59 +10,59 @@ use crate::files::location::Location;
 use crate::format::manifest;
 use crate::index::passage_index::PASSAGES_FILE;
 use crate::index::writing::{
-    INDEX_FILE, IndexGatherer, IndexScope, unwritten, write_passages, write_words,
+    INDEX_FILE, IndexGatherer, IndexScope, write_failure, write_passages, write_words,
 };
 use crate::proof::check::{self, Now};
 use crate::proof::proof_file::PROOF_FILE;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// Checks the whole cache and writes what makes it fast; passages too where they are asked for, or
-/// were there.
+/// Checks the whole cache and writes indexes and proof. Passages are indexed if `passages` is set or
+/// an index of them exists.
 pub fn seal(
     location: &Location,
     path: &Path,
     passages: bool,
     now: Now<'_>,
 ) -> Result<BuildOutcome, Failure> {
-    let folder = location.find(path)?;
-    let passages = passages || folder.stat(PASSAGES_FILE).is_ok();
-    let documents = match check::documents(&folder) {
+    let directory = location.find(path)?;
+    let passages = passages || directory.stat(PASSAGES_FILE).is_ok();
+    let documents = match check::open_documents(&directory) {
         Ok(documents) => documents,
-        Err(problem) => return Err(check::without_documents(&folder, problem)),
+        Err(problem) => return Err(check::missing_documents_failure(&directory, problem)),
     };
-    let lists = manifest::read(&folder);
+    let lists = manifest::read(&directory);
     let checked = check::check(lists, &documents, None, now, || {
         IndexGatherer::new(passages)
     });
-    let (manifest, mut proof, gathered) = checked.sound()?;
+    let (manifest, mut proof, gathered) = checked.into_valid()?;
     let of = IndexScope::listed(&manifest);
-    distrust_origins(&folder, &of)?;
+    distrust_origins(&directory, &of)?;
     let (in_words, in_passages) = IndexGatherer::apart(gathered);
-    replace_file(&folder, INDEX_FILE, |file| {
+    replace_file(&directory, INDEX_FILE, |file| {
         let out = BufWriter::with_capacity(1 << 20, file);
-        write_words(out, of, in_words, None, None).map_err(unwritten)
+        write_words(out, of, in_words, None, None).map_err(write_failure)
     })?;
     if passages {
-        replace_file(&folder, PASSAGES_FILE, |file| {
+        replace_file(&directory, PASSAGES_FILE, |file| {
             let out = BufWriter::with_capacity(1 << 20, file);
-            write_passages(out, of, in_passages, None).map_err(unwritten)
+            write_passages(out, of, in_passages, None).map_err(write_failure)
         })?;
     }
     for _ in 0..SETTLING_TRIES {
         if let Some(bytes) = proof.write() {
-            replace_bytes(&folder, PROOF_FILE, &bytes)?;
+            replace_bytes(&directory, PROOF_FILE, &bytes)?;
             return Ok(BuildOutcome {
                 cache_version: of.cache_version,
                 document_count: of.documents as u64,
                 read: of.documents as u64,
             });
         }
-        // Something was written a moment ago: it is read again when its times can prove it.
+        // A file was written a moment ago: it is read again once its stamp is settled.
         std::thread::sleep(SETTLING);
-        let lists = manifest::read(&folder);
+        let lists = manifest::read(&directory);
         let checked = check::check(lists, &documents, Some(&proof), now, || ());
-        let (again, sound, _) = checked.sound()?;
+        let (again, sound, _) = checked.into_valid()?;
         if again.cache_version != of.cache_version {
             return Err(Failure::Restless);
         }
@@ -71,16 +71,17 @@ pub fn seal(
     Err(Failure::Restless)
 }
 
-/// What is sealed need not be what a build would write: the next update reads every source.
-fn distrust_origins(folder: &DirHandle, of: &IndexScope) -> Result<(), Failure> {
-    let Some(mut origins) = origins::find(folder, of.cache_version) else {
+/// Removes the stamps of the origins: a sealed document can differ from what a build would write, so the
+/// next update reads every source.
+fn distrust_origins(directory: &DirHandle, of: &IndexScope) -> Result<(), Failure> {
+    let Some(mut origins) = origins::find(directory, of.cache_version) else {
         return Ok(());
     };
     for origin in &mut origins.documents {
-        origin.signature = None;
+        origin.stamp = None;
     }
     replace_bytes(
-        folder,
+        directory,
         ORIGINS_FILE,
         &origins::write(of.cache_version, &origins),
     )

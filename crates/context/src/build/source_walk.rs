@@ -1,5 +1,5 @@
-//! Walking through a directory of sources: by handle, several directories at once, links never
-//! followed, with the rules of `.gitignore` files where they count.
+//! Walks a source directory: through handles, several directories at once, without following links,
+//! and with the rules of `.gitignore` files on request.
 
 use crate::MAX_DOCUMENTS;
 use crate::build::directory_snapshot::{DirectorySnapshot, DirectorySnapshots};
@@ -20,55 +20,55 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The longest path that a directory is found again by, in bytes: what lies in it has longer ones.
+/// The most bytes of a directory's path in a snapshot. Paths of its entries are longer.
 const LONGEST: usize = 2048;
 
 const IGNORE_FILE: &str = ".gitignore";
 
-/// The most bytes of a file with rules that are read.
+/// The most bytes that are read of a file with ignore rules.
 const MAX_RULES: u64 = 1024 * 1024;
 
 /// A walk below one directory.
 pub(crate) struct SourceWalk<'a> {
     pub(crate) wanted: &'a SourceFilter,
-    /// Whether the signatures of sources are taken too.
+    /// True if the stamps of sources are taken too.
     pub(crate) sign: bool,
-    /// How the directory itself is called, for a person.
+    /// The name of the source directory in messages.
     pub(crate) shown: &'a str,
-    /// What was found before.
+    /// The listings of an earlier walk.
     pub(crate) known: &'a DirectorySnapshots,
     pub(crate) now: Now<'a>,
     pub(crate) root: &'a DirHandle,
 }
 
-/// A directory that was entered. Its handle lives as long as something below it waits; one that is
-/// known needs none.
+/// A directory that was entered. Its handle lives as long as a directory below it waits. A directory
+/// with an unchanged snapshot needs no handle.
 struct WalkedDirectory {
-    folder: Option<DirHandle>,
-    /// Below the sources, without a slash at the end; empty for the sources themselves.
+    handle: Option<DirHandle>,
+    /// The path below the sources without a trailing slash, empty for the source directory itself.
     path: OsString,
     rules: Option<Arc<IgnoreRules>>,
 }
 
 impl WalkedDirectory {
     fn stat(&self, root: &DirHandle, path: &OsStr, name: &OsStr) -> Result<Stat, Errno> {
-        match &self.folder {
-            Some(folder) => folder.stat(name),
+        match &self.handle {
+            Some(handle) => handle.stat(name),
             None => root.stat(path),
         }
     }
 }
 
-/// The rules of one directory, and those above it.
+/// The ignore rules of one directory, and those of its parents.
 struct IgnoreRules {
     own: Gitignore,
-    /// How many bytes of a path lead to the directory.
+    /// The number of bytes of a path that lead to the directory.
     depth: usize,
     above: Option<Arc<IgnoreRules>>,
 }
 
 impl IgnoreRules {
-    /// The nearest rule that says anything decides.
+    /// Returns true if the path is ignored. The nearest matching rule decides.
     fn ignore(&self, path: &OsStr, directory: bool) -> bool {
         let mut level = Some(self);
         while let Some(rules) = level {
@@ -86,14 +86,14 @@ impl IgnoreRules {
 /// A directory that waits to be entered.
 type QueuedDirectory = (Arc<WalkedDirectory>, OsString);
 
-/// Directories that wait, the last one first: few handles are open at once.
+/// The waiting directories, last in first out: few handles are open at once.
 #[derive(Default)]
 struct DirectoryQueue {
     state: Mutex<(Vec<QueuedDirectory>, usize)>,
     changed: Condvar,
 }
 
-/// A directory that is being worked on; dropped, it counts as done, even by a panic.
+/// A directory that is being read. Dropping it marks it as done, even after a panic.
 struct BusyDirectory<'q>(&'q DirectoryQueue);
 
 impl Drop for BusyDirectory<'_> {
@@ -115,7 +115,7 @@ impl DirectoryQueue {
         }
     }
 
-    /// The next directory; none when all are done.
+    /// Returns the next directory, or `None` when all are done.
     fn next(&self) -> Option<(QueuedDirectory, BusyDirectory<'_>)> {
         let mut state = self.lock();
         loop {
@@ -132,7 +132,7 @@ impl DirectoryQueue {
     }
 }
 
-/// What a worker has found. Of several failures the one with the smallest path is told.
+/// The results of a worker. Of several failures the one with the smallest path is reported.
 #[derive(Default)]
 struct WalkOutcome {
     sources: Vec<SourceFile>,
@@ -150,92 +150,94 @@ impl WalkOutcome {
 }
 
 impl SourceWalk<'_> {
-    /// Every wanted file, and every directory that was entered, in no order.
+    /// Returns the sources and the snapshots of all directories, in no order.
     pub(crate) fn run(&self) -> Result<(Vec<SourceFile>, Vec<DirectorySnapshot>), Failure> {
         let queue = DirectoryQueue::default();
-        let mut found = WalkOutcome::default();
-        self.visit(None, OsString::new(), &queue, &mut found);
+        let mut outcome = WalkOutcome::default();
+        self.visit(None, OsString::new(), &queue, &mut outcome);
         let workers = parallel::each(|| {
-            let mut found = WalkOutcome::default();
+            let mut outcome = WalkOutcome::default();
             while let Some(((parent, name), _busy)) = queue.next() {
-                self.visit(Some(&parent), name, &queue, &mut found);
+                self.visit(Some(&parent), name, &queue, &mut outcome);
             }
-            found
+            outcome
         });
         for worker in workers {
-            found.sources.extend(worker.sources);
-            found.surveyed.extend(worker.surveyed);
+            outcome.sources.extend(worker.sources);
+            outcome.surveyed.extend(worker.surveyed);
             if let Some((path, failure)) = worker.failed {
-                found.fail(path, failure);
+                outcome.fail(path, failure);
             }
         }
-        match found.failed {
+        match outcome.failed {
             Some((_, failure)) => Err(failure),
-            None if found.sources.len() > MAX_DOCUMENTS => Err(Failure::Sources(SourceFlaw::Many)),
-            None => Ok((found.sources, found.surveyed)),
+            None if outcome.sources.len() > MAX_DOCUMENTS => {
+                Err(Failure::Sources(SourceFlaw::Many))
+            }
+            None => Ok((outcome.sources, outcome.surveyed)),
         }
     }
 
-    /// Goes into a directory: the sources themselves, or one in another.
+    /// Reads a directory: the source directory itself, or one below it.
     fn visit(
         &self,
         parent: Option<&WalkedDirectory>,
         name: OsString,
         queue: &DirectoryQueue,
-        found: &mut WalkOutcome,
+        outcome: &mut WalkOutcome,
     ) {
         let (path, above) = match parent {
-            Some(parent) => (joined(&parent.path, &name), parent.rules.clone()),
+            Some(parent) => (join(&parent.path, &name), parent.rules.clone()),
             None => (OsString::new(), None),
         };
-        if let Some(surveyed) = self.unchanged(&path) {
-            found.surveyed.push(surveyed.clone());
+        if let Some(surveyed) = self.unchanged_snapshot(&path) {
+            outcome.surveyed.push(surveyed.clone());
             let names = surveyed.names();
             let rules = above;
-            let folder = None;
-            let place = Arc::new(WalkedDirectory {
-                folder,
+            let handle = None;
+            let directory = Arc::new(WalkedDirectory {
+                handle,
                 path,
                 rules,
             });
-            return self.enter(&place, names, queue, found);
+            return self.enter(&directory, names, queue, outcome);
         }
-        match self.list(parent, &path, &name, found) {
-            Ok((folder, names)) => {
+        match self.list(parent, &path, &name, outcome) {
+            Ok((handle, names)) => {
                 let rules = match self.wanted.respects_gitignore() {
-                    true => rules_of(&folder, &path, above, &names),
+                    true => rules_of(&handle, &path, above, &names),
                     false => None,
                 };
-                let folder = Some(folder);
-                let place = Arc::new(WalkedDirectory {
-                    folder,
+                let handle = Some(handle);
+                let directory = Arc::new(WalkedDirectory {
+                    handle,
                     path,
                     rules,
                 });
-                self.enter(&place, names, queue, found);
+                self.enter(&directory, names, queue, outcome);
             }
             Err(error) => {
                 let name = match path.is_empty() {
                     true => self.shown.to_owned(),
                     false => path.to_string_lossy().into_owned(),
                 };
-                found.fail(path, unreadable(&name, error.into()));
+                outcome.fail(path, unreadable(&name, error.into()));
             }
         }
     }
 
-    /// What is known of a directory that has not changed since. Where rules are written in the
-    /// sources, they have to be read in any case.
-    fn unchanged(&self, path: &OsStr) -> Option<&DirectorySnapshot> {
+    /// Returns the snapshot of a directory that has not changed since. Returns `None` if ignore files
+    /// are respected, because they have to be read in any case.
+    fn unchanged_snapshot(&self, path: &OsStr) -> Option<&DirectorySnapshot> {
         let known = self.known.get(path)?;
         if self.wanted.respects_gitignore() {
             return None;
         }
         let stat = match path.is_empty() {
-            true => self.root.own_signature(),
+            true => self.root.own_stamp(),
             false => self.root.stat(path).map(|stat| FileStamp::of(&stat)),
         };
-        (stat == Ok(known.signature())).then_some(known)
+        (stat == Ok(known.stamp())).then_some(known)
     }
 
     /// Opens a directory and lists it.
@@ -244,73 +246,79 @@ impl SourceWalk<'_> {
         parent: Option<&WalkedDirectory>,
         path: &OsStr,
         name: &OsStr,
-        found: &mut WalkOutcome,
+        outcome: &mut WalkOutcome,
     ) -> Result<(DirHandle, Vec<(OsString, FileType)>), Errno> {
-        let folder = match parent {
-            None => self.root.readable(OsStr::new(".")),
+        let handle = match parent {
+            None => self.root.open_readable_dir(OsStr::new(".")),
             Some(WalkedDirectory {
-                folder: Some(parent),
+                handle: Some(parent),
                 ..
-            }) => parent.readable(name),
-            Some(_) => self.root.readable(path),
+            }) => parent.open_readable_dir(name),
+            Some(_) => self.root.open_readable_dir(path),
         }?;
-        let signature = folder.own_signature()?;
-        let mut names = folder.names()?;
+        let stamp = handle.own_stamp()?;
+        let mut names = handle.names()?;
         for (name, of_kind) in &mut names {
-            // Some file systems do not say.
+            // Some file systems do not report the type.
             if *of_kind == FileType::Unknown {
-                *of_kind = folder
+                *of_kind = handle
                     .stat(&*name)
                     .map_or(FileType::Unknown, |stat| kind(&stat));
             }
         }
-        if path.len() <= LONGEST && signature.long_settled(self.now.now()) {
-            found
+        if path.len() <= LONGEST && stamp.is_long_settled(self.now.now()) {
+            outcome
                 .surveyed
-                .push(DirectorySnapshot::new(path, signature, &names));
+                .push(DirectorySnapshot::new(path, stamp, &names));
         }
-        Ok((folder, names))
+        Ok((handle, names))
     }
 
     fn enter(
         &self,
-        place: &Arc<WalkedDirectory>,
+        directory: &Arc<WalkedDirectory>,
         names: Vec<(OsString, FileType)>,
         queue: &DirectoryQueue,
-        found: &mut WalkOutcome,
+        outcome: &mut WalkOutcome,
     ) {
         let mut below = Vec::new();
         for (name, of_kind) in names {
-            let path = joined(&place.path, &name);
+            let path = join(&directory.path, &name);
             match of_kind {
-                FileType::Directory if self.enters(place, &path, &name) => {
-                    below.push((Arc::clone(place), name));
+                FileType::Directory if self.is_entered(directory, &path, &name) => {
+                    below.push((Arc::clone(directory), name));
                 }
-                FileType::RegularFile => self.look(place, path, &name, found),
+                FileType::RegularFile => self.add_source(directory, path, &name, outcome),
                 _ => {}
             }
         }
-        if found.sources.len() <= MAX_DOCUMENTS {
+        if outcome.sources.len() <= MAX_DOCUMENTS {
             queue.push(below);
         }
     }
 
-    fn enters(&self, place: &WalkedDirectory, path: &OsStr, name: &OsStr) -> bool {
+    fn is_entered(&self, directory: &WalkedDirectory, path: &OsStr, name: &OsStr) -> bool {
         if path.to_str().is_some_and(|path| self.wanted.excludes(path)) {
             return false;
         }
-        match &place.rules {
+        match &directory.rules {
             Some(rules) => name != ".git" && !rules.ignore(path, true),
             None => name != ".git" || !self.wanted.respects_gitignore(),
         }
     }
 
-    fn look(&self, place: &WalkedDirectory, path: OsString, name: &OsStr, found: &mut WalkOutcome) {
+    fn add_source(
+        &self,
+        directory: &WalkedDirectory,
+        path: OsString,
+        name: &OsStr,
+        outcome: &mut WalkOutcome,
+    ) {
         let shown = path.to_string_lossy();
-        if !self.wanted.wants(&shown) {
+        if !self.wanted.includes(&shown) {
             return;
         }
-        if place
+        if directory
             .rules
             .as_ref()
             .is_some_and(|rules| rules.ignore(&path, false))
@@ -318,10 +326,10 @@ impl SourceWalk<'_> {
             return;
         }
         match path.to_str() {
-            Some(path) => found.sources.push(SourceFile {
+            Some(path) => outcome.sources.push(SourceFile {
                 id: id_of(path),
-                signature: match self.sign {
-                    true => place
+                stamp: match self.sign {
+                    true => directory
                         .stat(self.root, OsStr::new(path), name)
                         .ok()
                         .map(|stat| FileStamp::of(&stat)),
@@ -331,13 +339,13 @@ impl SourceWalk<'_> {
             }),
             None => {
                 let failure = Failure::Sources(SourceFlaw::Name(shown.into_owned()));
-                found.fail(path, failure);
+                outcome.fail(path, failure);
             }
         }
     }
 }
 
-fn joined(path: &OsStr, name: &OsStr) -> OsString {
+fn join(path: &OsStr, name: &OsStr) -> OsString {
     let mut joined = OsString::with_capacity(path.len() + 1 + name.len());
     if !path.is_empty() {
         joined.push(path);
@@ -347,9 +355,9 @@ fn joined(path: &OsStr, name: &OsStr) -> OsString {
     joined
 }
 
-/// The rules that count in a directory. A line that is no rule is none, as for git.
+/// Returns the ignore rules that apply in a directory. Invalid lines are skipped, as git does.
 fn rules_of(
-    folder: &DirHandle,
+    handle: &DirHandle,
     path: &OsStr,
     above: Option<Arc<IgnoreRules>>,
     names: &[(OsString, FileType)],
@@ -358,7 +366,7 @@ fn rules_of(
         return above;
     }
     let mut text = Vec::new();
-    let read = folder.open(IGNORE_FILE).ok()?;
+    let read = handle.open(IGNORE_FILE).ok()?;
     read.take(MAX_RULES).read_to_end(&mut text).ok()?;
     let text = String::from_utf8_lossy(&text);
     let mut builder = GitignoreBuilder::new("");

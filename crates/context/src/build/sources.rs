@@ -1,4 +1,4 @@
-//! Finding sources: regular files below one directory, links not followed, in the order of their ids.
+//! Finds sources: the regular files below one directory, without following links, in the order of ids.
 
 use crate::build::directory_snapshot::{DirectorySnapshot, DirectorySnapshots};
 use crate::build::source_walk::SourceWalk;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 
-/// Which files are sources.
+/// The rules that decide which files are sources.
 #[derive(Debug, Clone, Default)]
 pub struct SourceFilter {
     include: Option<GlobSet>,
@@ -23,16 +23,14 @@ pub struct SourceFilter {
 /// A glob that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidGlob {
-    /// What was given.
     pub glob: String,
-    /// What is wrong with it.
     pub why: String,
 }
 
 impl SourceFilter {
-    /// Every file that matches one of `include` (without any: whose name ends in `.md`), and none of
+    /// Includes every file that matches one of `include` (if empty: whose name ends in `.md`) and none of
     /// `exclude`. A glob without `/` is compared with the name, one with `/` with the path below the
-    /// sources; `*` does not cross `/`, `**` does.
+    /// sources. `*` does not cross `/`, `**` does.
     pub fn new(
         include: &[String],
         exclude: &[String],
@@ -45,7 +43,7 @@ impl SourceFilter {
         })
     }
 
-    pub(crate) fn wants(&self, source: &str) -> bool {
+    pub(crate) fn includes(&self, source: &str) -> bool {
         let included = match &self.include {
             Some(include) => include.is_match(source),
             None => {
@@ -76,7 +74,7 @@ fn globs(patterns: &[String]) -> Result<Option<GlobSet>, InvalidGlob> {
             glob: pattern.clone(),
             why: error.kind().to_string(),
         };
-        // A slash at the end says directory, as everything does that is excluded with what is in it.
+        // A trailing slash means a directory. Excluding a directory excludes everything in it anyway.
         let path = pattern.trim_end_matches('/');
         let whole = match path.strip_prefix("./").or(path.strip_prefix('/')) {
             Some(anchored) => anchored.to_owned(),
@@ -97,15 +95,15 @@ fn globs(patterns: &[String]) -> Result<Option<GlobSet>, InvalidGlob> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceFile {
     pub(crate) id: String,
-    /// The path below the sources, case kept.
+    /// The path below the sources, in its original case.
     pub(crate) path: String,
-    pub(crate) signature: Option<FileStamp>,
+    pub(crate) stamp: Option<FileStamp>,
 }
 
 /// The directory that sources are in.
 #[derive(Debug)]
 pub(crate) struct SourceDirectory {
-    pub(crate) folder: DirHandle,
+    pub(crate) directory: DirHandle,
     shown: String,
 }
 
@@ -113,17 +111,17 @@ impl SourceDirectory {
     pub(crate) fn open(location: &Location, path: &Path) -> Result<SourceDirectory, Failure> {
         let shown = path.to_string_lossy().into_owned();
         let lost = |failure| match failure {
-            // The sources are no cache: that they are not there is a matter of the system.
+            // The sources are not a cache: if they are missing, that is an I/O error.
             Failure::Lookup { path, error } => unreadable(&path, error.into()),
             Failure::Outside { path } => unreadable(&path, Errno::XDEV.into()),
             other => other,
         };
-        let folder = location.find(path).map_err(lost)?;
-        Ok(SourceDirectory { folder, shown })
+        let directory = location.find(path).map_err(lost)?;
+        Ok(SourceDirectory { directory, shown })
     }
 
-    /// Every wanted file, in the order of ids, with its signature where that is asked for; and the
-    /// directories on the way. Those that are `known` and unchanged are not listed again.
+    /// Returns every source in the order of ids, with its stamp if `sign` is set, and the listings of the
+    /// source directories. Directories in `known` that are unchanged are not listed again.
     pub(crate) fn list(
         &self,
         wanted: &SourceFilter,
@@ -137,7 +135,7 @@ impl SourceDirectory {
             shown: &self.shown,
             known,
             now,
-            root: &self.folder,
+            root: &self.directory,
         };
         let (mut found, surveyed) = walk.run()?;
         found.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));

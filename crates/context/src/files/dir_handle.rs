@@ -1,5 +1,5 @@
-//! A directory that is held open: everything in it is reached through the handle, links are followed
-//! nowhere, and only regular files are read.
+//! Handles of directories: files are reached through the handle, links are not followed, and only
+//! regular files are read.
 
 use crate::faults;
 use crate::files::file_stamp::FileStamp;
@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// A directory.
+/// An open directory.
 #[derive(Debug)]
 pub(crate) struct DirHandle(OwnedFd);
 
@@ -22,7 +22,7 @@ const STAY: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS);
 
-/// Without NONBLOCK the opening of a FIFO waits for somebody at its other end.
+/// Without NONBLOCK, opening a FIFO blocks until another process opens its other end.
 const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 impl AsFd for DirHandle {
@@ -36,8 +36,8 @@ impl DirHandle {
         DirHandle(handle)
     }
 
-    /// The directory of this name in it.
-    pub(crate) fn folder(&self, name: impl AsRef<Path>) -> Result<DirHandle, Errno> {
+    /// Opens a subdirectory, for lookups only.
+    pub(crate) fn open_dir(&self, name: impl AsRef<Path>) -> Result<DirHandle, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         self.resolve(name.as_ref(), flags).map(DirHandle)
     }
@@ -49,11 +49,11 @@ impl DirHandle {
 
     /// Opens a regular file for reading.
     pub(crate) fn open(&self, path: impl AsRef<Path>) -> Result<File, Errno> {
-        self.open_signed(path).map(|(file, _)| file)
+        self.open_stamped(path).map(|(file, _)| file)
     }
 
-    /// The same, with its signature.
-    pub(crate) fn open_signed(&self, path: impl AsRef<Path>) -> Result<(File, FileStamp), Errno> {
+    /// Opens a regular file for reading and returns its stamp.
+    pub(crate) fn open_stamped(&self, path: impl AsRef<Path>) -> Result<(File, FileStamp), Errno> {
         let file = File::from(self.resolve(path.as_ref(), READING)?);
         let stat = rustix::fs::fstat(&file)?;
         match kind(&stat) {
@@ -63,13 +63,13 @@ impl DirHandle {
         }
     }
 
-    /// The directory of this name in it, opened for reading.
-    pub(crate) fn readable(&self, name: impl AsRef<Path>) -> Result<DirHandle, Errno> {
+    /// Opens a subdirectory for reading.
+    pub(crate) fn open_readable_dir(&self, name: impl AsRef<Path>) -> Result<DirHandle, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         self.resolve(name.as_ref(), flags).map(DirHandle)
     }
 
-    /// Every name in a directory that was opened for reading, with what it is, in no order.
+    /// Returns the names and types of all entries, in no order. The directory must be open for reading.
     pub(crate) fn names(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
         let mut room = Vec::with_capacity(32 * 1024);
         let mut entries = RawDir::new(&self.0, room.spare_capacity_mut());
@@ -84,18 +84,18 @@ impl DirHandle {
         Ok(names)
     }
 
-    /// What the system says about a name, a link not followed.
+    /// Returns the metadata of an entry, without following a link.
     pub(crate) fn stat(&self, name: impl AsRef<Path>) -> Result<Stat, Errno> {
         rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// The signature of what has this name.
-    pub(crate) fn signature(&self, name: &str) -> Result<FileStamp, Errno> {
+    /// Returns the stamp of an entry.
+    pub(crate) fn stamp(&self, name: &str) -> Result<FileStamp, Errno> {
         self.stat(name).map(|stat| FileStamp::of(&stat))
     }
 
-    /// The signature of the directory itself.
-    pub(crate) fn own_signature(&self) -> Result<FileStamp, Errno> {
+    /// Returns the stamp of the directory itself.
+    pub(crate) fn own_stamp(&self) -> Result<FileStamp, Errno> {
         rustix::fs::fstat(&self.0).map(|stat| FileStamp::of(&stat))
     }
 
@@ -104,11 +104,11 @@ impl DirHandle {
         rustix::fs::fstat(&self.0).map(|stat| (stat.st_dev, stat.st_ino))
     }
 
-    /// Every name in the directory, sorted by bytes, with what it is.
+    /// Returns the names and types of all entries, sorted by bytes.
     pub(crate) fn list(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
         let mut names = self.entries(|entry| (name(entry), entry.file_type()))?;
         for (name, of_kind) in &mut names {
-            // Some file systems do not say.
+            // Some file systems do not report the type.
             if *of_kind == FileType::Unknown {
                 *of_kind = self
                     .stat(&*name)
@@ -119,7 +119,7 @@ impl DirHandle {
         Ok(names)
     }
 
-    /// Every name in the directory with the inode that it stands for, in no order.
+    /// Returns the names and inodes of all entries, in no order.
     pub(crate) fn inodes(&self) -> Result<Vec<(OsString, u64)>, Errno> {
         self.entries(|entry| (name(entry), entry.ino()))
     }
@@ -142,43 +142,43 @@ fn name(entry: &DirEntry) -> OsString {
     OsString::from_vec(entry.file_name().to_bytes().to_vec())
 }
 
-/// What a name stands for.
+/// Returns the type of a file.
 pub(crate) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-/// A whole file of a cache, and the signature that belongs to exactly these bytes.
+/// Reads a whole file, and returns the stamp that belongs to exactly these bytes.
 pub(crate) fn read_file(
-    folder: &DirHandle,
+    directory: &DirHandle,
     name: &str,
     limit: u64,
 ) -> Result<(Vec<u8>, FileStamp), CacheProblemKind> {
     let mut bytes = Vec::new();
-    let signature = read_into(folder, name, limit, &mut bytes)?;
-    Ok((bytes, signature))
+    let stamp = read_into(directory, name, limit, &mut bytes)?;
+    Ok((bytes, stamp))
 }
 
-/// The same, into bytes that are used again and again.
+/// Reads a whole file into a buffer that is reused.
 pub(crate) fn read_into(
-    folder: &DirHandle,
+    directory: &DirHandle,
     name: &str,
     limit: u64,
     bytes: &mut Vec<u8>,
 ) -> Result<FileStamp, CacheProblemKind> {
-    let (file, before) = folder.open_signed(name).map_err(faults::inside)?;
+    let (file, before) = directory.open_stamped(name).map_err(faults::problem_kind)?;
     if before.size() > limit {
         return Err(CacheProblemKind::Large);
     }
     bytes.clear();
-    // A size is somebody else's word: where there is no room for it, that is said and not died of.
+    // The size is not trusted: if memory for it cannot be reserved, that is an error and not an abort.
     let size = usize::try_from(before.size()).unwrap_or(usize::MAX);
     bytes
         .try_reserve_exact(size)
         .map_err(|error| CacheProblemKind::Unreadable(error.to_string()))?;
     bytes.resize(size, 0);
     let read = file.read_exact_at(bytes, 0);
-    let after = signature_of(&file).map_err(faults::inside)?;
-    // A file that became shorter says so by its signature.
+    let after = stamp_of(&file).map_err(faults::problem_kind)?;
+    // If the file became shorter, its stamp differs.
     match before == after {
         true => read
             .map(|()| after)
@@ -189,23 +189,23 @@ pub(crate) fn read_into(
     }
 }
 
-/// What has this name and is believed to have so many bytes, and its signature afterwards. Only a
-/// caller who knows that signature knows what was read.
+/// Reads `size` bytes of an entry and returns its stamp afterwards. The bytes are meaningful only if the
+/// caller expects that stamp.
 pub(crate) fn read_expected(
-    folder: &DirHandle,
+    directory: &DirHandle,
     name: &str,
     size: u64,
     bytes: &mut Vec<u8>,
 ) -> io::Result<FileStamp> {
-    let file = File::from(folder.resolve(Path::new(name), READING)?);
+    let file = File::from(directory.resolve(Path::new(name), READING)?);
     bytes.clear();
     let size = usize::try_from(size).map_err(io::Error::other)?;
     bytes.try_reserve(size).map_err(io::Error::other)?;
     bytes.resize(size, 0);
     file.read_exact_at(bytes, 0)?;
-    Ok(signature_of(&file)?)
+    Ok(stamp_of(&file)?)
 }
 
-pub(crate) fn signature_of(file: &File) -> Result<FileStamp, Errno> {
+pub(crate) fn stamp_of(file: &File) -> Result<FileStamp, Errno> {
     rustix::fs::fstat(file).map(|stat| FileStamp::of(&stat))
 }

@@ -1,12 +1,12 @@
-//! What the system says about a file without reading it, and when that proves that it is unchanged.
+//! Stamps of files: metadata that shows, without reading a file, that it is unchanged.
 
 use crate::format::codec::{ByteReader, CorruptFile};
 use candor_fault::Timestamp;
 use rustix::fs::Stat;
 use std::time::Duration;
 
-/// Size, times and inode of a file. Two equal ones of one name mean an unchanged file, provided that
-/// the first was taken at least two clock ticks after the last change before it.
+/// Size, times and inode of a file. Two equal stamps of one name mean an unchanged file, if the first
+/// was taken at least two clock ticks after the last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileStamp {
     size: u64,
@@ -15,19 +15,19 @@ pub(crate) struct FileStamp {
     inode: u64,
 }
 
-/// Bytes of a signature in a file of ours.
+/// The encoded size of a stamp.
 pub(crate) const STAMP_BYTES: usize = 32;
 
 /// Two ticks of the slowest clock that Linux stamps files with (100 Hz), in nanoseconds.
 const TWO_TICKS: i64 = 20_000_000;
 
-/// More than two seconds, which is what FAT counts in, in nanoseconds.
+/// More than two seconds, the resolution of FAT, in nanoseconds.
 const COARSE: i64 = 3_000_000_000;
 
-/// How long to wait before looking again whether what was just written is settled.
+/// The time between two checks whether a file that was just written is settled.
 pub(crate) const SETTLING: Duration = Duration::from_millis(3);
 
-/// How often to look.
+/// The number of such checks.
 pub(crate) const SETTLING_TRIES: usize = 60;
 
 impl FileStamp {
@@ -48,24 +48,24 @@ impl FileStamp {
         self.inode
     }
 
-    /// Whether it is the same file with the same content, though names of it may have come and gone
-    /// (which changes ctime).
+    /// Returns true if it is the same file with the same content. The number of links, which changes ctime,
+    /// may differ.
     pub(crate) fn is_same_but_for_links(&self, before: &FileStamp) -> bool {
         (self.size, self.mtime, self.inode) == (before.size, before.mtime, before.inode)
     }
 
-    /// Whether a change after `now` must show in the times.
-    pub(crate) fn settled(&self, now: Timestamp) -> bool {
-        self.older(now, TWO_TICKS)
+    /// Returns true if a change after `now` must change the times.
+    pub(crate) fn is_settled(&self, now: Timestamp) -> bool {
+        self.is_older(now, TWO_TICKS)
     }
 
-    /// Whether a change of a directory after `now` must show in its times, even where they are as
+    /// Returns true if a change of a directory after `now` must change its times, even if they are as
     /// coarse as on FAT.
-    pub(crate) fn long_settled(&self, now: Timestamp) -> bool {
-        self.older(now, COARSE)
+    pub(crate) fn is_long_settled(&self, now: Timestamp) -> bool {
+        self.is_older(now, COARSE)
     }
 
-    fn older(&self, now: Timestamp, age: i64) -> bool {
+    fn is_older(&self, now: Timestamp, age: i64) -> bool {
         let now = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
         now.saturating_sub(self.ctime.max(self.mtime)) >= age
     }
@@ -98,32 +98,32 @@ mod tests {
     #[test]
     fn fresh_stamp_is_not_settled() {
         let at = |nanoseconds| Timestamp::from_nanosecond(nanoseconds).unwrap();
-        let mut signature = FileStamp {
+        let mut stamp = FileStamp {
             size: 1,
             mtime: 0,
             ctime: 1_000_000_000,
             inode: 7,
         };
-        assert!(signature.settled(at(1_020_000_000)));
-        assert!(!signature.settled(at(1_019_999_999)));
-        assert!(!signature.settled(at(500_000_000)));
+        assert!(stamp.is_settled(at(1_020_000_000)));
+        assert!(!stamp.is_settled(at(1_019_999_999)));
+        assert!(!stamp.is_settled(at(500_000_000)));
         // A time of change that was set into the future.
-        signature.mtime = 9_000_000_000;
-        assert!(!signature.settled(at(1_020_000_000)));
+        stamp.mtime = 9_000_000_000;
+        assert!(!stamp.is_settled(at(1_020_000_000)));
     }
 
     #[test]
     fn stamp_round_trips() {
-        let signature = FileStamp {
+        let stamp = FileStamp {
             size: u64::MAX,
             mtime: -5,
             ctime: i64::MAX,
             inode: 3,
         };
         let mut out = Vec::new();
-        signature.write(&mut out);
+        stamp.write(&mut out);
         assert_eq!(out.len(), STAMP_BYTES);
-        assert_eq!(FileStamp::read(&mut ByteReader(&out)), Ok(signature));
+        assert_eq!(FileStamp::read(&mut ByteReader(&out)), Ok(stamp));
         assert_eq!(
             FileStamp::read(&mut ByteReader(&out[1..])),
             Err(CorruptFile)

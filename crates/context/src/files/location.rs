@@ -1,39 +1,39 @@
-//! Where caches are looked for: anywhere, or below one root that nothing leads out of.
+//! Lookup of caches: anywhere, or confined to one root.
 
 use crate::failure::Failure;
-use crate::faults::on_the_way;
+use crate::faults::lookup_failure;
 use crate::files::dir_handle::DirHandle;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Where relative paths begin, and what can be reached at all.
+/// The start of relative paths, and the limit of what can be reached.
 #[derive(Debug)]
 pub enum Location {
-    /// Relative paths begin at the working directory, and nothing is confined.
+    /// Relative paths start at the working directory, and nothing is confined.
     Anywhere,
-    /// Everything lies below a root.
+    /// Relative paths start at a root, and nothing outside it is reached.
     Below(RootDirectory),
 }
 
-/// A directory that confines.
+/// A directory that confines lookups.
 #[derive(Debug)]
 pub struct RootDirectory {
     handle: OwnedFd,
-    /// The ways in which an absolute path may name it.
+    /// The prefixes by which an absolute path may name it.
     names: Vec<PathBuf>,
 }
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// How often a lookup is tried again that a rename elsewhere made uncertain.
+/// The most tries of a lookup that a concurrent rename made uncertain.
 const TRIES: usize = 16;
 
 impl Location {
-    /// Below this directory.
+    /// Returns the location below this directory.
     pub fn below(root: &Path) -> Result<Location, Failure> {
-        let lost = |error| match on_the_way(&root.to_string_lossy(), error) {
+        let lost = |error| match lookup_failure(&root.to_string_lossy(), error) {
             Failure::Lookup { path, error } => Failure::Root { path, error },
             other => other,
         };
@@ -45,9 +45,9 @@ impl Location {
         }))
     }
 
-    /// Finds a directory: the way is gone, but the directory itself needs no permission yet.
+    /// Finds a directory. Its path is resolved; the directory itself need not be readable.
     pub(crate) fn find(&self, path: &Path) -> Result<DirHandle, Failure> {
-        let lost = |error| on_the_way(&path.to_string_lossy(), error);
+        let lost = |error| lookup_failure(&path.to_string_lossy(), error);
         match self {
             Location::Anywhere => {
                 let open = || rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty());
@@ -57,9 +57,8 @@ impl Location {
         }
     }
 
-    /// Works with the directory at a path. Where the result is not `good` and another directory has
-    /// taken the place meanwhile, or the same one has come back, works with that: what was replaced
-    /// says nothing.
+    /// Calls `work` with the directory at a path. If the result is not `good` and the directory was
+    /// replaced or changed in the meantime, calls `work` again with the new one.
     pub(crate) fn with<T>(
         &self,
         path: &Path,
@@ -68,15 +67,15 @@ impl Location {
     ) -> Result<T, Failure> {
         let mut tries = 0;
         loop {
-            let folder = self.find(path)?;
-            let found = folder.own_signature();
-            let done = work(folder);
+            let directory = self.find(path)?;
+            let found = directory.own_stamp();
+            let done = work(directory);
             tries += 1;
             let is_good = done.as_ref().is_ok_and(&good);
-            // A directory that is renamed, or gets another file, has other times.
+            // A directory that is renamed, or in which a file is created, has a new stamp.
             let same = || {
                 self.find(path)
-                    .map(|folder| folder.own_signature() == found)
+                    .map(|directory| directory.own_stamp() == found)
             };
             if is_good || tries == TRIES || same().unwrap_or(true) {
                 return done;
@@ -86,8 +85,7 @@ impl Location {
 }
 
 impl RootDirectory {
-    /// The handle of the root itself.
-    pub(crate) fn folder(&self) -> Result<DirHandle, Errno> {
+    pub(crate) fn open_dir(&self) -> Result<DirHandle, Errno> {
         self.find(Path::new(".")).map(DirHandle::new)
     }
 
@@ -96,7 +94,7 @@ impl RootDirectory {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let open = || rustix::fs::openat2(&self.handle, inside, DIRECTORY, Mode::empty(), resolve);
         for _ in 0..TRIES {
-            // The kernel says AGAIN where `..` met a rename and it cannot know whether it left.
+            // The kernel returns AGAIN if `..` met a rename, so that the path may have left the root.
             match retry_on_intr(open) {
                 Err(Errno::AGAIN) => {}
                 found => return found,
@@ -105,7 +103,7 @@ impl RootDirectory {
         Err(Errno::AGAIN)
     }
 
-    /// The path from the root on. An absolute path must begin with the root's own.
+    /// Returns the path relative to the root. An absolute path must start with the root's own path.
     fn relative<'p>(&self, path: &'p Path) -> Result<&'p Path, Errno> {
         if !path.is_absolute() {
             return Ok(path);

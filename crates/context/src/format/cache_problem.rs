@@ -1,47 +1,42 @@
-//! What can be wrong inside a cache: one file, one problem.
+//! Problems of the files of a cache.
 
 use crate::failure::shown;
 use std::fmt;
 
-/// How many problems are told at most.
+/// The most problems that are reported.
 pub const MAX_PROBLEMS: usize = 100;
 
-/// Something wrong with one file of a cache.
+/// A problem of one file of a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheProblem {
     /// The file, relative to the cache.
     pub file: String,
-    /// What is wrong with it.
     pub what: CacheProblemKind,
 }
 
-/// What is wrong with a file.
+/// The kinds of problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheProblemKind {
-    /// It is not there.
     Missing,
-    /// It is something else than a regular file, or than a directory where one is meant.
+    /// It is not a regular file, or `documents` is not a directory.
     NotRegular,
-    /// It is larger than such a file may be.
     Large,
-    /// It is no JSON, or JSON of another shape: where, and what was expected.
+    /// It is not JSON, or JSON of another shape. Contains the message of the parser.
     Malformed(String),
-    /// The manifest asks for rules that this reader does not know.
+    /// The manifest has a `build_config` that this reader does not support.
     Unsupported,
     /// `document_count` is not the number of documents.
     Count {
-        /// What is written.
         said: u64,
-        /// What is listed.
         listed: u64,
     },
-    /// `cache_version` is not the digest of what is listed.
+    /// `cache_version` is not the digest of the listed documents.
     CacheVersion,
-    /// A listed version is no digest.
+    /// The version of this id is not a digest.
     NoVersion(String),
     /// This id is listed twice.
     Twice(String),
-    /// This id stands before one that is smaller.
+    /// This id is smaller than the one before it.
     Order(String),
     /// A `file` that is not a name in `documents/`.
     Pointer(String),
@@ -55,9 +50,9 @@ pub enum CacheProblemKind {
     OtherVersion,
     /// The content does not hash to the version.
     Content,
-    /// Nobody lists it.
+    /// No entry of the manifest lists it.
     Unlisted,
-    /// It cannot be opened or read: what the system said. Not the cache's fault.
+    /// It cannot be opened or read. This does not make the cache invalid.
     Unreadable(String),
 }
 

@@ -1,13 +1,13 @@
-//! Numbers and byte strings in our own files: little-endian, varints, and checksums that are tied to
-//! what they belong to. Reading never trusts a length.
+//! Encodes numbers and byte strings in index files: little-endian, varints, and checksums that depend
+//! on file and offset. Lengths are checked before they are used.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A file of ours that cannot be used: cut, changed, or of another version.
+/// The error for an index file that cannot be used: truncated, changed, or of another version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CorruptFile;
 
-/// The checksum of a block that begins at `offset` in a file with this `seed`.
+/// Returns the checksum of a block at `offset` in a file with this `seed`.
 pub(crate) fn checksum(bytes: &[u8], seed: u64, offset: u64) -> u64 {
     xxh3_64_with_seed(bytes, seed ^ offset.rotate_left(32))
 }
@@ -27,7 +27,7 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// What is left to read of some bytes.
+/// A reader over bytes. Contains the bytes that are not read yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ByteReader<'a>(pub(crate) &'a [u8]);
 
@@ -92,8 +92,8 @@ impl<'a> ByteReader<'a> {
     }
 }
 
-/// Splits bytes from the checksum that ends them.
-pub(crate) fn checked(bytes: &[u8], seed: u64, offset: u64) -> Result<&[u8], CorruptFile> {
+/// Returns the bytes before the checksum at their end, if it is right.
+pub(crate) fn verify_checksum(bytes: &[u8], seed: u64, offset: u64) -> Result<&[u8], CorruptFile> {
     let (body, sum) = bytes.split_last_chunk::<8>().ok_or(CorruptFile)?;
     match checksum(body, seed, offset) == u64::from_le_bytes(*sum) {
         true => Ok(body),
@@ -102,7 +102,7 @@ pub(crate) fn checked(bytes: &[u8], seed: u64, offset: u64) -> Result<&[u8], Cor
 }
 
 /// Appends the checksum of everything from `start` on.
-pub(crate) fn seal(out: &mut Vec<u8>, start: usize, seed: u64, offset: u64) {
+pub(crate) fn append_checksum(out: &mut Vec<u8>, start: usize, seed: u64, offset: u64) {
     let sum = checksum(&out[start..], seed, offset);
     out.extend_from_slice(&sum.to_le_bytes());
 }
@@ -145,12 +145,12 @@ mod tests {
     #[test]
     fn checksum_depends_on_offset_and_seed() {
         let mut block = b"block".to_vec();
-        seal(&mut block, 0, 7, 64);
-        assert_eq!(checked(&block, 7, 64), Ok(&b"block"[..]));
-        assert_eq!(checked(&block, 7, 65), Err(CorruptFile));
-        assert_eq!(checked(&block, 8, 64), Err(CorruptFile));
+        append_checksum(&mut block, 0, 7, 64);
+        assert_eq!(verify_checksum(&block, 7, 64), Ok(&b"block"[..]));
+        assert_eq!(verify_checksum(&block, 7, 65), Err(CorruptFile));
+        assert_eq!(verify_checksum(&block, 8, 64), Err(CorruptFile));
         block[2] ^= 1;
-        assert_eq!(checked(&block, 7, 64), Err(CorruptFile));
-        assert_eq!(checked(b"short", 7, 64), Err(CorruptFile));
+        assert_eq!(verify_checksum(&block, 7, 64), Err(CorruptFile));
+        assert_eq!(verify_checksum(b"short", 7, 64), Err(CorruptFile));
     }
 }

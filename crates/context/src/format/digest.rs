@@ -13,7 +13,7 @@ impl Digest {
     /// How many bytes the text form has.
     pub(crate) const TEXT: usize = PREFIX.len() + 64;
 
-    /// The digest of these bytes.
+    /// Returns the digest of these bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(Sha256::digest(bytes).into())
     }
@@ -26,14 +26,14 @@ impl Digest {
         &self.0
     }
 
-    /// A number that depends on the digest, to tie checksums to what they belong to.
+    /// Returns a number that depends on the digest, as a seed for checksums.
     pub(crate) fn seed(&self) -> u64 {
         let mut first = [0; 8];
         first.copy_from_slice(&self.0[..8]);
         u64::from_le_bytes(first)
     }
 
-    /// Reads the text form; anything else than exactly that form is none.
+    /// Parses the text form. Returns `None` for any other form.
     pub fn parse(text: &str) -> Option<Digest> {
         let hex = text.strip_prefix(PREFIX)?.as_bytes();
         let mut raw = [0; 32];
@@ -46,7 +46,7 @@ impl Digest {
         Some(Digest(raw))
     }
 
-    /// The first twelve hex digits, which name a document's file.
+    /// Returns the first twelve hex digits, which name a document's file.
     pub(crate) fn short(&self) -> String {
         let mut text = self.to_string();
         text.drain(..PREFIX.len());
@@ -88,7 +88,7 @@ impl serde::Serialize for Digest {
     }
 }
 
-/// A digest that is fed piece by piece.
+/// Computes a digest piece by piece.
 #[derive(Default)]
 pub(crate) struct Digester(Sha256);
 

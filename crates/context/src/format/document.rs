@@ -1,4 +1,4 @@
-//! A document, as it is written into a cache and read from one.
+//! The file of a document: how it is written and read.
 
 use crate::format::cache_problem::CacheProblemKind;
 use crate::format::digest::Digest;
@@ -26,7 +26,7 @@ pub struct Document {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-// What is in it is checked, and used for nothing.
+// The values are checked, but not used.
 #[allow(dead_code)]
 enum Metadatum {
     Number(i64),
@@ -44,7 +44,7 @@ struct StoredDocument {
     _metadata: BTreeMap<String, Metadatum>,
 }
 
-/// The id of a source: its path, lower-cased.
+/// Returns the id of a source: its path, lower-cased.
 pub(crate) fn id_of(source: &str) -> String {
     source.to_lowercase()
 }
@@ -62,7 +62,7 @@ pub(crate) fn write(out: &mut Vec<u8>, id: &str, version: Digest, source: &str, 
     out.extend_from_slice(br#","metadata":{}}"#);
 }
 
-/// Reads the file of a document and checks that the content is what the version says.
+/// Parses the file of a document and checks that the content has the digest `version`.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, CacheProblemKind> {
     let JsonObject(read): JsonObject<StoredDocument> = serde_json::from_slice(bytes)
         .map_err(|error| CacheProblemKind::Malformed(error.to_string()))?;

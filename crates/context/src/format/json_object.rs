@@ -1,4 +1,4 @@
-//! JSON objects that are read as objects only: serde would take a list of the members' values as well.
+//! Deserialises structs from JSON objects only: serde would accept an array of the values as well.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// What an object says.
+/// A value that was deserialised from an object.
 pub(crate) struct JsonObject<T>(pub(crate) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {

@@ -1,4 +1,4 @@
-//! Strings in JSON, with the escapes that `serde_json` writes, eight bytes at a time.
+//! Writes JSON strings with the escapes of `serde_json`, eight bytes at a time.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -19,7 +19,7 @@ pub(crate) fn put_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// How many bytes stand for themselves.
+/// Returns the number of leading bytes that need no escape.
 fn plain_length(bytes: &[u8]) -> usize {
     let (words, _) = bytes.as_chunks::<8>();
     let plain = |word: &&[u8; 8]| !has_escaped(u64::from_le_bytes(**word));
@@ -29,8 +29,8 @@ fn plain_length(bytes: &[u8]) -> usize {
     length + rest.iter().position(escaped).unwrap_or(rest.len())
 }
 
-/// Whether one of eight bytes is a control character, a quote or a backslash. A byte may be taken for
-/// one only behind one that is: where there is none, none is found.
+/// Returns true if one of eight bytes is a control character, a quote or a backslash. Carries between
+/// bytes cause false positives only after a true one, so the result is exact.
 fn has_escaped(word: u64) -> bool {
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
     let control = word.wrapping_sub(ONES * 0x20) & !word;

@@ -1,7 +1,7 @@
-//! `manifest.json` and `index.json`: written to the byte, read without trust, checked against each
-//! other.
+//! `manifest.json` and `index.json`: writes their exact bytes, reads them without trust, and compares
+//! them with each other.
 
-use crate::files::dir_handle::{DirHandle, signature_of};
+use crate::files::dir_handle::{DirHandle, stamp_of};
 use crate::files::file_stamp::FileStamp;
 use crate::format::cache_problem::{CacheProblem, CacheProblemKind, MAX_PROBLEMS};
 use crate::format::digest::{Digest, Digester};
@@ -44,14 +44,14 @@ pub(crate) struct ManifestEntry {
     pub(crate) name: String,
 }
 
-/// What a cache says about itself: documents in the order of their ids.
+/// The documents of a cache, in the order of their ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) cache_version: Digest,
     pub(crate) documents: Vec<ManifestEntry>,
 }
 
-/// The digest that stands for a whole cache.
+/// Returns the digest of a whole cache.
 pub(crate) fn cache_version<'a>(documents: impl Iterator<Item = (&'a str, Digest)>) -> Digest {
     let mut digest = Digester::default();
     digest.feed(candor_fault::to_json(&BuildConfig::ours()).as_bytes());
@@ -94,7 +94,7 @@ fn pointer(name: &str) -> String {
 }
 
 impl Manifest {
-    /// The manifest of these documents, which must be in the order of their ids.
+    /// Returns the manifest of these documents, which must be in the order of their ids.
     pub(crate) fn of(documents: Vec<ManifestEntry>) -> Manifest {
         let pairs = documents.iter().map(|one| (one.id.as_str(), one.version));
         Manifest {
@@ -103,9 +103,9 @@ impl Manifest {
         }
     }
 
-    /// The bytes of `manifest.json`.
+    /// Returns the bytes of `manifest.json`.
     pub(crate) fn manifest_bytes(&self, created_at: Timestamp) -> Vec<u8> {
-        pretty(&WrittenManifest {
+        to_pretty_json(&WrittenManifest {
             cache_version: self.cache_version,
             build_config: BuildConfig::ours(),
             created_at: created_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -114,7 +114,7 @@ impl Manifest {
         })
     }
 
-    /// The bytes of `index.json`.
+    /// Returns the bytes of `index.json`.
     pub(crate) fn index_bytes(&self) -> Vec<u8> {
         struct Pairs<'a>(&'a [ManifestEntry]);
         impl Serialize for Pairs<'_> {
@@ -122,25 +122,25 @@ impl Manifest {
                 serializer.collect_map(self.0.iter().map(|one| (&one.id, pointer(&one.name))))
             }
         }
-        pretty(&Pairs(&self.documents))
+        to_pretty_json(&Pairs(&self.documents))
     }
 }
 
-fn pretty(value: &impl Serialize) -> Vec<u8> {
+fn to_pretty_json(value: &impl Serialize) -> Vec<u8> {
     // Writing strings and numbers into memory cannot fail.
     serde_json::to_vec_pretty(value).unwrap_or_default()
 }
 
-/// What was found in the two files, and everything that is wrong with them.
+/// The contents of the two files, and their problems.
 #[derive(Debug)]
 pub(crate) struct LoadedLists {
-    /// What the manifest says of itself, true or not: `cache_version` and `document_count`.
+    /// The unchecked values of `cache_version` and `document_count` in the manifest.
     pub(crate) said: Option<(String, u64)>,
-    /// The manifest, as far as it can be understood.
+    /// The manifest, if it could be parsed.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) problems: Vec<CacheProblem>,
-    /// Of the manifest and of the index, where they were read in full.
-    pub(crate) signatures: Option<(FileStamp, FileStamp)>,
+    /// The stamps of manifest and index, if both were read completely.
+    pub(crate) stamps: Option<(FileStamp, FileStamp)>,
 }
 
 /// Reads and compares both files.
@@ -150,14 +150,14 @@ pub(crate) fn read(cache: &DirHandle) -> LoadedLists {
         .map_err(|wrong| problems.push(CacheProblem::new(MANIFEST, wrong)));
     let index = read_json::<StoredIndex>(cache, INDEX)
         .map_err(|wrong| problems.push(CacheProblem::new(INDEX, wrong)));
-    let signatures = match (&manifest, &index) {
+    let stamps = match (&manifest, &index) {
         (Ok((_, one)), Ok((_, other))) => Some((*one, *other)),
         _ => None,
     };
     let mut said = None;
     let manifest = match manifest {
         Ok((JsonObject(read), _)) => {
-            // What is longer than a digest is none, and as long as a hostile file wants it.
+            // A longer text is not a digest, and can be as long as the file.
             let told = read.cache_version.len() <= Digest::TEXT;
             let version = told.then(|| read.cache_version.clone());
             said = Some((version.unwrap_or_default(), read.document_count));
@@ -172,17 +172,17 @@ pub(crate) fn read(cache: &DirHandle) -> LoadedLists {
         said,
         manifest,
         problems,
-        signatures,
+        stamps,
     }
 }
 
-/// Streams a file through the parser: memory is bounded by what the shape admits, not by the file.
+/// Parses a file as a stream: memory is bounded by the accepted shape, not by the file.
 fn read_json<T: DeserializeOwned>(
     cache: &DirHandle,
     name: &str,
 ) -> Result<(T, FileStamp), CacheProblemKind> {
-    let file = cache.open(name).map_err(faults::inside)?;
-    let before = signature_of(&file).map_err(faults::inside)?;
+    let file = cache.open(name).map_err(faults::problem_kind)?;
+    let before = stamp_of(&file).map_err(faults::problem_kind)?;
     if before.size() > MAX_LIST_FILE {
         return Err(CacheProblemKind::Large);
     }
@@ -191,7 +191,7 @@ fn read_json<T: DeserializeOwned>(
         true => CacheProblemKind::Unreadable(error.to_string()),
         false => CacheProblemKind::Malformed(error.to_string()),
     })?;
-    match signature_of(&file).map_err(faults::inside)? == before {
+    match stamp_of(&file).map_err(faults::problem_kind)? == before {
         true => Ok((value, before)),
         false => Err(CacheProblemKind::Unreadable(String::from(
             "it changed while it was read",
@@ -216,7 +216,7 @@ struct StoredEntry {
     file: String,
 }
 
-/// The documents of a manifest, each judged as it is read: of what is wrong, only that is kept.
+/// The documents of a manifest, checked as they are read. Invalid entries are kept as problems only.
 #[derive(Default)]
 struct ManifestEntries {
     count: u64,
@@ -243,7 +243,7 @@ impl<'de> Deserialize<'de> for ManifestEntries {
     }
 }
 
-/// Reads the documents of a manifest: a list that cannot grow without end.
+/// Deserialises the documents of a manifest, up to a limit.
 struct ManifestEntriesVisitor {
     most: usize,
 }
@@ -316,10 +316,10 @@ impl StoredEntry {
     }
 }
 
-/// The most bytes of a name that a file system takes.
+/// The most bytes of a file name.
 const MAX_NAME: usize = 255;
 
-/// The name after `documents/`, if it is exactly one name.
+/// Returns the name after `documents/`, if it is exactly one name.
 fn name_in_documents(file: &str) -> Option<&str> {
     let name = file.strip_prefix(DOCUMENTS)?.strip_prefix('/')?;
     let one = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
@@ -361,10 +361,10 @@ impl<'de> Visitor<'de> for Pairs {
 }
 
 impl StoredIndex {
-    /// Both lists in the order of ids, side by side. The order of an object's members is no rule.
+    /// Compares the ids and files with the manifest. The order of members is irrelevant.
     fn compare(mut self, manifest: &Manifest, problems: &mut Vec<CacheProblem>) {
         let mut wrong = |what| {
-            // There may be millions: memory is for what will be told.
+            // There may be millions of problems: only those that are reported are kept.
             if problems.len() < MAX_PROBLEMS {
                 problems.push(CacheProblem::new(INDEX, what));
             }
@@ -480,11 +480,11 @@ mod tests {
 
     #[test]
     fn oversized_manifest_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = std::fs::File::create(folder.path().join(MANIFEST)).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let file = std::fs::File::create(directory.path().join(MANIFEST)).unwrap();
         // Without a block on the disk: nothing of it must be read.
         file.set_len(MAX_LIST_FILE + 1).unwrap();
-        let handle = std::fs::File::open(folder.path()).unwrap();
+        let handle = std::fs::File::open(directory.path()).unwrap();
         let lists = read(&DirHandle::new(handle.into()));
         assert_eq!(
             lists.problems[0],

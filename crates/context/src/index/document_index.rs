@@ -1,4 +1,4 @@
-//! The index of a cache's documents: which words they have, and how large they are.
+//! The index of documents: their words and their sizes.
 
 use crate::format::codec::{ByteReader, CorruptFile};
 use crate::format::digest::Digest;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Mutex;
 
-/// The version of the words in the index; v0 is frozen.
+/// The version of the word rules; v0 is frozen.
 pub(crate) const MAKER: u32 = 1;
 
-/// What the index holds of one document beside its words.
+/// The sizes of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct DocumentFacts {
     pub(crate) bytes: u32,
     pub(crate) words: u32,
 }
 
-/// Bytes of the facts of one document.
+/// The encoded size of the facts of one document.
 const FACTS: usize = 8;
 
-/// Gathers one document.
+/// Adds the words of one document to a shard.
 pub(crate) fn gather(
     shard: &mut TermShard,
     counter: &mut WordCounter,
@@ -61,12 +61,12 @@ pub(crate) fn read_facts(bytes: &[u8], documents: u32) -> Result<Vec<DocumentFac
     Ok(facts)
 }
 
-/// An index that is open.
+/// An open index of documents.
 #[derive(Debug)]
 pub(crate) struct DocumentIndex {
     terms: InvertedIndex,
     sizes: DocumentSizes,
-    /// Room for counting, used again by the next query.
+    /// Buffers for counting, reused by later queries.
     idle: Mutex<Vec<MatchCounts>>,
 }
 
@@ -91,7 +91,7 @@ impl DocumentIndex {
         &self.sizes
     }
 
-    /// What a query selects.
+    /// Selects documents for a query.
     pub(crate) fn select(
         &self,
         query: &Query,

@@ -1,4 +1,4 @@
-//! The index of a cache's passages: which terms they have, how long they are, whose they are.
+//! The index of passages: their terms, their lengths and their documents.
 
 use crate::format::codec::{ByteReader, CorruptFile, put_varint};
 use crate::format::digest::Digest;
@@ -8,28 +8,28 @@ use crate::passages::{
 };
 use std::fs::File;
 
-/// Where the index of passages is kept in a cache.
+/// The file of the index of passages in a cache.
 pub(crate) const PASSAGES_FILE: &str = "passages.idx";
 
-/// Gathers what the index needs of each document.
+/// Gathers the terms and facts of passages.
 pub(crate) struct PassageGatherer {
     pub(crate) shard: TermShard,
-    /// Documents that were seen, with their passages.
+    /// The documents that were added, with the facts of their passages.
     pub(crate) facts: Vec<(u32, Vec<PassageFacts>)>,
     analyser: Analyser,
     places: TermSlots,
 }
 
-/// The places in a shard of the terms that an analyser knows, by their numbers.
+/// The slots in a shard of the terms of an analyser, by their numbers.
 #[derive(Default)]
 struct TermSlots {
     known: Vec<Option<u32>>,
-    /// How often the analyser had forgotten everything when they were.
+    /// The number of times that the analyser had forgotten everything when the slots were found.
     forgotten: u64,
 }
 
 impl TermSlots {
-    /// Forgets with the analyser.
+    /// Forgets the slots if the analyser has forgotten its terms.
     fn follow(&mut self, analyser: &Analyser) {
         if self.forgotten != analyser.forgotten() {
             self.forgotten = analyser.forgotten();
@@ -69,17 +69,17 @@ impl PassageGatherer {
     }
 }
 
-/// A passage before it has a number: they are numbered when all are known.
+/// Returns the key of a passage. Passages are numbered when all of them are known.
 fn key(document: u32, ordinal: u32) -> u64 {
     u64::from(document) << 32 | u64::from(ordinal)
 }
 
-/// Where the passages of each document begin in their numbering.
+/// The number of the first passage of each document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PassageNumbering(Vec<u32>);
 
 impl PassageNumbering {
-    /// From the number of passages of each document.
+    /// Takes the number of passages of each document.
     pub(crate) fn new(
         counts: impl Iterator<Item = usize>,
     ) -> Result<PassageNumbering, CorruptFile> {
@@ -104,12 +104,12 @@ impl PassageNumbering {
         (number < *end).then_some(number)
     }
 
-    /// The number of what a gatherer called by a key.
+    /// Returns the number of the passage with this key.
     pub(crate) fn of_key(&self, key: u64) -> Option<u32> {
         self.of((key >> 32) as u32, key as u32)
     }
 
-    /// The document of a passage, and its place there.
+    /// Returns the document of a passage, and its index there.
     pub(crate) fn place(&self, passage: u32) -> (u32, u32) {
         let document = self.0.partition_point(|begin| *begin <= passage) - 1;
         (document as u32, passage - self.0[document])
@@ -119,7 +119,7 @@ impl PassageNumbering {
         self.0.len() - 1
     }
 
-    /// The numbers of another numbering, for documents that got other numbers there.
+    /// Maps passages to another numbering, in which documents have the numbers `documents`.
     pub(crate) fn renumbered(
         &self,
         documents: &[Option<u32>],
@@ -167,7 +167,7 @@ pub(crate) fn read_facts(bytes: &[u8]) -> Result<Vec<Vec<PassageFacts>>, Corrupt
     Ok(all)
 }
 
-/// An index that is open.
+/// An open index of passages.
 #[derive(Debug)]
 pub(crate) struct PassageIndex {
     terms: InvertedIndex,
@@ -177,7 +177,7 @@ pub(crate) struct PassageIndex {
 }
 
 impl PassageIndex {
-    /// Opens the index of a cache with so many documents.
+    /// Opens the index of a cache with this number of documents.
     pub(crate) fn open(
         file: File,
         cache_version: Digest,
@@ -206,7 +206,7 @@ impl PassageIndex {
         &self.numbering
     }
 
-    /// What matches a query best within a budget.
+    /// Finds the best matches of a query within a budget.
     pub(crate) fn search(&self, query: &str, budget: u64) -> Result<SearchOutcome, CorruptFile> {
         search(self, query, budget)
     }

@@ -1,28 +1,28 @@
-//! A table of words: each has a place, counted from zero, and a value there. Words of usual length lie
-//! beside their values, so that finding one looks at few places in memory.
+//! A table of words: each has a slot, counted from zero, with a value. Words of usual length are stored
+//! beside their values, so that a lookup touches little memory.
 
 use hashbrown::HashTable;
 use std::cmp::Ordering;
 
-/// Bytes of a word that stand beside its value; most words have no more.
+/// The bytes of a word that are stored beside its value. Most words have no more.
 const HEAD: usize = 16;
 
-/// Words and their values.
+/// A map from words to values.
 pub(crate) struct Vocabulary<T> {
-    /// The words that are longer than their heads.
+    /// The words that are longer than a head.
     text: Vec<u8>,
     entries: Vec<VocabularyEntry<T>>,
-    /// The lower half of a word's hash, and its place.
+    /// The lower half of a word's hash, and its slot.
     places: HashTable<(u32, u32)>,
 }
 
-/// One word. All that is looked at when it is seen again lies together.
+/// One word. All that a lookup reads is stored together.
 struct VocabularyEntry<T> {
-    /// The beginning of the word, zeros behind it.
+    /// The start of the word, padded with zeros.
     head: [u8; HEAD],
     length: u32,
     value: T,
-    /// Where a longer one begins in the text.
+    /// The offset of a longer word in the text.
     start: usize,
 }
 
@@ -43,18 +43,17 @@ fn head_of(word: &[u8]) -> [u8; HEAD] {
     head
 }
 
-/// The hash that the table is asked with: all of it follows from what the table holds.
+/// Returns the hash for the table, computed from the half that the table stores.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl<T> Vocabulary<T> {
-    /// How many words there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The place of a word with this hash, which need not be the one that is looked for.
+    /// Returns the slot of a word with this hash, which may be another word.
     #[inline]
     pub(crate) fn likely(&self, hash: u64) -> Option<u32> {
         let hash = hash as u32;
@@ -62,7 +61,7 @@ impl<T> Vocabulary<T> {
         found.map(|(_, place)| *place)
     }
 
-    /// Whether this word is there.
+    /// Returns true if the slot contains this word.
     #[inline]
     pub(crate) fn is(&self, place: u32, word: &[u8]) -> bool {
         let entry = &self.entries[place as usize];
@@ -71,7 +70,7 @@ impl<T> Vocabulary<T> {
             && (word.len() <= HEAD || self.spelled(place) == word)
     }
 
-    /// The place of a word.
+    /// Returns the slot of a word.
     pub(crate) fn find(&self, word: &[u8], hash: u64) -> Option<u32> {
         let hash = hash as u32;
         let same = |(other, place): &(u32, u32)| *other == hash && self.is(*place, word);
@@ -79,7 +78,7 @@ impl<T> Vocabulary<T> {
         found.map(|(_, place)| *place)
     }
 
-    /// Gives a new word a place.
+    /// Adds a new word and returns its slot.
     pub(crate) fn insert(&mut self, word: &[u8], hash: u64, value: T) -> u32 {
         let (hash, place) = (hash as u32, self.entries.len() as u32);
         self.places
@@ -115,7 +114,7 @@ impl<T> Vocabulary<T> {
         &mut self.entries[place as usize].value
     }
 
-    /// The places of all words, in the order of their bytes.
+    /// Returns the slots of all words, sorted by their bytes.
     pub(crate) fn order(&self) -> Vec<u32> {
         let heads = self.entries.iter();
         let heads = heads.map(|entry| u128::from_be_bytes(entry.head));
@@ -124,7 +123,7 @@ impl<T> Vocabulary<T> {
         order.into_iter().map(|(_, place)| place).collect()
     }
 
-    /// Compares words; nearly always by their heads alone.
+    /// Compares words, nearly always by their heads alone.
     fn compare(&self, one: (u128, u32), other: (u128, u32)) -> Ordering {
         let by_head = one.0.cmp(&other.0);
         by_head.then_with(|| self.spelled(one.1).cmp(self.spelled(other.1)))
@@ -152,7 +151,7 @@ mod tests {
             long[1..].to_owned(),
             "y".repeat(3 * HEAD),
         ];
-        // One hash for all of them: they are told apart by their bytes.
+        // All words have one hash: they are distinguished by their bytes.
         let mut vocabulary = Vocabulary::default();
         for (number, word) in words.iter().enumerate() {
             assert_eq!(vocabulary.find(word.as_bytes(), 7), None);

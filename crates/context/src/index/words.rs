@@ -1,22 +1,22 @@
-//! The words of v0: lower-cased text, split at Unicode white space, duplicates and order kept.
+//! The words of v0: lower-cased text, split at Unicode white space, with duplicates and in order.
 
 use foldhash::fast::FixedState;
 use std::hash::{BuildHasher, Hasher};
 
-/// Counts the words of one text after the other.
+/// Counts the words of texts.
 ///
-/// A text has few different words beside all it has, so that they are counted here first, in a table
-/// that stays near the processor.
+/// A text has few different words, so they are counted here first, in a table that stays in the
+/// processor's cache.
 #[derive(Default)]
 pub(crate) struct WordCounter {
     lower: String,
     hash: FixedState,
-    /// Places in `words`, plus one; zero is free.
+    /// Indexes into `words` plus one. Zero is a free slot.
     slots: Vec<u32>,
     words: Vec<CountedWord>,
 }
 
-/// A word of the text that was counted.
+/// A counted word of the text.
 pub(crate) struct CountedWord {
     pub(crate) hash: u64,
     start: u32,
@@ -25,7 +25,7 @@ pub(crate) struct CountedWord {
 }
 
 impl WordCounter {
-    /// Counts the different words of `text`, lower-cased; says how many words there are.
+    /// Counts the different words of the lower-cased `text`. Returns the number of all words.
     pub(crate) fn count(&mut self, text: &str) -> u64 {
         let mut lower = std::mem::take(&mut self.lower);
         lower.clear();
@@ -43,7 +43,7 @@ impl WordCounter {
         total
     }
 
-    /// The different words of the text, in the order of their first occurrence.
+    /// Returns the different words of the text, in the order of their first occurrence.
     pub(crate) fn words(&self) -> &[CountedWord] {
         &self.words
     }
@@ -84,7 +84,7 @@ impl WordCounter {
         }
     }
 
-    /// Twice as many places, so that half of them are free.
+    /// Doubles the slots, so that half of them are free.
     fn grow(&mut self) {
         let room = self.slots.len() * 2;
         self.slots.clear();
@@ -99,9 +99,9 @@ impl WordCounter {
     }
 }
 
-/// Appends a text in lower case, as `str::to_lowercase` does, but quickly where it is ASCII.
+/// Appends a text in lower case, as `str::to_lowercase` does, with a fast path for ASCII.
 fn lower_case(text: &str, out: &mut String) {
-    // The one letter whose lower case depends on what is around it.
+    // The one letter whose lower case depends on its neighbours.
     if text.contains('Σ') {
         return out.push_str(&text.to_lowercase());
     }
@@ -120,7 +120,7 @@ fn lower_case(text: &str, out: &mut String) {
     }
 }
 
-/// What a byte is to words.
+/// The class of a byte for splitting words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     Inside,
@@ -143,14 +143,14 @@ const CLASSES: [ByteClass; 256] = {
     classes
 };
 
-/// Where the next word begins and ends.
+/// Returns the start and the end of the next word.
 fn next_word(text: &str, from: usize) -> Option<(usize, usize)> {
     let start = find(text, from, true)?;
     let end = find(text, start, false).unwrap_or(text.len());
     Some((start, end))
 }
 
-/// The first place behind white space, or the first that is white.
+/// Returns the offset of the first character that is not white space (`behind`), or that is.
 fn find(text: &str, from: usize, behind: bool) -> Option<usize> {
     let passed = match behind {
         true => ByteClass::White,
@@ -173,23 +173,23 @@ fn find(text: &str, from: usize, behind: bool) -> Option<usize> {
     }
 }
 
-/// How many places there are at first.
+/// The initial number of slots.
 const FEW: usize = 1024;
 
-/// The hash that words are found by, here and where all texts' words are gathered.
+/// Returns the hash of a word, the same here and in shards.
 pub(crate) fn hash_of(state: &impl BuildHasher, word: &[u8]) -> u64 {
     let mut hasher = state.build_hasher();
     hasher.write(word);
     hasher.finish()
 }
 
-/// The words of a query.
+/// Returns the words of a query.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     lower.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What a content costs: a token for every four bytes that are begun.
+/// Returns the tokens of a content: one for every four bytes or part of them.
 pub(crate) fn tokens(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }

@@ -1,4 +1,4 @@
-//! Making indexes of documents as they pass by, into files of the cache or into memory.
+//! Builds indexes from documents, in files of the cache or in memory.
 
 use crate::cache::Cache;
 use crate::failure::Failure;
@@ -19,10 +19,10 @@ use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-/// Where the index of documents is kept in a cache.
+/// The file of the index of documents in a cache.
 pub(crate) const INDEX_FILE: &str = "accelerator.idx";
 
-/// Gathers what the index of documents needs of each.
+/// Gathers the words and facts of documents.
 pub(crate) struct WordGatherer {
     shard: TermShard,
     counter: WordCounter,
@@ -56,7 +56,7 @@ impl DocumentVisitor for PassageGatherer {
     }
 }
 
-/// Gathers for both indexes, or for the first alone.
+/// Gathers for both indexes, or for the index of documents alone.
 pub(crate) struct IndexGatherer {
     pub(crate) words: WordGatherer,
     pub(crate) passages: Option<PassageGatherer>,
@@ -77,7 +77,7 @@ impl IndexGatherer {
         }
     }
 
-    /// What several have gathered, sorted by index.
+    /// Splits gatherers by index.
     pub(crate) fn apart(all: Vec<IndexGatherer>) -> (Vec<WordGatherer>, Vec<PassageGatherer>) {
         let (words, passages): (Vec<_>, Vec<_>) =
             all.into_iter().map(|one| (one.words, one.passages)).unzip();
@@ -91,14 +91,14 @@ impl DocumentVisitor for IndexGatherer {
     }
 }
 
-/// Documents that are taken over from an index that is already there.
+/// An existing index whose documents are reused.
 pub(crate) struct ReusedIndex<'a, I> {
     pub(crate) index: &'a I,
-    /// The new number of each document that is kept; the order of the kept ones is the same.
+    /// The new number of each reused document. Their order is unchanged.
     pub(crate) renumbered: &'a [Option<u32>],
 }
 
-/// What an index is made for.
+/// The cache that an index is built for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IndexScope {
     pub(crate) cache_version: Digest,
@@ -106,7 +106,6 @@ pub(crate) struct IndexScope {
 }
 
 impl IndexScope {
-    /// What this manifest lists.
     pub(crate) fn listed(manifest: &Manifest) -> IndexScope {
         IndexScope {
             cache_version: manifest.cache_version,
@@ -115,7 +114,7 @@ impl IndexScope {
     }
 }
 
-/// Sorts shards, all at once.
+/// Sorts shards in parallel.
 fn sorted(shards: Vec<TermShard>) -> Vec<SortedShard> {
     std::thread::scope(|scope| {
         let sort = |shard: TermShard| scope.spawn(|| shard.sorted());
@@ -131,14 +130,14 @@ fn sorted(shards: Vec<TermShard>) -> Vec<SortedShard> {
     })
 }
 
-/// Gives back the memory of shards while other work goes on.
+/// Frees the memory of shards on another thread.
 fn forget(shards: Vec<SortedShard>) {
-    // Where there is no thread for it, it is given back at once.
+    // If no thread can be started, it is freed here.
     let _ = std::thread::Builder::new().spawn(move || drop(shards));
 }
 
-/// The terms of an index that is there, with the new numbers of its units.
-fn taken_over<'a>(
+/// Returns the terms of an existing index, with the new numbers of its units.
+fn merge_input<'a>(
     terms: &'a InvertedIndex,
     touched: Option<&'a TouchedTerms>,
     table: &'a [Option<u32>],
@@ -147,8 +146,8 @@ fn taken_over<'a>(
     Ok((Box::new(terms.stream(touched)?), Some(Box::new(unit))))
 }
 
-/// The words of the documents that are not kept, where the kept ones keep their numbers and the
-/// others are few: the lists of all other words stay as they are.
+/// Returns the words of the documents that are not reused, if the reused ones keep their numbers and
+/// the others are few. The lists of all other words stay unchanged.
 pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<TouchedTerms> {
     let mut words = TouchedTerms::default();
     let (mut buffer, mut counter) = (Vec::new(), WordCounter::default());
@@ -169,7 +168,7 @@ pub(crate) fn touched(cache: &Cache, renumbered: &[Option<u32>]) -> Option<Touch
     Some(words)
 }
 
-/// With more documents than this, looking at every list is no slower.
+/// With more documents than this, decoding every list is not slower.
 const MOST_TOUCHED: u32 = 256;
 
 /// Writes the index of documents.
@@ -197,7 +196,7 @@ pub(crate) fn write_words(
                 facts[*number as usize] = one;
             }
         }
-        stream = Some(taken_over(index.terms(), touched, renumbered)?);
+        stream = Some(merge_input(index.terms(), touched, renumbered)?);
     }
     let mut writer = IndexWriter::new(out, of.cache_version, None);
     merge(&mut writer, &shards, None, stream)?;
@@ -241,7 +240,7 @@ pub(crate) fn write_passages(
     let mut stream = None;
     if let Some(ReusedIndex { index, renumbered }) = &kept {
         table = index.numbering().renumbered(renumbered, &numbering);
-        stream = Some(taken_over(index.terms(), None, &table)?);
+        stream = Some(merge_input(index.terms(), None, &table)?);
     }
     // Answers name the digest of this index.
     let mut writer = IndexWriter::new(out, of.cache_version, Some(Digester::default()));
@@ -258,13 +257,13 @@ pub(crate) fn write_passages(
     Ok(())
 }
 
-/// A file in memory that `write` fills.
+/// Creates a file in memory and fills it by `write`.
 fn in_memory(
     write: impl FnOnce(BufWriter<&File>) -> Result<(), IndexWriteError>,
 ) -> Result<File, Failure> {
     let made = rustix::fs::memfd_create("context-index", MemfdFlags::CLOEXEC);
     let file = File::from(made.map_err(Failure::system("make an index in memory"))?);
-    write(BufWriter::with_capacity(1 << 20, &file)).map_err(unwritten)?;
+    write(BufWriter::with_capacity(1 << 20, &file)).map_err(write_failure)?;
     Ok(file)
 }
 
@@ -272,7 +271,7 @@ fn unreadable(CorruptFile: CorruptFile) -> Failure {
     Failure::Bug("an index just made cannot be read")
 }
 
-/// An index of documents that lives in memory only.
+/// Builds an index of documents in memory.
 pub(crate) fn words_in_memory(
     of: IndexScope,
     gathered: Vec<WordGatherer>,
@@ -281,7 +280,7 @@ pub(crate) fn words_in_memory(
     DocumentIndex::open(file, of.cache_version).map_err(unreadable)
 }
 
-/// An index of passages that lives in memory only.
+/// Builds an index of passages in memory.
 pub(crate) fn passages_in_memory(
     of: IndexScope,
     gathered: Vec<PassageGatherer>,
@@ -290,7 +289,7 @@ pub(crate) fn passages_in_memory(
     PassageIndex::open(file, of.cache_version, of.documents).map_err(unreadable)
 }
 
-pub(crate) fn unwritten(why: IndexWriteError) -> Failure {
+pub(crate) fn write_failure(why: IndexWriteError) -> Failure {
     match why {
         IndexWriteError::CorruptFile => Failure::Bug("what was gathered cannot be merged"),
         IndexWriteError::System(error) => Failure::System {

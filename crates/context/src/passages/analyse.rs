@@ -38,7 +38,7 @@ pub struct NumberedTerm<'a> {
 pub(super) struct AnalysedWord {
     /// Equal terms have equal numbers, which begin at 0, until the analyser forgets.
     pub(super) number: u32,
-    /// Whether it is a stop word, which stands for itself.
+    /// True if it is a stop word, which stands for itself.
     pub(super) stop: bool,
 }
 
@@ -49,7 +49,7 @@ impl Default for Analyser {
 }
 
 impl Analyser {
-    /// An analyser that remembers nothing yet.
+    /// Returns an analyser that remembers nothing yet.
     pub fn new() -> Self {
         Analyser {
             stemmer: Stemmer::create(Algorithm::English),
@@ -80,13 +80,13 @@ impl Analyser {
         str::from_utf8(self.terms.spelled(number)).unwrap_or("")
     }
 
-    /// The term with this number.
+    /// Returns the term with this number.
     pub(super) fn named(&self, number: u32) -> NumberedTerm<'_> {
         let text = self.text(number);
         NumberedTerm { number, text }
     }
 
-    /// How often it has forgotten everything.
+    /// Returns how often it has forgotten everything.
     pub(crate) fn forgotten(&self) -> u64 {
         self.forgotten
     }

@@ -62,7 +62,7 @@ pub struct PassageSelection {
 }
 
 impl SelectedPassage {
-    /// A hit with the document that it is in: the document's id, version and content, and where the passage is.
+    /// Returns a hit with the document that it is in: the document's id, version and content, and where the passage is.
     pub fn new(id: &str, version: &str, content: &str, passage: Passage, hit: PassageHit) -> Self {
         let range = passage.range;
         SelectedPassage {
@@ -80,7 +80,7 @@ impl SelectedPassage {
 }
 
 impl PassagesResponse {
-    /// The answer to a query: what was taken of the passages that were considered, and the digest of the index.
+    /// Returns the answer to a query: what was taken of the passages that were considered, and the digest of the index.
     pub fn new(
         query: &str,
         budget: u64,

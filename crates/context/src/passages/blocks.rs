@@ -132,7 +132,7 @@ impl<V: FnMut(Block)> BlockScanner<'_, V> {
 }
 
 impl FenceMarker {
-    /// The fence that this line opens. Any indentation will do: a fence inside a list is indented as its item is.
+    /// Returns the fence that this line opens. Any indentation will do: a fence inside a list is indented as its item is.
     fn opening(line: &str) -> Option<FenceMarker> {
         let line = line.trim_start_matches([' ', '\t']);
         let byte = *line.as_bytes().first()?;
@@ -152,18 +152,18 @@ impl FenceMarker {
     }
 }
 
-/// How many times `byte` stands at the beginning.
+/// Returns how many times `byte` stands at the beginning.
 fn run(line: &str, byte: u8) -> usize {
     line.bytes().take_while(|found| *found == byte).count()
 }
 
-/// The line without the up to three spaces that a heading may be indented by.
+/// Returns the line without the up to three spaces that a heading may be indented by.
 fn outdented(line: &str) -> Option<(usize, &str)> {
     let indent = run(line, b' ');
     (indent <= 3).then(|| (indent, line.get(indent..).unwrap_or("")))
 }
 
-/// The level of an ATX heading and where in the line its words are.
+/// Returns the level of an ATX heading and where in the line its words are.
 fn atx(line: &str) -> Option<(u8, Range<usize>)> {
     let (indent, line) = outdented(line)?;
     let level = run(line, b'#');
@@ -183,7 +183,7 @@ fn atx(line: &str) -> Option<(u8, Range<usize>)> {
     Some((u8::try_from(level).ok()?, start..start + words.len()))
 }
 
-/// The level that a setext underline gives to the paragraph above it.
+/// Returns the level that a setext underline gives to the paragraph above it.
 fn underline(line: &str) -> Option<u8> {
     let (_, line) = outdented(line)?;
     let level = match line.as_bytes().first()? {
@@ -196,7 +196,7 @@ fn underline(line: &str) -> Option<u8> {
         .then_some(level)
 }
 
-/// A list, a quotation or a table with a rule below it is no heading, nor is a long paragraph.
+/// Returns a list, a quotation or a table with a rule below it is no heading, nor is a long paragraph.
 fn may_be_heading(content: &str, range: &Range<usize>) -> bool {
     const MOST: usize = 400;
     // Asked for every line that could underline a paragraph, so a long one must not be looked at.

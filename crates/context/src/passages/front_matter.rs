@@ -9,7 +9,7 @@ pub(super) struct FrontMatter {
     pub(super) title: Option<String>,
 }
 
-/// The front matter at the very start of a document; what is never closed is none.
+/// Returns the front matter at the very start of a document; what is never closed is none.
 pub(super) fn find(content: &str) -> Option<FrontMatter> {
     let text = content.strip_prefix('\u{feff}').unwrap_or(content);
     let mut lines = text.split_inclusive('\n');
@@ -39,7 +39,7 @@ pub(super) fn find(content: &str) -> Option<FrontMatter> {
     None
 }
 
-/// The value of `title:` (YAML) or `title =` (TOML) on the outermost level.
+/// Returns the value of `title:` (YAML) or `title =` (TOML) on the outermost level.
 fn title(text: &str) -> Option<String> {
     let mut lines = text.lines();
     let value = lines.find_map(|line| {

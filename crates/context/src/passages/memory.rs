@@ -52,7 +52,7 @@ impl MemoryIndex {
         found
     }
 
-    /// The document that a passage is of, by its place in the order, and the passage's place in it.
+    /// Returns the document that a passage is of, by its place in the order, and the passage's place in it.
     pub fn place(&self, passage: u32) -> (usize, usize) {
         let document = self.begins.partition_point(|begin| *begin <= passage) - 1;
         let begin = self.begins.get(document).copied().unwrap_or(0);

@@ -29,7 +29,7 @@ pub use split::{MOST_BYTES, Passage, split};
 /// The version of splitting, analysis and scoring together: an index of another version is of no use.
 pub const VERSION: u32 = 1;
 
-/// How many tokens some bytes count as, the estimate that budgets are kept with.
+/// Returns how many tokens some bytes count as, the estimate that budgets are kept with.
 pub(crate) fn tokens(bytes: usize) -> u32 {
     u32::try_from(crate::index::words::tokens(bytes as u64)).unwrap_or(u32::MAX)
 }

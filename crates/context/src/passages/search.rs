@@ -13,11 +13,11 @@ use super::score::{Idf, Norm, weight};
 pub(crate) trait PassageLists {
     /// What reading the lists can fail with.
     type Error;
-    /// How many passages there are; they are numbered from 0, in the order of document ids and then of position.
+    /// Returns how many passages there are; they are numbered from 0, in the order of document ids and then of position.
     fn passages(&self) -> u32;
-    /// The lengths of all passages together.
+    /// Returns the lengths of all passages together.
     fn total_length(&self) -> u64;
-    /// A passage's length in terms.
+    /// Returns a passage's length in terms.
     fn length(&self, passage: u32) -> u32;
     /// What a passage takes of a budget.
     fn tokens(&self, passage: u32) -> u32;
@@ -91,7 +91,7 @@ struct QueryTerm {
     postings: Vec<(u32, u32)>,
 }
 
-/// The query's terms in the order of their first occurrence, without those that no passage holds.
+/// Returns the query's terms in the order of their first occurrence, without those that no passage holds.
 fn terms<L: PassageLists>(lists: &L, query: &str) -> Result<Vec<QueryTerm>, L::Error> {
     let mut terms = Vec::new();
     for text in query_terms(query) {
@@ -110,7 +110,7 @@ fn terms<L: PassageLists>(lists: &L, query: &str) -> Result<Vec<QueryTerm>, L::E
     Ok(terms)
 }
 
-/// The different terms of a query, in the order of their first occurrence; stop words only if there is nothing else.
+/// Returns the different terms of a query, in the order of their first occurrence; stop words only if there is nothing else.
 fn query_terms(query: &str) -> Vec<String> {
     let mut analyser = Analyser::new();
     let mut terms = Vec::new();
@@ -241,7 +241,7 @@ fn explain<L: PassageLists>(
     }
 }
 
-/// The entry of a passage in a list that is in the order of passages.
+/// Returns the entry of a passage in a list that is in the order of passages.
 fn held<T: Copy>(list: &[(u32, T)], passage: u32) -> Option<(u32, T)> {
     let at = list.binary_search_by_key(&passage, |entry| entry.0).ok()?;
     list.get(at).copied()

@@ -199,7 +199,7 @@ impl<'a> PassagePacker<'a> {
         });
     }
 
-    /// The number of the line that holds the byte at `at`, or that ends there; never asked backwards.
+    /// Returns the number of the line that holds the byte at `at`, or that ends there; never asked backwards.
     fn line(&mut self, at: usize) -> u32 {
         let (from, line) = self.counted;
         let between = self.content.as_bytes().get(from..at).unwrap_or(&[]);
@@ -216,7 +216,7 @@ impl<'a> PassagePacker<'a> {
     }
 }
 
-/// How long the first piece of a text that is too long is, and where the rest begins.
+/// Returns how long the first piece of a text that is too long is, and where the rest begins.
 fn cut(text: &str) -> (usize, usize) {
     let window = text.get(..text.floor_char_boundary(MOST_BYTES));
     let stop = stop(window.unwrap_or(text));
@@ -224,7 +224,7 @@ fn cut(text: &str) -> (usize, usize) {
     (piece.trim_end().len(), stop + skip(rest))
 }
 
-/// Where to cut a full window: behind its last line, else before its last white space, else at its end.
+/// Returns where to cut a full window: behind its last line, else before its last white space, else at its end.
 fn stop(window: &str) -> usize {
     let behind_text = |at: &usize| !window.get(..*at).unwrap_or("").trim_start().is_empty();
     let line = window.rfind('\n').filter(behind_text);
@@ -232,7 +232,7 @@ fn stop(window: &str) -> usize {
     line.or_else(space).unwrap_or(window.len())
 }
 
-/// How much white space to leave out before the text begins; the indentation of a new line stays.
+/// Returns how much white space to leave out before the text begins; the indentation of a new line stays.
 fn skip(text: &str) -> usize {
     let white = text.len() - text.trim_start().len();
     let line = text.get(..white).and_then(|white| white.rfind('\n'));
@@ -242,7 +242,7 @@ fn skip(text: &str) -> usize {
     }
 }
 
-/// A heading's words with single spaces between them, cut at the bound.
+/// Returns a heading's words with single spaces between them, cut at the bound.
 fn bounded(text: &str) -> String {
     let mut heading = String::new();
     let mut room = MOST_HEADING;

@@ -3,7 +3,7 @@
 //! Articles, conjunctions, a few prepositions, pronouns, auxiliaries and the words that questions begin with. Words
 //! that name things in documentation (`before`, `after`, `while`, `new`) are not among them.
 
-/// Whether a lower-case word is one.
+/// Returns true if a lower-case word is one.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

@@ -39,7 +39,7 @@ fn from(text: &str, start: usize, word: &mut WordBuffer, visit: &mut impl FnMut(
     end
 }
 
-/// Whether a word cannot go on with this byte.
+/// Returns true if a word cannot go on with this byte.
 fn ends_word(byte: u8) -> bool {
     byte != b'\'' && matches!(CLASSES[usize::from(byte)], WordByte::Other)
 }
@@ -78,7 +78,7 @@ const fn classes() -> [WordByte; 256] {
 struct WordBuffer {
     text: String,
     ends: Vec<usize>,
-    /// Whether its last character is a small letter.
+    /// True if its last character is a small letter.
     after_small: bool,
 }
 
@@ -168,7 +168,7 @@ fn after_apostrophe(behind: &str) -> Apostrophe {
     }
 }
 
-/// Whether a capital behind capitals or digits begins a part: the `E` of `HTMLElement` does, no letter of `URLs`.
+/// Returns true if a capital behind capitals or digits begins a part: the `E` of `HTMLElement` does, no letter of `URLs`.
 fn begins_part(behind: &str) -> bool {
     let mut chars = behind.chars();
     let lower = |char: char| char.is_lowercase();
@@ -186,7 +186,7 @@ fn stands_alone(char: char) -> bool {
         && char.is_alphanumeric()
 }
 
-/// The marks that stand behind the letter they belong to.
+/// Returns the marks that stand behind the letter they belong to.
 fn is_mark(char: char) -> bool {
     matches!(char, '\u{300}'..='\u{36f}')
 }

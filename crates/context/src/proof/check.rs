@@ -1,5 +1,5 @@
-//! Checking a cache: every rule of the format, every file, in parallel, with everything that is wrong
-//! in a fixed order.
+//! Checks a cache: every rule of the format and every file, in parallel, with all problems in a fixed
+//! order.
 
 use crate::failure::Failure;
 use crate::faults;
@@ -13,12 +13,12 @@ use crate::proof::proof_file::{DocumentStamp, Proof};
 use candor_street::Clock;
 use std::ffi::OsStr;
 
-/// The time, for judging how fresh a signature is.
+/// The clock that decides whether a stamp is settled.
 pub(crate) type Now<'a> = &'a dyn Clock;
 
-/// Looks at documents as they are read. Each worker has one of its own.
+/// Visits documents as they are read. Each worker has its own visitor.
 pub(crate) trait DocumentVisitor: Send {
-    /// One document, as it stands in the cache; numbers ascend.
+    /// Visits one document. Numbers ascend.
     fn document(&mut self, number: u32, document: &Document);
 }
 
@@ -26,18 +26,18 @@ impl DocumentVisitor for () {
     fn document(&mut self, _: u32, _: &Document) {}
 }
 
-/// What a check has found.
+/// The outcome of a check.
 pub(crate) struct CheckOutcome<V> {
     pub(crate) manifest: Option<Manifest>,
-    /// The proof that it is as it was found, where nothing is wrong.
+    /// The stamps of the checked files, if every document could be read.
     pub(crate) proof: Option<Proof>,
     pub(crate) problems: Vec<CacheProblem>,
     pub(crate) visitors: Vec<V>,
 }
 
 impl<V> CheckOutcome<V> {
-    /// What was found, if nothing is wrong.
-    pub(crate) fn sound(self) -> Result<(Manifest, Proof, Vec<V>), Failure> {
+    /// Returns the parts of a valid cache, or its problems as a failure.
+    pub(crate) fn into_valid(self) -> Result<(Manifest, Proof, Vec<V>), Failure> {
         match (self.manifest, self.proof, self.problems.is_empty()) {
             (Some(manifest), Some(proof), true) => Ok((manifest, proof, self.visitors)),
             _ => Err(Failure::Invalid {
@@ -47,27 +47,29 @@ impl<V> CheckOutcome<V> {
     }
 }
 
-/// Opens `documents`.
-pub(crate) fn documents(cache: &DirHandle) -> Result<DirHandle, CacheProblem> {
+pub(crate) fn open_documents(cache: &DirHandle) -> Result<DirHandle, CacheProblem> {
     cache
-        .folder(DOCUMENTS)
-        .map_err(|error| CacheProblem::new(DOCUMENTS, faults::inside(error)))
+        .open_dir(DOCUMENTS)
+        .map_err(|error| CacheProblem::new(DOCUMENTS, faults::problem_kind(error)))
 }
 
-/// Why a cache without a usable `documents` is no cache, with what else is wrong.
-pub(crate) fn without_documents(cache: &DirHandle, problem: CacheProblem) -> Failure {
-    let problems = and_no_documents(manifest::read(cache), problem);
+/// Returns the failure of a cache whose `documents` cannot be opened, with its other problems.
+pub(crate) fn missing_documents_failure(cache: &DirHandle, problem: CacheProblem) -> Failure {
+    let problems = with_missing_documents(manifest::read(cache), problem);
     Failure::Invalid { problems }
 }
 
-/// What is wrong with the lists of a cache, and then with its `documents`.
-pub(crate) fn and_no_documents(lists: LoadedLists, problem: CacheProblem) -> Vec<CacheProblem> {
+/// Returns the problems of the lists of a cache, then the one of its `documents`.
+pub(crate) fn with_missing_documents(
+    lists: LoadedLists,
+    problem: CacheProblem,
+) -> Vec<CacheProblem> {
     let problems = lists.problems.into_iter().chain([problem]);
     problems.take(MAX_PROBLEMS).collect()
 }
 
-/// Checks everything that the lists name. Documents that `trusted` still proves are not read, unless
-/// every document is to be visited.
+/// Checks everything that the lists name. Documents that `trusted` still proves are not read: pass
+/// `None` if every document must be visited.
 pub(crate) fn check<V: DocumentVisitor>(
     lists: LoadedLists,
     documents: &DirHandle,
@@ -79,31 +81,31 @@ pub(crate) fn check<V: DocumentVisitor>(
         said: _,
         manifest,
         mut problems,
-        signatures,
+        stamps,
     } = lists;
     let mut proof = None;
     let mut visitors = Vec::new();
     if let Some(manifest) = &manifest {
         let began = now.now();
-        // Before the listing: a name that comes during it must show.
-        let folder = documents.own_signature().ok();
+        // Before the listing: a name that is created during it must change the stamp.
+        let directory = documents.own_stamp().ok();
         problems.extend(unlisted(manifest, documents));
-        let trusted = trusted.filter(|proof| proof.is_of(manifest));
+        let trusted = trusted.filter(|proof| proof.matches(manifest));
         let (seen, found) = check_documents(manifest, documents, trusted, visit, &mut problems);
         visitors = found;
-        let settled = |signature: &FileStamp| signature.settled(began);
-        let mark = |signature: Option<FileStamp>| {
-            let settled = signature.as_ref().is_some_and(settled);
-            signature.map(|signature| DocumentStamp { signature, settled })
+        let settled = |stamp: &FileStamp| stamp.is_settled(began);
+        let mark = |stamp: Option<FileStamp>| {
+            let settled = stamp.as_ref().is_some_and(settled);
+            stamp.map(|stamp| DocumentStamp { stamp, settled })
         };
-        let (of_manifest, of_index) = signatures.unzip();
+        let (of_manifest, of_index) = stamps.unzip();
         let names = manifest.documents.iter().map(|one| one.name.as_str());
         let marks: Option<Vec<DocumentStamp>> = seen.into_iter().map(mark).collect();
         proof = marks.map(|documents| Proof {
             cache_version: manifest.cache_version,
             manifest: of_manifest.filter(settled),
             index: of_index.filter(settled),
-            folder: folder.filter(settled),
+            directory: directory.filter(settled),
             names: names.collect(),
             documents,
         });
@@ -117,7 +119,8 @@ pub(crate) fn check<V: DocumentVisitor>(
     }
 }
 
-/// Names in `documents` that nobody lists. Missing ones are found where they are opened.
+/// Returns the names in `documents` that the manifest does not list. Missing files are found when they
+/// are opened.
 fn unlisted(manifest: &Manifest, documents: &DirHandle) -> Vec<CacheProblem> {
     let mut listed: Vec<&OsStr> = manifest
         .documents
@@ -135,13 +138,13 @@ fn unlisted(manifest: &Manifest, documents: &DirHandle) -> Vec<CacheProblem> {
                 CacheProblem::new(file, CacheProblemKind::Unlisted)
             })
             .collect(),
-        Err(error) => vec![CacheProblem::new(DOCUMENTS, faults::inside(error))],
+        Err(error) => vec![CacheProblem::new(DOCUMENTS, faults::problem_kind(error))],
     }
 }
 
-/// What one worker has seen.
+/// The results of one worker.
 struct CheckWorker<V> {
-    signatures: Vec<(usize, FileStamp)>,
+    stamps: Vec<(usize, FileStamp)>,
     problems: Vec<(usize, CacheProblemKind)>,
     buffer: Vec<u8>,
     visitor: V,
@@ -158,7 +161,7 @@ fn check_documents<V: DocumentVisitor>(
 ) -> CheckedDocuments<V> {
     let count = manifest.documents.len();
     let make = || CheckWorker {
-        signatures: Vec::new(),
+        stamps: Vec::new(),
         problems: Vec::new(),
         buffer: Vec::new(),
         visitor: visit(),
@@ -166,23 +169,22 @@ fn check_documents<V: DocumentVisitor>(
     let seen = parallel::over(count, make, |seen, number| {
         let proved = trusted.filter(|proof| proof.holds(number, documents));
         if let Some(proof) = proved {
-            seen.signatures
-                .push((number, proof.documents[number].signature));
+            seen.stamps.push((number, proof.documents[number].stamp));
             return;
         }
         match check_document(manifest, documents, number, seen) {
-            Ok(signature) => seen.signatures.push((number, signature)),
-            // Each worker goes upwards, so the first of each are among the first of all.
+            Ok(stamp) => seen.stamps.push((number, stamp)),
+            // Each worker ascends, so the first problems of all are among the first of each.
             Err(wrong) if seen.problems.len() < MAX_PROBLEMS => seen.problems.push((number, wrong)),
             Err(_) => {}
         }
     });
-    let mut signatures = vec![None; count];
+    let mut stamps = vec![None; count];
     let mut wrong = Vec::new();
     let mut visitors = Vec::new();
     for worker in seen {
-        for (number, signature) in worker.signatures {
-            signatures[number] = Some(signature);
+        for (number, stamp) in worker.stamps {
+            stamps[number] = Some(stamp);
         }
         wrong.extend(worker.problems);
         visitors.push(worker.visitor);
@@ -192,7 +194,7 @@ fn check_documents<V: DocumentVisitor>(
         let name = &manifest.documents[number].name;
         CacheProblem::new(format!("{DOCUMENTS}/{name}"), wrong)
     }));
-    (signatures, visitors)
+    (stamps, visitors)
 }
 
 fn check_document<V: DocumentVisitor>(
@@ -202,7 +204,7 @@ fn check_document<V: DocumentVisitor>(
     seen: &mut CheckWorker<V>,
 ) -> Result<FileStamp, CacheProblemKind> {
     let listed = &manifest.documents[number];
-    let signature = read_into(documents, &listed.name, MAX_DOCUMENT_FILE, &mut seen.buffer)?;
+    let stamp = read_into(documents, &listed.name, MAX_DOCUMENT_FILE, &mut seen.buffer)?;
     let document = document::read(&seen.buffer)?;
     if document.id != listed.id {
         return Err(CacheProblemKind::OtherId);
@@ -211,7 +213,7 @@ fn check_document<V: DocumentVisitor>(
         return Err(CacheProblemKind::OtherVersion);
     }
     seen.visitor.document(number as u32, &document);
-    Ok(signature)
+    Ok(stamp)
 }
 
 #[cfg(test)]
@@ -221,8 +223,8 @@ mod tests {
 
     #[test]
     fn only_the_first_hundred_problems_are_reported() {
-        let folder = tempfile::tempdir().unwrap();
-        let documents = DirHandle::new(std::fs::File::open(folder.path()).unwrap().into());
+        let directory = tempfile::tempdir().unwrap();
+        let documents = DirHandle::new(std::fs::File::open(directory.path()).unwrap().into());
         let listed = |number: u32| ManifestEntry {
             id: format!("{number:03}.md"),
             version: crate::Digest::of(&number.to_le_bytes()),
@@ -232,7 +234,7 @@ mod tests {
             said: None,
             manifest: Some(Manifest::of((0..500).map(listed).collect())),
             problems: Vec::new(),
-            signatures: None,
+            stamps: None,
         };
         let checked = check(
             lists,

@@ -1,4 +1,4 @@
-//! What a cache says of itself, and whether it is right: `inspect` and `verify`.
+//! Describes a cache and checks whether it is valid: `inspect` and `verify`.
 
 use crate::cache::{Cache, TrustBasis};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use crate::proof::check::{self, Now};
 use serde::Serialize;
 use std::path::Path;
 
-/// What `inspect` answers.
+/// The response of `inspect`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Inspection {
     cache_version: String,
@@ -20,7 +20,7 @@ pub struct Inspection {
     valid: bool,
 }
 
-/// What `verify` answers.
+/// The response of `verify`.
 #[derive(Debug, Serialize)]
 pub struct VerifyResponse {
     cache_version: String,
@@ -38,27 +38,27 @@ struct ReportedProblem {
 }
 
 impl VerifyResponse {
-    /// The failure that the report is about, where the cache is not valid.
+    /// Returns the failure if the cache is not valid.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
     }
 }
 
-/// Looks at a cache; one that is invalid is an answer too.
+/// Describes a cache. An invalid cache is described too.
 pub fn inspect(location: &Location, path: &Path, now: Now<'_>) -> Result<Inspection, Failure> {
     let good = |inspection: &Inspection| inspection.valid;
-    location.with(path, good, |folder| {
-        let opened = folder
-            .folder(".")
+    location.with(path, good, |directory| {
+        let opened = directory
+            .open_dir(".")
             .map_err(Failure::system("open the cache"))?;
-        inspect_folder(&folder, || {
-            Cache::open(opened, TrustBasis::Sealed, now).map(|cache| of_cache(&cache))
+        inspect_directory(&directory, || {
+            Cache::open(opened, TrustBasis::Sealed, now).map(|cache| describe(&cache))
         })
     })
 }
 
-/// What a valid cache is.
-pub(crate) fn of_cache(cache: &Cache) -> Inspection {
+/// Describes a valid cache.
+pub(crate) fn describe(cache: &Cache) -> Inspection {
     Inspection {
         cache_version: cache.version().to_string(),
         document_count: cache.proof().documents.len() as u64,
@@ -67,30 +67,24 @@ pub(crate) fn of_cache(cache: &Cache) -> Inspection {
     }
 }
 
-/// Opens by `open`; where that finds an invalid cache, says what its manifest says.
-pub(crate) fn inspect_folder(
-    folder: &DirHandle,
+/// Describes a cache by `open`. If it is invalid, describes it by its manifest.
+pub(crate) fn inspect_directory(
+    directory: &DirHandle,
     open: impl FnOnce() -> Result<Inspection, Failure>,
 ) -> Result<Inspection, Failure> {
     match open() {
-        Err(Failure::Invalid { problems }) if broken_rule(&problems) => Ok(invalid(folder)),
+        Err(Failure::Invalid { problems }) if broken_rule(&problems) => Ok(invalid(directory)),
         answer => answer,
     }
 }
 
-fn invalid(folder: &DirHandle) -> Inspection {
-    let LoadedLists { said, manifest, .. } = manifest::read(folder);
+fn invalid(directory: &DirHandle) -> Inspection {
+    let LoadedLists { said, manifest, .. } = manifest::read(directory);
     let Some((cache_version, document_count)) = said else {
         return Inspection::default();
     };
-    let documents = folder.folder(DOCUMENTS).ok();
-    let size = |name: &str| {
-        documents
-            .as_ref()?
-            .signature(name)
-            .ok()
-            .map(|one| one.size())
-    };
+    let documents = directory.open_dir(DOCUMENTS).ok();
+    let size = |name: &str| documents.as_ref()?.stamp(name).ok().map(|one| one.size());
     let listed = manifest
         .map(|manifest| manifest.documents)
         .unwrap_or_default();
@@ -102,18 +96,18 @@ fn invalid(folder: &DirHandle) -> Inspection {
     }
 }
 
-/// Checks everything, whatever was proved before.
+/// Checks everything, even if the cache has a valid proof.
 pub fn verify(location: &Location, path: &Path, now: Now<'_>) -> Result<VerifyResponse, Failure> {
     let good = |report: &VerifyResponse| report.valid;
-    location.with(path, good, |folder| Ok(report(&folder, now)))
+    location.with(path, good, |directory| Ok(report(&directory, now)))
 }
 
-fn report(folder: &DirHandle, now: Now<'_>) -> VerifyResponse {
-    let lists = manifest::read(folder);
+fn report(directory: &DirHandle, now: Now<'_>) -> VerifyResponse {
+    let lists = manifest::read(directory);
     let said = lists.said.clone().unwrap_or_default();
-    let problems = match check::documents(folder) {
+    let problems = match check::open_documents(directory) {
         Ok(documents) => check::check(lists, &documents, None, now, || ()).problems,
-        Err(problem) => check::and_no_documents(lists, problem),
+        Err(problem) => check::with_missing_documents(lists, problem),
     };
     let tell = |one: &CacheProblem| ReportedProblem {
         file: one.file.clone(),

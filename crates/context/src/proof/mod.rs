@@ -1,4 +1,4 @@
-//! Proves that a cache is right: by reading everything, or by file stamps taken when it was.
+//! Proves that a cache is valid: by reading everything, or by the stamps of an earlier proof.
 
 pub(crate) mod check;
 pub(crate) mod inspect;

@@ -1,15 +1,15 @@
-//! The proof that a cache is unchanged without reading it: the signatures of everything the format
-//! protects, taken when all of it was known to be right.
+//! The proof that a cache is unchanged: the stamps of all files that the format protects, taken when the
+//! cache was valid.
 
 use crate::files::dir_handle::DirHandle;
 use crate::files::file_stamp::{FileStamp, STAMP_BYTES};
-use crate::format::codec::{ByteReader, CorruptFile, checked, seal};
+use crate::format::codec::{ByteReader, CorruptFile, append_checksum, verify_checksum};
 use crate::format::digest::Digest;
 use crate::format::manifest::{INDEX, MANIFEST, Manifest, ManifestEntry};
 use crate::parallel;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where a proof is kept in a cache.
+/// The file of the proof in a cache.
 pub(crate) const PROOF_FILE: &str = "accelerator.sig";
 
 const MAGIC: &[u8; 8] = b"candorsg";
@@ -18,24 +18,24 @@ const LAYOUT: u32 = 1;
 /// The most bytes of the file.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Signatures of a whole cache. One that was taken too soon after a change proves nothing later: of
-/// the lists it is missing, of a document it is not settled.
+/// The stamps of a whole cache. A stamp that was taken too soon after a change proves nothing: a stamp
+/// of the lists is then missing, one of a document is not settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Proof {
     pub(crate) cache_version: Digest,
     pub(crate) manifest: Option<FileStamp>,
     pub(crate) index: Option<FileStamp>,
-    /// Of the directory `documents`: it changes when names come or go.
-    pub(crate) folder: Option<FileStamp>,
+    /// The stamp of the directory `documents`, which changes when files are created or removed.
+    pub(crate) directory: Option<FileStamp>,
     pub(crate) names: DocumentNames,
-    /// Of the documents, in the order of their ids.
+    /// The stamps of the documents, in the order of their ids.
     pub(crate) documents: Vec<DocumentStamp>,
 }
 
-/// The signature of a document's file, and whether it proves anything later.
+/// The stamp of a document's file, and whether it is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DocumentStamp {
-    pub(crate) signature: FileStamp,
+    pub(crate) stamp: FileStamp,
     pub(crate) settled: bool,
 }
 
@@ -73,35 +73,34 @@ impl<'a> FromIterator<&'a str> for DocumentNames {
     }
 }
 
-/// How far a proof still holds.
+/// The extent to which a proof is still valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProofValidity {
-    /// Everything is as it was.
+    /// Everything is unchanged.
     Complete,
-    /// The lists are as they were, so each document whose signature holds is proved.
+    /// The lists are unchanged, so each document with an unchanged stamp is proved.
     ListsOnly,
     /// Nothing is proved.
     Nothing,
 }
 
 impl Proof {
-    /// Compares with what is there now. Errors are left to whoever reads: they prove nothing.
-    pub(crate) fn standing(
+    /// Compares the stamps with the current files. Errors count as changes.
+    pub(crate) fn validity(
         &self,
         cache: &DirHandle,
         documents: &DirHandle,
         wide: bool,
     ) -> ProofValidity {
-        let same = |before: Option<FileStamp>, name| {
-            before.is_some() && cache.signature(name).ok() == before
-        };
+        let same =
+            |before: Option<FileStamp>, name| before.is_some() && cache.stamp(name).ok() == before;
         if !same(self.manifest, MANIFEST) || !same(self.index, INDEX) {
             return ProofValidity::Nothing;
         }
-        let folder = self.folder.is_some() && documents.own_signature().ok() == self.folder;
+        let directory = self.directory.is_some() && documents.own_stamp().ok() == self.directory;
         let count = self.documents.len();
         let holds = |number: usize| self.holds(number, documents);
-        let all = folder
+        let all = directory
             && match wide {
                 true => {
                     let lost = AtomicBool::new(false);
@@ -124,8 +123,8 @@ impl Proof {
         }
     }
 
-    /// Whether it is about these documents, in these files.
-    pub(crate) fn is_of(&self, manifest: &Manifest) -> bool {
+    /// Returns true if it is a proof of these documents in these files.
+    pub(crate) fn matches(&self, manifest: &Manifest) -> bool {
         let listed = &manifest.documents;
         let named = |(number, one): (usize, &ManifestEntry)| self.names.get(number) == one.name;
         self.cache_version == manifest.cache_version
@@ -133,41 +132,41 @@ impl Proof {
             && listed.iter().enumerate().all(named)
     }
 
-    /// Whether a document is still the one that was proved.
+    /// Returns true if a document is unchanged since it was proved.
     pub(crate) fn holds(&self, number: usize, documents: &DirHandle) -> bool {
         let mark = self.documents[number];
-        mark.settled && documents.signature(self.names.get(number)) == Ok(mark.signature)
+        mark.settled && documents.stamp(self.names.get(number)) == Ok(mark.stamp)
     }
 
-    /// The sum of the sizes of the documents' files.
+    /// Returns the sum of the sizes of the documents' files.
     pub(crate) fn total_bytes(&self) -> u64 {
-        self.documents.iter().map(|one| one.signature.size()).sum()
+        self.documents.iter().map(|one| one.stamp.size()).sum()
     }
 
-    /// The bytes of its file; none where a signature is not settled.
+    /// Returns the bytes of its file, or `None` if a stamp is not settled.
     pub(crate) fn write(&self) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(self.documents.len() * (STAMP_BYTES + 24) + 256);
         out.extend_from_slice(MAGIC);
         out.extend_from_slice(&LAYOUT.to_le_bytes());
         out.extend_from_slice(self.cache_version.raw());
         out.extend_from_slice(&(self.documents.len() as u32).to_le_bytes());
-        for signature in [self.manifest, self.index, self.folder] {
-            signature?.write(&mut out);
+        for stamp in [self.manifest, self.index, self.directory] {
+            stamp?.write(&mut out);
         }
         for (number, mark) in self.documents.iter().enumerate() {
             if !mark.settled {
                 return None;
             }
-            mark.signature.write(&mut out);
+            mark.stamp.write(&mut out);
             let name = self.names.get(number);
             out.push(u8::try_from(name.len()).ok()?);
             out.extend_from_slice(name.as_bytes());
         }
-        seal(&mut out, 0, self.cache_version.seed(), 0);
+        append_checksum(&mut out, 0, self.cache_version.seed(), 0);
         Some(out)
     }
 
-    /// Reads the file of a cache, if it has one that can be used.
+    /// Reads the proof of a cache. Returns `None` if it is missing or corrupt.
     pub(crate) fn find(cache: &DirHandle) -> Option<Proof> {
         let (bytes, _) = crate::files::dir_handle::read_file(cache, PROOF_FILE, MAX_BYTES).ok()?;
         Proof::read(&bytes).ok()
@@ -181,7 +180,7 @@ impl Proof {
             return Err(CorruptFile);
         }
         let cache_version = Digest::from_raw(reading.array()?);
-        checked(bytes, cache_version.seed(), 0)?;
+        verify_checksum(bytes, cache_version.seed(), 0)?;
         let count = reading.u32()? as usize;
         if count > bytes.len() / STAMP_BYTES {
             return Err(CorruptFile);
@@ -190,13 +189,13 @@ impl Proof {
             cache_version,
             manifest: Some(FileStamp::read(&mut reading)?),
             index: Some(FileStamp::read(&mut reading)?),
-            folder: Some(FileStamp::read(&mut reading)?),
+            directory: Some(FileStamp::read(&mut reading)?),
             names: DocumentNames::default(),
             documents: Vec::with_capacity(count),
         };
         for _ in 0..count {
             proof.documents.push(DocumentStamp {
-                signature: FileStamp::read(&mut reading)?,
+                stamp: FileStamp::read(&mut reading)?,
                 settled: true,
             });
             let [length] = reading.array()?;

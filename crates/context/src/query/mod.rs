@@ -1,4 +1,4 @@
-//! Queries: what a caller asks, which documents are selected, and the response.
+//! Queries: requests, selection of documents, and responses.
 
 pub(crate) mod oracle;
 pub(crate) mod reader;

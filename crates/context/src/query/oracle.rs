@@ -1,5 +1,5 @@
-//! The rules of v0 as plainly as they are written down: every word of every document is looked at.
-//! The engine must give the same bytes.
+//! The rules of v0, written as simply as possible: every word of every document is compared. Selection
+//! by index must give the same bytes. For tests and benchmarks.
 
 use crate::format::document::Document;
 use crate::index::words::tokens;
@@ -7,7 +7,7 @@ use crate::query::request::{Budget, Query};
 use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
 use std::sync::Arc;
 
-/// Answers a query by looking at everything.
+/// Answers a query by comparing every word.
 pub fn oracle<'q>(documents: &[Document], query: &'q Query, budget: Budget) -> ResolveResponse<'q> {
     let mut order: Vec<_> = documents.iter().map(|one| judge(one, query)).collect();
     order.sort_by(|one, other| {

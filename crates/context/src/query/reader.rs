@@ -1,4 +1,4 @@
-//! Asking a cache once: opened, answered, and opened again where it changed meanwhile.
+//! Opens a cache for a few queries, and opens it again if it changes meanwhile.
 
 use crate::cache::{Cache, CacheAccessError, TrustBasis};
 use crate::failure::Failure;
@@ -9,10 +9,10 @@ use crate::query::request::{Budget, Query};
 use crate::query::response::ResolveResponse;
 use std::path::{Path, PathBuf};
 
-/// How often an answer is tried again when the cache changes under it.
+/// The most tries to answer while the cache changes.
 pub(crate) const TRIES: usize = 3;
 
-/// A cache for a few questions.
+/// An open cache for a few queries.
 pub struct Reader<'n> {
     cache: Cache,
     location: &'n Location,
@@ -21,7 +21,7 @@ pub struct Reader<'n> {
 }
 
 impl<'n> Reader<'n> {
-    /// Opens the cache at this path, proving that it is what its manifest says.
+    /// Opens and proves the cache at this path.
     pub fn open(location: &'n Location, path: &Path, now: Now<'n>) -> Result<Reader<'n>, Failure> {
         Ok(Reader {
             cache: open(location, path, now)?,
@@ -31,31 +31,31 @@ impl<'n> Reader<'n> {
         })
     }
 
-    /// Whether documents had to be hashed, because the cache was not sealed where it is.
-    pub fn by_hashing(&self) -> bool {
-        self.cache.by_hashing()
+    /// Returns true if documents were hashed, because the cache is not sealed in its present place.
+    pub fn was_hashed(&self) -> bool {
+        self.cache.was_hashed()
     }
 
-    /// The documents for a query, within a budget.
+    /// Selects documents for a query within a budget.
     pub fn resolve<'q>(
         &mut self,
         query: &'q Query,
         budget: Budget,
     ) -> Result<ResolveResponse<'q>, Failure> {
-        self.ask(|cache| cache.resolve(query, budget))
+        self.query(|cache| cache.resolve(query, budget))
     }
 
-    /// The passages for a query, within a budget.
+    /// Selects passages for a query within a budget.
     pub fn passages(
         &mut self,
         query: &Query,
         budget: Budget,
     ) -> Result<passages::PassagesResponse, Failure> {
         let now = self.now;
-        self.ask(|cache| cache.passages(query, budget, now))
+        self.query(|cache| cache.passages(query, budget, now))
     }
 
-    fn ask<T>(
+    fn query<T>(
         &mut self,
         ask: impl Fn(&Cache) -> Result<T, CacheAccessError>,
     ) -> Result<T, Failure> {
@@ -63,21 +63,20 @@ impl<'n> Reader<'n> {
             match ask(&self.cache) {
                 Ok(answer) => return Ok(answer),
                 Err(CacheAccessError::Failed(failure)) => return Err(failure),
-                Err(setback) => self.cache = self.again(&setback)?,
+                Err(setback) => self.cache = self.reopen(&setback)?,
             }
         }
         Err(Failure::Restless)
     }
 
-    /// Opens the cache again. Where that fails it may have been replaced: the path is gone once more.
-    fn again(&self, setback: &CacheAccessError) -> Result<Cache, Failure> {
-        let again = self.cache.again(setback, self.now);
+    /// Opens the cache again. If that fails it may have been replaced: the path is resolved again.
+    fn reopen(&self, setback: &CacheAccessError) -> Result<Cache, Failure> {
+        let again = self.cache.reopen(setback, self.now);
         again.or_else(|_| open(self.location, &self.path, self.now))
     }
 }
 
-/// Opens the cache at a path.
 pub(crate) fn open(location: &Location, path: &Path, now: Now<'_>) -> Result<Cache, Failure> {
-    let open = |folder| Cache::open(folder, TrustBasis::Sealed, now);
+    let open = |directory| Cache::open(directory, TrustBasis::Sealed, now);
     location.with(path, |_| true, open)
 }

@@ -1,5 +1,5 @@
-//! Documents that were read a short while ago, as far as there is room: whoever sees that the file of
-//! one is unchanged need not read it again.
+//! The documents that were read recently, up to a limit of memory. A document whose file is unchanged
+//! need not be read again.
 
 use crate::format::document::Document;
 use crate::parallel::lock;
@@ -7,11 +7,11 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// The most bytes of documents that are kept of one cache.
+/// The most bytes of recent documents of one cache.
 pub const MAX_RECENT: usize = 2 * 1024 * 1024;
 
-/// Those that were used last, in two ages: when the younger ones take half of the room, they become
-/// the older ones, and those that were are forgotten.
+/// The documents that were used last, in two generations: when the young ones take half of the memory,
+/// they become the old ones, and the previous old ones are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct RecentDocuments(Mutex<Generations>);
 
@@ -19,7 +19,7 @@ pub(crate) struct RecentDocuments(Mutex<Generations>);
 struct Generations {
     young: HashMap<u32, Arc<Document>, FixedState>,
     old: HashMap<u32, Arc<Document>, FixedState>,
-    /// Bytes of the young ones.
+    /// The bytes of the young documents.
     size: usize,
 }
 
@@ -55,7 +55,7 @@ impl Generations {
     }
 }
 
-/// About what a document takes, with its place in the table.
+/// Returns an estimate of the memory of a document with its table entry.
 fn size_of(document: &Document) -> usize {
     document.content.capacity() + document.id.capacity() + 256
 }
@@ -85,7 +85,7 @@ mod tests {
         for number in 0..10_000 {
             recent.keep(number, &document("x".repeat(1000)));
             assert!(recent.get(number).is_some());
-            // What is asked for again and again stays.
+            // A document that is used again and again stays.
             assert!(recent.get(0).is_some());
             assert!(held(&recent) <= MAX_RECENT);
         }

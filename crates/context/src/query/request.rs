@@ -1,4 +1,4 @@
-//! What a caller asks: a query and a budget, checked.
+//! Requests: a checked query and a checked budget.
 
 use crate::failure::{BudgetFlaw, Failure, QueryFlaw};
 use crate::index::words::words;
@@ -10,7 +10,7 @@ pub const MAX_QUERY: usize = 65_536;
 /// The largest budget: every whole number up to here is exact in JSON.
 pub const MAX_BUDGET: u64 = (1 << 53) - 1;
 
-/// A query that can be used.
+/// A checked query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     raw: String,
@@ -18,7 +18,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Checks a query. The empty one is fine.
+    /// Checks a query. An empty query is valid.
     pub fn new(raw: &str) -> Result<Query, Failure> {
         if raw.len() > MAX_QUERY {
             return Err(Failure::Query(QueryFlaw::Long(raw.len())));
@@ -32,12 +32,12 @@ impl Query {
         })
     }
 
-    /// The query as it was given.
+    /// Returns the text of the query.
     pub fn raw(&self) -> &str {
         &self.raw
     }
 
-    /// Its words, duplicates and order kept.
+    /// Returns the words of the query, with duplicates and in order.
     pub fn terms(&self) -> &[String] {
         &self.terms
     }
@@ -48,7 +48,6 @@ impl Query {
 pub struct Budget(u64);
 
 impl Budget {
-    /// Checks a number.
     pub fn new(tokens: u64) -> Result<Budget, Failure> {
         match tokens <= MAX_BUDGET {
             true => Ok(Budget(tokens)),
@@ -56,20 +55,20 @@ impl Budget {
         }
     }
 
-    /// Reads what was typed: `1000`, `1000.0` and `1e3` are one thousand, as in JSON.
+    /// Parses a JSON number: `1000`, `1000.0` and `1e3` are one thousand.
     pub fn parse(text: &str) -> Result<Budget, Failure> {
         let wrong = || Failure::Budget(BudgetFlaw::NoCount(text.to_owned()));
         let number: serde_json::Number = serde_json::from_str(text).map_err(|_| wrong())?;
         Budget::from_number(&number).ok_or_else(wrong)
     }
 
-    /// The budget that a JSON number is, if it is one in value.
+    /// Returns the budget of a JSON number, or `None` if its value is not a whole number in range.
     pub fn from_number(number: &serde_json::Number) -> Option<Budget> {
         let tokens = match number.as_u64() {
             Some(tokens) => tokens,
             None => {
                 let value = number.as_f64()?;
-                // Doubles up to 2^53 - 1 hold every whole number; `-0.0` is zero.
+                // Doubles up to 2^53 - 1 are exact for whole numbers; `-0.0` is zero.
                 if !(0.0..=MAX_BUDGET as f64).contains(&value) || value.fract() != 0.0 {
                     return None;
                 }

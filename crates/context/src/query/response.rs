@@ -1,4 +1,4 @@
-//! The answer of `resolve`, in the order and the bytes that its specification froze.
+//! The response of `resolve`, with the member order and the bytes of its frozen specification.
 
 use crate::MAX_ANSWER;
 use crate::failure::{BudgetFlaw, Failure};
@@ -8,14 +8,14 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Documents that were selected, and how.
+/// The selected documents and a summary of the selection.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ResolveResponse<'q> {
     documents: Vec<SelectedDocument<'q>>,
     selection: DocumentSelection<'q>,
 }
 
-/// One selected document, shared with whoever else holds it: contents are large.
+/// One selected document. It is shared with the recent documents, because contents are large.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SelectedDocument<'q> {
     pub(crate) document: Arc<Document>,
@@ -37,7 +37,7 @@ impl Serialize for SelectedDocument<'_> {
     }
 }
 
-/// Why a document has its score.
+/// The figures behind a document's score.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub(crate) struct DocumentExplanation<'q> {
     pub(crate) query_terms: &'q [String],
@@ -55,7 +55,7 @@ struct DocumentSelection<'q> {
     documents_excluded_by_budget: u64,
 }
 
-/// The score of v0: a division of single precision, zero where there are no words.
+/// Returns the score of v0: a division in single precision, or zero if there are no words.
 pub(crate) fn score(matches: u64, words: u64) -> f32 {
     match words {
         0 => 0.0,
@@ -85,24 +85,24 @@ impl<'q> ResolveResponse<'q> {
         }
     }
 
-    /// One line of JSON.
-    pub fn compact(&self) -> Result<Vec<u8>, Failure> {
-        one_line(self)
+    /// Serialises the response as one line of JSON.
+    pub fn to_line(&self) -> Result<Vec<u8>, Failure> {
+        to_json_line(self)
     }
 }
 
-/// An answer with white space for people.
-pub fn pretty(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
-    // What is too large is so in both forms.
-    one_line(answer)?;
+/// Serialises a response with white space for people.
+pub fn to_pretty_json(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    // The limit applies to the compact form.
+    to_json_line(answer)?;
     let mut bytes = serde_json::to_vec_pretty(answer)
         .map_err(|_| Failure::Bug("an answer cannot be written"))?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
-/// A value as one line of JSON, if it is not too large for an answer.
-pub fn one_line(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+/// Serialises a value as one line of JSON. Fails if it is too large for a response.
+pub fn to_json_line(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     line_of(value, MAX_ANSWER)
 }
 
@@ -117,7 +117,7 @@ fn line_of(value: &impl Serialize, most: usize) -> Result<Vec<u8>, Failure> {
     Ok(out.bytes)
 }
 
-/// Memory that takes an answer's bytes and no more.
+/// A buffer with a maximum size.
 struct Bounded {
     bytes: Vec<u8>,
     most: usize,
@@ -159,7 +159,7 @@ mod tests {
     fn scores_are_divided_in_single_precision() {
         assert_eq!(score(1, 0), 0.0);
         assert_eq!(score(1, 3), 0.333_333_34);
-        // Both sides are rounded before they are divided.
+        // Numerator and denominator are rounded before the division.
         assert_eq!(score(16_777_217, 16_777_219), 16_777_216.0 / 16_777_220.0);
         assert_eq!(serde_json::to_string(&score(3, 4)).unwrap(), "0.75");
         assert_eq!(

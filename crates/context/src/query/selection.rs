@@ -1,35 +1,35 @@
-//! Selection without looking at everything: documents that match are ordered as far as the budget
-//! reaches, and among the rest the ones that still fit are found by a tree.
+//! Selects documents by index: matching documents are sorted as far as the budget reaches, and among
+//! the others those that still fit are found in a tree of sizes.
 
 use crate::query::response::score;
 
-/// What selection knows of every document, in the order of ids.
+/// The sizes of all documents, in the order of ids.
 #[derive(Debug)]
 pub(crate) struct DocumentSizes {
     words: Vec<u32>,
     fitting: SizeTree,
 }
 
-/// A document that was selected.
+/// A selected document, and how often it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DocumentMatch {
     pub(crate) document: u32,
     pub(crate) matches: u64,
 }
 
-/// How often each document matches, for one query.
+/// The number of matches of each document, for one query.
 #[derive(Debug, Default)]
 pub(crate) struct MatchCounts {
     counts: Vec<u64>,
-    /// Those that match, as many as `many` says, and room for one more than there are documents.
+    /// The matching documents, `many` of them. It has room for one more than there are documents.
     touched: Vec<u32>,
     many: usize,
-    /// Room for the keys of those that match.
+    /// A buffer for the sort keys of matching documents.
     keys: Vec<u64>,
 }
 
 impl MatchCounts {
-    /// Forgets everything, and has room for so many documents.
+    /// Resets all counts, and makes room for this number of documents.
     pub(crate) fn clear(&mut self, documents: usize) {
         for document in &self.touched[..self.many] {
             self.counts[*document as usize] = 0;
@@ -42,7 +42,7 @@ impl MatchCounts {
     #[inline]
     pub(crate) fn add(&mut self, document: u32, matches: u64) {
         let count = &mut self.counts[document as usize];
-        // Whether it is the first match is as good as chance, so it is not asked by a branch.
+        // Branchless, because whether this is the first match is unpredictable.
         self.touched[self.many] = document;
         self.many += usize::from(*count == 0);
         *count += matches;
@@ -69,12 +69,12 @@ impl DocumentSizes {
         self.fitting.levels[0][document as usize].into()
     }
 
-    /// The documents that greedy filling takes, in its order.
+    /// Selects documents greedily, in the order of the specification.
     pub(crate) fn select(&self, matches: &mut MatchCounts, budget: u64) -> Vec<DocumentMatch> {
         let mut left = budget;
         let mut picks = Vec::new();
         self.take_matching(matches, &mut left, &mut picks);
-        // A matching document that would fit now has fitted before: it is taken already.
+        // A matching document that fits now did fit before: it is selected already.
         let mut from = 0;
         while let Some(document) = self.fitting.next(from, left) {
             if matches.counts[document as usize] == 0 {
@@ -87,8 +87,8 @@ impl DocumentSizes {
         picks
     }
 
-    /// Best first, in pieces that double: as long as little is taken, little is sorted, and what no
-    /// longer fits is thrown away unsorted.
+    /// Selects matching documents, best first, in batches that double: if few are selected, few are
+    /// sorted, and documents that no longer fit are dropped unsorted.
     fn take_matching(
         &self,
         matches: &mut MatchCounts,
@@ -116,7 +116,7 @@ impl DocumentSizes {
             }
             let last = keys[sorted - 1];
             match self.fitting.few(*left) {
-                // What fits and comes before the last one is taken already.
+                // Documents that fit and come before the last one are selected already.
                 Some(few) => {
                     let matching = few.iter().filter(|one| matches.counts[**one as usize] > 0);
                     keys.clear();
@@ -132,21 +132,21 @@ impl DocumentSizes {
         matches.keys = keys;
     }
 
-    /// Ascending keys are descending scores, then ascending ids: the bits of a score that is not
-    /// negative are ordered like the score.
+    /// Returns the sort key of a document: ascending keys are descending scores, then ascending ids. The
+    /// bits of a non-negative score are ordered like the score.
     fn key(&self, document: u32, matches: u64) -> u64 {
         let score = score(matches, self.words(document));
         u64::from(!score.to_bits()) << 32 | u64::from(document)
     }
 }
 
-/// How many documents one entry of the next level stands for.
+/// The number of entries that one entry of the next level summarises.
 const FAN: usize = 64;
 
-/// Looking at this many documents one by one is quicker than at all that match.
+/// Up to this many fitting documents, reading them is faster than filtering all that match.
 const FEW: usize = 64;
 
-/// Smallest sizes over ranges, to find the next document that fits.
+/// A tree of minimum sizes over ranges, to find the next document that fits.
 #[derive(Debug)]
 struct SizeTree {
     levels: Vec<Vec<u32>>,
@@ -163,7 +163,7 @@ impl SizeTree {
         SizeTree { levels }
     }
 
-    /// All documents with at most this size, where there are few.
+    /// Returns all documents with at most this size, or `None` if there are many.
     fn few(&self, at_most: u64) -> Option<Vec<u32>> {
         let mut few = Vec::new();
         let mut from = 0;
@@ -177,7 +177,7 @@ impl SizeTree {
         Some(few)
     }
 
-    /// The first document from `from` on with at most this size.
+    /// Returns the first document at or after `from` with at most this size.
     fn next(&self, from: usize, at_most: u64) -> Option<u32> {
         let at_most = u32::try_from(at_most).unwrap_or(u32::MAX);
         let (mut level, mut place) = (0, from);

@@ -1,4 +1,4 @@
-//! The caches directly below a root.
+//! Lists the caches directly below a root.
 
 use crate::failure::Failure;
 use crate::files::dir_handle::kind;
@@ -7,7 +7,7 @@ use crate::format::manifest::MANIFEST;
 use rustix::fs::FileType;
 use serde::Serialize;
 
-/// What `list_caches` answers.
+/// The response of `list_caches`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CacheList {
     caches: Vec<CacheListEntry>,
@@ -19,23 +19,23 @@ struct CacheListEntry {
     has_manifest: bool,
 }
 
-/// Every directory below the root, sorted by bytes; links, hidden ones and names that are not UTF-8,
-/// which no caller could say, are left out.
+/// Lists the directories below the root, sorted by bytes. Links, hidden directories and names that are
+/// not UTF-8, which no caller could send, are left out.
 pub fn list_caches(location: &Location) -> Result<CacheList, Failure> {
     let Location::Below(root) = location else {
         return Err(Failure::Bug("caches are listed below a root"));
     };
     let failed = || Failure::system("list the root");
-    let folder = root.folder().map_err(failed())?;
+    let directory = root.open_dir().map_err(failed())?;
     let mut caches = Vec::new();
-    for (name, of_kind) in folder.list().map_err(failed())? {
+    for (name, of_kind) in directory.list().map_err(failed())? {
         let Some(path) = name.to_str().filter(|name| !name.starts_with('.')) else {
             continue;
         };
         if of_kind != FileType::Directory {
             continue;
         }
-        let manifest = folder.stat(format!("{path}/{MANIFEST}"));
+        let manifest = directory.stat(format!("{path}/{MANIFEST}"));
         let has_manifest = manifest.is_ok_and(|stat| kind(&stat) == FileType::RegularFile);
         caches.push(CacheListEntry {
             path: path.to_owned(),

@@ -1,5 +1,5 @@
-//! Caches that a server keeps open. Each is proved once; after that its directories are watched, and
-//! what watching does not show is looked for once a second.
+//! The caches that a server keeps open. Each is proved once. Then its directories are watched, and
+//! changes that watching does not show are searched for once a second.
 
 use crate::cache::{Cache, CacheAccessError, TrustBasis};
 use crate::failure::Failure;
@@ -18,48 +18,48 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// How many caches are kept open.
+/// The most caches that are kept open.
 pub const MAX_OPEN: usize = 32;
 
-/// The time between two looks at what watching does not show.
-const SWEEP: Duration = Duration::from_secs(1);
+/// The time between two searches for changes that watching does not show.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A cache that nobody has asked for so many sweeps is closed.
-const IDLE: u64 = 60;
+/// A cache that is not used during this many sweeps is closed.
+const IDLE_SWEEPS: u64 = 60;
 
-/// How changes are noticed.
+/// How changes of an open cache are detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChangeDetection {
-    /// By watching, and by looking at every file where that cannot be had.
+    /// By watching its directories. If they cannot be watched, every stamp is compared.
     #[default]
     Watch,
-    /// By looking at every file before every answer.
+    /// By comparing every stamp before every response.
     Compare,
 }
 
-/// The open caches.
+/// The open caches, by device and inode of their directories.
 pub(crate) struct OpenCaches {
     location: Location,
     clock: Arc<dyn Clock>,
-    noticing: ChangeDetection,
+    detection: ChangeDetection,
     slots: Mutex<BTreeMap<(u64, u64), Arc<CacheSlot>>>,
     sweeps: AtomicU64,
     sweeper: Mutex<bool>,
 }
 
-/// One directory; the handle of the cache in it keeps its identity from being given to another.
+/// The slot of one directory. The handle of its cache keeps the inode from being reused.
 #[derive(Default)]
 struct CacheSlot {
-    kept: Mutex<Option<OpenCache>>,
+    open: Mutex<Option<OpenCache>>,
     used: AtomicU64,
 }
 
 struct OpenCache {
     cache: Arc<Cache>,
     watch: Option<DirectoryWatch>,
-    /// Whether something was heard that nobody has looked into yet.
-    stirred: bool,
-    doubted: bool,
+    /// True if there are unprocessed file-system events.
+    has_events: bool,
+    is_stale: bool,
 }
 
 impl OpenCache {
@@ -67,16 +67,16 @@ impl OpenCache {
         OpenCache {
             cache: Arc::clone(cache),
             watch,
-            stirred: false,
-            doubted: false,
+            has_events: false,
+            is_stale: false,
         }
     }
 
-    /// Whether watching says that nothing has happened.
-    fn quiet(&mut self) -> bool {
-        // What was heard is not heard again: it is remembered.
-        self.stirred |= !self.watch.as_ref().is_some_and(DirectoryWatch::quiet);
-        !self.stirred && !self.doubted
+    /// Returns true if neither watching nor a sweep has shown a change.
+    fn is_quiet(&mut self) -> bool {
+        // Reading an event removes it, so it is recorded here.
+        self.has_events |= !self.watch.as_ref().is_some_and(DirectoryWatch::is_quiet);
+        !self.has_events && !self.is_stale
     }
 }
 
@@ -84,12 +84,12 @@ impl OpenCaches {
     pub(crate) fn new(
         location: Location,
         clock: Arc<dyn Clock>,
-        noticing: ChangeDetection,
+        detection: ChangeDetection,
     ) -> Arc<OpenCaches> {
         Arc::new(OpenCaches {
             location,
             clock,
-            noticing,
+            detection,
             slots: Mutex::default(),
             sweeps: AtomicU64::new(0),
             sweeper: Mutex::default(),
@@ -104,43 +104,43 @@ impl OpenCaches {
         &*self.clock
     }
 
-    /// Asks a cache; where it changed meanwhile, opens it again and asks again.
-    pub(crate) fn ask<T>(
+    /// Queries the cache at a path. If it changes meanwhile, it is opened and queried again.
+    pub(crate) fn query<T>(
         self: &Arc<Self>,
         path: &str,
-        ask: impl Fn(&Cache) -> Result<T, CacheAccessError>,
+        query: impl Fn(&Cache) -> Result<T, CacheAccessError>,
     ) -> Result<T, Failure> {
-        let ask = |folder| self.ask_there(folder, &ask);
-        self.location.with(Path::new(path), |_| true, ask)
+        let query = |directory| self.query_directory(directory, &query);
+        self.location.with(Path::new(path), |_| true, query)
     }
 
-    fn ask_there<T>(
+    fn query_directory<T>(
         self: &Arc<Self>,
-        folder: DirHandle,
-        ask: impl Fn(&Cache) -> Result<T, CacheAccessError>,
+        directory: DirHandle,
+        query: impl Fn(&Cache) -> Result<T, CacheAccessError>,
     ) -> Result<T, Failure> {
-        let slot = self.slot(&folder)?;
-        let mut cache = self.current(&slot, folder)?;
+        let slot = self.slot(&directory)?;
+        let mut cache = self.current(&slot, directory)?;
         for _ in 0..TRIES {
-            match ask(&cache) {
+            match query(&cache) {
                 Ok(answer) => return Ok(answer),
                 Err(CacheAccessError::Failed(failure)) => return Err(failure),
-                Err(setback) => cache = self.again(&slot, &cache, &setback)?,
+                Err(error) => cache = self.reopen(&slot, &cache, &error)?,
             }
         }
         Err(Failure::Restless)
     }
 
-    /// What a cache is; an invalid one is an answer too.
+    /// Describes a cache. An invalid cache is described too.
     pub(crate) fn inspect(self: &Arc<Self>, path: &str) -> Result<Inspection, Failure> {
-        let folder = self.location.find(Path::new(path))?;
-        inspect::inspect_folder(&folder, || {
-            self.ask(path, |cache| Ok(inspect::of_cache(cache)))
+        let directory = self.location.find(Path::new(path))?;
+        inspect::inspect_directory(&directory, || {
+            self.query(path, |cache| Ok(inspect::describe(cache)))
         })
     }
 
-    fn slot(&self, folder: &DirHandle) -> Result<Arc<CacheSlot>, Failure> {
-        let identity = folder.identity();
+    fn slot(&self, directory: &DirHandle) -> Result<Arc<CacheSlot>, Failure> {
+        let identity = directory.identity();
         let identity = identity.map_err(Failure::system("look at the cache"))?;
         let mut slots = lock(&self.slots);
         let now = self.sweeps.load(Ordering::Relaxed);
@@ -156,46 +156,45 @@ impl OpenCaches {
         Ok(Arc::clone(slot))
     }
 
-    /// The cache in a slot, proved as of now.
+    /// Returns the cache of a slot, proved as of now.
     fn current(
         self: &Arc<Self>,
         slot: &CacheSlot,
-        folder: DirHandle,
+        directory: DirHandle,
     ) -> Result<Arc<Cache>, Failure> {
-        let mut kept = lock(&slot.kept);
-        if let Some(kept) = kept.as_mut() {
-            // Without a watch, or after an event, every signature is compared.
-            if kept.quiet() || (!kept.doubted && kept.cache.unchanged(true)) {
-                kept.stirred = false;
-                return Ok(Arc::clone(&kept.cache));
+        let mut open = lock(&slot.open);
+        if let Some(open) = open.as_mut() {
+            // Without a watch, or after an event, every stamp is compared.
+            if open.is_quiet() || (!open.is_stale && open.cache.is_unchanged(true)) {
+                open.has_events = false;
+                return Ok(Arc::clone(&open.cache));
             }
         }
-        self.open(&mut kept, folder)
+        self.open(&mut open, directory)
     }
 
-    /// The cache at a path, where it is open, nothing has happened to it, and nobody has to be
-    /// waited for.
+    /// Returns the cache at a path if it is open and unchanged, without waiting for a lock.
     pub(crate) fn ready(&self, path: &str) -> Option<Arc<Cache>> {
-        let folder = self.location.find(Path::new(path)).ok()?;
-        let identity = folder.identity().ok()?;
+        let directory = self.location.find(Path::new(path)).ok()?;
+        let identity = directory.identity().ok()?;
         let slot = Arc::clone(lock(&self.slots).get(&identity)?);
         let now = self.sweeps.load(Ordering::Relaxed);
         slot.used.store(now, Ordering::Relaxed);
-        let mut kept = slot.kept.try_lock().ok()?;
-        let kept = kept.as_mut()?;
-        kept.quiet().then(|| Arc::clone(&kept.cache))
+        let mut open = slot.open.try_lock().ok()?;
+        let open = open.as_mut()?;
+        open.is_quiet().then(|| Arc::clone(&open.cache))
     }
 
     fn open(
         self: &Arc<Self>,
-        kept: &mut Option<OpenCache>,
-        folder: DirHandle,
+        open: &mut Option<OpenCache>,
+        directory: DirHandle,
     ) -> Result<Arc<Cache>, Failure> {
-        let before = kept.take();
-        // The watch begins before the check: what changes during it is heard.
-        let watch = match self.noticing {
-            ChangeDetection::Watch => match check::documents(&folder) {
-                Ok(documents) => DirectoryWatch::over(&folder, &documents).ok(),
+        let before = open.take();
+        // The watch starts before the check, so that changes during the check are noticed.
+        let watch = match self.detection {
+            ChangeDetection::Watch => match check::open_documents(&directory) {
+                Ok(documents) => DirectoryWatch::over(&directory, &documents).ok(),
                 Err(_) => None,
             },
             ChangeDetection::Compare => None,
@@ -204,34 +203,34 @@ impl OpenCaches {
             Some(before) => TrustBasis::Earlier(&before.cache),
             None => TrustBasis::Sealed,
         };
-        let cache = Arc::new(Cache::open(folder, known, &*self.clock)?);
-        if before.is_none() && cache.by_hashing() {
+        let cache = Arc::new(Cache::open(directory, known, &*self.clock)?);
+        if before.is_none() && cache.was_hashed() {
             tracing::warn!(
                 "a cache is not sealed where it is; `context seal` makes it fast to open"
             );
         }
-        *kept = Some(OpenCache::new(&cache, watch));
+        *open = Some(OpenCache::new(&cache, watch));
         self.begin_sweeping();
         Ok(cache)
     }
 
-    /// Opens a cache again that gave no answer, unless somebody else has meanwhile.
-    fn again(
+    /// Opens a cache again after an error, unless another call has done so meanwhile.
+    fn reopen(
         self: &Arc<Self>,
         slot: &CacheSlot,
         failed: &Arc<Cache>,
-        setback: &CacheAccessError,
+        error: &CacheAccessError,
     ) -> Result<Arc<Cache>, Failure> {
-        let mut kept = lock(&slot.kept);
-        if let Some(other) = kept
+        let mut open = lock(&slot.open);
+        if let Some(other) = open
             .as_ref()
-            .filter(|kept| !Arc::ptr_eq(&kept.cache, failed))
+            .filter(|open| !Arc::ptr_eq(&open.cache, failed))
         {
             return Ok(Arc::clone(&other.cache));
         }
-        let watch = kept.take().and_then(|kept| kept.watch);
-        let cache = Arc::new(failed.again(setback, &*self.clock)?);
-        *kept = Some(OpenCache::new(&cache, watch));
+        let watch = open.take().and_then(|open| open.watch);
+        let cache = Arc::new(failed.reopen(error, &*self.clock)?);
+        *open = Some(OpenCache::new(&cache, watch));
         Ok(cache)
     }
 
@@ -240,41 +239,41 @@ impl OpenCaches {
         if *begun {
             return;
         }
-        let shelf = Arc::downgrade(self);
+        let caches = Arc::downgrade(self);
         let thread = thread::Builder::new().name(String::from("context-sweep"));
-        *begun = thread.spawn(move || sweep_on(&shelf)).is_ok();
+        *begun = thread.spawn(move || sweep_on(&caches)).is_ok();
     }
 
-    /// Looks once at everything that is open. No lock is held meanwhile: calls do not wait.
+    /// Compares the stamps of all open caches. No lock is held meanwhile, so calls do not wait.
     pub(crate) fn sweep(&self) {
         let now = self.sweeps.fetch_add(1, Ordering::Relaxed) + 1;
         let open: Vec<_> = {
             let mut slots = lock(&self.slots);
-            slots.retain(|_, slot| now - slot.used.load(Ordering::Relaxed) <= IDLE);
+            slots.retain(|_, slot| now - slot.used.load(Ordering::Relaxed) <= IDLE_SWEEPS);
             slots.values().cloned().collect()
         };
         for slot in open {
-            let cache = lock(&slot.kept)
+            let cache = lock(&slot.open)
                 .as_ref()
-                .map(|kept| Arc::clone(&kept.cache));
+                .map(|open| Arc::clone(&open.cache));
             let Some(cache) = cache else { continue };
-            if cache.unchanged(false) {
+            if cache.is_unchanged(false) {
                 continue;
             }
-            if let Some(kept) = lock(&slot.kept).as_mut()
-                && Arc::ptr_eq(&kept.cache, &cache)
+            if let Some(open) = lock(&slot.open).as_mut()
+                && Arc::ptr_eq(&open.cache, &cache)
             {
-                kept.doubted = true;
+                open.is_stale = true;
             }
         }
     }
 }
 
-fn sweep_on(shelf: &Weak<OpenCaches>) {
+fn sweep_on(caches: &Weak<OpenCaches>) {
     loop {
-        thread::sleep(SWEEP);
-        match shelf.upgrade() {
-            Some(shelf) => shelf.sweep(),
+        thread::sleep(SWEEP_INTERVAL);
+        match caches.upgrade() {
+            Some(caches) => caches.sweep(),
             None => return,
         }
     }
@@ -286,7 +285,7 @@ mod tests {
     use crate::{Budget, Build, Query, SourceFilter};
 
     fn now() -> candor_fault::Timestamp {
-        // Later than anything that is written here: all signatures are settled.
+        // Later than anything that is written here: all stamps are settled.
         candor_fault::Timestamp::MAX
     }
 
@@ -308,44 +307,44 @@ mod tests {
         build.run().unwrap();
     }
 
-    fn shelf(root: &Path) -> Arc<OpenCaches> {
+    fn caches(root: &Path) -> Arc<OpenCaches> {
         let location = Location::below(root).unwrap();
         OpenCaches::new(location, Arc::new(now), ChangeDetection::Watch)
     }
 
-    fn ask(shelf: &Arc<OpenCaches>, cache: &str) -> Result<usize, Failure> {
+    fn query(caches: &Arc<OpenCaches>, cache: &str) -> Result<usize, Failure> {
         let (query, budget) = (Query::new("one").unwrap(), Budget::new(10).unwrap());
-        let answer = shelf.ask(cache, |cache| cache.resolve(&query, budget))?;
-        answer.compact().map(|bytes| bytes.len())
+        let answer = caches.query(cache, |cache| cache.resolve(&query, budget))?;
+        answer.to_line().map(|bytes| bytes.len())
     }
 
     #[test]
     fn least_recently_used_cache_is_closed() {
         let root = tempfile::tempdir().unwrap();
-        let shelf = shelf(root.path());
+        let caches = caches(root.path());
         for number in 0..=MAX_OPEN {
             let name = format!("cache-{number}");
             build(root.path(), &name);
-            ask(&shelf, &name).unwrap();
-            shelf.sweeps.fetch_add(1, Ordering::Relaxed);
+            query(&caches, &name).unwrap();
+            caches.sweeps.fetch_add(1, Ordering::Relaxed);
         }
-        assert_eq!(lock(&shelf.slots).len(), MAX_OPEN);
-        // The first is gone, and is opened again.
-        ask(&shelf, "cache-0").unwrap();
-        assert_eq!(lock(&shelf.slots).len(), MAX_OPEN);
+        assert_eq!(lock(&caches.slots).len(), MAX_OPEN);
+        // The first cache was closed, and is opened again.
+        query(&caches, "cache-0").unwrap();
+        assert_eq!(lock(&caches.slots).len(), MAX_OPEN);
     }
 
     #[test]
     fn idle_cache_is_closed() {
         let root = tempfile::tempdir().unwrap();
         build(root.path(), "cache");
-        let shelf = shelf(root.path());
-        ask(&shelf, "cache").unwrap();
-        (0..IDLE).for_each(|_| shelf.sweep());
-        assert_eq!(lock(&shelf.slots).len(), 1);
-        shelf.sweep();
-        assert_eq!(lock(&shelf.slots).len(), 0);
-        ask(&shelf, "cache").unwrap();
+        let caches = caches(root.path());
+        query(&caches, "cache").unwrap();
+        (0..IDLE_SWEEPS).for_each(|_| caches.sweep());
+        assert_eq!(lock(&caches.slots).len(), 1);
+        caches.sweep();
+        assert_eq!(lock(&caches.slots).len(), 0);
+        query(&caches, "cache").unwrap();
     }
 
     #[test]
@@ -360,15 +359,18 @@ mod tests {
             .unwrap();
         let outside = root.path().join("outside");
         std::fs::hard_link(document.path(), &outside).unwrap();
-        let shelf = shelf(root.path());
-        ask(&shelf, "cache").unwrap();
+        let caches = caches(root.path());
+        query(&caches, "cache").unwrap();
         let good = std::fs::read(&outside).unwrap();
         let mut bad = good.clone();
         *bad.iter_mut().find(|byte| **byte == b'w').unwrap() = b'W';
         std::fs::write(&outside, bad).unwrap();
-        shelf.sweep();
-        assert!(matches!(ask(&shelf, "cache"), Err(Failure::Invalid { .. })));
+        caches.sweep();
+        assert!(matches!(
+            query(&caches, "cache"),
+            Err(Failure::Invalid { .. })
+        ));
         std::fs::write(&outside, good).unwrap();
-        ask(&shelf, "cache").unwrap();
+        query(&caches, "cache").unwrap();
     }
 }

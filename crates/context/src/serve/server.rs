@@ -60,7 +60,7 @@ impl ContextServer {
         });
         let bytes = match done.await {
             Ok(done) => done.map_err(|failure| failure.fault())?,
-            // The boundary turns it into this dialect's internal error.
+            // The dispatcher turns a panic into the dialect's internal error.
             Err(broken) => match broken.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_) => return Err(Failure::Bug("work was cut off").fault()),
@@ -117,7 +117,7 @@ impl Server for ContextServer {
     }
 
     fn complete(&self, fault: Fault<Context>, cx: &CallContext) -> Fault<Context> {
-        faults::in_order(fault, cx.call.arguments.as_deref())
+        faults::prefer_query_failure(fault, cx.call.arguments.as_deref())
     }
 
     fn note(&self, entry: &candor_street::CallRecord<'_, Context>) {

@@ -143,9 +143,8 @@ pub(super) fn passages() -> Tool<ContextServer> {
 
 pub(super) fn list_caches() -> Tool<ContextServer> {
     let run = |server: Arc<ContextServer>, _: NoArguments, _| async move {
-        let work = |caches: &Arc<OpenCaches>| {
-            to_json_line(&cache_list::list_caches(caches.location())?)
-        };
+        let work =
+            |caches: &Arc<OpenCaches>| to_json_line(&cache_list::list_caches(caches.location())?);
         server.run_blocking(work).await
     };
     tool(
@@ -157,8 +156,7 @@ pub(super) fn list_caches() -> Tool<ContextServer> {
 
 pub(super) fn inspect_cache() -> Tool<ContextServer> {
     let run = |server: Arc<ContextServer>, arguments: CacheArguments, _| async move {
-        let work =
-            move |caches: &Arc<OpenCaches>| to_json_line(&caches.inspect(&arguments.cache)?);
+        let work = move |caches: &Arc<OpenCaches>| to_json_line(&caches.inspect(&arguments.cache)?);
         server.run_blocking(work).await
     };
     tool(
@@ -191,19 +189,29 @@ mod tests {
 
     /// Objects with members that a tool has, and sometimes with others.
     fn arguments() -> impl Strategy<Value = Value> {
-        let member = |name: &'static str| proptest::option::weighted(0.8, value().prop_map(move |one| (name.to_owned(), one)));
+        let member = |name: &'static str| {
+            proptest::option::weighted(0.8, value().prop_map(move |one| (name.to_owned(), one)))
+        };
         let members = (member("cache"), member("query"), member("budget"));
         let other = proptest::option::weighted(0.1, ("[a-z]{1,6}", value()));
         (members, other).prop_map(|((cache, query, budget), other)| {
             let members = [cache, query, budget, other];
-            members.into_iter().flatten().collect::<serde_json::Map<_, _>>().into()
+            members
+                .into_iter()
+                .flatten()
+                .collect::<serde_json::Map<_, _>>()
+                .into()
         })
     }
 
     fn agree<A: Arguments>(arguments: &Value) {
         let schema = Schema::new(A::schema()).unwrap();
         let parsed = serde_json::from_value::<A>(arguments.clone());
-        assert_eq!(schema.check(arguments).is_ok(), parsed.is_ok(), "{arguments}");
+        assert_eq!(
+            schema.check(arguments).is_ok(),
+            parsed.is_ok(),
+            "{arguments}"
+        );
     }
 
     proptest! {

@@ -1,11 +1,11 @@
-//! Hearing of changes in a cache's directories as they happen.
+//! Watches the directories of a cache for changes.
 
 use crate::files::dir_handle::DirHandle;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Everything that can change what the format protects.
+/// The events that can change files which the format protects.
 const CHANGES: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::CREATE)
@@ -15,25 +15,25 @@ const CHANGES: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// A watch over a cache.
+/// A watch on the two directories of a cache.
 #[derive(Debug)]
 pub(crate) struct DirectoryWatch(OwnedFd);
 
 impl DirectoryWatch {
-    /// Watches from now on. Without `/proc`, or where too much is watched already, there is none.
+    /// Starts to watch. Fails without `/proc`, or if the limit of watches is reached.
     pub(crate) fn over(cache: &DirHandle, documents: &DirHandle) -> Result<DirectoryWatch, Errno> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        for folder in [cache, documents] {
-            // By handle: the name may mean another directory by now.
-            let path = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
+        for directory in [cache, documents] {
+            // By handle: the path may lead to another directory by now.
+            let path = format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd());
             inotify::add_watch(&queue, path, CHANGES)?;
         }
         Ok(DirectoryWatch(queue))
     }
 
-    /// Whether nothing has happened since the last question. An event of a system call is here when
-    /// the call returns; a queue that overflowed says so by an event.
-    pub(crate) fn quiet(&self) -> bool {
+    /// Returns true if there were no events since the last call. The event of a system call is readable
+    /// when that call returns; an overflow of the queue is an event too.
+    pub(crate) fn is_quiet(&self) -> bool {
         let mut events = [0u8; 4096];
         let mut quiet = true;
         loop {

@@ -38,7 +38,7 @@ fn force_replaces_broken_and_empty_caches() {
     fs::write(fixture.cache().join("documents/stray.json"), "broken").unwrap();
     fs::remove_file(fixture.cache().join("accelerator.idx")).unwrap();
     assert_eq!(outcome_of(fixture.build()), "done");
-    assert!(!fixture.reader().unwrap().by_hashing());
+    assert!(!fixture.reader().unwrap().was_hashed());
     assert_eq!(fixture.names(), ["cache", "sources"]);
 }
 
@@ -145,7 +145,7 @@ fn concurrent_forced_builds_leave_one_complete_cache() {
     let fixture = fixture();
     for _ in 0..10 {
         assert_eq!(at_once(&fixture, true), ["done"; 4]);
-        assert!(!fixture.reader().unwrap().by_hashing());
+        assert!(!fixture.reader().unwrap().was_hashed());
     }
     fixture.build_at("cache", true).unwrap();
     assert_eq!(fixture.names(), ["cache", "sources"]);

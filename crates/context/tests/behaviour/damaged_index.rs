@@ -4,7 +4,7 @@
 use crate::fixture::{
     CacheFixture, ahead, bytes_of, copy, documents, oracle_response, real, resolve_at,
 };
-use candor_context::{Budget, Location, Query, one_line, seal};
+use candor_context::{Budget, Location, Query, seal, to_json_line};
 use std::fs;
 use std::path::Path;
 
@@ -95,12 +95,12 @@ fn damaged_proof_changes_no_response() {
     });
 }
 
-/// The bytes of the passages for a query.
+/// Returns the bytes of the passages for a query.
 fn passages(fixture: &CacheFixture) -> Vec<u8> {
     let query = Query::new("w3 x all").unwrap();
     let mut reader = fixture.reader().unwrap();
     let answer = reader.passages(&query, Budget::new(50).unwrap()).unwrap();
-    one_line(&answer).unwrap()
+    to_json_line(&answer).unwrap()
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn copy_is_hashed_until_it_is_sealed() {
     copy(&fixture.cache(), &copied);
     let by_hashing = || {
         let reader = candor_context::Reader::open(&Location::Anywhere, &copied, &real);
-        reader.unwrap().by_hashing()
+        reader.unwrap().was_hashed()
     };
     assert!(by_hashing());
     same(&copied, &expected, "a copy");
@@ -229,6 +229,6 @@ fn cache_without_index_files_is_complete() {
     for name in [INDEX, PROOF, ORIGINS] {
         fs::remove_file(fixture.cache().join(name)).unwrap();
     }
-    assert!(fixture.reader().unwrap().by_hashing());
+    assert!(fixture.reader().unwrap().was_hashed());
     same(&fixture.cache(), &expected, "without an accelerator");
 }

@@ -16,7 +16,7 @@ fn problem(what: CacheProblemKind) -> Failure {
     Failure::Invalid { problems }
 }
 
-/// Every failure: its code, its exit, its words.
+/// Returns every failure: its code, its exit, its words.
 fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
     let id = || text("x.md");
     vec![

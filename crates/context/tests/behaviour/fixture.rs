@@ -22,7 +22,7 @@ pub(crate) struct CacheFixture {
     pub(crate) clock: fn() -> Timestamp,
 }
 
-/// The real time: what was written a moment ago proves nothing yet.
+/// Returns the real time: what was written a moment ago proves nothing yet.
 #[allow(
     clippy::disallowed_methods,
     reason = "signatures are compared with the file system's own times"
@@ -31,7 +31,7 @@ pub(crate) fn real() -> Timestamp {
     Timestamp::try_from(std::time::SystemTime::now()).unwrap()
 }
 
-/// A time at which everything was written long ago, so that nothing waits. For tests that change no
+/// Returns a time at which everything was written long ago, so that nothing waits. For tests that change no
 /// file in place.
 pub(crate) fn ahead() -> Timestamp {
     Timestamp::from_second(real().as_second() + 3600).unwrap()
@@ -42,8 +42,8 @@ pub(crate) fn tick() {
     std::thread::sleep(std::time::Duration::from_millis(12));
 }
 
-/// A folder that vanishes; in memory where that can be had, because builds are made durable.
-pub(crate) fn folder() -> TempDir {
+/// Returns a folder that vanishes; in memory where that can be had, because builds are made durable.
+pub(crate) fn open_dir() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = match memory.is_dir() {
         true => tempfile::tempdir_in(memory),
@@ -55,7 +55,7 @@ pub(crate) fn folder() -> TempDir {
 impl CacheFixture {
     /// Without sources, with a clock that is ahead.
     pub(crate) fn new() -> CacheFixture {
-        let folder = folder();
+        let folder = open_dir();
         fs::create_dir(folder.path().join("sources")).unwrap();
         CacheFixture {
             folder,
@@ -80,7 +80,7 @@ impl CacheFixture {
         let mut fixture = CacheFixture::with(sources);
         fixture.clock = real;
         fixture.build().unwrap();
-        assert!(!fixture.reader().unwrap().by_hashing(), "it is sealed");
+        assert!(!fixture.reader().unwrap().was_hashed(), "it is sealed");
         fixture
     }
 
@@ -141,12 +141,12 @@ impl CacheFixture {
         Reader::open(&Location::Anywhere, &self.cache(), &self.clock)
     }
 
-    /// The bytes of an answer from the cache.
-    pub(crate) fn ask(&self, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
+    /// Returns the bytes of an answer from the cache.
+    pub(crate) fn query(&self, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
         resolve_at(&self.cache(), query, budget)
     }
 
-    /// Every name below the folder, for seeing that nothing is left behind.
+    /// Returns every name below the folder, for seeing that nothing is left behind.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(self.folder.path())
             .unwrap()
@@ -157,21 +157,21 @@ impl CacheFixture {
     }
 }
 
-/// The bytes of an answer from the cache at a path, in the real time.
+/// Returns the bytes of an answer from the cache at a path, in the real time.
 pub(crate) fn resolve_at(cache: &Path, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
     let query = Query::new(query)?;
     let mut reader = Reader::open(&Location::Anywhere, cache, &real)?;
-    reader.resolve(&query, Budget::new(budget)?)?.compact()
+    reader.resolve(&query, Budget::new(budget)?)?.to_line()
 }
 
 /// What the plain rules answer.
 pub(crate) fn oracle_response(documents: &[Document], query: &str, budget: u64) -> Vec<u8> {
     let query = Query::new(query).unwrap();
     let answer = oracle(documents, &query, Budget::new(budget).unwrap());
-    answer.compact().unwrap()
+    answer.to_line().unwrap()
 }
 
-/// A document as a build makes it from a source.
+/// Returns a document as a build makes it from a source.
 pub(crate) fn document(path: &str, content: &str) -> Document {
     Document {
         id: path.to_lowercase(),
@@ -180,19 +180,19 @@ pub(crate) fn document(path: &str, content: &str) -> Document {
     }
 }
 
-/// The documents of sources.
+/// Returns the documents of sources.
 pub(crate) fn documents(sources: &[(&str, &str)]) -> Vec<Document> {
     let one = |(path, content): &(&str, &str)| document(path, content);
     sources.iter().map(one).collect()
 }
 
-/// The name that a document's file has where no other content begins with the same digits.
+/// Returns the name that a document's file has where no other content begins with the same digits.
 pub(crate) fn file_of(content: &str) -> String {
     let digest = Digest::of(content.as_bytes()).to_string();
     format!("documents/{}.json", &digest[7..19])
 }
 
-/// Every file of a cache that follows from the sources alone: all but the signatures.
+/// Returns every file of a cache that follows from the sources alone: all but the signatures.
 pub(crate) fn bytes_of(cache: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for folder in ["", "documents/"] {
@@ -222,12 +222,12 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The code that a failure has on the wire.
+/// Returns the code that a failure has on the wire.
 pub(crate) fn code(failure: &Failure) -> String {
     failure.fault().row().code.to_string()
 }
 
-/// The code and the words of what was refused.
+/// Returns the code and the words of what was refused.
 pub(crate) fn outcome_of<T>(result: Result<T, Failure>) -> String {
     match result {
         Ok(_) => String::from("done"),

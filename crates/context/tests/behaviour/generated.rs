@@ -74,7 +74,7 @@ fn text(words: &'static [&'static str], most: usize) -> impl Strategy<Value = St
         .prop_map(|pairs| pairs.iter().flat_map(|(word, gap)| [*word, *gap]).collect())
 }
 
-/// A content: words, or white space only, or nothing, or one word again and again.
+/// Returns a content: words, or white space only, or nothing, or one word again and again.
 pub(crate) fn content() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => text(WORDS, 30),
@@ -84,7 +84,7 @@ pub(crate) fn content() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A query.
+/// Returns a query.
 pub(crate) fn query() -> impl Strategy<Value = String> {
     let asked: Vec<&'static str> = WORDS.iter().chain(ABSENT).copied().collect();
     let asked: &'static [&'static str] = asked.leak();

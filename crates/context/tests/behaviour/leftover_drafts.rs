@@ -92,7 +92,7 @@ fn update_leaves_a_spare_and_build_removes_it() {
             assert_eq!(names(&spare.join("documents")), before);
         }
         before = names(&fixture.cache().join("documents"));
-        assert!(!fixture.reader().unwrap().by_hashing());
+        assert!(!fixture.reader().unwrap().was_hashed());
     }
     fixture.build_at("cache", true).unwrap();
     assert_eq!(fixture.names(), ["cache", "sources"]);

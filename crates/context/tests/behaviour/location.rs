@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// A root with a cache in it, beside a cache outside.
+/// Returns a root with a cache in it, beside a cache outside.
 fn fixture() -> (CacheFixture, Location) {
     let fixture = CacheFixture::with(&[("a.md", "one")]);
     fs::create_dir(fixture.path("root")).unwrap();

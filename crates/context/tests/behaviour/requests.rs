@@ -27,7 +27,7 @@ impl TestServer {
         }
     }
 
-    /// The text of a tool's answer.
+    /// Returns the text of a tool's answer.
     pub(crate) fn call(&self, tool: &str, arguments: &Value) -> String {
         let call = Call {
             name: tool.to_owned(),

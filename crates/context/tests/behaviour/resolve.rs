@@ -29,7 +29,7 @@ fn agree(reader: &mut Reader<'_>, documents: &[Document], query: &str, budget: u
         .resolve(&asked, Budget::new(budget).unwrap())
         .unwrap();
     let (answer, plain) = (
-        answer.compact().unwrap(),
+        answer.to_line().unwrap(),
         oracle_response(documents, query, budget),
     );
     assert!(
@@ -153,7 +153,7 @@ fn empty_cache_selects_nothing() {
     let (fixture, documents) = fixture(&[]);
     let mut reader = fixture.reader().unwrap();
     agree(&mut reader, &documents, "a", 0);
-    let answer = fixture.ask("a", 5).unwrap();
+    let answer = fixture.query("a", 5).unwrap();
     assert_eq!(
         String::from_utf8(answer).unwrap(),
         r#"{"documents":[],"selection":{"query":"a","budget":5,"tokens_used":0,"documents_considered":0,"documents_selected":0,"documents_excluded_by_budget":0}}
@@ -175,7 +175,7 @@ fn pretty_form_differs_only_in_white_space() {
     let mut reader = fixture.reader().unwrap();
     let answer = reader.resolve(&query, Budget::new(9).unwrap()).unwrap();
     assert_eq!(
-        String::from_utf8(candor_context::pretty(&answer).unwrap()).unwrap(),
+        String::from_utf8(candor_context::to_pretty_json(&answer).unwrap()).unwrap(),
         r#"{
   "documents": [
     {

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// The ids of the cache that is built.
+/// Returns the ids of the cache that is built.
 fn ids(fixture: &CacheFixture) -> Vec<String> {
     fixture.build_at("cache", true).unwrap();
     let index = fs::read(fixture.cache().join("index.json")).unwrap();

@@ -77,14 +77,14 @@ impl TamperedCache {
     pub(crate) fn still_answers(&self) {
         let before =
             crate::fixture::oracle_response(&crate::fixture::documents(&SOURCES), QUERY, BUDGET);
-        assert_eq!(self.0.ask(QUERY, BUDGET).unwrap(), before);
+        assert_eq!(self.0.query(QUERY, BUDGET).unwrap(), before);
         assert!(self.verified()["valid"].as_bool().unwrap());
         assert!(self.inspected()["valid"].as_bool().unwrap());
     }
 
     /// What is wrong now. All three commands must agree that it is `cache_invalid`.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let failure = self.0.ask(QUERY, BUDGET).expect_err("it is seen");
+        let failure = self.0.query(QUERY, BUDGET).expect_err("it is seen");
         assert_eq!(code(&failure), "cache_invalid", "{failure}");
         let Failure::Invalid { problems } = failure else {
             panic!("{failure:?}");

@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 /// Puts something where a document was.
 type Put = dyn Fn(&TamperedCache, &str);
 
-/// The files of all documents: selected ones, an empty one, one beyond the budget.
+/// Returns the files of all documents: selected ones, an empty one, one beyond the budget.
 fn files() -> [String; 4] {
     SOURCES.map(|(_, content)| file_of(content))
 }

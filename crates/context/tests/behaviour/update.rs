@@ -124,7 +124,7 @@ proptest! {
             // No edit writes more than one of them.
             prop_assert!(updated.read <= edits.len() as u64, "read {}", updated.read);
             prop_assert_eq!(bytes_of(&fixture.cache()), bytes_of(&fixture.path(fresh)));
-            prop_assert!(!fixture.reader().unwrap().by_hashing());
+            prop_assert!(!fixture.reader().unwrap().was_hashed());
         }
     }
 }

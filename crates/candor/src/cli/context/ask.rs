@@ -3,7 +3,7 @@
 use super::{CommonArgs, any_path, now};
 use crate::cli::Trouble;
 use candor_context::{
-    Budget, Failure, Query, QueryFlaw, Reader, inspect, one_line, pretty, verify,
+    Budget, Failure, Query, QueryFlaw, Reader, inspect, to_json_line, to_pretty_json, verify,
 };
 use clap::Args;
 use serde::Serialize;
@@ -40,15 +40,15 @@ enum ResponseFormat {
 impl ResponseFormat {
     fn write(self, answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
         match self {
-            ResponseFormat::Json => one_line(answer),
-            ResponseFormat::Pretty => pretty(answer),
+            ResponseFormat::Json => to_json_line(answer),
+            ResponseFormat::Pretty => to_pretty_json(answer),
         }
     }
 }
 
 impl QueryArgs {
     /// Judges query and budget, opens the cache, asks it, prints the answer.
-    fn ask(
+    fn query(
         &self,
         ask: impl FnOnce(&mut Reader<'_>, &Query, Budget, ResponseFormat) -> Result<Vec<u8>, Failure>,
     ) -> Result<(), Trouble> {
@@ -60,7 +60,7 @@ impl QueryArgs {
         let bytes = self.common.run(|location| {
             let mut reader = Reader::open(location, &self.cache, &now)?;
             let bytes = ask(&mut reader, &query, budget, self.format)?;
-            if reader.by_hashing() {
+            if reader.was_hashed() {
                 self.common.note(&format!(
                     "the cache is not sealed where it is, so every document was hashed; `context seal --cache {}` makes this fast",
                     self.cache.display()
@@ -86,7 +86,7 @@ pub(in crate::cli) struct ContextResolveArgs {
 impl ContextResolveArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         self.question
-            .ask(|reader, query, budget, format| format.write(&reader.resolve(query, budget)?))
+            .query(|reader, query, budget, format| format.write(&reader.resolve(query, budget)?))
     }
 }
 
@@ -104,7 +104,7 @@ pub(in crate::cli) struct ContextPassagesArgs {
 impl ContextPassagesArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
         self.question
-            .ask(|reader, query, budget, format| format.write(&reader.passages(query, budget)?))
+            .query(|reader, query, budget, format| format.write(&reader.passages(query, budget)?))
     }
 }
 

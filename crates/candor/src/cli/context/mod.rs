@@ -167,12 +167,12 @@ fn hint(failure: &Failure) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// A path as it is typed. The empty one is no mistake of usage: it leads to no cache.
+/// Returns a path as it is typed. The empty one is no mistake of usage: it leads to no cache.
 fn any_path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// The real time.
+/// Returns the real time.
 fn now() -> Timestamp {
     system_clock().now()
 }

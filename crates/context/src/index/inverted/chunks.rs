@@ -1,10 +1,10 @@
-//! Bytes that many lists append to, in one piece of memory: chunks of one size, each knowing the next
-//! of its list. What is gathered is given back at once, not list by list.
+//! Storage for many growing byte lists: chunks of one size in one vector, each with the index of the
+//! next chunk of its list. All lists are freed at once.
 
-/// Bytes of a list in one chunk.
+/// The bytes of a list in one chunk.
 const ROOM: usize = 28;
 
-/// The beginning of a list, beside the term that it belongs to: most are no longer.
+/// The bytes of a list that are stored beside its term. Most lists have no more.
 const NEAR: usize = 12;
 
 #[derive(Clone, Copy)]
@@ -13,11 +13,10 @@ struct Chunk {
     next: u32,
 }
 
-/// The chunks of all lists.
 #[derive(Default)]
 pub(super) struct Chunks(Vec<Chunk>);
 
-/// One list.
+/// A list of bytes in chunks.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ChunkList {
     near: [u8; NEAR],

@@ -1,4 +1,4 @@
-//! Gathering terms in memory: one shard a worker, its lists compressed as they grow.
+//! Gathers terms in memory: one shard per worker, with lists that are compressed as they grow.
 
 use super::chunks::{ChunkList, Chunks};
 use super::{MAX_TERM, TermSource};
@@ -7,29 +7,29 @@ use crate::index::vocabulary::Vocabulary;
 use crate::index::words::{CountedWord, WordCounter, hash_of};
 use foldhash::fast::FixedState;
 
-/// What one worker has seen. Its keys must come in ascending order, each once for a term.
+/// The terms of one worker. Keys must be added in ascending order, each once per term.
 #[derive(Default)]
 pub(crate) struct TermShard {
     terms: Vocabulary<TermPostings>,
     chunks: Chunks,
     hash: FixedState,
-    /// Room for the places of a text's words.
+    /// A buffer for the slots of a text's words.
     found: Vec<u32>,
 }
 
-/// The list of one term.
+/// The postings of one term.
 #[derive(Default)]
 struct TermPostings {
     list: ChunkList,
-    /// The last key plus one, that steps are counted from.
+    /// The last key plus one, from which steps are counted.
     base: u64,
 }
 
-/// The place of a term that is too long to be looked for.
+/// The slot of a term that is too long to be indexed.
 const NOWHERE: u32 = u32::MAX;
 
 impl TermShard {
-    /// The place of a term, which lasts.
+    /// Returns the slot of a term, which does not change.
     pub(crate) fn place(&mut self, term: &[u8]) -> u32 {
         self.place_hashed(term, hash_of(&self.hash, term))
     }
@@ -44,7 +44,7 @@ impl TermShard {
         }
     }
 
-    /// Counts the term of this place `count` times for this key.
+    /// Adds a posting to the term in this slot.
     pub(crate) fn add(&mut self, place: u32, key: u64, count: u32) {
         if place == NOWHERE {
             return;
@@ -55,8 +55,8 @@ impl TermShard {
         one.base = key + 1;
     }
 
-    /// Counts the words of a text for this key. In steps over all of them: memory that is far away
-    /// is then asked for many times at once, instead of being waited for each time.
+    /// Adds the words of a text for this key. Each step runs over all words, so that many cache misses
+    /// overlap.
     pub(crate) fn add_all(&mut self, counter: &WordCounter, key: u64) {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
@@ -75,7 +75,7 @@ impl TermShard {
         self.found = found;
     }
 
-    /// The terms in order.
+    /// Sorts the terms.
     pub(crate) fn sorted(self) -> SortedShard {
         SortedShard {
             order: self.terms.order(),
@@ -85,7 +85,7 @@ impl TermShard {
     }
 }
 
-/// A shard whose terms are in order.
+/// A shard with sorted terms.
 pub(crate) struct SortedShard {
     terms: Vocabulary<TermPostings>,
     chunks: Chunks,
@@ -97,7 +97,7 @@ impl SortedShard {
         self.order.len()
     }
 
-    /// The term that has such a share of everything before it; none where there is little.
+    /// Returns the term before which `percent` of all postings are, or `None` if the shard is small.
     pub(crate) fn behind(&self, percent: u64) -> Option<&[u8]> {
         let size = |place: u32| self.terms.value(place).list.len() as u64 + 32;
         let all: u64 = (0..).take(self.len()).map(size).sum();
@@ -113,12 +113,10 @@ impl SortedShard {
         self.part(0, self.len())
     }
 
-    /// The terms before this one.
     pub(crate) fn below(&self, term: &[u8]) -> ShardRange<'_> {
         self.part(0, self.first_from(term))
     }
 
-    /// This term and those behind it.
     pub(crate) fn from(&self, term: &[u8]) -> ShardRange<'_> {
         self.part(self.first_from(term), self.len())
     }
@@ -139,31 +137,30 @@ impl SortedShard {
     }
 }
 
-/// A part of a shard.
+/// A range of the sorted terms of a shard.
 pub(crate) struct ShardRange<'s> {
     shard: &'s SortedShard,
-    /// The places of the terms behind those that are near.
+    /// The slots of the terms that are not copied yet.
     left: &'s [u32],
     near: CopiedTerms,
 }
 
-/// The next terms of a part with their lists, copied together: in a shard they lie anywhere.
+/// The next terms of a range with their lists, copied together from all over the shard.
 #[derive(Default)]
 struct CopiedTerms {
     terms: Vec<u8>,
     lists: Vec<u8>,
-    /// Where each of them ends, in `terms` and in `lists`.
+    /// The end of each term, in `terms` and in `lists`.
     ends: Vec<(usize, usize)>,
-    /// How many of them are done with.
+    /// The number of terms that are consumed.
     done: usize,
 }
 
-/// How many terms are copied at once, so that memory is asked for all of them before it is waited
-/// for.
+/// The number of terms that are copied together, so that their cache misses overlap.
 const STEP: usize = 64;
 
 impl CopiedTerms {
-    /// Where the present term begins, in `terms` and in `lists`.
+    /// Returns the start of the current term, in `terms` and in `lists`.
     fn begin(&self) -> (usize, usize) {
         match self.done.checked_sub(1) {
             Some(last) => self.ends[last],

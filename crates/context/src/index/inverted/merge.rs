@@ -1,4 +1,4 @@
-//! Merging terms from several places into one order.
+//! Merges the sorted terms of several inputs.
 
 use super::{IndexWriteError, IndexWriter, SortedShard, TermSource, put_posting};
 use crate::format::codec::{ByteReader, CorruptFile, put_bytes, put_varint};
@@ -6,21 +6,21 @@ use crate::parallel;
 use std::cmp::Ordering;
 use std::io::{self, Write};
 
-/// Makes units of keys; a key without one is dropped.
+/// Maps keys to units. A key without a unit is dropped.
 pub(crate) type UnitOfKey<'a> = Box<dyn Fn(u64) -> Option<u32> + 'a>;
 
-/// Terms that are merged, and the units of their keys; none where the keys are the units. The order
-/// of keys must be the order of their units.
+/// Terms to merge, and the mapping of their keys to units, or `None` if keys are units. The mapping must
+/// preserve the order.
 pub(crate) type MergeInput<'a> = (Box<dyn TermSource + 'a>, Option<UnitOfKey<'a>>);
 
-/// The units of the keys in shards; none where the keys are the units.
+/// The mapping of the keys of shards to units, or `None` if keys are units.
 pub(crate) type ShardUnits<'a> = Option<&'a (dyn Fn(u64) -> Option<u32> + Sync)>;
 
-/// How much of everything, in percent, is in the lower of two parts that are merged at once: less than
-/// half, because whoever merges it writes too.
+/// The percentage of postings in the lower of two parts that are merged in parallel: less than half,
+/// because the thread that merges it also writes.
 const LOWER: u64 = 44;
 
-/// Merges shards, and what is taken over from elsewhere, into an index.
+/// Merges shards and the terms of a reused index into a new index.
 pub(crate) fn merge<W: Write>(
     writer: &mut IndexWriter<W>,
     shards: &[SortedShard],
@@ -28,7 +28,7 @@ pub(crate) fn merge<W: Write>(
     kept: Option<MergeInput<'_>>,
 ) -> Result<(), IndexWriteError> {
     let middle = match kept {
-        // What is taken over can only be read from its beginning on.
+        // A reused index can only be read from its start.
         Some(_) => None,
         None => shards
             .iter()
@@ -45,7 +45,7 @@ pub(crate) fn merge<W: Write>(
             writer.term(term, units, list)
         });
     };
-    // Both parts at once: most of the work is to bring the lists together.
+    // Both parts in parallel: most of the work is merging lists.
     let part = |upper: bool| -> Vec<MergeInput<'_>> {
         let parts = shards.iter().map(|shard| match upper {
             true => shard.from(middle),
@@ -86,7 +86,7 @@ fn source<'a>(terms: impl TermSource + 'a, units: ShardUnits<'a>) -> MergeInput<
     (Box::new(terms), units.map(renumber))
 }
 
-/// Hands over every term with the number of its units and its list, as it is written.
+/// Calls `hand` for every term with the number of its units and its encoded list.
 fn each(
     sources: &mut [MergeInput<'_>],
     mut hand: impl FnMut(&[u8], u64, &[u8]) -> io::Result<()>,
@@ -113,7 +113,7 @@ fn each(
     Ok(())
 }
 
-/// Finds the least term that is left, and the places of the sources that have it.
+/// Finds the least remaining term, and the indexes of the inputs that have it.
 fn least(sources: &[MergeInput<'_>], term: &mut Vec<u8>, holders: &mut Vec<usize>) -> bool {
     let mut least: Option<&[u8]> = None;
     holders.clear();
@@ -134,7 +134,7 @@ fn least(sources: &[MergeInput<'_>], term: &mut Vec<u8>, holders: &mut Vec<usize
     least.is_some()
 }
 
-/// The lists of one term.
+/// The lists of one term, merged.
 #[derive(Default)]
 struct MergedPostings {
     keys: Vec<(u64, u32)>,
@@ -162,10 +162,10 @@ impl MergedPostings {
         Ok(())
     }
 
-    /// All of them as one, with the number of its units; none where nothing is left.
+    /// Returns the number of units and the encoded list, or `None` if it is empty.
     fn joined(&mut self, several: usize) -> Option<(u64, &[u8])> {
         if several > 1 {
-            // Each part is in order already; the sort sees the runs.
+            // Each input is sorted already, which makes the sort fast.
             self.postings.sort_by_key(|(unit, _)| *unit);
         }
         self.encoded.clear();

@@ -1,8 +1,8 @@
-//! An inverted index in one file: for every term, the units (documents or passages) that hold it and
-//! how often. Read by offset, never mapped; every block has a checksum.
+//! An inverted index in one file: for every term, the units (documents or passages) that contain it and
+//! how often. It is read by offset and not mapped; every block has a checksum.
 //!
-//! Layout: posting lists, dictionary blocks, the list of blocks, facts of the caller's, footer. All
-//! of it follows from the terms alone, so equal corpora give equal bytes.
+//! Layout: posting lists, dictionary blocks, the list of blocks, the caller's facts, footer. All of it
+//! depends on the terms alone, so equal corpora give equal bytes.
 
 mod chunks;
 mod gather;
@@ -15,7 +15,7 @@ pub(crate) use merge::{MergeInput, merge};
 pub(crate) use read::InvertedIndex;
 pub(crate) use write::{IndexHeader, IndexWriteError, IndexWriter};
 
-use crate::format::codec::{ByteReader, CorruptFile, checked, put_varint, seal};
+use crate::format::codec::{ByteReader, CorruptFile, append_checksum, put_varint, verify_checksum};
 use crate::format::digest::Digest;
 
 /// The version of the layout.
@@ -23,19 +23,19 @@ const LAYOUT: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"candorix";
 
-/// Bytes of the footer.
+/// The size of the footer.
 const FOOTER: usize = 8 + 4 + 4 + 4 + 4 + 32 + 32 + 5 * 8 + 8;
 
 /// A dictionary block is closed when it has grown to this size.
 const BLOCK: usize = 4096;
 
-/// A list of at most this many bytes stands in the dictionary itself.
+/// A list of at most this many bytes is stored in the dictionary itself.
 const INLINE: usize = 24;
 
-/// Longer terms are left out: no query can hold them, even where lower-casing makes it longer.
+/// Longer terms are not indexed: no query can contain them, even if lower-casing makes it longer.
 pub(crate) const MAX_TERM: usize = 2 * crate::MAX_QUERY;
 
-/// What the units of an index are.
+/// The units of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum IndexKind {
@@ -46,32 +46,31 @@ pub(crate) enum IndexKind {
 /// Terms whose lists change.
 pub(crate) type TouchedTerms = hashbrown::HashSet<Vec<u8>, foldhash::fast::FixedState>;
 
-/// Terms in the order of their bytes, each with its list: what can be merged into a new index.
+/// Terms in the order of their bytes, each with its list: an input of a merge.
 pub(crate) trait TermSource {
-    /// The term that is looked at; none after the last.
+    /// Returns the current term, or `None` after the last.
     fn term(&self) -> Option<&[u8]>;
-    /// The list of that term as it is written, and how many units it has, where all of them keep
+    /// Returns the encoded list of the current term and the number of its units, if all of them keep
     /// their numbers.
     fn written(&self) -> Option<(&[u8], u64)> {
         None
     }
-    /// Appends the list of that term, keys ascending.
+    /// Appends the list of the current term, with ascending keys.
     fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), CorruptFile>;
-    /// Goes to the next term.
     fn advance(&mut self) -> Result<(), CorruptFile>;
 }
 
-/// Where the parts of the file begin, who it belongs to, and what it is.
+/// The footer: offsets of the parts, the cache that the file belongs to, and its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IndexFooter {
     kind: u32,
-    /// The version of what made the terms.
+    /// The version of the rules that made the terms.
     maker: u32,
     units: u32,
     cache_version: Digest,
-    /// Of everything before the footer, where somebody is told; of nothing otherwise.
+    /// The digest of everything before the footer if responses name it, else the digest of nothing.
     body: Digest,
-    /// Where dictionary, blocks, facts and footer begin, and how many terms there are.
+    /// The offsets of dictionary, blocks, facts and footer, and the number of terms.
     dictionary: u64,
     blocks: u64,
     facts: u64,
@@ -97,7 +96,7 @@ impl IndexFooter {
         ] {
             out.extend_from_slice(&place.to_le_bytes());
         }
-        seal(out, start, self.cache_version.seed(), self.end);
+        append_checksum(out, start, self.cache_version.seed(), self.end);
     }
 
     fn read(bytes: &[u8], end: u64) -> Result<IndexFooter, CorruptFile> {
@@ -119,7 +118,7 @@ impl IndexFooter {
             end: reading.u64()?,
             terms: reading.u64()?,
         };
-        checked(bytes, footer.cache_version.seed(), end)?;
+        verify_checksum(bytes, footer.cache_version.seed(), end)?;
         let ordered = footer.dictionary <= footer.blocks
             && footer.blocks <= footer.facts
             && footer.facts <= footer.end
@@ -132,7 +131,7 @@ impl IndexFooter {
     }
 }
 
-/// Appends one posting: the step from the unit before, and the count where it is not one.
+/// Appends one posting: the step from the previous unit, and the count if it is not one.
 fn put_posting(out: &mut Vec<u8>, step: u32, count: u32) {
     put_varint(out, u64::from(step) << 1 | u64::from(count != 1));
     if count != 1 {
@@ -167,8 +166,8 @@ fn each_posting(
     Ok(found)
 }
 
-/// A posting whose step and count have one byte each, as nearly all have. Whether there is a count
-/// is as good as chance, so it is not asked by a branch.
+/// Returns a posting whose step and count have one byte each, as nearly all have. It avoids a branch on
+/// the presence of a count, which is unpredictable.
 #[inline]
 fn short_posting(list: &[u8]) -> Option<(u64, u32, &[u8])> {
     let (&[head, count], _) = list.split_first_chunk::<2>()?;

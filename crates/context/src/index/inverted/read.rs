@@ -1,22 +1,22 @@
-//! Reading an index by offset. Nothing in the file is trusted: what does not fit makes it broken,
-//! never a panic and never more memory than the file has bytes.
+//! Reads an index by offset. Nothing in the file is trusted: inconsistent data is an error, never a
+//! panic, and never takes more memory than the file has bytes.
 
 use super::{FOOTER, IndexFooter, IndexKind, TermSource, TouchedTerms, each_posting};
-use crate::format::codec::{ByteReader, CorruptFile, checked};
+use crate::format::codec::{ByteReader, CorruptFile, verify_checksum};
 use crate::format::digest::Digest;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// The most bytes of one part that is held in memory, and of one list.
+/// The most bytes of one part that is kept in memory, and of one list.
 const MAX_PART: u64 = 2 * 1024 * 1024 * 1024;
 
-/// An index that is open.
+/// An open index.
 #[derive(Debug)]
 pub(crate) struct InvertedIndex {
     file: File,
     footer: IndexFooter,
     seed: u64,
-    /// The bytes of the list of blocks, which the first terms are ranges of.
+    /// The bytes of the list of blocks. First terms are ranges of them.
     text: Vec<u8>,
     blocks: Vec<DictionaryBlock>,
     facts: Vec<u8>,
@@ -29,7 +29,7 @@ struct DictionaryBlock {
     end: u64,
 }
 
-/// One entry of the dictionary, its list not read yet.
+/// One entry of the dictionary. Its list is not read yet.
 struct DictionaryEntry<'b> {
     units: u64,
     list: ListLocation<'b>,
@@ -52,7 +52,7 @@ fn read_at(file: &File, from: u64, to: u64) -> Result<Vec<u8>, CorruptFile> {
 }
 
 impl InvertedIndex {
-    /// Opens the index of this cache; any other one is broken.
+    /// Opens the index of this cache. An index of another cache or version is an error.
     pub(crate) fn open(
         file: File,
         kind: IndexKind,
@@ -70,10 +70,10 @@ impl InvertedIndex {
         }
         let seed = cache_version.seed();
         let mut text = read_at(&file, footer.blocks, footer.facts)?;
-        let body = checked(&text, seed, footer.blocks)?.len();
+        let body = verify_checksum(&text, seed, footer.blocks)?.len();
         text.truncate(body);
         let mut facts = read_at(&file, footer.facts, footer.end)?;
-        let body = checked(&facts, seed, footer.facts)?.len();
+        let body = verify_checksum(&facts, seed, footer.facts)?.len();
         facts.truncate(body);
         let blocks = blocks(&text, footer.blocks - footer.dictionary)?;
         Ok(InvertedIndex {
@@ -90,12 +90,12 @@ impl InvertedIndex {
         self.footer.units
     }
 
-    /// The digest of everything in the file.
+    /// Returns the digest of everything in the file.
     pub(crate) fn digest(&self) -> Digest {
         self.footer.body
     }
 
-    /// What the caller had to say when it was written.
+    /// Returns the facts that the caller of the writer has added.
     pub(crate) fn facts(&self) -> &[u8] {
         &self.facts
     }
@@ -108,12 +108,12 @@ impl InvertedIndex {
     fn block(&self, block: &DictionaryBlock) -> Result<Vec<u8>, CorruptFile> {
         let base = self.footer.dictionary;
         let mut bytes = read_at(&self.file, base + block.start, base + block.end)?;
-        let body = checked(&bytes, self.seed, block.start)?.len();
+        let body = verify_checksum(&bytes, self.seed, block.start)?.len();
         bytes.truncate(body);
         Ok(bytes)
     }
 
-    /// Visits the list of a term, units ascending, and says how many there are.
+    /// Visits the postings of a term with ascending units. Returns their number.
     pub(crate) fn postings(
         &self,
         term: &[u8],
@@ -138,12 +138,12 @@ impl InvertedIndex {
 
     fn list(&self, offset: u64, length: u64) -> Result<Vec<u8>, CorruptFile> {
         let mut bytes = read_at(&self.file, offset, self.list_end(offset, length)?)?;
-        let body = checked(&bytes, self.seed, offset)?.len();
+        let body = verify_checksum(&bytes, self.seed, offset)?.len();
         bytes.truncate(body);
         Ok(bytes)
     }
 
-    /// Where a list and its checksum end.
+    /// Returns the end of a list with its checksum.
     fn list_end(&self, offset: u64, length: u64) -> Result<u64, CorruptFile> {
         let end = offset
             .checked_add(length)
@@ -152,10 +152,10 @@ impl InvertedIndex {
             .ok_or(CorruptFile)
     }
 
-    /// All terms in order.
+    /// Returns all terms in order.
     ///
-    /// Where every unit that is taken over keeps its number, `touched` has all terms of those that
-    /// are not: the lists of the others are written as they are.
+    /// If every reused unit keeps its number, `touched` contains the terms of the units that are not
+    /// reused. The lists of all other terms are then written unchanged.
     pub(crate) fn stream<'i>(
         &'i self,
         touched: Option<&'i TouchedTerms>,
@@ -176,7 +176,7 @@ impl InvertedIndex {
     }
 }
 
-/// The blocks, in order of their first terms, without gaps.
+/// Returns the blocks, in order of their first terms, without gaps.
 fn blocks(text: &[u8], length: u64) -> Result<Vec<DictionaryBlock>, CorruptFile> {
     let mut blocks: Vec<DictionaryBlock> = Vec::new();
     let mut reading = ByteReader(text);
@@ -206,7 +206,7 @@ fn blocks(text: &[u8], length: u64) -> Result<Vec<DictionaryBlock>, CorruptFile>
     }
 }
 
-/// Reads one entry: the term grows in `term`.
+/// Reads one entry. Its term is decoded into `term`.
 fn entry<'b>(
     reading: &mut ByteReader<'b>,
     term: &mut Vec<u8>,
@@ -257,10 +257,10 @@ pub(crate) struct TermStream<'i> {
     window: ListWindow,
 }
 
-/// How many bytes of posting lists are read at once when all of them are.
+/// The number of bytes of posting lists that are read together.
 const WINDOW: u64 = 1 << 20;
 
-/// A part of the posting lists: they are asked for in the order in which they are written.
+/// A window into the posting lists, which are read in the order of the file.
 #[derive(Default)]
 struct ListWindow {
     start: u64,
@@ -285,7 +285,11 @@ impl ListWindow {
         }
         let from = (offset - self.start) as usize;
         let part = self.bytes.get(from..from + (end - offset) as usize);
-        out.extend_from_slice(checked(part.ok_or(CorruptFile)?, index.seed, offset)?);
+        out.extend_from_slice(verify_checksum(
+            part.ok_or(CorruptFile)?,
+            index.seed,
+            offset,
+        )?);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
-//! Writing an index: terms with their lists, in order, into one file.
+//! Writes an index: sorted terms with their lists, into one file.
 
 use super::{BLOCK, INLINE, IndexFooter, IndexKind};
-use crate::format::codec::{CorruptFile, put_bytes, put_varint, seal};
+use crate::format::codec::{CorruptFile, append_checksum, put_bytes, put_varint};
 use crate::format::digest::{Digest, Digester};
 use std::io::{self, Write};
 
@@ -19,12 +19,11 @@ pub(crate) struct IndexWriter<W> {
     terms: u64,
 }
 
-/// Why an index cannot be written.
+/// The reason why an index cannot be written.
 #[derive(Debug)]
 pub(crate) enum IndexWriteError {
-    /// What is merged is itself broken.
+    /// An input of the merge is corrupt.
     CorruptFile,
-    /// The file cannot be written.
     System(io::Error),
 }
 
@@ -40,7 +39,7 @@ impl From<CorruptFile> for IndexWriteError {
     }
 }
 
-/// What an index is about, beside its terms.
+/// The properties of an index beside its terms.
 pub(crate) struct IndexHeader<'a> {
     pub(crate) kind: IndexKind,
     pub(crate) maker: u32,
@@ -73,7 +72,7 @@ impl<W: Write> IndexWriter<W> {
         self.out.write_all(bytes)
     }
 
-    /// Writes a term with its list; terms come in order.
+    /// Writes a term with its list. Terms must be sorted.
     pub(crate) fn term(&mut self, term: &[u8], units: u64, encoded: &[u8]) -> io::Result<()> {
         let mut list = std::mem::take(&mut self.list);
         list.clear();
@@ -96,7 +95,7 @@ impl<W: Write> IndexWriter<W> {
         } else {
             put_varint(&mut self.dictionary, (list.len() as u64) << 1);
             put_varint(&mut self.dictionary, self.written);
-            seal(&mut list, 0, self.seed, self.written);
+            append_checksum(&mut list, 0, self.seed, self.written);
             self.put(&list)?;
         }
         self.list = list;
@@ -112,12 +111,12 @@ impl<W: Write> IndexWriter<W> {
     fn close_block(&mut self) {
         let start = self.block_start;
         if self.dictionary.len() > start {
-            seal(&mut self.dictionary, start, self.seed, start as u64);
+            append_checksum(&mut self.dictionary, start, self.seed, start as u64);
             self.block_start = self.dictionary.len();
         }
     }
 
-    /// Writes the rest.
+    /// Writes dictionary, blocks, facts and footer.
     pub(crate) fn finish(mut self, about: &IndexHeader<'_>) -> io::Result<()> {
         self.close_block();
         let dictionary = self.written;
@@ -125,11 +124,11 @@ impl<W: Write> IndexWriter<W> {
         self.put(&bytes)?;
         let blocks = self.written;
         let mut bytes = std::mem::take(&mut self.blocks);
-        seal(&mut bytes, 0, self.seed, blocks);
+        append_checksum(&mut bytes, 0, self.seed, blocks);
         self.put(&bytes)?;
         let facts = self.written;
         let mut bytes = about.facts.to_vec();
-        seal(&mut bytes, 0, self.seed, facts);
+        append_checksum(&mut bytes, 0, self.seed, facts);
         self.put(&bytes)?;
         let body = self.digest.take().unwrap_or_default().finish();
         let footer = IndexFooter {
@@ -151,7 +150,7 @@ impl<W: Write> IndexWriter<W> {
     }
 }
 
-/// How many bytes two terms have in common at their beginning.
+/// Returns the length of the common prefix of two terms.
 fn common(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
