@@ -68,6 +68,8 @@ pub(crate) struct DocumentIndex {
     sizes: DocumentSizes,
     /// Buffers for counting, reused by later queries.
     idle: Mutex<Vec<MatchCounts>>,
+    #[cfg(test)]
+    selections: std::sync::atomic::AtomicUsize,
 }
 
 impl DocumentIndex {
@@ -80,7 +82,19 @@ impl DocumentIndex {
             facts.iter().map(|one| one.words).collect(),
         );
         let idle = Mutex::default();
-        Ok(DocumentIndex { terms, sizes, idle })
+        Ok(DocumentIndex {
+            terms,
+            sizes,
+            idle,
+            #[cfg(test)]
+            selections: Default::default(),
+        })
+    }
+
+    /// Returns the number of selections so far.
+    #[cfg(test)]
+    pub(crate) fn selections(&self) -> usize {
+        self.selections.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     pub(crate) fn terms(&self) -> &InvertedIndex {
@@ -97,6 +111,9 @@ impl DocumentIndex {
         query: &Query,
         budget: Budget,
     ) -> Result<Vec<DocumentMatch>, CorruptFile> {
+        #[cfg(test)]
+        self.selections
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let idle = || lock(&self.idle);
         let mut matches = idle().pop().unwrap_or_default();
         matches.clear(self.sizes.documents());

@@ -85,6 +85,12 @@ impl<'q> ResolveResponse<'q> {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn shares_documents_with(&self, other: &ResolveResponse<'_>) -> bool {
+        let mut pairs = self.documents.iter().zip(&other.documents);
+        pairs.all(|(one, other)| Arc::ptr_eq(&one.document, &other.document))
+    }
+
     /// Serialises the response as one line of JSON.
     pub fn to_line(&self) -> Result<Vec<u8>, Failure> {
         to_json_line(self)

@@ -87,7 +87,10 @@ impl ContextServer {
         {
             return Quick::Response(bytes);
         }
-        Quick::Selection(cache, selection)
+        Quick::Selection(Selection {
+            cache,
+            documents: selection,
+        })
     }
 }
 
@@ -95,9 +98,31 @@ impl ContextServer {
 pub(super) enum Quick {
     /// All of it.
     Response(Vec<u8>),
-    /// The selection from this cache. Its documents are not read yet.
-    Selection(Arc<Cache>, Vec<DocumentMatch>),
+    /// The selection. Its documents are not read yet.
+    Selection(Selection),
     Nothing,
+}
+
+/// Documents that were selected from a cache.
+pub(super) struct Selection {
+    cache: Arc<Cache>,
+    documents: Vec<DocumentMatch>,
+}
+
+/// Resolves a query. Uses the selection if the cache is still the one that it was made from.
+pub(super) fn resolve(
+    caches: &Arc<OpenCaches>,
+    path: &str,
+    (query, budget): (&Query, Budget),
+    selection: Option<&Selection>,
+) -> Result<Vec<u8>, Failure> {
+    let resolve = |cache: &Cache| match selection {
+        Some(selection) if std::ptr::eq(Arc::as_ptr(&selection.cache), cache) => {
+            cache.read_selection(query, budget, &selection.documents)
+        }
+        _ => cache.resolve(query, budget),
+    };
+    caches.query(path, resolve)?.to_line()
 }
 
 /// Returns the bytes of a response as the text of a tool.
@@ -130,6 +155,9 @@ impl Server for ContextServer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Build, SourceFilter};
+    use candor_fault::Timestamp;
+    use std::path::Path;
     use std::pin::pin;
     use tokio::time::{Duration, timeout};
 
@@ -146,5 +174,50 @@ mod tests {
         assert!(early.is_err(), "a call went ahead of its turn");
         drop(all);
         assert!(call.await.is_ok());
+    }
+
+    /// Builds a cache of so many documents that they are not read on the calling thread.
+    fn build_large_cache(root: &Path) {
+        let sources = root.join("sources");
+        std::fs::create_dir(&sources).unwrap();
+        for number in 0..100 {
+            std::fs::write(sources.join(format!("{number}.md")), "one two").unwrap();
+        }
+        let build = Build {
+            location: &Location::Anywhere,
+            sources: &sources,
+            cache: &root.join("cache"),
+            wanted: &SourceFilter::default(),
+            passages: false,
+            force: false,
+            created_at: Timestamp::UNIX_EPOCH,
+            now: &|| Timestamp::MAX,
+            random: 7,
+            progress: &(),
+        };
+        build.run().unwrap();
+    }
+
+    #[test]
+    fn large_response_is_selected_once_and_shares_documents() {
+        let root = tempfile::tempdir().unwrap();
+        build_large_cache(root.path());
+        let location = Location::below(root.path()).unwrap();
+        let clock = Arc::new(|| Timestamp::MAX);
+        let server = ContextServer::new(location, clock, ChangeDetection::Watch);
+        let (query, budget) = (Query::new("one").unwrap(), Budget::new(1000).unwrap());
+        let expected = resolve(&server.caches, "cache", (&query, budget), None).unwrap();
+        let cache = server.caches.ready("cache").unwrap();
+        let before = cache.index().selections();
+        let Quick::Selection(selection) = server.resolve_quickly("cache", &query, budget) else {
+            panic!("a large response is not read on the calling thread");
+        };
+        let request = (&query, budget);
+        let bytes = resolve(&server.caches, "cache", request, Some(&selection)).unwrap();
+        assert_eq!(bytes, expected);
+        assert_eq!(cache.index().selections() - before, 1);
+        let read = || cache.read_selection(&query, budget, &selection.documents);
+        let (one, other) = (read().unwrap(), read().unwrap());
+        assert!(one.shares_documents_with(&other));
     }
 }

@@ -5,7 +5,7 @@ use crate::query::request::{Budget, MAX_BUDGET, Query};
 use crate::query::response::to_json_line;
 use crate::serve::cache_list;
 use crate::serve::open_caches::OpenCaches;
-use crate::serve::server::{ContextServer, Quick, reply_bytes};
+use crate::serve::server::{self, ContextServer, Quick, reply_bytes};
 use candor_fault::Fault;
 use crate::dialect::Context;
 use candor_street::{CallContext, Reply, Tool};
@@ -100,20 +100,14 @@ fn parse_query(text: &str) -> Result<Query, Fault<Context>> {
 pub(super) fn resolve() -> Tool<ContextServer> {
     let run = |server: Arc<ContextServer>, arguments: QueryArguments, _| async move {
         let (query, budget) = (parse_query(&arguments.query)?, arguments.budget);
-        let selected = match server.resolve_quickly(&arguments.cache, &query, budget) {
+        let selection = match server.resolve_quickly(&arguments.cache, &query, budget) {
             Quick::Response(bytes) => return reply_bytes(bytes),
-            Quick::Selection(cache, selection) => Some((cache, selection)),
+            Quick::Selection(selection) => Some(selection),
             Quick::Nothing => None,
         };
         let work = move |caches: &Arc<OpenCaches>| {
-            let resolve = |cache: &Cache| match &selected {
-                // The cache did not change since: what was selected from it is not selected again.
-                Some((from, selection)) if std::ptr::eq(Arc::as_ptr(from), cache) => {
-                    cache.read_selection(&query, budget, selection)
-                }
-                _ => cache.resolve(&query, budget),
-            };
-            caches.query(&arguments.cache, resolve)?.to_line()
+            let request = (&query, budget);
+            server::resolve(caches, &arguments.cache, request, selection.as_ref())
         };
         server.run_blocking(work).await
     };
