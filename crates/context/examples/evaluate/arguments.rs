@@ -7,7 +7,7 @@ const USAGE: &str = "usage: evaluate --cranfield DIR --corpus DIR [--write FILE]
      --corpus     a tree of Markdown files\n  \
      --write      write the page here as well";
 
-/// What to measure with, and where to write the page.
+/// The arguments: the corpora, and the page to write.
 pub(crate) struct Arguments {
     pub(crate) cranfield: PathBuf,
     pub(crate) corpus: PathBuf,
@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the command line, or says how it is used.
+    /// Parses the command line. Returns the usage if it is wrong.
     pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut cranfield, mut corpus, mut write) = (None, None, None);
         while let Some(flag) = args.next() {

@@ -45,7 +45,7 @@ pub(crate) fn measure(directory: &Path) -> std::io::Result<Figures> {
     Ok(figures(documents.len(), &rankings, &relevant))
 }
 
-/// Returns the pieces that begin with a line `.I`.
+/// Returns the parts that start with a line `.I`.
 fn records(text: &str) -> Vec<String> {
     let mut records: Vec<String> = Vec::new();
     for line in text.lines() {

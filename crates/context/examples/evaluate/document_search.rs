@@ -11,7 +11,7 @@ pub(crate) struct DocumentSearch {
 }
 
 impl DocumentSearch {
-    /// Indexes documents, which come in the order of their ids.
+    /// Indexes documents, which must be sorted by id.
     pub(crate) fn new(contents: &[String]) -> Self {
         let mut analyser = Analyser::new();
         let mut postings: HashMap<String, Vec<(usize, f64)>> = HashMap::new();
@@ -36,7 +36,7 @@ impl DocumentSearch {
         }
     }
 
-    /// Returns the documents that hold a term of the query, best first.
+    /// Returns the documents that contain a term of the query, best first.
     pub(crate) fn order(&self, query: &str) -> Vec<usize> {
         let mut terms = BTreeSet::new();
         Analyser::new().analyse(query, |term| {

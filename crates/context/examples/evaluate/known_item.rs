@@ -25,7 +25,7 @@ pub(crate) struct KindResult {
     pub(crate) rows: Vec<Row>,
 }
 
-/// What was found within one budget.
+/// The results within one budget.
 #[derive(Default)]
 pub(crate) struct Row {
     pub(crate) budget: u64,
@@ -46,7 +46,7 @@ struct Corpus {
     passages: MemoryIndex,
 }
 
-/// Reads the corpus and asks for a sample of its documents in every way.
+/// Reads the corpus and searches for a sample of its documents in every way.
 pub(crate) fn measure(directory: &Path) -> std::io::Result<Known> {
     let corpus = read(directory)?;
     Ok(Known {

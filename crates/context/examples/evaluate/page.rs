@@ -1,4 +1,4 @@
-//! The page of figures: what was measured, how, and what it does not say.
+//! Writes the page of figures: what was measured, how, and its limits.
 
 use crate::cranfield::Figures;
 use crate::known_item::{KindResult, Known};

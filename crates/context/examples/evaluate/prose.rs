@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A sentence, where it stands in the content, and its text without markup.
+/// A sentence, its range in the content, and its text without markup.
 pub(crate) struct Sentence {
     pub(crate) range: Range<usize>,
     pub(crate) text: String,

@@ -1,4 +1,4 @@
-//! Queries made from a document: four ways in which somebody may ask for it.
+//! Makes queries from a document: four ways in which a person may search for it.
 
 use crate::prose::sentences;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ pub(crate) struct Query {
 pub(crate) enum Kind {
     /// The title, as it is.
     Title,
-    /// The title as somebody says it: identifiers taken apart, in small letters, without punctuation.
+    /// The title as spoken: identifiers split, in lower case, without punctuation.
     Spoken,
     /// The first sentence without the words of the title.
     Opening,
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Kind; 4] = [Kind::Title, Kind::Spoken, Kind::Opening, Kind::Sentence];
 
-    /// What the page calls it.
+    /// The name on the page.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Title => "title",
@@ -36,12 +36,12 @@ impl Kind {
         }
     }
 
-    /// Returns true if its queries are made from one place in the text.
+    /// Returns true if its queries are made from one position in the text.
     pub(crate) fn has_source(self) -> bool {
         matches!(self, Kind::Opening | Kind::Sentence)
     }
 
-    /// Makes the query for a document, if it has what that takes; `seed` decides what is left to chance.
+    /// Makes the query for a document, if the document is suitable. `seed` determines the random choices.
     pub(crate) fn query(self, content: &str, seed: u64) -> Option<Query> {
         let title = title(content)?;
         match self {
@@ -65,7 +65,7 @@ fn title(content: &str) -> Option<String> {
     Some(line.trim().trim_matches(['"', '\'']).to_owned())
 }
 
-/// `AudioParam: setTargetAtTime() method` is said as `audio param set target at time method`.
+/// `AudioParam: setTargetAtTime() method` becomes `audio param set target at time method`.
 fn spoken(title: &str) -> String {
     let mut spoken = String::new();
     let mut small = false;
@@ -121,14 +121,14 @@ fn content_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the runs of letters and digits in lower case, and what they are without an `s` at the end.
+/// Returns the runs of letters and digits in lower case, and each without an `s` at its end.
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     text.split(|edge: char| !edge.is_alphanumeric())
         .filter(|piece| !piece.is_empty())
         .map(|piece| piece.to_lowercase().trim_end_matches('s').to_owned())
 }
 
-/// Words that nobody types when looking for something.
+/// Words that are not typed in searches.
 const SMALL: &[&str] = &[
     "the", "and", "are", "but", "for", "into", "not", "such", "that", "their", "then", "there",
     "these", "they", "this", "was", "will", "with", "can", "you", "your", "its", "has", "have",

@@ -9,7 +9,7 @@ pub(crate) struct V0 {
 }
 
 impl V0 {
-    /// Counts the words of documents, which come in the order of their ids.
+    /// Counts the words of documents, which must be sorted by id.
     pub(crate) fn new(contents: &[String]) -> Self {
         let mut index = V0 {
             postings: HashMap::new(),

@@ -10,7 +10,7 @@ const PREFIX: &str = "sha256:";
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// How many bytes the text form has.
+    /// The number of bytes of the text form.
     pub(crate) const TEXT: usize = PREFIX.len() + 64;
 
     /// Returns the digest of these bytes.

@@ -1,7 +1,5 @@
-//! Analysis: the terms of an English text.
-//!
-//! Words in lower case, without stop words, stemmed where they are made of Latin letters only (Snowball's English
-//! stemmer, also called Porter 2).
+//! Extracts the terms of an English text: lower-case words without stop words, stemmed if they consist of Latin
+//! letters only (Snowball's English stemmer, also called Porter 2).
 
 use super::stop_words::is_stop_word;
 use super::words::words;
@@ -10,10 +8,10 @@ use crate::index::words::hash_of;
 use foldhash::fast::RandomState;
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// How many different words are remembered before everything is forgotten, between two documents.
+/// The most words that are cached. If there are more, all are forgotten between two documents.
 const MOST_REMEMBERED: usize = 1 << 17;
 
-/// Makes terms of texts. It remembers the terms of words it has seen; what it answers does not depend on that.
+/// Extracts terms from texts. It caches the terms of words; the results do not depend on the cache.
 pub struct Analyser {
     stemmer: Stemmer,
     hash: RandomState,
@@ -33,12 +31,12 @@ pub struct NumberedTerm<'a> {
     pub text: &'a str,
 }
 
-/// What a word becomes.
+/// The term of a word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AnalysedWord {
-    /// Equal terms have equal numbers, which begin at 0, until the analyser forgets.
+    /// Equal terms have equal numbers, from 0 on, until the analyser forgets.
     pub(super) number: u32,
-    /// True if it is a stop word, which stands for itself.
+    /// True if it is a stop word, which is not stemmed.
     pub(super) stop: bool,
 }
 
@@ -60,7 +58,7 @@ impl Analyser {
         }
     }
 
-    /// Hands every term of the text to `visit`, in the order of the text and without stop words.
+    /// Visits every term of the text in order, without stop words.
     pub fn analyse(&mut self, text: &str, mut visit: impl FnMut(&str)) {
         self.forget_if_full();
         words(text, |word| {
@@ -71,7 +69,7 @@ impl Analyser {
         });
     }
 
-    /// Hands every term of the text to `visit`, stop words too.
+    /// Visits every term of the text in order, with stop words.
     pub(super) fn terms(&mut self, text: &str, mut visit: impl FnMut(AnalysedWord)) {
         words(text, |word| visit(self.term(word)));
     }
@@ -86,12 +84,12 @@ impl Analyser {
         NumberedTerm { number, text }
     }
 
-    /// Returns how often it has forgotten everything.
+    /// Returns the number of times that it has forgotten everything.
     pub(crate) fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// Forgets everything if it is too much; numbers that were given before mean nothing afterwards.
+    /// Forgets everything if the cache is full. Earlier numbers are then invalid.
     pub(crate) fn forget_if_full(&mut self) {
         if self.words.len() >= MOST_REMEMBERED {
             let forgotten = self.forgotten + 1;

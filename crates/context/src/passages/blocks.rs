@@ -1,24 +1,24 @@
-//! The blocks of a Markdown document: front matter, headings, fenced code and paragraphs, found in one pass.
+//! Finds the blocks of a Markdown document in one pass: front matter, headings, fenced code and paragraphs.
 //!
-//! Only what decides where a document may be cut is recognised. Lines end at `\n`; a line of nothing but white space
-//! is blank, whichever white space it is.
+//! Only syntax that decides where a document may be cut is recognised. Lines end at `\n`; a line of any white space is
+//! blank.
 
 use super::front_matter;
 use std::ops::Range;
 
-/// A stretch of the document that is one thing; blank lines lie between blocks, never at their ends.
+/// A block of the document. Blank lines are between blocks, never at their ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) kind: BlockKind,
-    /// From the start of its first line to the last byte of its last line that is not white space.
+    /// From the start of its first line to the end of its last line without trailing white space.
     pub(super) range: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockKind {
-    /// What stands before the document; its title, where it has one.
+    /// Front matter, with its title if it has one.
     FrontMatter { title: Option<String> },
-    /// A heading, ATX or setext, and where its words are.
+    /// A heading, ATX or setext, with the range of its text.
     Heading { level: u8, text: Range<usize> },
     /// A fenced code block, fences included.
     Fence,
@@ -26,7 +26,7 @@ pub(super) enum BlockKind {
     Text,
 }
 
-/// Hands every block to `visit`, in order.
+/// Visits every block in order.
 pub(super) fn blocks(content: &str, visit: impl FnMut(Block)) {
     let mut scan = BlockScanner {
         content,
@@ -41,7 +41,7 @@ pub(super) fn blocks(content: &str, visit: impl FnMut(Block)) {
     scan.close();
 }
 
-/// The block that the lines so far have begun.
+/// The block that the lines so far belong to.
 enum OpenBlock {
     Nothing,
     Text(Range<usize>),
@@ -51,7 +51,7 @@ enum OpenBlock {
     },
 }
 
-/// What a fence is made of; the closing one has at least as many of the same character.
+/// The marker of a fence. The closing fence has at least as many of the same character.
 #[derive(Clone, Copy)]
 struct FenceMarker {
     byte: u8,
@@ -65,7 +65,7 @@ struct BlockScanner<'a, V> {
 }
 
 impl<V: FnMut(Block)> BlockScanner<'_, V> {
-    /// Emits the front matter, if there is one, and says where the rest begins.
+    /// Emits the front matter, if there is one. Returns the offset of the rest.
     fn front_matter(&mut self) -> usize {
         let Some(found) = front_matter::find(self.content) else {
             return 0;
@@ -102,7 +102,7 @@ impl<V: FnMut(Block)> BlockScanner<'_, V> {
         }
     }
 
-    /// A line that begins or continues a paragraph, or underlines the one above it.
+    /// Adds a line that starts or continues a paragraph, or underlines the one above it.
     fn text(&mut self, at: usize, line: &str) {
         let end = at + line.len();
         match &mut self.open {
@@ -132,7 +132,8 @@ impl<V: FnMut(Block)> BlockScanner<'_, V> {
 }
 
 impl FenceMarker {
-    /// Returns the fence that this line opens. Any indentation will do: a fence inside a list is indented as its item is.
+    /// Returns the marker of the fence that this line opens. Any indentation is allowed: a fence inside a list is
+    /// indented like its item.
     fn opening(line: &str) -> Option<FenceMarker> {
         let line = line.trim_start_matches([' ', '\t']);
         let byte = *line.as_bytes().first()?;
@@ -152,18 +153,18 @@ impl FenceMarker {
     }
 }
 
-/// Returns how many times `byte` stands at the beginning.
+/// Returns the number of times that `byte` is repeated at the start.
 fn run(line: &str, byte: u8) -> usize {
     line.bytes().take_while(|found| *found == byte).count()
 }
 
-/// Returns the line without the up to three spaces that a heading may be indented by.
+/// Returns the line without its indentation, or `None` if it has more than the three spaces of a heading.
 fn outdented(line: &str) -> Option<(usize, &str)> {
     let indent = run(line, b' ');
     (indent <= 3).then(|| (indent, line.get(indent..).unwrap_or("")))
 }
 
-/// Returns the level of an ATX heading and where in the line its words are.
+/// Returns the level of an ATX heading and the range of its text in the line.
 fn atx(line: &str) -> Option<(u8, Range<usize>)> {
     let (indent, line) = outdented(line)?;
     let level = run(line, b'#');
@@ -196,10 +197,10 @@ fn underline(line: &str) -> Option<u8> {
         .then_some(level)
 }
 
-/// Returns a list, a quotation or a table with a rule below it is no heading, nor is a long paragraph.
+/// Returns true if an underlined paragraph is a heading: not a list, a quotation, a table or a long paragraph.
 fn may_be_heading(content: &str, range: &Range<usize>) -> bool {
     const MOST: usize = 400;
-    // Asked for every line that could underline a paragraph, so a long one must not be looked at.
+    // This runs for every line that could underline a paragraph, so it must not read a long one.
     if range.len() > MOST {
         return false;
     }

@@ -1,23 +1,23 @@
-//! What one document gives to an index: its passages, their terms, and how often each occurs.
+//! Computes the index entries of one document: its passages, their terms, and the frequency of each.
 //!
-//! The words of a passage's headings count as if it held them once more. Stop words are left out, except those of
-//! headings: a page may be called `this` or `if...else`, and a query of nothing but stop words looks for them there.
+//! The words of a passage's headings count as if its text contained them once more. Stop words are left out, except those
+//! of headings: a page may be called `this` or `if...else`, and a query of nothing but stop words searches them there.
 
 use super::analyse::{Analyser, NumberedTerm};
 use super::split::{Passage, split};
 use super::tokens;
 
-/// What a passage weighs.
+/// The sizes of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassageFacts {
-    /// What it takes of a budget.
+    /// Its tokens in a budget.
     pub tokens: u32,
-    /// Its length in terms, headings included, stop words not.
+    /// Its length in terms, with headings and without stop words.
     pub length: u32,
 }
 
-/// Hands every passage's terms to `visit` (ordinal of the passage, term, how often), passages in order and each term
-/// once a passage, and says what the passages weigh.
+/// Visits the terms of every passage (ordinal of the passage, term, frequency), each term once per passage, and returns
+/// the sizes of the passages.
 pub fn document(
     content: &str,
     analyser: &mut Analyser,
@@ -38,16 +38,16 @@ pub fn document(
     facts
 }
 
-/// How often each term occurs in one passage; terms in the order of their first occurrence.
+/// The frequencies of the terms of one passage, in the order of their first occurrence.
 #[derive(Default)]
 struct TermCounts {
-    /// By a term's number, 0 for all but those of the passage.
+    /// By the number of the term; 0 for terms that the passage does not contain.
     counts: Vec<u32>,
     seen: Vec<u32>,
 }
 
 impl TermCounts {
-    /// Counts a passage, and says how long it is.
+    /// Counts the terms of a passage. Returns its length.
     fn take(&mut self, content: &str, passage: &Passage, analyser: &mut Analyser) -> u32 {
         let mut length: u32 = 0;
         let text = content.get(passage.range.clone()).unwrap_or("");

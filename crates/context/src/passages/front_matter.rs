@@ -1,15 +1,15 @@
-//! Front matter: what stands between `---` and `---` (or `+++` and `+++`) before a document, and the title in it.
+//! Front matter: the part between `---` and `---` (or `+++` and `+++`) before a document, and the title in it.
 
-/// Front matter that was found.
+/// The front matter of a document.
 pub(super) struct FrontMatter {
-    /// The last byte of its closing line that is not white space.
+    /// The end of its closing line without trailing white space.
     pub(super) text_end: usize,
-    /// Where the document goes on.
+    /// The offset of the rest of the document.
     pub(super) end: usize,
     pub(super) title: Option<String>,
 }
 
-/// Returns the front matter at the very start of a document; what is never closed is none.
+/// Returns the front matter at the start of a document, or `None` if there is none or it is not closed.
 pub(super) fn find(content: &str) -> Option<FrontMatter> {
     let text = content.strip_prefix('\u{feff}').unwrap_or(content);
     let mut lines = text.split_inclusive('\n');
@@ -23,7 +23,7 @@ pub(super) fn find(content: &str) -> Option<FrontMatter> {
     let inside = end;
     for line in lines {
         let trimmed = line.trim_end();
-        // A blank line right behind it: a rule between two parts of the text.
+        // A blank line follows: this is a horizontal rule.
         if trimmed.is_empty() && end == inside {
             return None;
         }
@@ -39,7 +39,7 @@ pub(super) fn find(content: &str) -> Option<FrontMatter> {
     None
 }
 
-/// Returns the value of `title:` (YAML) or `title =` (TOML) on the outermost level.
+/// Returns the value of `title:` (YAML) or `title =` (TOML) at the top level.
 fn title(text: &str) -> Option<String> {
     let mut lines = text.lines();
     let value = lines.find_map(|line| {

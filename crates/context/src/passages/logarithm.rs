@@ -1,22 +1,22 @@
-//! The natural logarithm in integers, so that every machine gets the same bits.
+//! Computes natural logarithms in integers, so that every machine gets the same bits.
 
-/// How many bits of a logarithm are behind the point.
+/// The number of fractional bits of a logarithm.
 pub(super) const FRACTION: u32 = 32;
 
 /// The natural logarithm of 2, in units of 2⁻³².
 const LN_2: u64 = 2_977_044_472;
 
-/// Returns the natural logarithm of `numerator / denominator`, rounded down, in units of 2⁻³²; 0 where it would be negative.
+/// Returns the natural logarithm of `numerator / denominator`, rounded down, in units of 2⁻³², or 0 if it is negative.
 pub(super) fn ln_ratio(numerator: u64, denominator: u64) -> u64 {
     let bits = log2(numerator).saturating_sub(log2(denominator));
     let product = (u128::from(bits) * u128::from(LN_2)) >> FRACTION;
     u64::try_from(product).unwrap_or(u64::MAX)
 }
 
-/// Returns the logarithm to base 2, rounded down, in units of 2⁻³²; 0 for 0.
+/// Returns the logarithm to base 2, rounded down, in units of 2⁻³², or 0 for 0.
 ///
 /// The number is written as 2^n · m with 1 ≤ m < 2. Squaring m doubles its logarithm: each time the square reaches 2,
-/// the next bit behind the point is 1, and the square is halved.
+/// the next fractional bit is 1, and the square is halved.
 fn log2(number: u64) -> u64 {
     let Some(whole) = number.checked_ilog2() else {
         return 0;

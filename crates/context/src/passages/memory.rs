@@ -7,18 +7,18 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::convert::Infallible;
 
-/// The lists of some documents; it is looked up by term, never iterated.
+/// An index of passages in memory.
 #[derive(Default)]
 pub struct MemoryIndex {
     postings: HashMap<Box<str>, Vec<(u32, u32)>, RandomState>,
     facts: Vec<PassageFacts>,
-    /// Where each document's passages begin.
+    /// The number of the first passage of each document.
     begins: Vec<u32>,
     total_length: u64,
 }
 
 impl MemoryIndex {
-    /// Indexes documents, which must come in the order of their ids.
+    /// Indexes documents, which must be sorted by id.
     pub fn new<'a>(contents: impl IntoIterator<Item = &'a str>) -> Self {
         let mut index = MemoryIndex::default();
         let mut analyser = Analyser::new();
@@ -46,13 +46,13 @@ impl MemoryIndex {
         self.facts.extend(facts);
     }
 
-    /// Finds what matches `query` best within `budget` tokens.
+    /// Finds the best matches of `query` within `budget` tokens.
     pub fn search(&self, query: &str, budget: u64) -> SearchOutcome {
         let Ok(found) = search(self, query, budget);
         found
     }
 
-    /// Returns the document that a passage is of, by its place in the order, and the passage's place in it.
+    /// Returns the index of a passage's document, and the index of the passage in it.
     pub fn place(&self, passage: u32) -> (usize, usize) {
         let document = self.begins.partition_point(|begin| *begin <= passage) - 1;
         let begin = self.begins.get(document).copied().unwrap_or(0);

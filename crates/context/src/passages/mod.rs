@@ -1,8 +1,8 @@
-//! Passages: retrieval by BM25 over parts of documents, versioned and deterministic.
+//! Retrieval of passages by BM25, versioned and deterministic.
 //!
-//! [`split()`] cuts a document, [`Analyser`] makes terms of its words, the scores are integers, and the search takes
-//! what fits a token budget. Nothing here reads a file, a clock or the environment: the same contents and the same
-//! query give the same bytes everywhere.
+//! [`split()`] cuts a document into passages, [`Analyser`] extracts their terms, scores are integers, and the search
+//! selects what fits a token budget. Nothing here reads a file, a clock or the environment: the same contents and the
+//! same query give the same bytes everywhere.
 
 mod analyse;
 mod answer;
@@ -26,10 +26,10 @@ pub use search::{PassageHit, SearchOutcome, TermWeight};
 pub(crate) use search::{PassageLists, search};
 pub use split::{MOST_BYTES, Passage, split};
 
-/// The version of splitting, analysis and scoring together: an index of another version is of no use.
+/// The version of splitting, analysis and scoring together. An index of another version is not used.
 pub const VERSION: u32 = 1;
 
-/// Returns how many tokens some bytes count as, the estimate that budgets are kept with.
+/// Returns the tokens of a number of bytes.
 pub(crate) fn tokens(bytes: usize) -> u32 {
     u32::try_from(crate::index::words::tokens(bytes as u64)).unwrap_or(u32::MAX)
 }

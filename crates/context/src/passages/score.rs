@@ -1,21 +1,21 @@
-//! BM25 in integers: what a term weighs in a passage.
+//! BM25 in integers: the weight of a term in a passage.
 //!
 //! `weight = idf · tf / (tf + k1 · (1 − b + b · length / average))`, `idf = ln((2N + 2) / (2df + 1))`, which is
 //! `ln(1 + (N − df + ½) / (df + ½))`. A passage's score is the sum of its terms' weights. Weights and scores are in
-//! millionths, every division rounded down; there is no floating point here, so every machine finds the same.
+//! millionths, every division is rounded down, and there is no floating point, so every machine gets the same scores.
 
 use super::logarithm::{FRACTION, ln_ratio};
 
-/// How much of a weight is 1: weights and scores are counted in millionths.
+/// The value of 1: weights and scores are in millionths.
 pub const SCALE: u64 = 1_000_000;
 
-/// How fast repetition stops counting, in thousandths.
+/// The parameter k1 of BM25, in thousandths.
 const K1: u64 = 1200;
 
-/// How much of the length is made up for, in thousandths.
+/// The parameter b of BM25, in thousandths.
 const B: u64 = 750;
 
-/// How many bits of a norm are behind the point.
+/// The number of fractional bits of a norm.
 const NORM_FRACTION: u32 = 24;
 
 /// The largest norm, so that adding a term's count to it cannot overflow.
@@ -26,7 +26,7 @@ const MOST_NORM: u64 = 1 << 56;
 pub(crate) struct Idf(u64);
 
 impl Idf {
-    /// That of a term which `holding` of `passages` passages hold.
+    /// Takes the number of passages that contain the term, of all `passages`.
     pub(crate) fn new(passages: u32, holding: u32) -> Self {
         let numerator = 2 * u64::from(passages) + 2;
         let denominator = 2 * u64::from(holding) + 1;
@@ -36,12 +36,12 @@ impl Idf {
     }
 }
 
-/// What a passage's length does to the weights in it: `k1 · (1 − b + b · length / average)`, in units of 2⁻²⁴.
+/// The length norm of a passage: `k1 · (1 − b + b · length / average)`, in units of 2⁻²⁴.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Norm(u64);
 
 impl Norm {
-    /// That of a passage of `length` terms among `passages` which have `total` terms together.
+    /// Takes the length of a passage, the number of all passages, and the sum of their lengths.
     pub(crate) fn new(length: u32, passages: u32, total: u64) -> Self {
         let total = u128::from(total.max(1));
         let own = u128::from(length) * u128::from(passages);
@@ -51,7 +51,7 @@ impl Norm {
     }
 }
 
-/// What a term that occurs `tf` times weighs, in millionths; at least 1, so that every match counts.
+/// Returns the weight of a term that occurs `tf` times, in millionths. It is at least 1, so that every match counts.
 pub(crate) fn weight(idf: Idf, tf: u32, norm: Norm) -> u64 {
     let tf = u64::from(tf) << NORM_FRACTION;
     let whole = tf + norm.0;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// BM25 as it is written in books.
+    /// BM25 in floating point.
     fn plain(passages: u32, holding: u32, tf: u32, length: u32, total: u64) -> f64 {
         let (all, holding, tf) = (f64::from(passages), f64::from(holding), f64::from(tf));
         let average = total as f64 / all;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// Figures that can occur: a term's count is at most its passage's length, which is at most the total.
+        /// Values that can occur: a term's frequency is at most its passage's length, which is at most the total.
         fn collection()(passages in 1u32.., share in 0.0f64..=1.0, length in 1u32..)
             (holding in 1..=((f64::from(passages) * share) as u32).max(1),
              tf in 1..=length,

@@ -1,64 +1,61 @@
-//! Search: the passages of an index that match a query best and fit a token budget.
+//! Searches an index for the passages that match a query best and fit a token budget.
 //!
-//! A query's terms are those of its text; a term that is given more than once counts once, and stop words count only
-//! where there is nothing else. A passage is considered if it holds one of the terms. Considered passages are ordered by score, highest first, then by number, and taken greedily:
-//! each that still fits, skipping those that do not.
+//! A repeated term of a query counts once, and stop words count only if there is nothing else. A passage is considered if
+//! it contains one of the terms. Considered passages are sorted by descending score, then by number, and selected
+//! greedily: passages that do not fit are skipped.
 
 use super::analyse::Analyser;
 use super::score::{Idf, Norm, weight};
 
-/// The lists that a search goes through: an index, in memory or on disk.
+/// The posting lists and sizes of an index, in memory or on disk.
 ///
-/// A search holds the lists of all its terms at once: at most eight bytes for every entry of the index.
+/// A search keeps the lists of all its terms in memory: at most eight bytes for every entry of the index.
 pub(crate) trait PassageLists {
-    /// What reading the lists can fail with.
     type Error;
-    /// Returns how many passages there are; they are numbered from 0, in the order of document ids and then of position.
+    /// Returns the number of passages. They are numbered from 0, by document id and then by position.
     fn passages(&self) -> u32;
-    /// Returns the lengths of all passages together.
+    /// Returns the sum of the lengths of all passages.
     fn total_length(&self) -> u64;
     /// Returns a passage's length in terms.
     fn length(&self, passage: u32) -> u32;
-    /// What a passage takes of a budget.
+    /// Returns a passage's tokens.
     fn tokens(&self, passage: u32) -> u32;
-    /// Hands every passage that holds the term, ascending and once, to `visit` with how often it does; says how many.
+    /// Visits every passage that contains the term, in ascending order, with the frequency. Returns their number.
     fn postings(&self, term: &str, visit: &mut dyn FnMut(u32, u32)) -> Result<u32, Self::Error>;
 }
 
-/// What a search found.
+/// The outcome of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchOutcome {
-    /// The passages that were taken, best first.
+    /// The selected passages, best first.
     pub hits: Vec<PassageHit>,
-    /// How many passages hold at least one of the query's terms.
+    /// The number of passages that contain at least one of the query's terms.
     pub considered: u64,
-    /// What the taken ones use of the budget.
+    /// The tokens of the selected passages.
     pub tokens_used: u64,
 }
 
-/// A passage that was taken, and why.
+/// A selected passage with its score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassageHit {
-    /// Its number.
     pub passage: u32,
     /// The sum of the weights, in millionths.
     pub score: u64,
-    /// The query's terms that it holds, heaviest first, then in the order of their bytes.
+    /// The query's terms that it contains, by descending weight, then by their bytes.
     pub terms: Vec<TermWeight>,
 }
 
-/// A term's part of a score.
+/// The contribution of a term to a score.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct TermWeight {
-    /// The term, as the analyser made it.
     pub term: String,
-    /// How often the passage holds it, its headings included.
+    /// Its frequency in the passage, with headings.
     pub tf: u32,
-    /// What it adds to the score, in millionths.
+    /// Its weight, in millionths.
     pub weight: u64,
 }
 
-/// Finds what matches `query` best within `budget` tokens.
+/// Finds the best matches of `query` within `budget` tokens.
 pub(crate) fn search<L: PassageLists>(
     lists: &L,
     query: &str,
@@ -91,7 +88,7 @@ struct QueryTerm {
     postings: Vec<(u32, u32)>,
 }
 
-/// Returns the query's terms in the order of their first occurrence, without those that no passage holds.
+/// Returns the query's terms in the order of their first occurrence, without those that no passage contains.
 fn terms<L: PassageLists>(lists: &L, query: &str) -> Result<Vec<QueryTerm>, L::Error> {
     let mut terms = Vec::new();
     for text in query_terms(query) {
@@ -110,7 +107,8 @@ fn terms<L: PassageLists>(lists: &L, query: &str) -> Result<Vec<QueryTerm>, L::E
     Ok(terms)
 }
 
-/// Returns the different terms of a query, in the order of their first occurrence; stop words only if there is nothing else.
+/// Returns the different terms of a query in the order of their first occurrence, and stop words only if there is
+/// nothing else.
 fn query_terms(query: &str) -> Vec<String> {
     let mut analyser = Analyser::new();
     let mut terms = Vec::new();
@@ -126,7 +124,7 @@ fn query_terms(query: &str) -> Vec<String> {
     numbers.into_iter().map(text).collect()
 }
 
-/// A passage that holds a term of the query.
+/// A passage that contains a term of the query.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     score: u64,
@@ -135,7 +133,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Ascending in the order in which passages are taken.
+    /// Returns the sort key: passages are selected in ascending order.
     fn rank(&self) -> (std::cmp::Reverse<u64>, u32) {
         (std::cmp::Reverse(self.score), self.passage)
     }
@@ -153,7 +151,7 @@ fn candidates<L: PassageLists>(
             let Some(score) = scores.get_mut(passage as usize) else {
                 continue;
             };
-            // A weight is never 0, so a score of 0 is a passage that was not met before.
+            // A weight is never 0, so a passage with a score of 0 is new.
             if *score == 0 {
                 matched.push(passage);
             }
@@ -168,10 +166,10 @@ fn candidates<L: PassageLists>(
     matched.into_iter().map(candidate).collect()
 }
 
-/// Takes candidates greedily, best first, and says what is left of the budget.
+/// Selects candidates greedily, best first. Returns the rest of the budget.
 ///
-/// Only the best are put in order, a few at first and twice as many each time: what cannot fit any more is dropped
-/// unordered, so that many matches cost no more than looking at each a few times.
+/// Only the best are sorted, in batches that double. Candidates that no longer fit are dropped unsorted, so that many
+/// matches take linear time.
 fn take(candidates: &mut Vec<Candidate>, budget: u64, mut chosen: impl FnMut(&Candidate)) -> u64 {
     let mut left = budget;
     let mut batch = 64;
@@ -196,10 +194,10 @@ fn take(candidates: &mut Vec<Candidate>, budget: u64, mut chosen: impl FnMut(&Ca
     }
 }
 
-/// Gives every hit the terms that it holds, with their part of its score.
+/// Adds to every hit the terms that it contains, with their weights.
 ///
-/// Of the hits and a term's list the shorter is walked and searched for in the longer, so that neither a query of many
-/// terms nor a budget for many passages costs more than the lists are long.
+/// The shorter one of the hits and a term's list is iterated, and the longer one is searched, so that neither many terms
+/// nor many hits take more time than the lists are long.
 fn explain<L: PassageLists>(
     hits: &mut [PassageHit],
     terms: &[QueryTerm],
@@ -241,13 +239,13 @@ fn explain<L: PassageLists>(
     }
 }
 
-/// Returns the entry of a passage in a list that is in the order of passages.
+/// Returns the entry of a passage in a list that is sorted by passage.
 fn held<T: Copy>(list: &[(u32, T)], passage: u32) -> Option<(u32, T)> {
     let at = list.binary_search_by_key(&passage, |entry| entry.0).ok()?;
     list.get(at).copied()
 }
 
-/// Norms by length: passages are short, so that few lengths differ and each is worked out once.
+/// Norms by length. Passages are short, so there are few different lengths, and each norm is computed once.
 struct NormTable<'a, L> {
     lists: &'a L,
     known: Vec<Option<Norm>>,

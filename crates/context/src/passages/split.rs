@@ -1,10 +1,9 @@
-//! Splitting: a document cut into passages, at headings and between paragraphs.
+//! Splits a document into passages, at headings and between paragraphs.
 //!
 //! Every byte of the document that is not white space belongs to exactly one passage. A passage has at most
-//! [`MOST_BYTES`] bytes. Paragraphs of one section are packed together as long as they fit. A section shorter than
-//! [`FEWEST_BYTES`] does not stand alone: it takes the following one in, and its heading path is what they share.
-//! What is longer than a passage may be is cut at a line end, else at white space, else between two characters; a
-//! fenced code block only when it is too long itself.
+//! [`MOST_BYTES`] bytes. Paragraphs of one section are joined as long as they fit. A section shorter than
+//! [`FEWEST_BYTES`] is joined with the next one, under their common headings. Longer text is cut at a line end, else at
+//! white space, else between two characters. A fenced code block is cut only if it alone is too long.
 
 use super::blocks::{Block, BlockKind, blocks};
 use std::ops::Range;
@@ -12,56 +11,56 @@ use std::ops::Range;
 /// The most bytes of a passage: 400 tokens of four bytes.
 pub const MOST_BYTES: usize = 1600;
 
-/// A section with fewer bytes than this is packed together with the next.
+/// A section with fewer bytes than this is joined with the next.
 const FEWEST_BYTES: usize = 400;
 
-/// The most bytes of white space that a passage may begin with.
+/// The most bytes of white space at the start of a passage.
 const MOST_INDENTATION: usize = 80;
 
-/// The most characters that are kept of one heading.
+/// The most characters of a heading.
 const MOST_HEADING: usize = 200;
 
-/// A part of a document that is found and given as one.
+/// A part of a document that is searched and returned as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// The bytes of the content, on character boundaries.
+    /// The range in bytes, on character boundaries.
     pub range: Range<usize>,
     /// The first and the last line, counted from 1; a line ends at `\n`.
     pub lines: (u32, u32),
-    /// The title and the headings above, outermost first: at most seven, each of at most 200 characters.
+    /// The title and the headings above it, outermost first: at most seven, each of at most 200 characters.
     pub heading: Vec<String>,
 }
 
-/// Cuts a document into passages, in order and without overlap.
+/// Splits a document into passages, in order and without overlap.
 pub fn split(content: &str) -> Vec<Passage> {
     let mut packer = PassagePacker::new(content);
     blocks(content, |block| packer.add(block));
     packer.finish()
 }
 
-/// What is being packed: finished passages, the open one, and the headings that no text has followed yet.
+/// The state of splitting: finished passages, the open one, and headings without text so far.
 struct PassagePacker<'a> {
     content: &'a str,
     done: Vec<Passage>,
-    /// The headings in force, each with its level; levels rise strictly.
+    /// The current headings with their levels, which increase strictly.
     headings: Vec<(u8, String)>,
     open: Option<OpenPassage>,
     pending: Option<PendingHeadings>,
-    /// Up to where lines were counted, and the number of the line there.
+    /// The offset up to which lines are counted, and the line number there.
     counted: (usize, u32),
 }
 
-/// The passage that may still grow.
+/// A passage that may still grow.
 struct OpenPassage {
     range: Range<usize>,
-    /// The headings that every section in it stands under.
+    /// The common headings of all its sections.
     headings: Vec<String>,
 }
 
-/// A run of headings or front matter that waits for its text.
+/// Headings or front matter without text so far.
 struct PendingHeadings {
     range: Range<usize>,
-    /// The fewest headings that stayed in force since the open passage's last text.
+    /// The fewest headings that remained since the last text of the open passage.
     kept: usize,
 }
 
@@ -128,7 +127,7 @@ impl<'a> PassagePacker<'a> {
         self.begin(start..range.end);
     }
 
-    /// Extends the open passage to `end` where that is allowed.
+    /// Extends the open passage to `end`. Returns false if that is not allowed.
     fn grows(&mut self, pending: &Option<PendingHeadings>, end: usize) -> bool {
         let Some(open) = &mut self.open else {
             return false;
@@ -145,7 +144,7 @@ impl<'a> PassagePacker<'a> {
         true
     }
 
-    /// Opens a passage under the headings in force, after cutting off what is too long.
+    /// Opens a passage under the current headings, after emitting what exceeds the limit.
     fn begin(&mut self, range: Range<usize>) {
         let headings: Vec<String> = self.headings.iter().map(|(_, text)| text.clone()).collect();
         let text = self.content.get(range.clone()).unwrap_or("");
@@ -173,7 +172,7 @@ impl<'a> PassagePacker<'a> {
         }
     }
 
-    /// Makes passages of headings that no text follows.
+    /// Emits headings without text as passages.
     fn flush_pending(&mut self) {
         let Some(run) = self.pending.take() else {
             return;
@@ -199,7 +198,7 @@ impl<'a> PassagePacker<'a> {
         });
     }
 
-    /// Returns the number of the line that holds the byte at `at`, or that ends there; never asked backwards.
+    /// Returns the number of the line at this offset. Offsets must not decrease.
     fn line(&mut self, at: usize) -> u32 {
         let (from, line) = self.counted;
         let between = self.content.as_bytes().get(from..at).unwrap_or(&[]);
@@ -216,7 +215,7 @@ impl<'a> PassagePacker<'a> {
     }
 }
 
-/// Returns how long the first piece of a text that is too long is, and where the rest begins.
+/// Returns the length of the first piece of a long text, and the offset of the rest.
 fn cut(text: &str) -> (usize, usize) {
     let window = text.get(..text.floor_char_boundary(MOST_BYTES));
     let stop = stop(window.unwrap_or(text));
@@ -224,7 +223,7 @@ fn cut(text: &str) -> (usize, usize) {
     (piece.trim_end().len(), stop + skip(rest))
 }
 
-/// Returns where to cut a full window: behind its last line, else before its last white space, else at its end.
+/// Returns the offset at which to cut a full window: after its last line, else before its last white space, else its end.
 fn stop(window: &str) -> usize {
     let behind_text = |at: &usize| !window.get(..*at).unwrap_or("").trim_start().is_empty();
     let line = window.rfind('\n').filter(behind_text);
@@ -232,7 +231,7 @@ fn stop(window: &str) -> usize {
     line.or_else(space).unwrap_or(window.len())
 }
 
-/// Returns how much white space to leave out before the text begins; the indentation of a new line stays.
+/// Returns the length of the white space to skip before the text. The indentation of a new line is kept.
 fn skip(text: &str) -> usize {
     let white = text.len() - text.trim_start().len();
     let line = text.get(..white).and_then(|white| white.rfind('\n'));
@@ -242,7 +241,7 @@ fn skip(text: &str) -> usize {
     }
 }
 
-/// Returns a heading's words with single spaces between them, cut at the bound.
+/// Returns the words of a heading with single spaces between them, cut to the limit.
 fn bounded(text: &str) -> String {
     let mut heading = String::new();
     let mut room = MOST_HEADING;

@@ -1,14 +1,13 @@
-//! The stop words: English words that say nothing about what a text is about.
+//! The stop words: English words without a meaning for search.
 //!
-//! Articles, conjunctions, a few prepositions, pronouns, auxiliaries and the words that questions begin with. Words
-//! that name things in documentation (`before`, `after`, `while`, `new`) are not among them.
+//! Articles, conjunctions, a few prepositions, pronouns, auxiliaries and question words. Words that are names in
+//! documentation (`before`, `after`, `while`, `new`) are not among them.
 
-/// Returns true if a lower-case word is one.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// In the order of their bytes.
+/// Sorted by bytes.
 const STOP_WORDS: &[&str] = &[
     "a", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could",
     "did", "do", "does", "for", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if",

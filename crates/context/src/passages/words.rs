@@ -1,12 +1,12 @@
-//! Words: the runs of letters and digits of a text, in lower case.
+//! Finds the words of a text: runs of letters and digits, in lower case.
 //!
-//! An apostrophe inside a word is left out, and with it the `s` of a possessive. Ideographs and kana, which no space
-//! separates, are words one by one. An identifier such as `getUserMedia` gives its parts before itself.
+//! An apostrophe inside a word is removed, and with it the `s` of a possessive. Ideographs and kana, which are not
+//! separated by spaces, are single words. An identifier such as `getUserMedia` gives its parts, then the whole.
 
-/// The most bytes of a word that are looked at; a longer one is known by its beginning.
+/// The most bytes of a word. A longer word is cut.
 const MOST_BYTES: usize = 64;
 
-/// Hands every word of the text to `visit`.
+/// Visits every word of the text.
 pub(super) fn words(text: &str, mut visit: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut word = WordBuffer::default();
@@ -19,7 +19,7 @@ pub(super) fn words(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// Takes the word that may begin at `start`, and says where to go on; always further on.
+/// Visits the word that may begin at `start`. Returns the offset after it, which is greater than `start`.
 fn from(text: &str, start: usize, word: &mut WordBuffer, visit: &mut impl FnMut(&str)) -> usize {
     let bytes = text.as_bytes();
     let plain = bytes.get(start..).unwrap_or(&[]);
@@ -28,7 +28,7 @@ fn from(text: &str, start: usize, word: &mut WordBuffer, visit: &mut impl FnMut(
         .take_while(|byte| matches!(CLASSES[usize::from(**byte)], WordByte::Lower))
         .count();
     let end = start + length;
-    // Most words are nothing but small letters and digits: they are taken as they stand.
+    // Most words consist of small letters and digits: they need no copy.
     if length > 0 && bytes.get(end).is_none_or(|byte| ends_word(*byte)) {
         visit(text.get(start..end.min(start + MOST_BYTES)).unwrap_or(""));
         return end;
@@ -39,12 +39,12 @@ fn from(text: &str, start: usize, word: &mut WordBuffer, visit: &mut impl FnMut(
     end
 }
 
-/// Returns true if a word cannot go on with this byte.
+/// Returns true if this byte ends a word.
 fn ends_word(byte: u8) -> bool {
     byte != b'\'' && matches!(CLASSES[usize::from(byte)], WordByte::Other)
 }
 
-/// What a byte can be in a word.
+/// The class of a byte in a word.
 #[derive(Clone, Copy)]
 enum WordByte {
     /// A small letter or a digit.
@@ -73,7 +73,7 @@ const fn classes() -> [WordByte; 256] {
     classes
 }
 
-/// A word that is being read, and where the parts of an identifier end in it.
+/// The word that is being read, with the ends of the parts of an identifier.
 #[derive(Default)]
 struct WordBuffer {
     text: String,
@@ -89,7 +89,7 @@ impl WordBuffer {
         self.after_small = false;
     }
 
-    /// Reads on until the word ends, and says where that is.
+    /// Reads to the end of the word. Returns the offset after it.
     fn read(&mut self, text: &str, start: usize) -> usize {
         let mut chars = text.get(start..).unwrap_or("").chars();
         while let Some(char) = chars.next() {
@@ -149,10 +149,10 @@ impl WordBuffer {
 
 const SOFT_HYPHEN: char = '\u{ad}';
 
-/// What an apostrophe is, seen from what follows it.
+/// The meaning of an apostrophe, by what follows it.
 enum Apostrophe {
     Inside,
-    /// Only an `s` follows, which goes with it.
+    /// Only an `s` follows, which is removed too.
     Possessive,
     Outside,
 }
@@ -168,7 +168,8 @@ fn after_apostrophe(behind: &str) -> Apostrophe {
     }
 }
 
-/// Returns true if a capital behind capitals or digits begins a part: the `E` of `HTMLElement` does, no letter of `URLs`.
+/// Returns true if a capital after capitals or digits starts a part: the `E` of `HTMLElement` does, no letter of `URLs`
+/// does.
 fn begins_part(behind: &str) -> bool {
     let mut chars = behind.chars();
     let lower = |char: char| char.is_lowercase();
@@ -179,14 +180,14 @@ fn begins_part(behind: &str) -> bool {
     }
 }
 
-/// Ideographs and kana.
+/// Returns true for ideographs and kana.
 fn stands_alone(char: char) -> bool {
     matches!(char, '\u{3041}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}'
         | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
         && char.is_alphanumeric()
 }
 
-/// Returns the marks that stand behind the letter they belong to.
+/// Returns true for combining marks.
 fn is_mark(char: char) -> bool {
     matches!(char, '\u{300}'..='\u{36f}')
 }

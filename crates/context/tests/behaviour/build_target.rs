@@ -1,4 +1,4 @@
-//! What a build may replace, and what it must leave alone.
+//! Targets of builds: what may be replaced, and what must stay.
 
 use crate::fixture::{CacheFixture, outcome_of};
 use std::fs;
@@ -117,7 +117,7 @@ fn missing_parent_is_an_io_error() {
     assert_eq!(fixture.names(), ["sources"]);
 }
 
-/// What several builds say that run at once, sorted. They draw the same random number.
+/// Returns the sorted outcomes of concurrent builds, which use the same random number.
 fn at_once(fixture: &CacheFixture, force: bool) -> Vec<String> {
     let build = || outcome_of(fixture.build_at("cache", force));
     let mut told: Vec<_> = thread::scope(|scope| {

@@ -1,5 +1,4 @@
-//! One server, many callers at once: the same question has the same bytes for all of them, and a
-//! change is seen by the next.
+//! Concurrent callers of one server: equal requests get equal bytes, and the next call sees a change.
 
 use crate::fixture::{CacheFixture, copy, documents, file_of, oracle_response};
 use crate::requests::TestServer;
@@ -63,7 +62,7 @@ fn next_call_sees_a_changed_byte() {
             assert_eq!(resolve(), invalid);
             fs::write(&file, &whole).unwrap();
         }
-        // The whole folder is exchanged for one that lacks a document.
+        // The directory is exchanged for one without a document.
         let moved = fixture.path("moved");
         copy(&fixture.cache().join("documents"), &moved);
         fs::remove_file(moved.join(file.file_name().unwrap())).unwrap();

@@ -1,5 +1,5 @@
-//! What helps to answer fast is never trusted: missing, cut, changed or foreign, it changes no byte
-//! of an answer and is no failure.
+//! Index files are not trusted: if they are missing, truncated, changed or foreign, responses do not
+//! change and nothing fails.
 
 use crate::fixture::{
     CacheFixture, ahead, bytes_of, copy, documents, oracle_response, real, resolve_at,
@@ -13,7 +13,7 @@ const PROOF: &str = "accelerator.sig";
 const ORIGINS: &str = "accelerator.src";
 const PASSAGES: &str = "passages.idx";
 
-/// Sources whose index has lists inside and outside the dictionary.
+/// Returns sources whose index has lists inside and outside the dictionary.
 fn sources() -> Vec<(String, String)> {
     (0..30)
         .map(|number| {
@@ -23,7 +23,7 @@ fn sources() -> Vec<(String, String)> {
         .collect()
 }
 
-/// A query, a budget, and the bytes of their answer.
+/// A query, a budget, and the bytes of their response.
 type Asked = (&'static str, u64, Vec<u8>);
 
 fn sealed() -> (CacheFixture, Vec<Asked>) {
@@ -47,7 +47,7 @@ fn same(cache: &Path, expected: &[Asked], what: &str) {
     }
 }
 
-/// Damages one file in every way, and looks each time.
+/// Damages one file in every way, and calls `look` each time.
 fn damage(name: &str, mut look: impl FnMut(&CacheFixture, &str)) {
     let (fixture, _) = sealed();
     let path = fixture.cache().join(name);
@@ -122,13 +122,13 @@ fn damaged_passage_index_changes_no_response() {
     assert!(passages(&fixture) == in_memory, "cut");
 }
 
-/// Damages a file before each of several updates: each is as good as a build.
+/// Damages a file before each of several updates, and compares each with a build.
 fn update_over(name: &str) {
     let (mut fixture, _) = sealed();
     fixture.clock = ahead;
     fixture.passages = true;
     fixture.build_at("cache", true).unwrap();
-    // From now on nobody asks for passages: they are kept because they are there.
+    // From now on passages are not requested: updates keep them because they exist.
     fixture.passages = false;
     let whole = bytes_of(&fixture.cache());
     assert!(whole.contains_key(PASSAGES));
@@ -174,7 +174,7 @@ fn surplus_origins_are_ignored() {
     let whole = bytes_of(&fixture.cache());
     let path = fixture.cache().join(ORIGINS);
     let mut bytes = fs::read(&path).unwrap();
-    // Before the first: a path of one byte, a version, no signature. The others move up by one.
+    // Inserts an origin before the first: a path of one byte, a version, no stamp.
     bytes.splice(48..48, [&[1, b'0'][..], &[0; 32], &[0]].concat());
     bytes[44] += 1;
     let seed = u64::from_le_bytes(*bytes[12..].first_chunk().unwrap());

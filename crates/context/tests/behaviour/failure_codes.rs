@@ -1,4 +1,4 @@
-//! Which failure has which code and which exit, for every failure there is.
+//! The code, the exit and the message of every failure.
 
 use candor_context::{
     BudgetFlaw, CacheProblem, CacheProblemKind, Failure, QueryFlaw, SourceFlaw, TargetFlaw,

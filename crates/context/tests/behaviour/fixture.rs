@@ -1,4 +1,4 @@
-//! A place for one test: sources, a cache, and the ways to build and to ask.
+//! The fixture of tests: sources, a cache, and ways to build and to query it.
 
 use candor_context::{
     Budget, Build, BuildOutcome, Digest, Document, Failure, Location, Query, Reader, SourceFilter,
@@ -10,10 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The `created_at` of every build here.
+/// The `created_at` of every build.
 pub(crate) const CREATED: i64 = 1_700_000_000;
 
-/// A folder with `sources` and, once it is built, `cache`.
+/// A temporary directory with `sources` and, once it is built, `cache`.
 pub(crate) struct CacheFixture {
     folder: TempDir,
     pub(crate) wanted: SourceFilter,
@@ -22,7 +22,7 @@ pub(crate) struct CacheFixture {
     pub(crate) clock: fn() -> Timestamp,
 }
 
-/// Returns the real time: what was written a moment ago proves nothing yet.
+/// Returns the real time: stamps of recent files are not settled.
 #[allow(
     clippy::disallowed_methods,
     reason = "signatures are compared with the file system's own times"
@@ -31,18 +31,18 @@ pub(crate) fn real() -> Timestamp {
     Timestamp::try_from(std::time::SystemTime::now()).unwrap()
 }
 
-/// Returns a time at which everything was written long ago, so that nothing waits. For tests that change no
-/// file in place.
+/// Returns a time in the future, at which all stamps are settled. For tests that change no file in
+/// place.
 pub(crate) fn ahead() -> Timestamp {
     Timestamp::from_second(real().as_second() + 3600).unwrap()
 }
 
-/// Waits until what changes gets other times than what was there.
+/// Waits until changes get new modification times.
 pub(crate) fn tick() {
     std::thread::sleep(std::time::Duration::from_millis(12));
 }
 
-/// Returns a folder that vanishes; in memory where that can be had, because builds are made durable.
+/// Returns a temporary directory, in memory if possible, because builds are synced.
 pub(crate) fn open_dir() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = match memory.is_dir() {
@@ -53,7 +53,7 @@ pub(crate) fn open_dir() -> TempDir {
 }
 
 impl CacheFixture {
-    /// Without sources, with a clock that is ahead.
+    /// Has no sources, and a clock in the future.
     pub(crate) fn new() -> CacheFixture {
         let folder = open_dir();
         fs::create_dir(folder.path().join("sources")).unwrap();
@@ -66,7 +66,6 @@ impl CacheFixture {
         }
     }
 
-    /// With these sources.
     pub(crate) fn with(sources: &[(&str, &str)]) -> CacheFixture {
         let fixture = CacheFixture::new();
         for (path, content) in sources {
@@ -75,7 +74,7 @@ impl CacheFixture {
         fixture
     }
 
-    /// With these sources and their cache, sealed by the real time.
+    /// Has these sources and their cache, sealed in real time.
     pub(crate) fn sealed(sources: &[(&str, &str)]) -> CacheFixture {
         let mut fixture = CacheFixture::with(sources);
         fixture.clock = real;
@@ -96,7 +95,7 @@ impl CacheFixture {
         self.path("cache")
     }
 
-    /// Writes a source, always into a new file: its inode differs from the one before it.
+    /// Writes a source into a new file, so that its inode changes.
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.sources().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -141,12 +140,12 @@ impl CacheFixture {
         Reader::open(&Location::Anywhere, &self.cache(), &self.clock)
     }
 
-    /// Returns the bytes of an answer from the cache.
+    /// Returns the bytes of a response from the cache.
     pub(crate) fn query(&self, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
         resolve_at(&self.cache(), query, budget)
     }
 
-    /// Returns every name below the folder, for seeing that nothing is left behind.
+    /// Returns the names in the directory, to check that nothing is left behind.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(self.folder.path())
             .unwrap()
@@ -157,21 +156,21 @@ impl CacheFixture {
     }
 }
 
-/// Returns the bytes of an answer from the cache at a path, in the real time.
+/// Returns the bytes of a response from the cache at a path, in real time.
 pub(crate) fn resolve_at(cache: &Path, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
     let query = Query::new(query)?;
     let mut reader = Reader::open(&Location::Anywhere, cache, &real)?;
     reader.resolve(&query, Budget::new(budget)?)?.to_line()
 }
 
-/// What the plain rules answer.
+/// Returns the bytes of the oracle's response.
 pub(crate) fn oracle_response(documents: &[Document], query: &str, budget: u64) -> Vec<u8> {
     let query = Query::new(query).unwrap();
     let answer = oracle(documents, &query, Budget::new(budget).unwrap());
     answer.to_line().unwrap()
 }
 
-/// Returns a document as a build makes it from a source.
+/// Returns the document of a source.
 pub(crate) fn document(path: &str, content: &str) -> Document {
     Document {
         id: path.to_lowercase(),
@@ -186,13 +185,13 @@ pub(crate) fn documents(sources: &[(&str, &str)]) -> Vec<Document> {
     sources.iter().map(one).collect()
 }
 
-/// Returns the name that a document's file has where no other content begins with the same digits.
+/// Returns the file of a document, if no other digest starts with the same digits.
 pub(crate) fn file_of(content: &str) -> String {
     let digest = Digest::of(content.as_bytes()).to_string();
     format!("documents/{}.json", &digest[7..19])
 }
 
-/// Returns every file of a cache that follows from the sources alone: all but the signatures.
+/// Returns every file of a cache that depends on the sources alone: all but the stamps.
 pub(crate) fn bytes_of(cache: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for folder in ["", "documents/"] {
@@ -222,12 +221,11 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Returns the code that a failure has on the wire.
 pub(crate) fn code(failure: &Failure) -> String {
     failure.fault().row().code.to_string()
 }
 
-/// Returns the code and the words of what was refused.
+/// Returns `done`, or the code and the message of a failure.
 pub(crate) fn outcome_of<T>(result: Result<T, Failure>) -> String {
     match result {
         Ok(_) => String::from("done"),

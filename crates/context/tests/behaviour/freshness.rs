@@ -1,4 +1,4 @@
-//! Whether a cache is what its sources are, and what differs.
+//! The comparison of a cache with its sources.
 
 use crate::fixture::{CacheFixture, real, tick};
 use candor_context::{Location, SourceFilter, status};

@@ -1,9 +1,9 @@
-//! Random sources and queries, made of words and white space that are easy to get wrong.
+//! Random sources and queries, of words and white space that are easy to get wrong.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Words that fold, clash, or only look alike.
+/// Words that differ in case, collide, or look alike.
 const WORDS: &[&str] = &[
     "the",
     "The",
@@ -59,13 +59,13 @@ const WORDS: &[&str] = &[
     "00",
 ];
 
-/// What splits words, and what only looks as if it did.
+/// White space, and characters that resemble it.
 const GAPS: &[&str] = &[
     " ", "\n", "\r\n", "\t", "  ", "\u{a0}", "\u{85}", "\u{2028}", "\u{3000}", "\u{b}", "\u{200b}",
     "\u{180e}",
 ];
 
-/// Words of queries that no document has.
+/// Words of queries that no document contains.
 const ABSENT: &[&str] = &["absent", "zzz", "\u{1}"];
 
 fn text(words: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {
@@ -74,7 +74,7 @@ fn text(words: &'static [&'static str], most: usize) -> impl Strategy<Value = St
         .prop_map(|pairs| pairs.iter().flat_map(|(word, gap)| [*word, *gap]).collect())
 }
 
-/// Returns a content: words, or white space only, or nothing, or one word again and again.
+/// Returns contents: words, only white space, nothing, or one word repeated.
 pub(crate) fn content() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => text(WORDS, 30),
@@ -84,14 +84,13 @@ pub(crate) fn content() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Returns a query.
 pub(crate) fn query() -> impl Strategy<Value = String> {
     let asked: Vec<&'static str> = WORDS.iter().chain(ABSENT).copied().collect();
     let asked: &'static [&'static str] = asked.leak();
     prop_oneof![6 => text(asked, 6), 1 => Just(String::new()), 1 => "[^\\x00]{0,20}"]
 }
 
-/// Paths, upper-case letters in some; no two differ in case only, none is a folder of another.
+/// Returns paths, some in upper case. No two differ only in case, and none is a directory of another.
 pub(crate) fn path(number: usize) -> String {
     let folders = ["", "b/", "B2/", "é/È/", "z.y/", "a-/", "a/"];
     let names = ["x", "Readme", "ΟΔΟΣ", "a b", "-"];
@@ -100,7 +99,7 @@ pub(crate) fn path(number: usize) -> String {
     format!("{folder}{name}{number}.md")
 }
 
-/// Sources, several of which may have one content.
+/// Returns sources, some of which may have equal contents.
 pub(crate) fn sources(most: usize) -> impl Strategy<Value = Vec<(String, String)>> {
     let contents = proptest::collection::vec(content(), 1..12);
     let which = proptest::collection::vec(any::<Index>(), 0..most);

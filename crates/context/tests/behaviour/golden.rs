@@ -1,4 +1,4 @@
-//! A small cache and its answers, made by an independent script from the same sources.
+//! A small cache and its responses, made by an independent script from the same sources.
 
 use crate::fixture::{CacheFixture, bytes_of, copy, real, resolve_at};
 use candor_context::{Location, MAX_BUDGET, Reader, verify};

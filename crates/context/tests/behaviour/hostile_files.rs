@@ -1,5 +1,4 @@
-//! Files that were made to hurt: they are refused by their size or their shape, without following
-//! them to the end.
+//! Hostile files are refused by their size or their shape, without reading them to the end.
 
 use crate::fixture::CacheFixture;
 use crate::tampered_cache::{SOURCES, TamperedCache, tampered};
@@ -94,7 +93,7 @@ fn oversized_response_is_refused_before_documents_are_read() {
         fixture.put(&format!("{number}.md"), "");
     }
     fixture.build().unwrap();
-    // Every document tells all of these terms again.
+    // Every document of the response repeats all of these terms.
     let query = Query::new(&"a ".repeat(32_768)).unwrap();
     let mut reader = fixture.reader().unwrap();
     let refused = reader.resolve(&query, Budget::new(0).unwrap()).unwrap_err();

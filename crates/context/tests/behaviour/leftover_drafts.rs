@@ -1,5 +1,4 @@
-//! What killed builds have left is removed by the next one; what others still write, or what is no
-//! draft at all, is not.
+//! Drafts of killed builds are removed by the next build. Drafts in use and other directories stay.
 
 use crate::fixture::{CacheFixture, outcome_of};
 use rustix::fs::{FlockOperation, flock};
@@ -7,7 +6,7 @@ use std::fs;
 
 const DRAFT: &str = ".cache.tmp-4242-00000000deadbeef";
 
-/// A draft as a build leaves it that was killed in the middle.
+/// Creates a draft like the one of a killed build.
 fn leave(fixture: &CacheFixture, name: &str) {
     let draft = fixture.path(name);
     fs::create_dir_all(draft.join("documents")).unwrap();
@@ -87,7 +86,7 @@ fn update_leaves_a_spare_and_build_removes_it() {
             names
         };
         assert_eq!(names(&spare), ["documents"]);
-        // What is kept is the cache before, and nothing is read or written that did not change.
+        // The spare is the previous cache.
         if turn > 0 {
             assert_eq!(names(&spare.join("documents")), before);
         }

@@ -1,4 +1,4 @@
-//! What can be reached below a root, and what a path that cannot is called.
+//! Paths below a root, and the failures of other paths.
 
 use crate::fixture::{CacheFixture, outcome_of, real};
 use candor_context::{Location, Reader, list_caches};
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Returns a root with a cache in it, beside a cache outside.
+/// Returns a root that contains a cache, beside a cache outside.
 fn fixture() -> (CacheFixture, Location) {
     let fixture = CacheFixture::with(&[("a.md", "one")]);
     fs::create_dir(fixture.path("root")).unwrap();
@@ -76,7 +76,7 @@ fn path_outside_the_root_is_refused() {
         "/etc",
         "link",
         "absolute",
-        // It would come back, but over the outside.
+        // It leads back, but through the outside.
         "roundabout",
         "up/outside",
         outside.to_str().unwrap(),

@@ -1,4 +1,4 @@
-//! Passages from the outside: documents go in, a whole answer comes out.
+//! The response of `passages` for a few documents.
 
 use candor_context::passages::{MemoryIndex, PassagesResponse, SelectedPassage, split};
 

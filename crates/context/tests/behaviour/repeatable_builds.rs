@@ -1,4 +1,4 @@
-//! Equal sources give equal bytes, whenever and wherever they are built.
+//! Equal sources give equal bytes.
 
 use crate::fixture::{CacheFixture, bytes_of};
 use crate::generated;
@@ -20,7 +20,7 @@ proptest! {
         sources in generated::sources(200), passages in any::<bool>(),
     ) {
         let mut one = fixture(&sources);
-        // The other is written in another order: no order of the file system may show.
+        // The other is written in reverse order: the order of the file system must not matter.
         let backwards: Vec<_> = sources.iter().rev().cloned().collect();
         let mut other = fixture(&backwards);
         (one.passages, other.passages) = (passages, passages);
@@ -45,7 +45,7 @@ fn forced_build_leaves_nothing_of_the_old_cache() {
 
 #[test]
 fn equal_contents_are_numbered_by_id() {
-    // Enough of them that several workers meet.
+    // Enough documents for several workers.
     let sources: Vec<_> = (0..300)
         .map(|n| (format!("{n:03}.md"), String::from("same")))
         .collect();

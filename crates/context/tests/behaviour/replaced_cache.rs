@@ -1,5 +1,5 @@
-//! A cache that is replaced while it is asked: every answer comes from one whole cache, and none is
-//! a failure.
+//! A cache that is replaced during queries: every response comes from one complete cache, and none
+//! fails.
 
 use crate::fixture::{CacheFixture, documents, oracle_response, real, resolve_at};
 use crate::requests::TestServer;
@@ -62,7 +62,7 @@ fn readers_succeed_during_updates() {
     });
 }
 
-/// The same through a server, which keeps caches open.
+/// The same with a server, which keeps caches open.
 #[test]
 fn calls_succeed_while_the_cache_is_replaced() {
     for detection in [ChangeDetection::Watch, ChangeDetection::Compare] {
@@ -102,7 +102,7 @@ fn calls_succeed_while_the_cache_is_replaced() {
     }
 }
 
-/// The clock is asked in the middle of a check: there the manifest is exchanged for a longer one.
+/// The clock is read during a check: there the manifest is exchanged for a longer one.
 #[test]
 fn manifest_that_grows_during_seal_is_checked_again() {
     use std::sync::atomic::AtomicUsize;
@@ -115,7 +115,7 @@ fn manifest_that_grows_during_seal_is_checked_again() {
         ("d.md", "more"),
     ]);
     longer.build().unwrap();
-    // A document that was written a moment ago has to be looked at twice.
+    // A document with a fresh stamp is read twice.
     let fresh = fixture.cache().join(crate::fixture::file_of("kept"));
     let bytes = std::fs::read(&fresh).unwrap();
     std::fs::write(&fresh, bytes).unwrap();

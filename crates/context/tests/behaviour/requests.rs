@@ -1,4 +1,4 @@
-//! A server in this process, called as a transport would call it.
+//! Sends calls to a server in this process, as a transport does.
 
 use crate::fixture::{CacheFixture, real};
 use candor_context::{ChangeDetection, ContextServer, Location};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
-/// A server whose root is the ground.
+/// A server whose root is the fixture.
 pub(crate) struct TestServer {
     dispatcher: Arc<Dispatcher<ContextServer>>,
     runtime: Runtime,
@@ -27,7 +27,7 @@ impl TestServer {
         }
     }
 
-    /// Returns the text of a tool's answer.
+    /// Calls a tool and returns the text of its answer.
     pub(crate) fn call(&self, tool: &str, arguments: &Value) -> String {
         let call = Call {
             name: tool.to_owned(),

@@ -1,4 +1,4 @@
-//! The engine answers with the bytes of the plain rules, whatever the corpus, the query, the budget.
+//! Responses have the bytes of the oracle, for any corpus, query and budget.
 
 use crate::fixture::{CacheFixture, document, oracle_response};
 use crate::generated;
@@ -6,7 +6,7 @@ use candor_context::{Budget, Document, MAX_BUDGET, Query, Reader};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Budgets at which the answer changes, and their neighbours; `most` of them, spread.
+/// Returns budgets at which the response changes, and their neighbours; about `most` of them.
 fn boundaries(documents: &[Document], query: &str, most: usize) -> Vec<u64> {
     let everything = oracle_response(documents, query, MAX_BUDGET);
     let everything: Value = serde_json::from_slice(&everything).unwrap();
@@ -86,8 +86,8 @@ proptest! {
     }
 }
 
-/// A few thousand small documents: three levels of sizes, lists outside the dictionary, and more
-/// words than fit into one block of it.
+/// A few thousand small documents: three levels in the tree of sizes, lists outside the dictionary, and
+/// several dictionary blocks.
 #[test]
 fn response_from_thousands_of_documents_agrees_with_the_oracle() {
     let sources: Vec<_> = (0..4200usize)
@@ -120,7 +120,7 @@ fn response_from_thousands_of_documents_agrees_with_the_oracle() {
     }
 }
 
-/// Products and counts beyond the whole numbers of single precision are rounded, then divided.
+/// Numbers beyond the exact range of single precision are rounded, then divided.
 #[test]
 fn matches_beyond_two_to_the_24_are_divided_in_single_precision() {
     let sources: Vec<_> = [1023, 1025]

@@ -1,4 +1,4 @@
-//! Which files become documents, and which make a build fail.
+//! Sources: which files become documents, and which make a build fail.
 
 use crate::fixture::{CacheFixture, make_fifo, outcome_of, real};
 use candor_context::{Build, InvalidGlob, Location, SourceFilter};
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Returns the ids of the cache that is built.
+/// Builds a cache and returns its ids.
 fn ids(fixture: &CacheFixture) -> Vec<String> {
     fixture.build_at("cache", true).unwrap();
     let index = fs::read(fixture.cache().join("index.json")).unwrap();
@@ -177,7 +177,7 @@ fn gitignore_applies_only_on_request() {
         (".ignore", "a.md\n"),
         (".git/info/exclude", "a.md\n"),
     ]);
-    // What lies above the sources is not theirs.
+    // Ignore files above the sources do not apply.
     fs::write(fixture.path(".gitignore"), "*.md\n").unwrap();
     let all = ids(&fixture);
     assert_eq!(all.len(), 8);
@@ -188,7 +188,7 @@ fn gitignore_applies_only_on_request() {
     );
 }
 
-/// What a failing build says; nothing may stay behind.
+/// Returns the failure of a build, and checks that nothing is left behind.
 fn failing(fixture: &CacheFixture) -> String {
     let told = outcome_of(fixture.build());
     assert_eq!(fixture.names(), ["sources"], "{told}");

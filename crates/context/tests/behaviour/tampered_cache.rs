@@ -1,4 +1,4 @@
-//! A sealed cache that somebody changes: `resolve`, `verify` and `inspect` must all see it.
+//! A sealed cache that is changed: `resolve`, `verify` and `inspect` must all report it.
 
 use crate::fixture::{CacheFixture, code, real};
 use candor_context::{CacheProblem, Digest, Failure, Location, inspect, verify};
@@ -20,7 +20,7 @@ const BUDGET: u64 = 5;
 /// A change of a file as JSON.
 pub(crate) type Edit = fn(&mut Value);
 
-/// A sealed cache, to be tampered with.
+/// A sealed cache whose files are changed.
 pub(crate) struct TamperedCache(CacheFixture);
 
 impl TamperedCache {
@@ -44,7 +44,7 @@ impl TamperedCache {
         fs::write(self.path(file), bytes).unwrap();
     }
 
-    /// Replaces the one place where a text stands.
+    /// Replaces a text that occurs once.
     pub(crate) fn replace(&self, file: &str, from: &str, to: &str) {
         let text = self.text(file);
         assert_eq!(text.matches(from).count(), 1, "{from} in {text}");
@@ -58,7 +58,7 @@ impl TamperedCache {
         self.write(file, serde_json::to_vec_pretty(&value).unwrap());
     }
 
-    /// Changes the manifest, and makes its count and version right again: a careful liar.
+    /// Changes the manifest, and corrects its count and version.
     pub(crate) fn edit_carefully(&self, edit: impl FnOnce(&mut Value)) {
         self.edit("manifest.json", |manifest| {
             edit(manifest);
@@ -73,7 +73,7 @@ impl TamperedCache {
         });
     }
 
-    /// The same answer as before, from the cache as it is now.
+    /// Checks that the response has not changed.
     pub(crate) fn still_answers(&self) {
         let before =
             crate::fixture::oracle_response(&crate::fixture::documents(&SOURCES), QUERY, BUDGET);
@@ -82,7 +82,7 @@ impl TamperedCache {
         assert!(self.inspected()["valid"].as_bool().unwrap());
     }
 
-    /// What is wrong now. All three commands must agree that it is `cache_invalid`.
+    /// Returns the problems. All three commands must report `cache_invalid`.
     pub(crate) fn problems(&self) -> Vec<String> {
         let failure = self.0.query(QUERY, BUDGET).expect_err("it is seen");
         assert_eq!(code(&failure), "cache_invalid", "{failure}");
@@ -124,7 +124,7 @@ impl TamperedCache {
     }
 }
 
-/// Tampers with a fresh cache, and gives what is wrong with it then.
+/// Changes a new cache, and returns its problems.
 pub(crate) fn tampered(tamper: impl FnOnce(&TamperedCache)) -> Vec<String> {
     let cache = TamperedCache::new();
     tamper(&cache);

@@ -1,5 +1,4 @@
-//! Every change in `documents/` that the format protects is seen, whether or not the document would
-//! be selected.
+//! Every protected change in `documents/` is reported, even in documents that are not selected.
 
 use crate::fixture::{file_of, make_fifo};
 use crate::tampered_cache::{Edit, SOURCES, TamperedCache, tampered};
@@ -7,7 +6,7 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// Puts something where a document was.
+/// Creates something in place of a document.
 type Put = dyn Fn(&TamperedCache, &str);
 
 /// Returns the files of all documents: selected ones, an empty one, one beyond the budget.
@@ -53,7 +52,7 @@ fn changed_content_is_reported() {
             cache.edit(file, |all| {
                 let changed = match content {
                     "" => String::from(" "),
-                    // As long as before: only the times can show it.
+                    // The length is unchanged: only the times differ.
                     content => content.replace('a', "A"),
                 };
                 all["content"] = json!(changed);

@@ -1,4 +1,4 @@
-//! Every disagreement of `index.json` with the manifest is seen, and named.
+//! Every difference between `index.json` and the manifest is reported.
 
 use crate::fixture::file_of;
 use crate::tampered_cache::{SOURCES, TamperedCache, tampered};

@@ -1,4 +1,4 @@
-//! Every change of `manifest.json` that the format protects is seen, and named.
+//! Every protected change of `manifest.json` is reported.
 
 use crate::fixture::{file_of, make_fifo};
 use crate::tampered_cache::{Edit, SOURCES, TamperedCache, tampered};
@@ -350,7 +350,7 @@ fn file_of_another_document_is_reported() {
             cache.replace(file, &one, &other);
         }
     });
-    // `replace` demands one place; afterwards both entries name the same file.
+    // Afterwards both entries name the same file.
     assert_eq!(
         problems,
         [

@@ -1,4 +1,4 @@
-//! What may change in a cache without harm: nothing that the format protects.
+//! Changes of a cache that the format does not protect against.
 
 use crate::fixture::file_of;
 use crate::tampered_cache::{SOURCES, TamperedCache};

@@ -1,4 +1,4 @@
-//! An update gives the bytes of a build, and reads only what changed.
+//! An update gives the bytes of a build, and reads only changed sources.
 
 use crate::fixture::{CacheFixture, bytes_of, outcome_of, tick};
 use crate::generated;
@@ -32,7 +32,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Sources by id, with the path that each has.
+/// Paths and contents of sources, by id.
 type Model = BTreeMap<String, (String, String)>;
 
 fn put(fixture: &CacheFixture, model: &mut Model, path: String, content: String) {
@@ -121,7 +121,7 @@ proptest! {
             let built = fixture.build_at(&fresh, false).unwrap();
             prop_assert_eq!(updated.cache_version, built.cache_version);
             prop_assert_eq!(updated.document_count, model.len() as u64);
-            // No edit writes more than one of them.
+            // No edit writes more than one source.
             prop_assert!(updated.read <= edits.len() as u64, "read {}", updated.read);
             prop_assert_eq!(bytes_of(&fixture.cache()), bytes_of(&fixture.path(fresh)));
             prop_assert!(!fixture.reader().unwrap().was_hashed());
@@ -132,7 +132,7 @@ proptest! {
 #[test]
 fn source_with_a_fresh_stamp_is_read_again() {
     let mut fixture = CacheFixture::with(&[("a.md", "one"), ("b.md", "two")]);
-    // For this clock everything is written in the future.
+    // By this clock everything is written in the future.
     fixture.clock = || candor_fault::Timestamp::UNIX_EPOCH;
     fixture.build().unwrap();
     fixture.clock = crate::fixture::ahead;

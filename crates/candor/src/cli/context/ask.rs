@@ -1,4 +1,4 @@
-//! `context resolve`, `inspect` and `verify`: asking a cache.
+//! `context resolve`, `passages`, `inspect` and `verify`: commands that query a cache.
 
 use super::{CommonArgs, any_path, now};
 use crate::cli::Trouble;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What both ways of asking take.
+/// The arguments of `resolve` and `passages`.
 #[derive(Debug, Args)]
 struct QueryArgs {
     /// The cache
@@ -47,7 +47,7 @@ impl ResponseFormat {
 }
 
 impl QueryArgs {
-    /// Judges query and budget, opens the cache, asks it, prints the answer.
+    /// Checks query and budget, opens the cache, queries it, prints the response.
     fn query(
         &self,
         ask: impl FnOnce(&mut Reader<'_>, &Query, Budget, ResponseFormat) -> Result<Vec<u8>, Failure>,

@@ -1,4 +1,4 @@
-//! `context build`, `update`, `status` and `seal`: making caches and keeping them.
+//! `context build`, `update`, `status` and `seal`: commands that build and maintain caches.
 
 use super::progress::BuildBar;
 use super::{CommonArgs, any_path, now};
@@ -106,10 +106,11 @@ pub(in crate::cli) struct ContextSealArgs {
     common: CommonArgs,
 }
 
-/// What `created_at` says: now, or what the environment fixes for builds that can be repeated.
+/// Returns the `created_at` of a build: now, or the time that the environment sets for reproducible
+/// builds.
 fn created_at() -> Result<Timestamp, Trouble> {
     const NAME: &str = "SOURCE_DATE_EPOCH";
-    // The one variable that a build honours; nothing that is asked of a cache reads it.
+    // The only variable that a build reads. No query reads it.
     #[allow(clippy::disallowed_methods)]
     let Some(fixed) = std::env::var_os(NAME) else {
         return Ok(now());
@@ -125,7 +126,7 @@ fn created_at() -> Result<Timestamp, Trouble> {
 
 type Run = fn(&Build<'_>) -> Result<BuildOutcome, Failure>;
 
-/// A build or an update, as it was typed.
+/// The arguments of a build or an update.
 struct BuildRequest<'a> {
     source: &'a SourceArgs,
     cache: &'a Path,

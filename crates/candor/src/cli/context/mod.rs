@@ -1,4 +1,4 @@
-//! `candor context` and the program `context`: caches, built and asked.
+//! `candor context` and the program `context`: commands that build and query caches.
 
 mod ask;
 mod make;
@@ -83,8 +83,8 @@ impl CommonArgs {
         }
     }
 
-    /// Does the work of a command: its failures leave in the form that was asked for, a panic as
-    /// this dialect's internal error.
+    /// Runs the work of a command. Failures are reported in the requested form, and a panic becomes the
+    /// dialect's internal error.
     fn run<T>(&self, work: impl FnOnce(&Location) -> Result<T, Failure>) -> Result<T, Trouble> {
         let work = || match &self.root {
             Some(root) => work(&Location::below(root)?),
@@ -95,7 +95,7 @@ impl CommonArgs {
         done.map_err(|failure| self.trouble(&failure))
     }
 
-    /// What was judged before anything is looked up.
+    /// Reports a failure of an argument, before any file is read.
     fn judged<T>(&self, judged: Result<T, Failure>) -> Result<T, Trouble> {
         judged.map_err(|failure| self.trouble(&failure))
     }
@@ -111,8 +111,8 @@ impl CommonArgs {
         }
     }
 
-    /// Writes an answer to stdout, every byte of it: what looks like a style to a terminal may be a
-    /// document's own. A reader that went away early is no failure.
+    /// Writes a response to stdout unchanged: a sequence that looks like a terminal style may belong to a
+    /// document. A reader that closes the pipe early is not a failure.
     fn print(&self, bytes: &[u8]) -> Result<(), Trouble> {
         let mut out = io::stdout().lock();
         let written = out.write_all(bytes).and_then(|()| out.flush());
@@ -125,7 +125,7 @@ impl CommonArgs {
         }
     }
 
-    /// Prints an answer as JSON for people.
+    /// Prints a response as indented JSON.
     fn print_pretty(&self, value: &impl Serialize) -> Result<(), Trouble> {
         let unwritten = |_| self.trouble(&Failure::Bug("an answer cannot be written"));
         let mut text = serde_json::to_string_pretty(value).map_err(unwritten)?;
@@ -133,7 +133,7 @@ impl CommonArgs {
         self.print(text.as_bytes())
     }
 
-    /// Tells something that is neither answer nor error.
+    /// Prints a note to stderr.
     fn note(&self, message: &str) {
         if self.error_format == ErrorFormat::Text {
             crate::host::note(message);
@@ -141,7 +141,7 @@ impl CommonArgs {
     }
 }
 
-/// What to do next, where the failure knows better than its code.
+/// Returns what to do next, if the failure has a better hint than its code.
 fn hint(failure: &Failure) -> Option<String> {
     use candor_context::{BudgetFlaw, SourceFlaw, TargetFlaw};
     let hint = match failure {
@@ -167,7 +167,7 @@ fn hint(failure: &Failure) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// Returns a path as it is typed. The empty one is no mistake of usage: it leads to no cache.
+/// Accepts any path. An empty path is not a usage error: it leads to no cache.
 fn any_path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }

@@ -4,7 +4,7 @@ use candor_context::BuildProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
-/// A bar for each part of a build.
+/// A progress bar for each part of a build.
 #[derive(Debug)]
 pub(super) struct BuildBar(ProgressBar);
 
@@ -24,7 +24,7 @@ impl Default for BuildBar {
 }
 
 impl BuildBar {
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! `context serve`: the caches below a root, for agents.
+//! `context serve`: serves the caches below a root to agents.
 
 use super::{CommonArgs, now};
 use crate::cli::Trouble;

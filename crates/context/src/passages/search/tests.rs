@@ -1,4 +1,4 @@
-//! Search against a plain oracle, and its rules one by one.
+//! Search compared with an oracle, and its rules one by one.
 
 use super::super::contribution::document;
 use super::super::memory::MemoryIndex;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Scores every passage, sorts them all, and walks down.
+/// Scores and sorts all passages, then selects.
 fn oracle(contents: &[String], query: &str, budget: u64) -> SearchOutcome {
     let mut passages: Vec<(BTreeMap<String, u32>, u32, u32)> = Vec::new();
     for content in contents {
@@ -163,7 +163,7 @@ fn query_of_stop_words_matches_headings() {
 
 #[test]
 fn many_terms_with_a_large_budget_take_linear_time() {
-    // Looking for every term in every hit would take minutes here.
+    // Searching every term in every hit would take minutes here.
     let contents: Vec<String> = (0..2000).map(|number| format!("every w{number}")).collect();
     let index = MemoryIndex::new(contents.iter().map(String::as_str));
     let query: String = (0..9000)

@@ -1,4 +1,4 @@
-//! What splitting promises: order, coverage, bounds, line numbers, and linear time on hostile input.
+//! Splitting: order, coverage, bounds, line numbers, and linear time on hostile input.
 
 use super::*;
 use proptest::prelude::*;
@@ -156,7 +156,7 @@ fn hostile_documents_are_split_in_linear_time() {
     check(&format!("---\ntitle: a\n{}", "a\n\n".repeat(SIZE / 3)));
 }
 
-/// Everything that holds for every document.
+/// Checks the properties of every document.
 fn check(content: &str) {
     let mut at = 0;
     let mut line = 1;
