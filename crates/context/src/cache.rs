@@ -346,26 +346,26 @@ impl Cache {
         let mut by_document: BTreeMap<u32, Vec<(usize, u32, PassageHit)>> = BTreeMap::new();
         let mut answers = Vec::new();
         answers.resize_with(hits.len(), || None);
-        for (place, hit) in hits.into_iter().enumerate() {
-            let (document, ordinal) = index.numbering().place(hit.passage);
+        for (position, hit) in hits.into_iter().enumerate() {
+            let (document, ordinal) = index.numbering().locate(hit.passage);
             by_document
                 .entry(document)
                 .or_default()
-                .push((place, ordinal, hit));
+                .push((position, ordinal, hit));
         }
         let mut buffer = Vec::new();
         for (number, hits) in by_document {
             let document = self.document(number, &mut buffer)?;
             let passages = split(&document.content);
             let version = document.version.to_string();
-            for (place, ordinal, hit) in hits {
+            for (position, ordinal, hit) in hits {
                 let passage = passages
                     .get(ordinal as usize)
                     .ok_or(CacheAccessError::Index)?
                     .clone();
                 let answer =
                     SelectedPassage::new(&document.id, &version, &document.content, passage, hit);
-                answers[place] = Some(answer);
+                answers[position] = Some(answer);
             }
         }
         answers

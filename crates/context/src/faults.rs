@@ -53,7 +53,7 @@ fn of_problems(problems: &[CacheProblem]) -> Fault<Context> {
 /// Returns true if one of these is more than an unreadable file.
 pub(crate) fn broken_rule(problems: &[CacheProblem]) -> bool {
     let unreadable =
-        |problem: &CacheProblem| matches!(problem.what, CacheProblemKind::Unreadable(_));
+        |problem: &CacheProblem| matches!(problem.kind, CacheProblemKind::Unreadable(_));
     problems.is_empty() || !problems.iter().all(unreadable)
 }
 

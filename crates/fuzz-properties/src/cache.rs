@@ -46,7 +46,7 @@ impl Cache {
             location: &Location::Anywhere,
             sources: &root,
             cache: &folder.path().join("cache"),
-            wanted: &SourceFilter::default(),
+            filter: &SourceFilter::default(),
             passages: true,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,

@@ -82,7 +82,7 @@ fn judgements(text: &str) -> BTreeMap<usize, BTreeSet<usize>> {
 fn ranking(index: &MemoryIndex, query: &str) -> Vec<usize> {
     let mut ranking = Vec::new();
     for hit in index.search(query, u64::MAX).hits {
-        let document = index.place(hit.passage).0 + 1;
+        let document = index.locate(hit.passage).0 + 1;
         if !ranking.contains(&document) {
             ranking.push(document);
         }

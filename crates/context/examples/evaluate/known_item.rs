@@ -129,7 +129,7 @@ fn passages(corpus: &Corpus, document: usize, query: &Query, row: &mut Row) {
     let own: Vec<usize> = found
         .hits
         .iter()
-        .map(|hit| corpus.passages.place(hit.passage))
+        .map(|hit| corpus.passages.locate(hit.passage))
         .filter(|place| place.0 == document)
         .map(|place| place.1)
         .collect();

@@ -50,7 +50,7 @@ pub struct Build<'a> {
     /// The directory of the cache.
     pub cache: &'a Path,
     /// Which files are sources.
-    pub wanted: &'a SourceFilter,
+    pub filter: &'a SourceFilter,
     /// True if passages are indexed too. An update keeps an index of passages that exists.
     pub passages: bool,
     /// True if an existing cache is replaced.
@@ -210,7 +210,7 @@ impl Build<'_> {
     ) -> Result<DraftContents, DraftError> {
         let nothing = DirectorySnapshots::default();
         let known = before.map_or(&nothing, |before| &before.survey);
-        let (list, directories) = sources.list(self.wanted, before.is_some(), known, self.now)?;
+        let (list, directories) = sources.list(self.filter, before.is_some(), known, self.now)?;
         self.progress.begin("documents", list.len() as u64);
         let placing = DocumentWriter {
             sources,
@@ -465,7 +465,7 @@ mod tests {
             location: &Location::Anywhere,
             sources: &sources,
             cache: &root.path().join("cache"),
-            wanted: &SourceFilter::default(),
+            filter: &SourceFilter::default(),
             passages: false,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,

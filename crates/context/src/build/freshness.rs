@@ -38,13 +38,13 @@ pub fn status(
     location: &Location,
     sources: &Path,
     cache: &Path,
-    wanted: &SourceFilter,
+    filter: &SourceFilter,
     now: Now<'_>,
 ) -> Result<Freshness, Failure> {
     let cache = reader::open(location, cache, now)?;
     let sources = SourceDirectory::open(location, sources)?;
     let list = sources
-        .list(wanted, true, &DirectorySnapshots::default(), now)?
+        .list(filter, true, &DirectorySnapshots::default(), now)?
         .0;
     let known = known(&cache)?;
     let make = || (Vec::new(), None);

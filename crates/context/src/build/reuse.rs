@@ -127,16 +127,16 @@ fn keep_spare_links(
     placed: &[PreparedDocument],
 ) -> Result<Vec<bool>, Failure> {
     let documents = &before.cache.proof().documents;
-    let mut wanted: HashMap<&OsStr, u32, FixedState> = HashMap::default();
+    let mut reused: HashMap<&OsStr, u32, FixedState> = HashMap::default();
     for one in placed {
         if let Some(old) = one.kept {
-            wanted.insert(OsStr::new(&one.name), old);
+            reused.insert(OsStr::new(&one.name), old);
         }
     }
     let mut stays = vec![false; documents.len()];
     let here = into.inodes().map_err(Failure::system("list the draft"))?;
     for (name, found) in here {
-        match wanted.get(name.as_os_str()).map(|old| *old as usize) {
+        match reused.get(name.as_os_str()).map(|old| *old as usize) {
             Some(old) if documents[old].stamp.inode() == found => stays[old] = true,
             _ if name.as_encoded_bytes().starts_with(b"~") => {}
             _ => remove(into, &name)?,

@@ -30,7 +30,7 @@ const MAX_RULES: u64 = 1024 * 1024;
 
 /// A walk below one directory.
 pub(crate) struct SourceWalk<'a> {
-    pub(crate) wanted: &'a SourceFilter,
+    pub(crate) filter: &'a SourceFilter,
     /// True if the stamps of sources are taken too.
     pub(crate) sign: bool,
     /// The name of the source directory in messages.
@@ -204,7 +204,7 @@ impl SourceWalk<'_> {
         }
         match self.list(parent, &path, &name, outcome) {
             Ok((handle, names)) => {
-                let rules = match self.wanted.respects_gitignore() {
+                let rules = match self.filter.respects_gitignore() {
                     true => rules_of(&handle, &path, above, &names),
                     false => None,
                 };
@@ -230,7 +230,7 @@ impl SourceWalk<'_> {
     /// are respected, because they have to be read in any case.
     fn unchanged_snapshot(&self, path: &OsStr) -> Option<&DirectorySnapshot> {
         let known = self.known.get(path)?;
-        if self.wanted.respects_gitignore() {
+        if self.filter.respects_gitignore() {
             return None;
         }
         let stat = match path.is_empty() {
@@ -298,12 +298,12 @@ impl SourceWalk<'_> {
     }
 
     fn is_entered(&self, directory: &WalkedDirectory, path: &OsStr, name: &OsStr) -> bool {
-        if path.to_str().is_some_and(|path| self.wanted.excludes(path)) {
+        if path.to_str().is_some_and(|path| self.filter.excludes(path)) {
             return false;
         }
         match &directory.rules {
             Some(rules) => name != ".git" && !rules.ignore(path, true),
-            None => name != ".git" || !self.wanted.respects_gitignore(),
+            None => name != ".git" || !self.filter.respects_gitignore(),
         }
     }
 
@@ -315,7 +315,7 @@ impl SourceWalk<'_> {
         outcome: &mut WalkOutcome,
     ) {
         let shown = path.to_string_lossy();
-        if !self.wanted.includes(&shown) {
+        if !self.filter.includes(&shown) {
             return;
         }
         if directory

@@ -24,7 +24,7 @@ pub struct SourceFilter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidGlob {
     pub glob: String,
-    pub why: String,
+    pub reason: String,
 }
 
 impl SourceFilter {
@@ -72,7 +72,7 @@ fn globs(patterns: &[String]) -> Result<Option<GlobSet>, InvalidGlob> {
     for pattern in patterns {
         let bad = |error: globset::Error| InvalidGlob {
             glob: pattern.clone(),
-            why: error.kind().to_string(),
+            reason: error.kind().to_string(),
         };
         // A trailing slash means a directory. Excluding a directory excludes everything in it anyway.
         let path = pattern.trim_end_matches('/');
@@ -86,7 +86,7 @@ fn globs(patterns: &[String]) -> Result<Option<GlobSet>, InvalidGlob> {
     }
     let bad = |error: globset::Error| InvalidGlob {
         glob: patterns.join(" "),
-        why: error.kind().to_string(),
+        reason: error.kind().to_string(),
     };
     set.build().map(Some).map_err(bad)
 }
@@ -124,13 +124,13 @@ impl SourceDirectory {
     /// source directories. Directories in `known` that are unchanged are not listed again.
     pub(crate) fn list(
         &self,
-        wanted: &SourceFilter,
+        filter: &SourceFilter,
         sign: bool,
         known: &DirectorySnapshots,
         now: Now<'_>,
     ) -> Result<(Vec<SourceFile>, Vec<DirectorySnapshot>), Failure> {
         let walk = SourceWalk {
-            wanted,
+            filter,
             sign,
             shown: &self.shown,
             known,

@@ -11,7 +11,7 @@ pub const MAX_PROBLEMS: usize = 100;
 pub struct CacheProblem {
     /// The file, relative to the cache.
     pub file: String,
-    pub what: CacheProblemKind,
+    pub kind: CacheProblemKind,
 }
 
 /// The kinds of problems.
@@ -27,7 +27,7 @@ pub enum CacheProblemKind {
     Unsupported,
     /// `document_count` is not the number of documents.
     Count {
-        said: u64,
+        stated: u64,
         listed: u64,
     },
     /// `cache_version` is not the digest of the listed documents.
@@ -57,15 +57,15 @@ pub enum CacheProblemKind {
 }
 
 impl CacheProblem {
-    pub(crate) fn new(file: impl Into<String>, what: CacheProblemKind) -> CacheProblem {
+    pub(crate) fn new(file: impl Into<String>, kind: CacheProblemKind) -> CacheProblem {
         let file = file.into();
-        CacheProblem { file, what }
+        CacheProblem { file, kind }
     }
 }
 
 impl fmt::Display for CacheProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", shown(&self.file), self.what)
+        write!(out, "{}: {}", shown(&self.file), self.kind)
     }
 }
 
@@ -79,8 +79,8 @@ impl fmt::Display for CacheProblemKind {
             CacheProblemKind::Unsupported => {
                 out.write_str("build_config is not one that can be read here")
             }
-            CacheProblemKind::Count { said, listed } => {
-                write!(out, "document_count is {said}, but {listed} are listed")
+            CacheProblemKind::Count { stated, listed } => {
+                write!(out, "document_count is {stated}, but {listed} are listed")
             }
             CacheProblemKind::CacheVersion => {
                 out.write_str("cache_version does not match what is listed")

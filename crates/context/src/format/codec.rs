@@ -72,14 +72,14 @@ impl<'a> ByteReader<'a> {
 
     fn long_varint(&mut self) -> Result<u64, CorruptFile> {
         let mut number = 0u64;
-        for (place, &byte) in self.0.iter().take(10).enumerate() {
+        for (position, &byte) in self.0.iter().take(10).enumerate() {
             let bits = u64::from(byte & 0x7f);
-            if place == 9 && bits > 1 {
+            if position == 9 && bits > 1 {
                 return Err(CorruptFile);
             }
-            number |= bits << (7 * place);
+            number |= bits << (7 * position);
             if byte < 0x80 {
-                self.0 = &self.0[place + 1..];
+                self.0 = &self.0[position + 1..];
                 return Ok(number);
             }
         }

@@ -135,7 +135,7 @@ fn to_pretty_json(value: &impl Serialize) -> Vec<u8> {
 #[derive(Debug)]
 pub(crate) struct LoadedLists {
     /// The unchecked values of `cache_version` and `document_count` in the manifest.
-    pub(crate) said: Option<(String, u64)>,
+    pub(crate) stated: Option<(String, u64)>,
     /// The manifest, if it could be parsed.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) problems: Vec<CacheProblem>,
@@ -154,13 +154,13 @@ pub(crate) fn read(cache: &DirHandle) -> LoadedLists {
         (Ok((_, one)), Ok((_, other))) => Some((*one, *other)),
         _ => None,
     };
-    let mut said = None;
+    let mut stated = None;
     let manifest = match manifest {
         Ok((JsonObject(read), _)) => {
             // A longer text is not a digest, and can be as long as the file.
-            let told = read.cache_version.len() <= Digest::TEXT;
-            let version = told.then(|| read.cache_version.clone());
-            said = Some((version.unwrap_or_default(), read.document_count));
+            let is_short = read.cache_version.len() <= Digest::TEXT;
+            let version = is_short.then(|| read.cache_version.clone());
+            stated = Some((version.unwrap_or_default(), read.document_count));
             read.check(&mut problems)
         }
         Err(()) => None,
@@ -169,7 +169,7 @@ pub(crate) fn read(cache: &DirHandle) -> LoadedLists {
         index.compare(manifest, &mut problems);
     }
     LoadedLists {
-        said,
+        stated,
         manifest,
         problems,
         stamps,
@@ -280,8 +280,8 @@ impl StoredManifest {
             wrong: of_entries,
         } = self.documents;
         if self.document_count != listed {
-            let said = self.document_count;
-            wrong(CacheProblemKind::Count { said, listed });
+            let stated = self.document_count;
+            wrong(CacheProblemKind::Count { stated, listed });
         }
         let whole = of_entries.is_empty();
         of_entries.into_iter().for_each(&mut wrong);

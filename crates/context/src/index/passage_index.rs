@@ -17,7 +17,7 @@ pub(crate) struct PassageGatherer {
     /// The documents that were added, with the facts of their passages.
     pub(crate) facts: Vec<(u32, Vec<PassageFacts>)>,
     analyser: Analyser,
-    places: TermSlots,
+    slots: TermSlots,
 }
 
 /// The slots in a shard of the terms of an analyser, by their numbers.
@@ -42,8 +42,8 @@ impl TermSlots {
         if number >= self.known.len() {
             self.known.resize(number + 1, None);
         }
-        let place = || shard.place(term.text.as_bytes());
-        *self.known[number].get_or_insert_with(place)
+        let slot = || shard.slot(term.text.as_bytes());
+        *self.known[number].get_or_insert_with(slot)
     }
 }
 
@@ -53,17 +53,17 @@ impl PassageGatherer {
             shard: TermShard::default(),
             facts: Vec::new(),
             analyser: Analyser::new(),
-            places: TermSlots::default(),
+            slots: TermSlots::default(),
         }
     }
 
     pub(crate) fn add(&mut self, number: u32, content: &str) {
         self.analyser.forget_if_full();
-        self.places.follow(&self.analyser);
-        let (shard, places) = (&mut self.shard, &mut self.places);
+        self.slots.follow(&self.analyser);
+        let (shard, slots) = (&mut self.shard, &mut self.slots);
         let facts = document(content, &mut self.analyser, |ordinal, term, count| {
-            let place = places.of(term, shard);
-            shard.add(place, key(number, ordinal), count);
+            let slot = slots.of(term, shard);
+            shard.add(slot, key(number, ordinal), count);
         });
         self.facts.push((number, facts));
     }
@@ -110,7 +110,7 @@ impl PassageNumbering {
     }
 
     /// Returns the document of a passage, and its index there.
-    pub(crate) fn place(&self, passage: u32) -> (u32, u32) {
+    pub(crate) fn locate(&self, passage: u32) -> (u32, u32) {
         let document = self.0.partition_point(|begin| *begin <= passage) - 1;
         (document as u32, passage - self.0[document])
     }
@@ -126,7 +126,7 @@ impl PassageNumbering {
         to: &PassageNumbering,
     ) -> Vec<Option<u32>> {
         let renumber = |passage| {
-            let (document, ordinal) = self.place(passage);
+            let (document, ordinal) = self.locate(passage);
             let document = documents.get(document as usize).copied().flatten()?;
             to.of(document, ordinal)
         };

@@ -13,7 +13,7 @@ pub(crate) struct Vocabulary<T> {
     text: Vec<u8>,
     entries: Vec<VocabularyEntry<T>>,
     /// The lower half of a word's hash, and its slot.
-    places: HashTable<(u32, u32)>,
+    slots: HashTable<(u32, u32)>,
 }
 
 /// One word. All that a lookup reads is stored together.
@@ -31,7 +31,7 @@ impl<T> Default for Vocabulary<T> {
         Vocabulary {
             text: Vec::new(),
             entries: Vec::new(),
-            places: HashTable::new(),
+            slots: HashTable::new(),
         }
     }
 }
@@ -57,32 +57,32 @@ impl<T> Vocabulary<T> {
     #[inline]
     pub(crate) fn likely(&self, hash: u64) -> Option<u32> {
         let hash = hash as u32;
-        let found = self.places.find(spread(hash), |(other, _)| *other == hash);
-        found.map(|(_, place)| *place)
+        let found = self.slots.find(spread(hash), |(other, _)| *other == hash);
+        found.map(|(_, slot)| *slot)
     }
 
     /// Returns true if the slot contains this word.
     #[inline]
-    pub(crate) fn is(&self, place: u32, word: &[u8]) -> bool {
-        let entry = &self.entries[place as usize];
+    pub(crate) fn is(&self, slot: u32, word: &[u8]) -> bool {
+        let entry = &self.entries[slot as usize];
         entry.head == head_of(word)
             && entry.length as usize == word.len()
-            && (word.len() <= HEAD || self.spelled(place) == word)
+            && (word.len() <= HEAD || self.spelled(slot) == word)
     }
 
     /// Returns the slot of a word.
     pub(crate) fn find(&self, word: &[u8], hash: u64) -> Option<u32> {
         let hash = hash as u32;
-        let same = |(other, place): &(u32, u32)| *other == hash && self.is(*place, word);
-        let found = self.places.find(spread(hash), same);
-        found.map(|(_, place)| *place)
+        let same = |(other, slot): &(u32, u32)| *other == hash && self.is(*slot, word);
+        let found = self.slots.find(spread(hash), same);
+        found.map(|(_, slot)| *slot)
     }
 
     /// Adds a new word and returns its slot.
     pub(crate) fn insert(&mut self, word: &[u8], hash: u64, value: T) -> u32 {
-        let (hash, place) = (hash as u32, self.entries.len() as u32);
-        self.places
-            .insert_unique(spread(hash), (hash, place), |(hash, _)| spread(*hash));
+        let (hash, slot) = (hash as u32, self.entries.len() as u32);
+        self.slots
+            .insert_unique(spread(hash), (hash, slot), |(hash, _)| spread(*hash));
         self.entries.push(VocabularyEntry {
             head: head_of(word),
             length: word.len() as u32,
@@ -92,11 +92,11 @@ impl<T> Vocabulary<T> {
         if word.len() > HEAD {
             self.text.extend_from_slice(word);
         }
-        place
+        slot
     }
 
-    pub(crate) fn spelled(&self, place: u32) -> &[u8] {
-        let entry = &self.entries[place as usize];
+    pub(crate) fn spelled(&self, slot: u32) -> &[u8] {
+        let entry = &self.entries[slot as usize];
         let length = entry.length as usize;
         match entry.head.get(..length) {
             Some(short) => short,
@@ -105,13 +105,13 @@ impl<T> Vocabulary<T> {
     }
 
     #[inline]
-    pub(crate) fn value(&self, place: u32) -> &T {
-        &self.entries[place as usize].value
+    pub(crate) fn value(&self, slot: u32) -> &T {
+        &self.entries[slot as usize].value
     }
 
     #[inline]
-    pub(crate) fn value_mut(&mut self, place: u32) -> &mut T {
-        &mut self.entries[place as usize].value
+    pub(crate) fn value_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.entries[slot as usize].value
     }
 
     /// Returns the slots of all words, sorted by their bytes.
@@ -120,7 +120,7 @@ impl<T> Vocabulary<T> {
         let heads = heads.map(|entry| u128::from_be_bytes(entry.head));
         let mut order: Vec<(u128, u32)> = heads.zip(0..).collect();
         order.sort_unstable_by(|one, other| self.compare(*one, *other));
-        order.into_iter().map(|(_, place)| place).collect()
+        order.into_iter().map(|(_, slot)| slot).collect()
     }
 
     /// Compares words, nearly always by their heads alone.
@@ -158,9 +158,9 @@ mod tests {
             vocabulary.insert(word.as_bytes(), 7, number);
         }
         for (number, word) in words.iter().enumerate() {
-            let place = vocabulary.find(word.as_bytes(), 7).unwrap();
-            assert_eq!(*vocabulary.value(place), number);
-            assert_eq!(vocabulary.spelled(place), word.as_bytes());
+            let slot = vocabulary.find(word.as_bytes(), 7).unwrap();
+            assert_eq!(*vocabulary.value(slot), number);
+            assert_eq!(vocabulary.spelled(slot), word.as_bytes());
         }
         assert!(vocabulary.likely(7).is_some() && vocabulary.likely(8).is_none());
         let order = vocabulary.order();

@@ -60,8 +60,8 @@ impl WordCounter {
         loop {
             match self.slots[slot] {
                 0 => break,
-                place => {
-                    let found = &mut self.words[place as usize - 1];
+                position => {
+                    let found = &mut self.words[position as usize - 1];
                     let same = found.hash == hash
                         && &lower[found.start as usize..found.end as usize] == word;
                     if same {
@@ -89,12 +89,12 @@ impl WordCounter {
         let room = self.slots.len() * 2;
         self.slots.clear();
         self.slots.resize(room, 0);
-        for (place, word) in (1..).zip(&self.words) {
+        for (position, word) in (1..).zip(&self.words) {
             let mut slot = word.hash as usize & (room - 1);
             while self.slots[slot] != 0 {
                 slot = (slot + 1) & (room - 1);
             }
-            self.slots[slot] = place;
+            self.slots[slot] = position;
         }
     }
 }

@@ -101,7 +101,7 @@ impl Analyser {
     fn term(&mut self, word: &str) -> AnalysedWord {
         let hash = hash_of(&self.hash, word.as_bytes());
         match self.words.find(word.as_bytes(), hash) {
-            Some(place) => *self.words.value(place),
+            Some(slot) => *self.words.value(slot),
             None => self.learn(word, hash),
         }
     }

@@ -53,7 +53,7 @@ impl MemoryIndex {
     }
 
     /// Returns the index of a passage's document, and the index of the passage in it.
-    pub fn place(&self, passage: u32) -> (usize, usize) {
+    pub fn locate(&self, passage: u32) -> (usize, usize) {
         let document = self.begins.partition_point(|begin| *begin <= passage) - 1;
         let begin = self.begins.get(document).copied().unwrap_or(0);
         (document, (passage - begin) as usize)
@@ -101,9 +101,9 @@ mod tests {
         let long = "paragraph of words\n\n".repeat(200);
         let index = MemoryIndex::new(["", long.as_str(), "", "last"]);
         let passages = index.passages();
-        assert_eq!(index.place(0), (1, 0));
-        assert_eq!(index.place(passages - 2), (1, passages as usize - 2));
-        assert_eq!(index.place(passages - 1), (3, 0));
+        assert_eq!(index.locate(0), (1, 0));
+        assert_eq!(index.locate(passages - 2), (1, passages as usize - 2));
+        assert_eq!(index.locate(passages - 1), (3, 0));
     }
 
     #[test]

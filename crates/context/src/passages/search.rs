@@ -203,11 +203,11 @@ fn explain<L: PassageLists>(
     terms: &[QueryTerm],
     norms: &mut NormTable<'_, L>,
 ) {
-    let mut places: Vec<(u32, usize)> = (0..)
+    let mut positions: Vec<(u32, usize)> = (0..)
         .zip(&*hits)
         .map(|(at, hit)| (hit.passage, at))
         .collect();
-    places.sort_unstable();
+    positions.sort_unstable();
     for term in terms {
         let mut add = |at: usize, passage: u32, tf: u32| {
             if let Some(hit) = hits.get_mut(at) {
@@ -218,15 +218,15 @@ fn explain<L: PassageLists>(
                 });
             }
         };
-        if places.len() < term.postings.len() {
-            for (passage, at) in &places {
+        if positions.len() < term.postings.len() {
+            for (passage, at) in &positions {
                 if let Some((passage, tf)) = held(&term.postings, *passage) {
                     add(*at, passage, tf);
                 }
             }
         } else {
             for (passage, tf) in &term.postings {
-                if let Some((passage, at)) = held(&places, *passage) {
+                if let Some((passage, at)) = held(&positions, *passage) {
                     add(at, passage, *tf);
                 }
             }

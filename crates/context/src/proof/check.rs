@@ -78,7 +78,7 @@ pub(crate) fn check<V: DocumentVisitor>(
     visit: impl Fn() -> V + Sync,
 ) -> CheckOutcome<V> {
     let LoadedLists {
-        said: _,
+        stated: _,
         manifest,
         mut problems,
         stamps,
@@ -231,7 +231,7 @@ mod tests {
             name: format!("{number:03}.json"),
         };
         let lists = LoadedLists {
-            said: None,
+            stated: None,
             manifest: Some(Manifest::of((0..500).map(listed).collect())),
             problems: Vec::new(),
             stamps: None,

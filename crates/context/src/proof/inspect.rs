@@ -79,8 +79,10 @@ pub(crate) fn inspect_directory(
 }
 
 fn invalid(directory: &DirHandle) -> Inspection {
-    let LoadedLists { said, manifest, .. } = manifest::read(directory);
-    let Some((cache_version, document_count)) = said else {
+    let LoadedLists {
+        stated, manifest, ..
+    } = manifest::read(directory);
+    let Some((cache_version, document_count)) = stated else {
         return Inspection::default();
     };
     let documents = directory.open_dir(DOCUMENTS).ok();
@@ -104,18 +106,18 @@ pub fn verify(location: &Location, path: &Path, now: Now<'_>) -> Result<VerifyRe
 
 fn report(directory: &DirHandle, now: Now<'_>) -> VerifyResponse {
     let lists = manifest::read(directory);
-    let said = lists.said.clone().unwrap_or_default();
+    let stated = lists.stated.clone().unwrap_or_default();
     let problems = match check::open_documents(directory) {
         Ok(documents) => check::check(lists, &documents, None, now, || ()).problems,
         Err(problem) => check::with_missing_documents(lists, problem),
     };
     let tell = |one: &CacheProblem| ReportedProblem {
         file: one.file.clone(),
-        problem: one.what.to_string(),
+        problem: one.kind.to_string(),
     };
     VerifyResponse {
-        cache_version: said.0,
-        document_count: said.1,
+        cache_version: stated.0,
+        document_count: stated.1,
         valid: problems.is_empty(),
         problems: problems.iter().map(tell).collect(),
         failure: (!problems.is_empty()).then_some(Failure::Invalid { problems }),

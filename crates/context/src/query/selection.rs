@@ -180,19 +180,21 @@ impl SizeTree {
     /// Returns the first document at or after `from` with at most this size.
     fn next(&self, from: usize, at_most: u64) -> Option<u32> {
         let at_most = u32::try_from(at_most).unwrap_or(u32::MAX);
-        let (mut level, mut place) = (0, from);
+        let (mut level, mut position) = (0, from);
         loop {
             let sizes = self.levels.get(level)?;
-            let end = (place / FAN + 1) * FAN;
-            let part = sizes.get(place..end.min(sizes.len())).unwrap_or_default();
+            let end = (position / FAN + 1) * FAN;
+            let part = sizes
+                .get(position..end.min(sizes.len()))
+                .unwrap_or_default();
             match part.iter().position(|size| *size <= at_most) {
-                Some(step) if level == 0 => return u32::try_from(place + step).ok(),
+                Some(step) if level == 0 => return u32::try_from(position + step).ok(),
                 Some(step) => {
-                    place = (place + step) * FAN;
+                    position = (position + step) * FAN;
                     level -= 1;
                 }
                 None => {
-                    place = end / FAN;
+                    position = end / FAN;
                     level += 1;
                 }
             }

@@ -296,7 +296,7 @@ mod tests {
             location: &Location::Anywhere,
             sources: &root.join("sources"),
             cache: &root.join(name),
-            wanted: &SourceFilter::default(),
+            filter: &SourceFilter::default(),
             passages: false,
             force: false,
             created_at: candor_fault::Timestamp::UNIX_EPOCH,

@@ -187,7 +187,7 @@ mod tests {
             location: &Location::Anywhere,
             sources: &sources,
             cache: &root.join("cache"),
-            wanted: &SourceFilter::default(),
+            filter: &SourceFilter::default(),
             passages: false,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,

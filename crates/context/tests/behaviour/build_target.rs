@@ -56,10 +56,10 @@ fn force_does_not_replace_foreign_files() {
         ("manifest.json", true),
     ] {
         fs::create_dir_all(fixture.cache().join("documents")).unwrap();
-        let place = fixture.cache().join(name);
+        let position = fixture.cache().join(name);
         match folder {
-            true => fs::create_dir(&place).unwrap(),
-            false => fs::write(&place, "mine").unwrap(),
+            true => fs::create_dir(&position).unwrap(),
+            false => fs::write(&position, "mine").unwrap(),
         }
         assert_eq!(
             outcome_of(fixture.build()),
@@ -67,7 +67,7 @@ fn force_does_not_replace_foreign_files() {
                 "io_error: `{path}` is not replaced: it holds `{name}`, which is no file of a cache"
             )
         );
-        assert!(place.exists());
+        assert!(position.exists());
         fs::remove_dir_all(fixture.cache()).unwrap();
     }
     fs::create_dir(fixture.cache()).unwrap();
@@ -98,10 +98,11 @@ fn force_does_not_follow_links() {
 fn path_without_a_file_name_is_refused() {
     let fixture = fixture();
     for path in ["..", "/", "cache/.."] {
-        let told = outcome_of(fixture.build_at(path, false));
+        let message = outcome_of(fixture.build_at(path, false));
         assert!(
-            told.starts_with("io_error: `") && told.ends_with("` names no directory to create"),
-            "{told}"
+            message.starts_with("io_error: `")
+                && message.ends_with("` names no directory to create"),
+            "{message}"
         );
     }
 }
@@ -120,12 +121,12 @@ fn missing_parent_is_an_io_error() {
 /// Returns the sorted outcomes of concurrent builds, which use the same random number.
 fn at_once(fixture: &CacheFixture, force: bool) -> Vec<String> {
     let build = || outcome_of(fixture.build_at("cache", force));
-    let mut told: Vec<_> = thread::scope(|scope| {
+    let mut message: Vec<_> = thread::scope(|scope| {
         let builds: Vec<_> = (0..4).map(|_| scope.spawn(build)).collect();
         builds.into_iter().map(|one| one.join().unwrap()).collect()
     });
-    told.sort();
-    told
+    message.sort();
+    message
 }
 
 #[test]
@@ -133,8 +134,8 @@ fn only_one_of_concurrent_builds_succeeds() {
     let fixture = fixture();
     let exists = format!("io_error: `{}` exists already", fixture.cache().display());
     for _ in 0..10 {
-        let told = at_once(&fixture, false);
-        assert_eq!(told, ["done", &exists, &exists, &exists]);
+        let message = at_once(&fixture, false);
+        assert_eq!(message, ["done", &exists, &exists, &exists]);
         assert_eq!(fixture.names(), ["cache", "sources"]);
         fs::remove_dir_all(fixture.cache()).unwrap();
     }

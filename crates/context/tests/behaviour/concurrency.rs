@@ -25,9 +25,9 @@ fn many_at_once(detection: ChangeDetection) {
                 String::from_utf8(oracle_response(&documents, "beta beta", budget)).unwrap();
             let server = &server;
             scope.spawn(move || {
-                let asked = json!({ "cache": "cache", "query": "beta beta", "budget": budget });
+                let request = json!({ "cache": "cache", "query": "beta beta", "budget": budget });
                 for _ in 0..20 {
-                    assert_eq!(server.call("context.resolve", &asked), expected);
+                    assert_eq!(server.call("context.resolve", &request), expected);
                 }
             });
         }
@@ -52,8 +52,8 @@ fn next_call_sees_a_changed_byte() {
         let fixture = CacheFixture::sealed(&SOURCES);
         let server = TestServer::new(&fixture, detection);
         let expected = String::from_utf8(oracle_response(&documents(&SOURCES), "beta", 3)).unwrap();
-        let asked = json!({ "cache": "cache", "query": "beta", "budget": 3 });
-        let resolve = || server.call("context.resolve", &asked);
+        let request = json!({ "cache": "cache", "query": "beta", "budget": 3 });
+        let resolve = || server.call("context.resolve", &request);
         let file = fixture.cache().join(file_of(SOURCES[3].1));
         let whole = fs::read_to_string(&file).unwrap();
         for _ in 0..20 {

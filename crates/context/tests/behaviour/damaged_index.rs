@@ -24,9 +24,9 @@ fn sources() -> Vec<(String, String)> {
 }
 
 /// A query, a budget, and the bytes of their response.
-type Asked = (&'static str, u64, Vec<u8>);
+type ExpectedResponse = (&'static str, u64, Vec<u8>);
 
-fn sealed() -> (CacheFixture, Vec<Asked>) {
+fn sealed() -> (CacheFixture, Vec<ExpectedResponse>) {
     let sources = sources();
     let sources: Vec<_> = sources
         .iter()
@@ -34,12 +34,12 @@ fn sealed() -> (CacheFixture, Vec<Asked>) {
         .collect();
     let fixture = CacheFixture::sealed(&sources);
     let documents = documents(&sources);
-    let asked = [("all x w1", 60), ("w3 X", 9), ("", 200)];
+    let request = [("all x w1", 60), ("w3 X", 9), ("", 200)];
     let plain = |(query, budget)| (query, budget, oracle_response(&documents, query, budget));
-    (fixture, asked.map(plain).to_vec())
+    (fixture, request.map(plain).to_vec())
 }
 
-fn same(cache: &Path, expected: &[Asked], what: &str) {
+fn same(cache: &Path, expected: &[ExpectedResponse], what: &str) {
     for (query, budget, bytes) in expected {
         let answer =
             resolve_at(cache, query, *budget).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -53,11 +53,11 @@ fn damage(name: &str, mut look: impl FnMut(&CacheFixture, &str)) {
     let path = fixture.cache().join(name);
     let bytes = fs::read(&path).unwrap();
     let step = (bytes.len() / 150).max(1);
-    for place in (0..bytes.len()).step_by(step) {
+    for position in (0..bytes.len()).step_by(step) {
         let mut changed = bytes.clone();
-        changed[place] ^= 1 << (place % 8);
+        changed[position] ^= 1 << (position % 8);
         fs::write(&path, &changed).unwrap();
-        look(&fixture, &format!("{name} with byte {place} changed"));
+        look(&fixture, &format!("{name} with byte {position} changed"));
     }
     for length in (0..bytes.len()).step_by(step * 4) {
         fs::write(&path, &bytes[..length]).unwrap();
@@ -112,11 +112,11 @@ fn damaged_passage_index_changes_no_response() {
     assert_eq!(passages(&fixture), in_memory);
     let path = fixture.cache().join(PASSAGES);
     let bytes = fs::read(&path).unwrap();
-    for place in (0..bytes.len()).step_by((bytes.len() / 100).max(1)) {
+    for position in (0..bytes.len()).step_by((bytes.len() / 100).max(1)) {
         let mut changed = bytes.clone();
-        changed[place] ^= 0x04;
+        changed[position] ^= 0x04;
         fs::write(&path, &changed).unwrap();
-        assert!(passages(&fixture) == in_memory, "byte {place}");
+        assert!(passages(&fixture) == in_memory, "byte {position}");
     }
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     assert!(passages(&fixture) == in_memory, "cut");
@@ -134,19 +134,19 @@ fn update_over(name: &str) {
     assert!(whole.contains_key(PASSAGES));
     let path = fixture.cache().join(name);
     let length = fs::metadata(&path).unwrap().len() as usize;
-    for place in (0..length).step_by((length / 12).max(1)) {
+    for position in (0..length).step_by((length / 12).max(1)) {
         let mut changed = fs::read(&path).unwrap();
-        changed[place] ^= 0x10;
+        changed[position] ^= 0x10;
         fs::write(&path, &changed).unwrap();
         if let Err(failure) = fixture.update() {
-            panic!("{name}, byte {place}: {failure}");
+            panic!("{name}, byte {position}: {failure}");
         }
         let updated = bytes_of(&fixture.cache());
         let names = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
             files.keys().cloned().collect::<Vec<_>>()
         };
-        assert_eq!(names(&updated), names(&whole), "{name}, byte {place}");
-        assert!(updated == whole, "{name}, byte {place}");
+        assert_eq!(names(&updated), names(&whole), "{name}, byte {position}");
+        assert!(updated == whole, "{name}, byte {position}");
     }
 }
 

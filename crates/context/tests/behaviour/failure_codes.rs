@@ -10,9 +10,9 @@ fn text(text: &str) -> String {
     text.to_owned()
 }
 
-fn problem(what: CacheProblemKind) -> Failure {
+fn problem(kind: CacheProblemKind) -> Failure {
     let file = text("index.json");
-    let problems = vec![CacheProblem { file, what }];
+    let problems = vec![CacheProblem { file, kind }];
     Failure::Invalid { problems }
 }
 
@@ -76,7 +76,10 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
             "the cache is invalid: index.json: build_config is not one that can be read here",
         ),
         (
-            problem(CacheProblemKind::Count { said: 1, listed: 2 }),
+            problem(CacheProblemKind::Count {
+                stated: 1,
+                listed: 2,
+            }),
             "cache_invalid",
             5,
             "the cache is invalid: index.json: document_count is 1, but 2 are listed",
@@ -270,11 +273,11 @@ fn every_failure_has_its_code_exit_and_message() {
 fn invalid_file_outweighs_unreadable_file() {
     let unreadable = CacheProblem {
         file: text("a"),
-        what: CacheProblemKind::Unreadable(text("no")),
+        kind: CacheProblemKind::Unreadable(text("no")),
     };
     let missing = CacheProblem {
         file: text("b"),
-        what: CacheProblemKind::Missing,
+        kind: CacheProblemKind::Missing,
     };
     for (problems, code, words) in [
         (

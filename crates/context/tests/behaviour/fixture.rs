@@ -16,7 +16,7 @@ pub(crate) const CREATED: i64 = 1_700_000_000;
 /// A temporary directory with `sources` and, once it is built, `cache`.
 pub(crate) struct CacheFixture {
     folder: TempDir,
-    pub(crate) wanted: SourceFilter,
+    pub(crate) filter: SourceFilter,
     pub(crate) force: bool,
     pub(crate) passages: bool,
     pub(crate) clock: fn() -> Timestamp,
@@ -59,7 +59,7 @@ impl CacheFixture {
         fs::create_dir(folder.path().join("sources")).unwrap();
         CacheFixture {
             folder,
-            wanted: SourceFilter::default(),
+            filter: SourceFilter::default(),
             force: false,
             passages: false,
             clock: ahead,
@@ -126,7 +126,7 @@ impl CacheFixture {
             location: &Location::Anywhere,
             sources: &self.sources(),
             cache: &self.path(cache),
-            wanted: &self.wanted,
+            filter: &self.filter,
             passages: self.passages,
             force,
             created_at: Timestamp::from_second(CREATED).unwrap(),
@@ -213,10 +213,10 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
-        let place = to.join(entry.file_name());
+        let position = to.join(entry.file_name());
         match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &place),
-            false => drop(fs::copy(entry.path(), place).unwrap()),
+            true => copy(&entry.path(), &position),
+            false => drop(fs::copy(entry.path(), position).unwrap()),
         }
     }
 }

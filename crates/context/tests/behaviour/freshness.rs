@@ -4,15 +4,15 @@ use crate::fixture::{CacheFixture, real, tick};
 use candor_context::{Location, SourceFilter, status};
 use std::fs;
 
-fn told(fixture: &CacheFixture) -> String {
-    let told = status(
+fn message(fixture: &CacheFixture) -> String {
+    let message = status(
         &Location::Anywhere,
         &fixture.sources(),
         &fixture.cache(),
         &SourceFilter::default(),
         &real,
     );
-    serde_json::to_string(&told.unwrap()).unwrap()
+    serde_json::to_string(&message.unwrap()).unwrap()
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn differences_are_listed_by_path() {
     ]);
     fixture.build().unwrap();
     assert_eq!(
-        told(&fixture),
+        message(&fixture),
         r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
     );
     tick();
@@ -40,10 +40,10 @@ fn differences_are_listed_by_path() {
     .unwrap();
     let differs =
         r#"{"fresh":false,"added":["x/E.md"],"changed":["a.md","b.md"],"removed":["D.md"]}"#;
-    assert_eq!(told(&fixture), differs);
+    assert_eq!(message(&fixture), differs);
     fixture.update().unwrap();
     assert_eq!(
-        told(&fixture),
+        message(&fixture),
         r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
     );
 }
@@ -54,11 +54,11 @@ fn without_origins_every_source_is_read() {
     fixture.build().unwrap();
     fs::remove_file(fixture.cache().join("accelerator.src")).unwrap();
     assert_eq!(
-        told(&fixture),
+        message(&fixture),
         r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
     );
     fs::remove_file(fixture.sources().join("A.md")).unwrap();
     fixture.put("b.md", "TWO");
     let differs = r#"{"fresh":false,"added":[],"changed":["b.md"],"removed":["a.md"]}"#;
-    assert_eq!(told(&fixture), differs);
+    assert_eq!(message(&fixture), differs);
 }

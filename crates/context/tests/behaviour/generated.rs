@@ -85,9 +85,9 @@ pub(crate) fn content() -> impl Strategy<Value = String> {
 }
 
 pub(crate) fn query() -> impl Strategy<Value = String> {
-    let asked: Vec<&'static str> = WORDS.iter().chain(ABSENT).copied().collect();
-    let asked: &'static [&'static str] = asked.leak();
-    prop_oneof![6 => text(asked, 6), 1 => Just(String::new()), 1 => "[^\\x00]{0,20}"]
+    let request: Vec<&'static str> = WORDS.iter().chain(ABSENT).copied().collect();
+    let request: &'static [&'static str] = request.leak();
+    prop_oneof![6 => text(request, 6), 1 => Just(String::new()), 1 => "[^\\x00]{0,20}"]
 }
 
 /// Returns paths, some in upper case. No two differ only in case, and none is a directory of another.

@@ -12,7 +12,7 @@ fn golden(inside: &str) -> PathBuf {
 }
 
 /// Name, query and budget, as in `make.py`.
-const ASKED: [(&str, &str, u64); 7] = [
+const REQUESTS: [(&str, &str, u64); 7] = [
     ("everything", "contract", MAX_BUDGET),
     ("nothing-fits-but-empty", "contract", 0),
     ("tight", "CONTRACT the", 13),
@@ -23,7 +23,7 @@ const ASKED: [(&str, &str, u64); 7] = [
 ];
 
 fn answers(cache: &std::path::Path) {
-    for (name, query, budget) in ASKED {
+    for (name, query, budget) in REQUESTS {
         let expected = fs::read_to_string(golden(&format!("answers/{name}.json"))).unwrap();
         let answer = resolve_at(cache, query, budget).unwrap();
         assert_eq!(String::from_utf8(answer).unwrap(), expected, "{name}");
@@ -66,7 +66,7 @@ fn foreign_cache_gives_the_golden_responses() {
 
 #[test]
 fn every_golden_response_is_compared() {
-    let mut names: Vec<_> = ASKED
+    let mut names: Vec<_> = REQUESTS
         .iter()
         .map(|(name, ..)| format!("{name}.json"))
         .collect();

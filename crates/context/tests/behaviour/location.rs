@@ -115,12 +115,12 @@ fn path_that_cannot_be_resolved_is_cache_missing() {
                 Location::Anywhere if !path.is_empty() => root.join(path),
                 _ => Path::new(path).to_owned(),
             };
-            let told = open(location, &path);
+            let message = open(location, &path);
             assert!(
-                told.starts_with("cache_missing: there is no cache at `"),
-                "{told}"
+                message.starts_with("cache_missing: there is no cache at `"),
+                "{message}"
             );
-            assert!(told.ends_with(&format!("`: {why}")), "{told}");
+            assert!(message.ends_with(&format!("`: {why}")), "{message}");
         }
     }
 }
@@ -128,9 +128,9 @@ fn path_that_cannot_be_resolved_is_cache_missing() {
 #[test]
 fn path_that_is_not_utf8_is_cache_missing() {
     let (_ground, location) = fixture();
-    let told = open(&location, Path::new(OsStr::from_bytes(b"\xff")));
+    let message = open(&location, Path::new(OsStr::from_bytes(b"\xff")));
     assert_eq!(
-        told,
+        message,
         "cache_missing: there is no cache at `\u{fffd}`: No such file or directory (os error 2)"
     );
 }
@@ -146,9 +146,9 @@ fn root_that_is_not_a_directory_is_refused() {
         ),
         (fixture.path("file"), "Not a directory (os error 20)"),
     ] {
-        let told = outcome_of(Location::below(&root));
+        let message = outcome_of(Location::below(&root));
         assert_eq!(
-            told,
+            message,
             format!(
                 "cache_missing: there is no root at `{}`: {why}",
                 root.display()
@@ -180,9 +180,9 @@ fn visible_directories_of_the_root_are_listed() {
     fs::create_dir_all(root.join("odd/manifest.json")).unwrap();
     fs::write(root.join("file"), "").unwrap();
     symlink("cache", root.join("link")).unwrap();
-    let told = list_caches(&location).unwrap();
+    let message = list_caches(&location).unwrap();
     assert_eq!(
-        serde_json::to_string(&told).unwrap(),
+        serde_json::to_string(&message).unwrap(),
         r#"{"caches":[{"path":"Z","has_manifest":false},{"path":"cache","has_manifest":true},{"path":"empty","has_manifest":false},{"path":"odd","has_manifest":false},{"path":"é","has_manifest":false}]}"#
     );
     assert_eq!(

@@ -18,7 +18,7 @@ fn answer(query: &str, budget: u64) -> PassagesResponse {
     let index = MemoryIndex::new(DOCUMENTS.iter().map(|document| document.1));
     let found = index.search(query, budget);
     let passages = found.hits.into_iter().map(|hit| {
-        let (document, ordinal) = index.place(hit.passage);
+        let (document, ordinal) = index.locate(hit.passage);
         let (id, content) = DOCUMENTS[document];
         let passage = split(content).swap_remove(ordinal);
         SelectedPassage::new(id, "sha256:00", content, passage, hit)

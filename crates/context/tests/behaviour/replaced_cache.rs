@@ -76,9 +76,9 @@ fn calls_succeed_while_the_cache_is_replaced() {
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
             let asking = || {
-                let asked = json!({ "cache": "cache", "query": "word", "budget": 100 });
+                let request = json!({ "cache": "cache", "query": "word", "budget": 100 });
                 while !ended.load(Ordering::Relaxed) {
-                    let answer = server.call("context.resolve", &asked);
+                    let answer = server.call("context.resolve", &request);
                     assert!(expected.contains(&answer), "{answer}");
                 }
             };
@@ -119,19 +119,20 @@ fn manifest_that_grows_during_seal_is_checked_again() {
     let fresh = fixture.cache().join(crate::fixture::file_of("kept"));
     let bytes = std::fs::read(&fresh).unwrap();
     std::fs::write(&fresh, bytes).unwrap();
-    let asked = AtomicUsize::new(0);
+    let request = AtomicUsize::new(0);
     let now = || {
-        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+        if request.fetch_add(1, Ordering::Relaxed) == 0 {
             for name in ["manifest.json", "index.json"] {
                 std::fs::copy(longer.cache().join(name), fixture.cache().join(name)).unwrap();
             }
         }
         real()
     };
-    let told = crate::fixture::outcome_of(seal(&Location::Anywhere, &fixture.cache(), false, &now));
+    let message =
+        crate::fixture::outcome_of(seal(&Location::Anywhere, &fixture.cache(), false, &now));
     let file = crate::fixture::file_of("more");
     assert_eq!(
-        told,
+        message,
         format!("cache_invalid: the cache is invalid: {file}: missing")
     );
 }

@@ -24,9 +24,9 @@ fn boundaries(documents: &[Document], query: &str, most: usize) -> Vec<u64> {
 }
 
 fn agree(reader: &mut Reader<'_>, documents: &[Document], query: &str, budget: u64) {
-    let asked = Query::new(query).unwrap();
+    let request = Query::new(query).unwrap();
     let answer = reader
-        .resolve(&asked, Budget::new(budget).unwrap())
+        .resolve(&request, Budget::new(budget).unwrap())
         .unwrap();
     let (answer, plain) = (
         answer.to_line().unwrap(),

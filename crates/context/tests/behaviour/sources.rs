@@ -17,7 +17,7 @@ fn ids(fixture: &CacheFixture) -> Vec<String> {
     index.keys().cloned().collect()
 }
 
-fn wanted(include: &[&str], exclude: &[&str], gitignore: bool) -> SourceFilter {
+fn filter(include: &[&str], exclude: &[&str], gitignore: bool) -> SourceFilter {
     let own = |globs: &[&str]| {
         globs
             .iter()
@@ -142,7 +142,7 @@ fn globs_match_names_and_paths() {
         ),
         (&["nothing"], &[], &[]),
     ] {
-        fixture.wanted = wanted(include, exclude, false);
+        fixture.filter = filter(include, exclude, false);
         assert_eq!(ids(&fixture), chosen, "{include:?} {exclude:?}");
     }
 }
@@ -152,7 +152,7 @@ fn invalid_glob_is_named() {
     let own = |glob: &str| vec![glob.to_owned()];
     let bad = InvalidGlob {
         glob: String::from("a[b"),
-        why: String::from("unclosed character class; missing ']'"),
+        reason: String::from("unclosed character class; missing ']'"),
     };
     assert_eq!(SourceFilter::new(&own("a[b"), &[], false).unwrap_err(), bad);
     assert_eq!(SourceFilter::new(&[], &own("a[b"), false).unwrap_err(), bad);
@@ -181,7 +181,7 @@ fn gitignore_applies_only_on_request() {
     fs::write(fixture.path(".gitignore"), "*.md\n").unwrap();
     let all = ids(&fixture);
     assert_eq!(all.len(), 8);
-    fixture.wanted = wanted(&[], &[], true);
+    fixture.filter = filter(&[], &[], true);
     assert_eq!(
         ids(&fixture),
         ["a.md", "deep/d.md", "deep/only-here.md", "keep.tmp.md"]
@@ -190,9 +190,9 @@ fn gitignore_applies_only_on_request() {
 
 /// Returns the failure of a build, and checks that nothing is left behind.
 fn failing(fixture: &CacheFixture) -> String {
-    let told = outcome_of(fixture.build());
-    assert_eq!(fixture.names(), ["sources"], "{told}");
-    told
+    let message = outcome_of(fixture.build());
+    assert_eq!(fixture.names(), ["sources"], "{message}");
+    message
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn name_that_is_not_utf8_fails_only_as_a_source() {
         failing(&fixture),
         "cache_invalid: the name `x\u{fffd}.md` is not UTF-8"
     );
-    fixture.wanted = wanted(&[], &["x*"], false);
+    fixture.filter = filter(&[], &["x*"], false);
     assert_eq!(ids(&fixture), ["a.md"]);
 }
 
@@ -318,7 +318,7 @@ fn sources_and_cache_outside_the_root_are_refused() {
                 location: &location,
                 sources: Path::new(sources),
                 cache: Path::new(cache),
-                wanted: &SourceFilter::default(),
+                filter: &SourceFilter::default(),
                 passages: false,
                 force: false,
                 created_at: Timestamp::UNIX_EPOCH,

@@ -92,8 +92,8 @@ impl TamperedCache {
         let problems: Vec<_> = problems.iter().map(CacheProblem::to_string).collect();
         let verified = self.verified();
         assert_eq!(verified["valid"], false);
-        let told = verified["problems"].as_array().unwrap().iter();
-        let told: Vec<_> = told
+        let message = verified["problems"].as_array().unwrap().iter();
+        let message: Vec<_> = message
             .map(|one| {
                 format!(
                     "{}: {}",
@@ -102,7 +102,7 @@ impl TamperedCache {
                 )
             })
             .collect();
-        assert_eq!(told, problems, "verify and resolve agree");
+        assert_eq!(message, problems, "verify and resolve agree");
         assert_eq!(self.inspected()["valid"], false);
         problems
     }

@@ -190,11 +190,11 @@ fn unsupported_build_config_is_reported() {
         let cache = TamperedCache::new();
         cache.edit(MANIFEST, |all| all["build_config"][member] = json!(value));
         assert_eq!(cache.problems(), [unsupported]);
-        let told = cache.inspected();
+        let message = cache.inspected();
         assert_eq!(
             (
-                told["document_count"].as_u64(),
-                told["total_bytes"].as_u64()
+                message["document_count"].as_u64(),
+                message["total_bytes"].as_u64()
             ),
             (Some(4), Some(0))
         );
@@ -203,12 +203,12 @@ fn unsupported_build_config_is_reported() {
 
 #[test]
 fn wrong_document_count_is_reported() {
-    for said in [0, 3, 5, u64::MAX] {
+    for stated in [0, 3, 5, u64::MAX] {
         let cache = TamperedCache::new();
-        cache.edit(MANIFEST, |all| all["document_count"] = json!(said));
-        let off = format!("manifest.json: document_count is {said}, but 4 are listed");
+        cache.edit(MANIFEST, |all| all["document_count"] = json!(stated));
+        let off = format!("manifest.json: document_count is {stated}, but 4 are listed");
         assert_eq!(cache.problems(), [off]);
-        assert_eq!(cache.inspected()["document_count"], said);
+        assert_eq!(cache.inspected()["document_count"], stated);
     }
 }
 
@@ -216,11 +216,11 @@ fn wrong_document_count_is_reported() {
 fn wrong_cache_version_is_reported() {
     let off = ["manifest.json: cache_version does not match what is listed"];
     let zeros = format!("sha256:{}", "0".repeat(64));
-    for said in ["", "sha256:", &zeros] {
+    for stated in ["", "sha256:", &zeros] {
         let cache = TamperedCache::new();
-        cache.edit(MANIFEST, |all| all["cache_version"] = json!(said));
+        cache.edit(MANIFEST, |all| all["cache_version"] = json!(stated));
         assert_eq!(cache.problems(), off);
-        assert_eq!(cache.inspected()["cache_version"], said);
+        assert_eq!(cache.inspected()["cache_version"], stated);
     }
     let upper = |all: &mut serde_json::Value| {
         let text = all["cache_version"]

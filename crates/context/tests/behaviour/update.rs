@@ -21,12 +21,12 @@ enum Edit {
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
-    let place = 0..30usize;
+    let position = 0..30usize;
     prop_oneof![
-        3 => (place.clone(), generated::content()).prop_map(|(at, content)| Edit::Write(at, content)),
+        3 => (position.clone(), generated::content()).prop_map(|(at, content)| Edit::Write(at, content)),
         1 => any::<Index>().prop_map(Edit::Remove),
-        1 => (any::<Index>(), place.clone()).prop_map(|(from, to)| Edit::Rename(from, to)),
-        1 => (any::<Index>(), place).prop_map(|(from, to)| Edit::Copy(from, to)),
+        1 => (any::<Index>(), position.clone()).prop_map(|(from, to)| Edit::Rename(from, to)),
+        1 => (any::<Index>(), position).prop_map(|(from, to)| Edit::Copy(from, to)),
         1 => any::<Index>().prop_map(Edit::Recase),
         1 => any::<Index>().prop_map(Edit::Rewrite),
     ]

@@ -29,11 +29,11 @@ struct SourceArgs {
 }
 
 impl SourceArgs {
-    fn wanted(&self) -> Result<SourceFilter, Trouble> {
+    fn filter(&self) -> Result<SourceFilter, Trouble> {
         SourceFilter::new(&self.include, &self.exclude, self.respect_gitignore).map_err(|bad| {
             Trouble::new(format!(
                 "the glob `{}` cannot be used: {}",
-                bad.glob, bad.why
+                bad.glob, bad.reason
             ))
         })
     }
@@ -137,7 +137,7 @@ struct BuildRequest<'a> {
 
 impl BuildRequest<'_> {
     fn run(&self, run: Run) -> Result<(), Trouble> {
-        let wanted = self.source.wanted()?;
+        let filter = self.source.filter()?;
         let created_at = created_at()?;
         let bar = BuildBar::default();
         let built = self.common.run(|location| {
@@ -145,7 +145,7 @@ impl BuildRequest<'_> {
                 location,
                 sources: &self.source.sources,
                 cache: self.cache,
-                wanted: &wanted,
+                filter: &filter,
                 passages: self.passages,
                 force: self.force,
                 created_at,
@@ -191,9 +191,9 @@ impl ContextUpdateArgs {
 
 impl ContextStatusArgs {
     pub(super) fn run(self) -> Result<(), Trouble> {
-        let wanted = self.source.wanted()?;
+        let filter = self.source.filter()?;
         let compare = |location: &Location| {
-            status(location, &self.source.sources, &self.cache, &wanted, &now)
+            status(location, &self.source.sources, &self.cache, &filter, &now)
         };
         let status = self.common.run(compare)?;
         self.common.print_pretty(&status)?;

@@ -43,17 +43,17 @@ impl Chunks {
 
     #[inline]
     fn put(&mut self, list: &mut ChunkList, byte: u8) {
-        let place = list.len();
+        let position = list.len();
         list.length += 1;
-        if let Some(near) = list.near.get_mut(place) {
+        if let Some(near) = list.near.get_mut(position) {
             *near = byte;
             return;
         }
-        let place = (place - NEAR) % ROOM;
-        if place == 0 {
+        let position = (position - NEAR) % ROOM;
+        if position == 0 {
             self.grow(list);
         }
-        self.0[list.last as usize].bytes[place] = byte;
+        self.0[list.last as usize].bytes[position] = byte;
     }
 
     fn grow(&mut self, list: &mut ChunkList) {
@@ -95,19 +95,19 @@ mod tests {
         let mut lists = [ChunkList::default(); 50];
         let number = |list: usize, step: usize| (list as u64 * 77 + 1) << (step % 40);
         for step in 0..200 {
-            for (place, list) in lists.iter_mut().enumerate().filter(|(n, _)| n * 5 > step) {
-                chunks.put_varint(list, number(place, step));
+            for (position, list) in lists.iter_mut().enumerate().filter(|(n, _)| n * 5 > step) {
+                chunks.put_varint(list, number(position, step));
             }
         }
         let mut bytes = Vec::new();
-        for (place, list) in lists.iter().enumerate() {
+        for (position, list) in lists.iter().enumerate() {
             bytes.clear();
             chunks.append(list, &mut bytes);
             assert_eq!(bytes.len(), list.len());
             let mut reading = ByteReader(&bytes);
-            for step in 0..place * 5 {
+            for step in 0..position * 5 {
                 if step < 200 {
-                    assert_eq!(reading.varint(), Ok(number(place, step)));
+                    assert_eq!(reading.varint(), Ok(number(position, step)));
                 }
             }
             assert!(reading.is_empty());

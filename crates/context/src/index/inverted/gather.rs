@@ -26,30 +26,30 @@ struct TermPostings {
 }
 
 /// The slot of a term that is too long to be indexed.
-const NOWHERE: u32 = u32::MAX;
+const NO_SLOT: u32 = u32::MAX;
 
 impl TermShard {
     /// Returns the slot of a term, which does not change.
-    pub(crate) fn place(&mut self, term: &[u8]) -> u32 {
-        self.place_hashed(term, hash_of(&self.hash, term))
+    pub(crate) fn slot(&mut self, term: &[u8]) -> u32 {
+        self.slot_of_hashed(term, hash_of(&self.hash, term))
     }
 
-    fn place_hashed(&mut self, term: &[u8], hash: u64) -> u32 {
+    fn slot_of_hashed(&mut self, term: &[u8], hash: u64) -> u32 {
         if term.len() > MAX_TERM {
-            return NOWHERE;
+            return NO_SLOT;
         }
         match self.terms.find(term, hash) {
-            Some(place) => place,
+            Some(slot) => slot,
             None => self.terms.insert(term, hash, TermPostings::default()),
         }
     }
 
     /// Adds a posting to the term in this slot.
-    pub(crate) fn add(&mut self, place: u32, key: u64, count: u32) {
-        if place == NOWHERE {
+    pub(crate) fn add(&mut self, slot: u32, key: u64, count: u32) {
+        if slot == NO_SLOT {
             return;
         }
-        let one = self.terms.value_mut(place);
+        let one = self.terms.value_mut(slot);
         self.chunks.put_varint(&mut one.list, key - one.base);
         self.chunks.put_varint(&mut one.list, u64::from(count));
         one.base = key + 1;
@@ -61,16 +61,16 @@ impl TermShard {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         let likely = |word: &CountedWord| self.terms.likely(word.hash);
-        let likely = |word| likely(word).unwrap_or(NOWHERE);
+        let likely = |word| likely(word).unwrap_or(NO_SLOT);
         found.extend(counter.words().iter().map(likely));
-        for (place, word) in found.iter_mut().zip(counter.words()) {
+        for (slot, word) in found.iter_mut().zip(counter.words()) {
             let spelled = counter.spelled(word);
-            if *place == NOWHERE || !self.terms.is(*place, spelled) {
-                *place = self.place_hashed(spelled, word.hash);
+            if *slot == NO_SLOT || !self.terms.is(*slot, spelled) {
+                *slot = self.slot_of_hashed(spelled, word.hash);
             }
         }
-        for (place, word) in found.iter().zip(counter.words()) {
-            self.add(*place, key, word.count);
+        for (slot, word) in found.iter().zip(counter.words()) {
+            self.add(*slot, key, word.count);
         }
         self.found = found;
     }
@@ -99,11 +99,11 @@ impl SortedShard {
 
     /// Returns the term before which `percent` of all postings are, or `None` if the shard is small.
     pub(crate) fn behind(&self, percent: u64) -> Option<&[u8]> {
-        let size = |place: u32| self.terms.value(place).list.len() as u64 + 32;
+        let size = |slot: u32| self.terms.value(slot).list.len() as u64 + 32;
         let all: u64 = (0..).take(self.len()).map(size).sum();
         let mut before = 0;
-        let first = self.order.iter().find(|place| {
-            before += size(**place);
+        let first = self.order.iter().find(|slot| {
+            before += size(**slot);
             before * 100 >= all * percent
         })?;
         (self.len() > 1000).then(|| self.terms.spelled(*first))
@@ -123,7 +123,7 @@ impl SortedShard {
 
     fn first_from(&self, term: &[u8]) -> usize {
         self.order
-            .partition_point(|place| self.terms.spelled(*place) < term)
+            .partition_point(|slot| self.terms.spelled(*slot) < term)
     }
 
     fn part(&self, from: usize, to: usize) -> ShardRange<'_> {
@@ -173,7 +173,7 @@ impl ShardRange<'_> {
     /// Copies the next terms.
     fn bring_near(&mut self) {
         let step = self.left.len().min(STEP);
-        let (places, left) = self.left.split_at(step);
+        let (slots, left) = self.left.split_at(step);
         let CopiedTerms {
             terms,
             lists,
@@ -187,9 +187,9 @@ impl ShardRange<'_> {
         *done = 0;
         let shard = self.shard;
         let mut far = [ChunkList::default(); STEP];
-        for (list, place) in far.iter_mut().zip(places) {
-            *list = shard.terms.value(*place).list;
-            terms.extend_from_slice(shard.terms.spelled(*place));
+        for (list, slot) in far.iter_mut().zip(slots) {
+            *list = shard.terms.value(*slot).list;
+            terms.extend_from_slice(shard.terms.spelled(*slot));
             ends.push((terms.len(), 0));
         }
         for (list, (_, end)) in far.iter().zip(ends) {

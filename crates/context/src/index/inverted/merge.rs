@@ -101,8 +101,8 @@ fn each(
             sources[only].0.advance()?;
             continue;
         }
-        for place in &holders {
-            let (source, units) = &mut sources[*place];
+        for slot in &holders {
+            let (source, units) = &mut sources[*slot];
             lists.take(&mut **source, units.as_ref())?;
             source.advance()?;
         }
@@ -117,15 +117,15 @@ fn each(
 fn least(sources: &[MergeInput<'_>], term: &mut Vec<u8>, holders: &mut Vec<usize>) -> bool {
     let mut least: Option<&[u8]> = None;
     holders.clear();
-    for (place, (source, _)) in sources.iter().enumerate() {
+    for (slot, (source, _)) in sources.iter().enumerate() {
         let Some(next) = source.term() else { continue };
         match least.map_or(Ordering::Less, |least| next.cmp(least)) {
             Ordering::Greater => {}
-            Ordering::Equal => holders.push(place),
+            Ordering::Equal => holders.push(slot),
             Ordering::Less => {
                 least = Some(next);
                 holders.clear();
-                holders.push(place);
+                holders.push(slot);
             }
         }
     }
@@ -193,8 +193,8 @@ mod tests {
             for step in 0..40 {
                 let term = format!("t{}", (unit * 31 + step * 127) % 5_080);
                 let shard = &mut shards[unit as usize % 2];
-                let place = shard.place(term.as_bytes());
-                shard.add(place, unit, step as u32 % 3 + 1);
+                let slot = shard.slot(term.as_bytes());
+                shard.add(slot, unit, step as u32 % 3 + 1);
             }
         }
         shards.into_iter().map(TermShard::sorted).collect()

@@ -230,12 +230,12 @@ fn entry<'b>(
     Ok(DictionaryEntry { units, list })
 }
 
-fn find<'b>(block: &'b [u8], wanted: &[u8]) -> Result<Option<ListLocation<'b>>, CorruptFile> {
+fn find<'b>(block: &'b [u8], searched: &[u8]) -> Result<Option<ListLocation<'b>>, CorruptFile> {
     let mut reading = ByteReader(block);
     let mut term = Vec::new();
     while !reading.is_empty() {
         let list = entry(&mut reading, &mut term)?.list;
-        match term.as_slice().cmp(wanted) {
+        match term.as_slice().cmp(searched) {
             std::cmp::Ordering::Less => {}
             std::cmp::Ordering::Equal => return Ok(Some(list)),
             std::cmp::Ordering::Greater => return Ok(None),
