@@ -1,13 +1,13 @@
 //! The tools of the server. Their text is the output of the command line for the same request.
 
 use crate::cache::Cache;
+use crate::dialect::Context;
 use crate::query::request::{Budget, MAX_BUDGET, Query};
 use crate::query::response::to_json_line;
 use crate::serve::cache_list;
 use crate::serve::open_caches::OpenCaches;
 use crate::serve::server::{self, ContextServer, Quick, reply_bytes};
 use candor_fault::Fault;
-use crate::dialect::Context;
 use candor_street::{CallContext, Reply, Tool};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
