@@ -4,6 +4,7 @@
 //! `~ ` is a part of it. A block `console` is a session in a new directory: `$ ` is typed, and what
 //! follows is everything that is printed.
 
+use crate::fixture::{CANDOR, Directory, context};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ fn blocks(text: &str, kind: &str) -> Vec<(usize, Vec<String>)> {
 }
 
 fn answers(asked: &[&str]) -> Vec<String> {
-    let mut server = Command::new(env!("CARGO_BIN_EXE_candor"))
+    let mut server = Command::new(CANDOR)
         .arg("playground")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -91,9 +92,8 @@ fn every_example_is_true() {
 
 /// Runs a line in a directory; what it prints on both ways out, in order.
 fn typed(line: &str, directory: &Path) -> String {
-    let candor = Path::new(env!("CARGO_BIN_EXE_candor"));
-    let context = candor_testkit::renamed(candor, "context");
-    let path = [&context, candor].map(|program| program.parent().unwrap().display().to_string());
+    let programs = [context(), PathBuf::from(CANDOR)];
+    let path = programs.map(|program| program.parent().unwrap().display().to_string());
     let path = format!("{}:/usr/bin:/bin", path.join(":"));
     let run = Command::new("sh")
         .args(["-c", &format!("exec 2>&1; {line}")])
@@ -111,10 +111,10 @@ fn every_session_is_true() {
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
         for (line, block) in blocks(&text, "console") {
-            let directory = tempfile::tempdir().unwrap();
+            let directory = Directory::new();
             let mut got = String::new();
             for typed_line in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
-                got += &format!("$ {typed_line}\n{}", typed(typed_line, directory.path()));
+                got += &format!("$ {typed_line}\n{}", typed(typed_line, directory.root()));
             }
             let wanted = block.join("\n") + "\n";
             assert_eq!(got, wanted, "{}:{line}", page.display());

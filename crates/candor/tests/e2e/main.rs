@@ -12,10 +12,12 @@ mod audit;
 mod clients;
 mod context;
 mod docs;
+mod fixture;
 mod github;
 mod orders;
 #[cfg(feature = "otel")]
 mod otlp;
+mod requests;
 mod wire;
 mod workspace;
 mod workspace_cli;

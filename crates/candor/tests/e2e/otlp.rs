@@ -1,5 +1,6 @@
 //! Spans reach an OpenTelemetry collector: a listener on loopback takes what the program sends.
 
+use crate::fixture::CANDOR;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -47,7 +48,7 @@ fn a_call_becomes_a_span_with_its_tool_and_its_id() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
     let collector = thread::spawn(move || take(listener.accept().unwrap().0));
-    let mut server = Command::new(env!("CARGO_BIN_EXE_candor"))
+    let mut server = Command::new(CANDOR)
         .args(["--otlp", &url, "playground"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

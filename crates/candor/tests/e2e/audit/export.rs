@@ -1,24 +1,24 @@
 //! `candor audit export`.
 
-use crate::audit::place::Place;
+use crate::audit::fixture::AuditFixture;
 use insta::assert_snapshot;
 
 #[test]
 fn lines_are_exported_as_they_stand() {
-    let place = Place::new();
-    let raw = place.read("log.jsonl.000001") + &place.read("log.jsonl");
-    assert_eq!(place.said(&["export", "log.jsonl"]), raw);
+    let fixture = AuditFixture::new();
+    let raw = fixture.read("log.jsonl.000001") + &fixture.read("log.jsonl");
+    assert_eq!(fixture.run_ok(&["export", "log.jsonl"]), raw);
     let lines: Vec<_> = raw.split_inclusive('\n').collect();
-    let middle = place.said(&["export", "log.jsonl", "--from", "2", "--to", "3"]);
+    let middle = fixture.run_ok(&["export", "log.jsonl", "--from", "2", "--to", "3"]);
     assert_eq!(middle, lines[1..3].concat());
-    assert_eq!(place.said(&["export", "log.jsonl", "--from", "9"]), "");
+    assert_eq!(fixture.run_ok(&["export", "log.jsonl", "--from", "9"]), "");
 }
 
 #[test]
 fn a_table_has_what_people_ask_for() {
-    let place = Place::new();
-    let table = place.said(&["export", "log.jsonl", "--format", "csv"]);
-    let raw = place.read("log.jsonl.000001") + &place.read("log.jsonl");
+    let fixture = AuditFixture::new();
+    let table = fixture.run_ok(&["export", "log.jsonl", "--format", "csv"]);
+    let raw = fixture.read("log.jsonl.000001") + &fixture.read("log.jsonl");
     let mut table = table.replace("\r\n", "\n");
     for (n, line) in raw.lines().enumerate() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -32,7 +32,7 @@ fn a_table_has_what_people_ask_for() {
     3,2026-01-02T03:04:03.000Z,,,merge_pull_request,attempt,,,,,,,,,,,<hash 2>,<hash 3>
     4,2026-01-02T03:04:04.000Z,,,merge_pull_request,outcome,,-32005,,,,,,,,,<hash 3>,<hash 4>
     ");
-    place.write("log.jsonl", "what\n");
-    let ended = place.run(&["export", "log.jsonl", "--format", "csv", "--from", "1"]);
+    fixture.write("log.jsonl", "what\n");
+    let ended = fixture.run(&["export", "log.jsonl", "--format", "csv", "--from", "1"]);
     assert_snapshot!(ended.stderr, @"error: what follows line 2 of log.jsonl is no line");
 }

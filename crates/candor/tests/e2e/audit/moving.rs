@@ -1,14 +1,14 @@
 //! `candor audit quarantine`.
 
-use crate::audit::place::{Place, entries};
+use crate::audit::fixture::{AuditFixture, entries};
 use insta::assert_snapshot;
 use serde_json::Value;
 
 #[test]
 fn a_broken_log_is_moved_aside_and_a_new_one_goes_on() {
-    let place = Place::new();
-    let whole = place.read("log.jsonl.000001");
-    place.write(
+    let fixture = AuditFixture::new();
+    let whole = fixture.read("log.jsonl.000001");
+    fixture.write(
         "log.jsonl.000001",
         &whole.replace("HASH_MISMATCH", "NOTHING"),
     );
@@ -21,7 +21,7 @@ fn a_broken_log_is_moved_aside_and_a_new_one_goes_on() {
         "--why",
         "An editor was here",
     ];
-    assert_snapshot!(place.said(&quarantine), @r"
+    assert_snapshot!(fixture.run_ok(&quarantine), @r"
     log.jsonl was moved aside (2 files), and a new log begins
       log.jsonl.quarantined.1
       log.jsonl.quarantined.1.000001
@@ -31,8 +31,8 @@ fn a_broken_log_is_moved_aside_and_a_new_one_goes_on() {
         "log.jsonl.quarantined.1",
         "log.jsonl.quarantined.1.000001",
     ];
-    assert_eq!(place.files(), aside);
-    let first: Value = serde_json::from_str(&place.read("log.jsonl")).unwrap();
+    assert_eq!(fixture.files(), aside);
+    let first: Value = serde_json::from_str(&fixture.read("log.jsonl")).unwrap();
     assert_eq!(first["seq"], 1);
     assert_eq!(first["kind"], "quarantine");
     assert_eq!(first["why"], "An editor was here");
@@ -41,9 +41,9 @@ fn a_broken_log_is_moved_aside_and_a_new_one_goes_on() {
     assert_eq!(first["old"]["last"]["seq"], 1);
     assert_eq!(first["old"]["files"], serde_json::json!(aside[1..]));
     // A server that keeps the same checkpoint goes on.
-    let receipts = place.append(entries(), None);
+    let receipts = fixture.append(entries(), None);
     assert_eq!(receipts[0].seq, 2);
-    let verified = place.said(&[
+    let verified = fixture.run_ok(&[
         "verify",
         "log.jsonl",
         "--checkpoint",
@@ -54,13 +54,13 @@ fn a_broken_log_is_moved_aside_and_a_new_one_goes_on() {
 
 #[test]
 fn nothing_is_moved_without_a_yes() {
-    let place = Place::new();
-    assert_snapshot!(place.complaint(1, &["quarantine", "log.jsonl"]), @r"
+    let fixture = AuditFixture::new();
+    assert_snapshot!(fixture.run_err(1, &["quarantine", "log.jsonl"]), @r"
     error: there is nobody to ask whether to move the log
     hint: say --yes if you mean it
     ");
-    assert_eq!(place.files(), ["log.jsonl", "log.jsonl.000001"]);
-    assert_snapshot!(place.complaint(1, &["quarantine", "none.jsonl", "--yes"]), @r"
+    assert_eq!(fixture.files(), ["log.jsonl", "log.jsonl.000001"]);
+    assert_snapshot!(fixture.run_err(1, &["quarantine", "none.jsonl", "--yes"]), @r"
     error: there is no log none.jsonl
     hint: name its newest file, such as audit-log.jsonl
     ");

@@ -1,33 +1,33 @@
 //! `candor audit tail` and `stats`.
 
-use crate::audit::place::{Place, entries};
+use crate::audit::fixture::{AuditFixture, entries};
 use insta::assert_snapshot;
 
 #[test]
 fn the_last_entries_are_shown_one_a_line() {
-    let place = Place::new();
-    assert_snapshot!(place.said(&["tail", "log.jsonl"]), @r#"
+    let fixture = AuditFixture::new();
+    assert_snapshot!(fixture.run_ok(&["tail", "log.jsonl"]), @r#"
     1  2026-01-02T03:04:01.000Z  write_file            ok  src/main.rs
     2  2026-01-02T03:04:02.000Z  write_file            HASH_MISMATCH  The file \u{1b}[31mchanged, meanwhile
     3  2026-01-02T03:04:03.000Z  merge_pull_request    attempt  octo/cat
     4  2026-01-02T03:04:04.000Z  merge_pull_request    -32005  =not "mergeable"
     "#);
-    assert_snapshot!(place.said(&["tail", "log.jsonl", "-n", "1"]), @r#"     4  2026-01-02T03:04:04.000Z  merge_pull_request    -32005  =not "mergeable""#);
-    let raw = place.read("log.jsonl.000001") + &place.read("log.jsonl");
-    assert_eq!(place.said(&["tail", "log.jsonl", "--json"]), raw);
+    assert_snapshot!(fixture.run_ok(&["tail", "log.jsonl", "-n", "1"]), @r#"     4  2026-01-02T03:04:04.000Z  merge_pull_request    -32005  =not "mergeable""#);
+    let raw = fixture.read("log.jsonl.000001") + &fixture.read("log.jsonl");
+    assert_eq!(fixture.run_ok(&["tail", "log.jsonl", "--json"]), raw);
 }
 
 /// What is broken can still be looked at.
 #[test]
 fn what_is_no_line_is_shown_as_such() {
-    let place = Place::new();
-    let text = place.read("log.jsonl");
-    place.write("log.jsonl", &format!("{text}\u{1b}]0;title\u{7}\n{{\"half"));
-    assert_snapshot!(place.said(&["tail", "log.jsonl", "-n", "2"]), @r#"
+    let fixture = AuditFixture::new();
+    let text = fixture.read("log.jsonl");
+    fixture.write("log.jsonl", &format!("{text}\u{1b}]0;title\u{7}\n{{\"half"));
+    assert_snapshot!(fixture.run_ok(&["tail", "log.jsonl", "-n", "2"]), @r#"
     4  2026-01-02T03:04:04.000Z  merge_pull_request    -32005  =not "mergeable"
     ?  no line of a log: 10 bytes
     "#);
-    assert_snapshot!(place.said(&["stats", "log.jsonl"]), @r"
+    assert_snapshot!(fixture.run_ok(&["stats", "log.jsonl"]), @r"
     lines  4
     files  2
     bytes  1361
@@ -47,9 +47,9 @@ fn what_is_no_line_is_shown_as_such() {
 
 #[test]
 fn a_log_is_counted() {
-    let place = Place::new();
-    place.append(entries()[..2].to_vec(), None);
-    assert_snapshot!(place.said(&["stats", "log.jsonl"]), @r"
+    let fixture = AuditFixture::new();
+    fixture.append(entries()[..2].to_vec(), None);
+    assert_snapshot!(fixture.run_ok(&["stats", "log.jsonl"]), @r"
     lines  6
     files  3
     bytes  2095
@@ -64,7 +64,7 @@ fn a_log_is_counted() {
            2  HASH_MISMATCH
            1  -32005
     ");
-    assert_snapshot!(place.said(&["stats", "log.jsonl", "--json"]), @r#"
+    assert_snapshot!(fixture.run_ok(&["stats", "log.jsonl", "--json"]), @r#"
     {
       "log": "log.jsonl",
       "lines": 6,

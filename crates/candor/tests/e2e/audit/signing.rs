@@ -1,6 +1,6 @@
 //! Signed checkpoints: the keys of `ssh-keygen`, checked here.
 
-use crate::audit::place::{Place, entries};
+use crate::audit::fixture::{AuditFixture, entries};
 use candor_audit::PrivateKey;
 use insta::assert_snapshot;
 use ssh_key::LineEnding;
@@ -17,13 +17,13 @@ fn public(seed: u8) -> String {
 
 #[test]
 fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
-    let place = Place::empty();
-    place.append(entries(), Some(key(1)));
-    place.write("own.pub", &public(1));
-    place.write("other.pub", &public(2));
+    let fixture = AuditFixture::empty();
+    fixture.append(entries(), Some(key(1)));
+    fixture.write("own.pub", &public(1));
+    fixture.write("other.pub", &public(2));
     let run = |key| {
         let checkpoint = "state/checkpoint.json";
-        place.run(&[
+        fixture.run(&[
             "verify",
             "log.jsonl",
             "--checkpoint",
@@ -45,8 +45,8 @@ fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
     error: log.jsonl is no public key
     hint: give a file with one line, as ssh-keygen makes: ssh-ed25519 AAAA…
     ");
-    let checkpoint = place.read("state/checkpoint.json");
-    place.write(
+    let checkpoint = fixture.read("state/checkpoint.json");
+    fixture.write(
         "state/checkpoint.json",
         &checkpoint.replace("\"seq\":4", "\"seq\":3"),
     );
@@ -59,19 +59,19 @@ fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
 /// A log that is moved aside goes on with a signed checkpoint too.
 #[test]
 fn a_new_log_begins_with_a_signed_checkpoint() {
-    let place = Place::empty();
-    place.append(entries(), Some(key(1)));
-    place.write("own", &key(1).to_openssh(LineEnding::LF).unwrap());
-    place.write("own.pub", &public(1));
+    let fixture = AuditFixture::empty();
+    fixture.append(entries(), Some(key(1)));
+    fixture.write("own", &key(1).to_openssh(LineEnding::LF).unwrap());
+    fixture.write("own.pub", &public(1));
     let checkpoint = ["--checkpoint", "state/checkpoint.json"];
     let moved = ["quarantine", "log.jsonl", "--yes", "--sign-with", "own"];
-    place.said(&[&moved[..], &checkpoint].concat());
+    fixture.run_ok(&[&moved[..], &checkpoint].concat());
     let verify = ["verify", "log.jsonl", "--key", "own.pub"];
-    let verified = place.said(&[&verify[..], &checkpoint].concat());
+    let verified = fixture.run_ok(&[&verify[..], &checkpoint].concat());
     assert!(
         verified.contains("agrees as far as line 1, signed by"),
         "{verified}"
     );
-    let counter = place.read("state/checkpoint.json");
+    let counter = fixture.read("state/checkpoint.json");
     assert!(counter.contains("\"counter\":2"), "{counter}");
 }

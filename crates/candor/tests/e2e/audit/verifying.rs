@@ -1,6 +1,6 @@
 //! `candor audit verify`: whole logs, broken ones, and what only checkpoints know.
 
-use crate::audit::place::{Place, entries};
+use crate::audit::fixture::{AuditFixture, entries};
 use candor_testkit::Exit;
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -9,21 +9,21 @@ const CHECKPOINT: [&str; 2] = ["--checkpoint", "state/checkpoint.json"];
 
 #[test]
 fn a_whole_log_is_proved() {
-    let place = Place::new();
-    assert_eq!(place.files(), ["log.jsonl", "log.jsonl.000001"]);
-    assert_snapshot!(place.said(&["verify", "log.jsonl"]), @r"
+    let fixture = AuditFixture::new();
+    assert_eq!(fixture.files(), ["log.jsonl", "log.jsonl.000001"]);
+    assert_snapshot!(fixture.run_ok(&["verify", "log.jsonl"]), @r"
     log.jsonl is whole: 4 lines in 2 files
     line 4 is the last, its hash 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
     no checkpoint was given: lines that are missing at the end would not be noticed
     ");
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
-    assert_snapshot!(place.said(&with), @r"
+    assert_snapshot!(fixture.run_ok(&with), @r"
     log.jsonl is whole: 4 lines in 2 files
     line 4 is the last, its hash 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
     state/checkpoint.json agrees as far as line 4, not signed
     ");
     let json = [&with[..], &["--json"]].concat();
-    assert_snapshot!(place.said(&json), @r#"
+    assert_snapshot!(fixture.run_ok(&json), @r#"
     {
       "log": "log.jsonl",
       "files": 2,
@@ -51,31 +51,31 @@ fn a_whole_log_is_proved() {
 
 #[test]
 fn a_broken_log_has_its_first_bad_line_named() {
-    let place = Place::new();
-    let whole = place.read("log.jsonl.000001");
-    place.write(
+    let fixture = AuditFixture::new();
+    let whole = fixture.read("log.jsonl.000001");
+    fixture.write(
         "log.jsonl.000001",
         &whole.replace("src/main.rs", "src/evil.rs"),
     );
-    assert_snapshot!(place.complaint(3, &["verify", "log.jsonl"]), @r"
+    assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
     error: log.jsonl is broken at line 1: it is not what its hash says
     hint: `candor audit quarantine log.jsonl` moves the log aside
     ");
-    place.write(
+    fixture.write(
         "log.jsonl.000001",
         &whole.replace("HASH_MISMATCH", "NOTHING"),
     );
-    assert_snapshot!(place.complaint(3, &["verify", "log.jsonl"]), @r"
+    assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
     error: log.jsonl is broken at line 2: it is not what its hash says
     hint: line 1 is whole; `candor audit quarantine log.jsonl` moves the log aside
     ");
-    let ended = place.run(&["verify", "log.jsonl", "--json"]);
+    let ended = fixture.run(&["verify", "log.jsonl", "--json"]);
     assert_eq!(ended.exit, Exit::Code(3));
     let report: Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(report["flaw"]["kind"], "changed");
     assert_eq!(report["flaw"]["seq"], 2);
-    place.write("log.jsonl.000001", "");
-    assert_snapshot!(place.complaint(3, &["verify", "log.jsonl"]), @r"
+    fixture.write("log.jsonl.000001", "");
+    assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
     error: log.jsonl is broken at line 1: another line stands in its place
     hint: `candor audit quarantine log.jsonl` moves the log aside
     ");
@@ -83,25 +83,25 @@ fn a_broken_log_has_its_first_bad_line_named() {
 
 #[test]
 fn a_log_that_was_cut_short_is_known_to_its_checkpoint() {
-    let place = Place::new();
-    place.append(entries(), None);
-    let text = place.read("log.jsonl");
+    let fixture = AuditFixture::new();
+    fixture.append(entries(), None);
+    let text = fixture.read("log.jsonl");
     let last = text.trim_end().rfind('\n').map_or(0, |at| at + 1);
-    place.write("log.jsonl", &text[..last]);
-    place.said(&["verify", "log.jsonl"]);
+    fixture.write("log.jsonl", &text[..last]);
+    fixture.run_ok(&["verify", "log.jsonl"]);
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
-    assert_snapshot!(place.complaint(3, &with), @r"
+    assert_snapshot!(fixture.run_err(3, &with), @r"
     error: log.jsonl is broken at line 8: the log ends before it, but a checkpoint has seen it
     hint: lines 1 to 7 hold together; `candor audit quarantine log.jsonl` moves the log aside
     ");
-    for file in place.files() {
-        std::fs::remove_file(place.path(&file)).unwrap();
+    for file in fixture.files() {
+        std::fs::remove_file(fixture.path(&file)).unwrap();
     }
-    assert_snapshot!(place.complaint(3, &with), @r"
+    assert_snapshot!(fixture.run_err(3, &with), @r"
     error: log.jsonl is broken at line 1: the log ends before it, but a checkpoint has seen it
     hint: `candor audit quarantine log.jsonl` moves the log aside
     ");
-    assert_snapshot!(place.complaint(1, &["verify", "log.jsonl"]), @r"
+    assert_snapshot!(fixture.run_err(1, &["verify", "log.jsonl"]), @r"
     error: there is no log log.jsonl
     hint: name its newest file, such as audit-log.jsonl
     ");
@@ -110,18 +110,18 @@ fn a_log_that_was_cut_short_is_known_to_its_checkpoint() {
 /// A chain that holds together, but is another one behind its first line.
 #[test]
 fn a_log_that_was_written_anew_is_known_to_its_checkpoint() {
-    let place = Place::new();
-    let checkpoint = place.read("state/checkpoint.json");
-    let text = place.read("log.jsonl.000001");
+    let fixture = AuditFixture::new();
+    let checkpoint = fixture.read("state/checkpoint.json");
+    let text = fixture.read("log.jsonl.000001");
     let first = text.find('\n').unwrap() + 1;
-    std::fs::remove_file(place.path("log.jsonl.000001")).unwrap();
-    std::fs::remove_file(place.path("state/checkpoint.json")).unwrap();
-    place.write("log.jsonl", &text[..first]);
-    place.append(entries(), None);
-    place.write("state/checkpoint.json", &checkpoint);
-    place.said(&["verify", "log.jsonl"]);
+    std::fs::remove_file(fixture.path("log.jsonl.000001")).unwrap();
+    std::fs::remove_file(fixture.path("state/checkpoint.json")).unwrap();
+    fixture.write("log.jsonl", &text[..first]);
+    fixture.append(entries(), None);
+    fixture.write("state/checkpoint.json", &checkpoint);
+    fixture.run_ok(&["verify", "log.jsonl"]);
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
-    assert_snapshot!(place.complaint(3, &with), @r"
+    assert_snapshot!(fixture.run_err(3, &with), @r"
     error: log.jsonl is broken at line 4: it is not the line that a checkpoint has seen
     hint: lines before it may be others too; `candor audit quarantine log.jsonl` moves the log aside
     ");
@@ -129,11 +129,11 @@ fn a_log_that_was_written_anew_is_known_to_its_checkpoint() {
 
 #[test]
 fn mistakes_are_told_from_broken_logs() {
-    let place = Place::new();
-    assert_snapshot!(place.complaint(1, &["verify", "none/log.jsonl"]), @"error: cannot open none/log.jsonl: No such file or directory (os error 2)");
-    assert_snapshot!(place.complaint(1, &["verify", ".."]), @"error: .. does not name a file");
-    assert_snapshot!(place.complaint(1, &["verify", "log.jsonl", "--checkpoint", "state/none"]), @"error: there is no checkpoint state/none");
-    assert_snapshot!(place.complaint(1, &["verify", "log.jsonl", "--checkpoint", "log.jsonl"]), @"error: cannot read log.jsonl: the file is no checkpoint");
-    std::os::unix::fs::symlink("log.jsonl", place.path("link.jsonl")).unwrap();
-    assert_snapshot!(place.complaint(1, &["verify", "link.jsonl"]), @"error: cannot read link.jsonl: Too many levels of symbolic links (os error 40)");
+    let fixture = AuditFixture::new();
+    assert_snapshot!(fixture.run_err(1, &["verify", "none/log.jsonl"]), @"error: cannot open none/log.jsonl: No such file or directory (os error 2)");
+    assert_snapshot!(fixture.run_err(1, &["verify", ".."]), @"error: .. does not name a file");
+    assert_snapshot!(fixture.run_err(1, &["verify", "log.jsonl", "--checkpoint", "state/none"]), @"error: there is no checkpoint state/none");
+    assert_snapshot!(fixture.run_err(1, &["verify", "log.jsonl", "--checkpoint", "log.jsonl"]), @"error: cannot read log.jsonl: the file is no checkpoint");
+    std::os::unix::fs::symlink("log.jsonl", fixture.path("link.jsonl")).unwrap();
+    assert_snapshot!(fixture.run_err(1, &["verify", "link.jsonl"]), @"error: cannot read link.jsonl: Too many levels of symbolic links (os error 40)");
 }

@@ -5,4 +5,4 @@ mod cases;
 mod external;
 mod report;
 mod rust_sdk;
-mod server;
+mod target;

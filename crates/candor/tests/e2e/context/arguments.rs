@@ -1,6 +1,6 @@
 //! Queries and budgets as they are typed: what is taken, what is echoed, what is refused.
 
-use crate::context::place::{Place, exit_of, object, said};
+use crate::context::fixture::{ContextFixture, error_object, exit_code_of, run_command};
 use insta::assert_snapshot;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ fn broken() -> &'static OsStr {
 
 #[test]
 fn budgets_are_whole_in_value() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     for (typed, echoed) in [
         ("0", "0"),
         ("1000", "1000"),
@@ -23,8 +23,8 @@ fn budgets_are_whole_in_value() {
         ("-0", "0"),
         ("9007199254740991", "9007199254740991"),
     ] {
-        let said = place.resolve("cache", "fox", typed);
-        let plain = place.resolve("cache", "fox", echoed);
+        let said = fixture.resolve("cache", "fox", typed);
+        let plain = fixture.resolve("cache", "fox", echoed);
         assert_eq!(said, plain, "{typed}");
         assert_eq!(said.code, 0, "{typed}");
         assert!(
@@ -36,7 +36,7 @@ fn budgets_are_whole_in_value() {
 
 #[test]
 fn other_budgets_are_refused() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     for typed in [
         "-1",
         "0.5",
@@ -60,31 +60,35 @@ fn other_budgets_are_refused() {
         "[1]",
         "٣",
     ] {
-        let said = place.resolve("cache", "fox", typed);
+        let said = fixture.resolve("cache", "fox", typed);
         assert_eq!((said.code, said.stdout.as_str()), (3, ""), "{typed}");
-        assert_eq!(said.stderr, object("invalid_budget"), "{typed}");
+        assert_eq!(said.stderr, error_object("invalid_budget"), "{typed}");
         let ask = [
             "resolve", "--cache", "cache", "--query", "fox", "--budget", typed,
         ];
         assert_eq!(
-            place.complaint(3, &ask),
+            fixture.run_err(3, &ask),
             format!(
                 "error: the budget `{typed}` is no whole number from 0 to 9007199254740991\n\
                  hint: Send the budget as an integer from 0 to 9007199254740991.\n"
             )
         );
     }
-    let said = said(place.resolve_command(OsStr::new("cache"), OsStr::new("fox"), broken()));
-    assert_eq!((said.code, said.stderr), (3, object("invalid_budget")));
+    let said =
+        run_command(fixture.resolve_command(OsStr::new("cache"), OsStr::new("fox"), broken()));
+    assert_eq!(
+        (said.code, said.stderr),
+        (3, error_object("invalid_budget"))
+    );
 }
 
 #[test]
 fn queries_have_bounds() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     let long = "x".repeat(65_536);
     let wide = "é".repeat(32_768);
     for query in ["", " \u{3000}\t", "fox", "--help", "-1", &long, &wide] {
-        let said = place.resolve("cache", query, "1000");
+        let said = fixture.resolve("cache", query, "1000");
         assert_eq!((said.code, said.stderr.as_str()), (0, ""));
         let echoed = format!(r#""query":{},"#, serde_json::to_string(query).unwrap());
         assert!(said.stdout.contains(&echoed));
@@ -94,12 +98,12 @@ fn queries_have_bounds() {
         format!("{wide}x"),
         format!("{}é", &long[1..]),
     ] {
-        let said = place.resolve("cache", &query, "1000");
+        let said = fixture.resolve("cache", &query, "1000");
         assert_eq!((said.code, said.stdout.as_str()), (2, ""));
-        assert_eq!(said.stderr, object("invalid_query"));
+        assert_eq!(said.stderr, error_object("invalid_query"));
     }
     let ask = |query: &str| {
-        place.complaint(
+        fixture.run_err(
             2,
             &[
                 "resolve", "--cache", "cache", "--query", query, "--budget", "1",
@@ -110,9 +114,9 @@ fn queries_have_bounds() {
     error: the query has 65537 bytes; at most 65536 are allowed
     hint: Send the query as a string of at most 65,536 bytes without NUL, and no unknown argument.
     ");
-    let said = said(place.resolve_command(OsStr::new("cache"), broken(), OsStr::new("1")));
-    assert_eq!((said.code, said.stderr), (2, object("invalid_query")));
-    let typed = place.command(&[
+    let said = run_command(fixture.resolve_command(OsStr::new("cache"), broken(), OsStr::new("1")));
+    assert_eq!((said.code, said.stderr), (2, error_object("invalid_query")));
+    let typed = fixture.command(&[
         OsStr::new("resolve"),
         OsStr::new("--cache"),
         OsStr::new("cache"),
@@ -121,7 +125,7 @@ fn queries_have_bounds() {
         OsStr::new("--query"),
         broken(),
     ]);
-    assert_snapshot!(crate::context::place::said(typed).stderr, @r"
+    assert_snapshot!(crate::context::fixture::run_command(typed).stderr, @r"
     error: the query is not UTF-8
     hint: Send the query as a string of at most 65,536 bytes without NUL, and no unknown argument.
     ");
@@ -129,14 +133,14 @@ fn queries_have_bounds() {
 
 #[test]
 fn every_score_of_the_empty_query_is_zero() {
-    let place = Place::with_cache();
-    assert_snapshot!(place.answer(&["resolve", "--cache", "cache", "--query", "", "--budget", "5"]), @r#"{"documents":[{"id":"empty.md","version":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","content":"","score":0.0,"tokens":0,"why":{"query_terms":[],"term_matches":0,"total_words":0}},{"id":"fox.md","version":"sha256:6e459fed18ddb06d57c8e9f0d000c302c7e01389926db6e89884bfbe91a2a5df","content":"the quick brown fox\n","score":0.0,"tokens":5,"why":{"query_terms":[],"term_matches":0,"total_words":4}}],"selection":{"query":"","budget":5,"tokens_used":5,"documents_considered":4,"documents_selected":2,"documents_excluded_by_budget":2}}"#);
+    let fixture = ContextFixture::with_cache();
+    assert_snapshot!(fixture.run_ok(&["resolve", "--cache", "cache", "--query", "", "--budget", "5"]), @r#"{"documents":[{"id":"empty.md","version":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","content":"","score":0.0,"tokens":0,"why":{"query_terms":[],"term_matches":0,"total_words":0}},{"id":"fox.md","version":"sha256:6e459fed18ddb06d57c8e9f0d000c302c7e01389926db6e89884bfbe91a2a5df","content":"the quick brown fox\n","score":0.0,"tokens":5,"why":{"query_terms":[],"term_matches":0,"total_words":4}}],"selection":{"query":"","budget":5,"tokens_used":5,"documents_considered":4,"documents_selected":2,"documents_excluded_by_budget":2}}"#);
 }
 
 /// Query before budget, both before the path.
 #[test]
 fn arguments_are_judged_in_order() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     let long = "x".repeat(65_537);
     for (cache, query, budget, code) in [
         ("nowhere", long.as_str(), "-1", "invalid_query"),
@@ -145,8 +149,8 @@ fn arguments_are_judged_in_order() {
         ("../..", long.as_str(), "-1", "invalid_query"),
         ("docs", "fox", "1", "cache_invalid"),
     ] {
-        let said = place.resolve(cache, query, budget);
-        assert_eq!((said.code, said.stdout.as_str()), (exit_of(code), ""));
-        assert_eq!(said.stderr, object(code));
+        let said = fixture.resolve(cache, query, budget);
+        assert_eq!((said.code, said.stdout.as_str()), (exit_code_of(code), ""));
+        assert_eq!(said.stderr, error_object(code));
     }
 }

@@ -1,14 +1,15 @@
 //! Many calls at once, on one server and on several: the same bytes each.
 
-use crate::context::place::Place;
-use crate::context::server::{arguments, call, outcome};
+use crate::context::fixture::ContextFixture;
+use crate::context::server::{arguments, outcome};
+use crate::requests::call;
 use std::collections::BTreeMap;
 
 const CALLS: usize = 64;
 
 /// Asks everything before anything is read; the answers by their ids.
 fn pipelined(
-    server: &mut crate::context::server::Server,
+    server: &mut crate::context::server::ContextServer,
     calls: &[String],
 ) -> BTreeMap<usize, String> {
     for (id, asked) in calls.iter().enumerate() {
@@ -29,10 +30,10 @@ fn pipelined(
 
 #[test]
 fn calls_at_once_do_not_disturb_each_other() {
-    let place = Place::with_cache();
-    place.write("docs/wide.md", "the fox ".repeat(20_000));
-    place.built("docs", "more");
-    place.copy_unsealed("more", "copy");
+    let fixture = ContextFixture::with_cache();
+    fixture.write("docs/wide.md", "the fox ".repeat(20_000));
+    fixture.build("docs", "more");
+    fixture.copy_unsealed("more", "copy");
     let queries = ["fox", "the", "install it,", ""];
     let caches = ["cache", "more", "copy", "nowhere"];
     let budgets = ["9", "100000", "-1"];
@@ -45,9 +46,9 @@ fn calls_at_once_do_not_disturb_each_other() {
         .collect();
     let alone: Vec<String> = asked
         .iter()
-        .map(|(cache, query, budget)| place.resolve(cache, query, budget).text().to_owned())
+        .map(|(cache, query, budget)| fixture.resolve(cache, query, budget).text().to_owned())
         .collect();
-    let mut servers: Vec<_> = (0..3).map(|_| place.serve(&[])).collect();
+    let mut servers: Vec<_> = (0..3).map(|_| fixture.serve(&[])).collect();
     std::thread::scope(|scope| {
         for server in &mut servers {
             scope.spawn(|| {
@@ -69,28 +70,28 @@ fn calls_at_once_do_not_disturb_each_other() {
 /// The same question many times, while the cache is replaced: each answer is an old or a new one.
 #[test]
 fn a_cache_replaced_under_calls_answers_whole() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     let asked = arguments("cache", "fox", "1000");
-    let mut known = vec![server.resolve("cache", "fox", "1000").good()];
+    let mut known = vec![server.resolve("cache", "fox", "1000").unwrap()];
     for round in 0..6 {
-        place.write("docs/fox.md", format!("the fox of round {round}\n"));
+        fixture.write("docs/fox.md", format!("the fox of round {round}\n"));
         let calls = vec![asked.clone(); CALLS];
         let answers = std::thread::scope(|scope| {
             let build = scope.spawn(|| {
                 let build = ["build", "--sources", "docs", "--cache", "cache", "--force"];
                 let update = ["update", "--sources", "docs", "--cache", "cache"];
                 match round % 2 {
-                    0 => place.answer(&build),
-                    _ => place.answer(&update),
+                    0 => fixture.run_ok(&build),
+                    _ => fixture.run_ok(&update),
                 }
             });
             let answers = pipelined(&mut server, &calls);
             build.join().unwrap();
             answers
         });
-        let new = server.resolve("cache", "fox", "1000").good();
-        assert_eq!(new, place.resolve("cache", "fox", "1000").stdout);
+        let new = server.resolve("cache", "fox", "1000").unwrap();
+        assert_eq!(new, fixture.resolve("cache", "fox", "1000").stdout);
         known.push(new);
         for answer in answers.values() {
             assert!(known[round..].contains(answer), "{answer}");

@@ -1,21 +1,21 @@
 //! Several who build one cache at once: one of theirs is there in the end, whole, and nothing else.
 
-use crate::context::place::{Place, Said, object, said};
+use crate::context::fixture::{CommandOutput, ContextFixture, error_object, run_command};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs the same command several times at once.
-fn at_once(place: &Place, arguments: &[&str]) -> Vec<Said> {
+fn at_once(fixture: &ContextFixture, arguments: &[&str]) -> Vec<CommandOutput> {
     std::thread::scope(|scope| {
-        let run = |_| scope.spawn(|| said(place.command(arguments)));
+        let run = |_| scope.spawn(|| run_command(fixture.command(arguments)));
         let running: Vec<_> = (0..6).map(run).collect();
         running.into_iter().map(|one| one.join().unwrap()).collect()
     })
 }
 
-fn is_whole(place: &Place) {
-    place.answer(&["verify", "--cache", "cache"]);
-    let names = fs::read_dir(place.root()).unwrap();
+fn is_whole(fixture: &ContextFixture) {
+    fixture.run_ok(&["verify", "--cache", "cache"]);
+    let names = fs::read_dir(fixture.root()).unwrap();
     let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
     // What an update keeps for the next one is no rest of a build.
     names.retain(|name| name != ".cache.spare");
@@ -25,7 +25,7 @@ fn is_whole(place: &Place) {
 
 #[test]
 fn one_of_several_first_builds_wins() {
-    let place = Place::with_docs();
+    let fixture = ContextFixture::with_docs();
     let build = [
         "build",
         "--sources",
@@ -35,7 +35,7 @@ fn one_of_several_first_builds_wins() {
         "--error-format",
         "json",
     ];
-    let ends = at_once(&place, &build);
+    let ends = at_once(&fixture, &build);
     assert_eq!(
         ends.iter().filter(|said| said.code == 0).count(),
         1,
@@ -44,15 +44,15 @@ fn one_of_several_first_builds_wins() {
     for lost in ends.iter().filter(|said| said.code != 0) {
         assert_eq!(
             (lost.code, lost.stderr.as_str()),
-            (6, object("io_error").as_str())
+            (6, error_object("io_error").as_str())
         );
     }
-    is_whole(&place);
+    is_whole(&fixture);
 }
 
 #[test]
 fn replacing_builds_do_not_disturb_each_other() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     let force = ["build", "--sources", "docs", "--cache", "cache", "--force"];
     let update = [
         "update",
@@ -64,28 +64,28 @@ fn replacing_builds_do_not_disturb_each_other() {
         "json",
     ];
     for round in 0..4 {
-        place.write("docs/fox.md", format!("the fox of round {round}\n"));
-        for end in at_once(&place, &force) {
+        fixture.write("docs/fox.md", format!("the fox of round {round}\n"));
+        for end in at_once(&fixture, &force) {
             assert_eq!((end.code, end.stderr.as_str()), (0, ""));
         }
-        is_whole(&place);
-        place.write(
+        is_whole(&fixture);
+        fixture.write(
             "docs/fox.md",
             format!("the fox of round {round} and a half\n"),
         );
         // They share documents with what is there, and that may be replaced under them.
-        let ends = at_once(&place, &update);
+        let ends = at_once(&fixture, &update);
         assert!(ends.iter().any(|end| end.code == 0), "{ends:?}");
         for end in ends.iter().filter(|end| end.code != 0) {
             assert_eq!(
                 (end.code, end.stderr.as_str()),
-                (6, object("io_error").as_str())
+                (6, error_object("io_error").as_str())
             );
         }
-        place.answer(&["verify", "--cache", "cache"]);
+        fixture.run_ok(&["verify", "--cache", "cache"]);
         // What one of them could not remove goes with the next.
-        place.answer(&["update", "--sources", "docs", "--cache", "cache"]);
-        is_whole(&place);
+        fixture.run_ok(&["update", "--sources", "docs", "--cache", "cache"]);
+        is_whole(&fixture);
     }
 }
 
@@ -101,32 +101,32 @@ impl Drop for Done<'_> {
 /// The cache that a build has replaced is removed file by file; nobody is told of that.
 #[test]
 fn readers_do_not_see_a_cache_go() {
-    let place = Place::empty();
+    let fixture = ContextFixture::empty();
     for number in 0..400 {
-        place.write(format!("docs/{number}.md"), format!("fox {number}\n"));
+        fixture.write(format!("docs/{number}.md"), format!("fox {number}\n"));
     }
-    place.built("docs", "cache");
-    let whole = place.resolve("cache", "fox", "9").stdout;
-    let verified = place.answer(&["verify", "--cache", "cache"]);
-    let inspected = place.answer(&["inspect", "--cache", "cache"]);
+    fixture.build("docs", "cache");
+    let whole = fixture.resolve("cache", "fox", "9").stdout;
+    let verified = fixture.run_ok(&["verify", "--cache", "cache"]);
+    let inspected = fixture.run_ok(&["inspect", "--cache", "cache"]);
     let building = AtomicBool::new(true);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let _done = Done(&building);
             for _ in 0..12 {
-                place.answer(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
+                fixture.run_ok(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
             }
         });
         scope.spawn(|| {
-            let mut server = place.serve(&["--no-watch"]);
+            let mut server = fixture.serve(&["--no-watch"]);
             while building.load(Ordering::Relaxed) {
                 assert_eq!(server.resolve("cache", "fox", "9").text(), whole);
             }
         });
         while building.load(Ordering::Relaxed) {
-            assert_eq!(place.resolve("cache", "fox", "9").text(), whole);
-            assert_eq!(place.answer(&["verify", "--cache", "cache"]), verified);
-            assert_eq!(place.answer(&["inspect", "--cache", "cache"]), inspected);
+            assert_eq!(fixture.resolve("cache", "fox", "9").text(), whole);
+            assert_eq!(fixture.run_ok(&["verify", "--cache", "cache"]), verified);
+            assert_eq!(fixture.run_ok(&["inspect", "--cache", "cache"]), inspected);
         }
     });
 }

@@ -1,8 +1,8 @@
 //! A byte that the format protects was changed: the next call says so, in a server that has the cache
 //! open and in a new process, however the change was made.
 
-use crate::context::place::{Place, Somebody, object};
-use crate::context::server::Server;
+use crate::context::fixture::{ContextFixture, OtherUser, error_object};
+use crate::context::server::ContextServer;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -14,35 +14,35 @@ const UNSELECTED: &str = "guide/install.md";
 /// The budget takes only the documents that match.
 const BUDGET: &str = "14";
 
-fn ask(server: &mut Server) -> String {
+fn ask(server: &mut ContextServer) -> String {
     server.resolve("cache", "fox", BUDGET).text().to_owned()
 }
 
 /// Two servers that have the cache open, one that watches and one that looks.
 struct Open {
-    place: Place,
-    servers: Vec<Server>,
+    fixture: ContextFixture,
+    servers: Vec<ContextServer>,
     whole: String,
 }
 
 impl Open {
     fn new() -> Open {
-        let place = Place::with_cache();
+        let fixture = ContextFixture::with_cache();
         // More than one worker has to do with it.
         for number in 0..40 {
-            place.write(
+            fixture.write(
                 format!("docs/more/{number}.md"),
                 format!("number {number}, of no use to anybody\n"),
             );
         }
-        place.answer(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
-        let servers = vec![place.serve(&[]), place.serve(&["--no-watch"])];
+        fixture.run_ok(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
+        let servers = vec![fixture.serve(&[]), fixture.serve(&["--no-watch"])];
         let mut open = Open {
-            place,
+            fixture,
             servers,
             whole: String::new(),
         };
-        open.whole = open.place.resolve("cache", "fox", BUDGET).stdout;
+        open.whole = open.fixture.resolve("cache", "fox", BUDGET).stdout;
         assert!(open.whole.contains(SELECTED) && !open.whole.contains(UNSELECTED));
         open.holds();
         open
@@ -55,31 +55,31 @@ impl Open {
     }
 
     fn says(&mut self, code: &str) {
-        self.all(&object(code));
+        self.all(&error_object(code));
     }
 
     fn all(&mut self, text: &str) {
         for (number, server) in self.servers.iter_mut().enumerate() {
             assert_eq!(ask(server), text, "server {number}");
         }
-        assert_eq!(self.place.resolve("cache", "fox", BUDGET).text(), text);
+        assert_eq!(self.fixture.resolve("cache", "fox", BUDGET).text(), text);
     }
 
     fn file(&self, id: &str) -> String {
-        self.place.document("cache", id)
+        self.fixture.document("cache", id)
     }
 }
 
 /// Changes one byte in place: same size, same inode, and the time of modification put back.
-fn flip(place: &Place, file: &str, from: &[u8]) {
-    let bytes = place.read(file);
+fn flip(fixture: &ContextFixture, file: &str, from: &[u8]) {
+    let bytes = fixture.read(file);
     let at = bytes
         .windows(from.len())
         .position(|part| part == from)
         .unwrap();
     let file = OpenOptions::new()
         .write(true)
-        .open(place.path(file))
+        .open(fixture.path(file))
         .unwrap();
     let before = file.metadata().unwrap().modified().unwrap();
     file.write_all_at(&[bytes[at] ^ 1], at as u64).unwrap();
@@ -97,21 +97,21 @@ fn one_byte_in_place_is_seen_and_its_return_too() {
         (UNSELECTED, "sha256:2"),
     ] {
         let file = open.file(id);
-        let bytes = open.place.read(&file);
-        flip(&open.place, &file, from.as_bytes());
+        let bytes = open.fixture.read(&file);
+        flip(&open.fixture, &file, from.as_bytes());
         open.says("cache_invalid");
         open.says("cache_invalid");
-        fs::write(open.place.path(&file), bytes).unwrap();
+        fs::write(open.fixture.path(&file), bytes).unwrap();
         open.holds();
     }
     for (file, from) in [
         ("cache/manifest.json", "odd.md"),
         ("cache/index.json", "odd.md"),
     ] {
-        let bytes = open.place.read(file);
-        flip(&open.place, file, from.as_bytes());
+        let bytes = open.fixture.read(file);
+        flip(&open.fixture, file, from.as_bytes());
         open.says("cache_invalid");
-        fs::write(open.place.path(file), bytes).unwrap();
+        fs::write(open.fixture.path(file), bytes).unwrap();
         open.holds();
     }
 }
@@ -119,35 +119,35 @@ fn one_byte_in_place_is_seen_and_its_return_too() {
 /// Each change of a file, undone by writing the bytes that were there.
 #[test]
 fn other_changes_of_a_file_are_seen() {
-    type Change = fn(&Place, &str);
+    type Change = fn(&ContextFixture, &str);
     let changes: &[(&str, Change)] = &[
-        ("truncated", |place, file| {
-            File::create(place.path(file)).unwrap();
+        ("truncated", |fixture, file| {
+            File::create(fixture.path(file)).unwrap();
         }),
-        ("cut by a byte", |place, file| {
+        ("cut by a byte", |fixture, file| {
             let open = OpenOptions::new()
                 .write(true)
-                .open(place.path(file))
+                .open(fixture.path(file))
                 .unwrap();
             let size = open.metadata().unwrap().len();
             open.set_len(size - 1).unwrap();
         }),
-        ("appended to", |place, file| {
+        ("appended to", |fixture, file| {
             let mut open = OpenOptions::new()
                 .write(true)
-                .open(place.path(file))
+                .open(fixture.path(file))
                 .unwrap();
             open.seek(SeekFrom::End(0)).unwrap();
             open.write_all(b"x").unwrap();
         }),
-        ("deleted", |place, file| place.remove(file)),
-        ("moved away", |place, file| {
-            fs::rename(place.path(file), place.path("away")).unwrap();
+        ("deleted", |fixture, file| fixture.remove(file)),
+        ("moved away", |fixture, file| {
+            fs::rename(fixture.path(file), fixture.path("away")).unwrap();
         }),
-        ("replaced by rename", |place, file| {
-            let bytes = place.read(file);
-            place.write("draft", [&bytes[..bytes.len() - 3], b"x}}"].concat());
-            fs::rename(place.path("draft"), place.path(file)).unwrap();
+        ("replaced by rename", |fixture, file| {
+            let bytes = fixture.read(file);
+            fixture.write("draft", [&bytes[..bytes.len() - 3], b"x}}"].concat());
+            fs::rename(fixture.path("draft"), fixture.path(file)).unwrap();
         }),
     ];
     let mut open = Open::new();
@@ -158,14 +158,14 @@ fn other_changes_of_a_file_are_seen() {
         String::from("cache/index.json"),
     ];
     for file in &files {
-        let bytes = open.place.read(file);
+        let bytes = open.fixture.read(file);
         for (name, change) in changes {
-            change(&open.place, file);
+            change(&open.fixture, file);
             for server in &mut open.servers {
-                assert_eq!(ask(server), object("cache_invalid"), "{name} {file}");
+                assert_eq!(ask(server), error_object("cache_invalid"), "{name} {file}");
             }
             open.says("cache_invalid");
-            open.place.write(file, &bytes);
+            open.fixture.write(file, &bytes);
             open.holds();
         }
     }
@@ -174,30 +174,38 @@ fn other_changes_of_a_file_are_seen() {
 #[test]
 fn names_that_come_and_go_are_seen() {
     let mut open = Open::new();
-    open.place.write("cache/documents/surplus.json", "{}");
+    open.fixture.write("cache/documents/surplus.json", "{}");
     open.says("cache_invalid");
-    open.place.remove("cache/documents/surplus.json");
+    open.fixture.remove("cache/documents/surplus.json");
     open.holds();
-    fs::create_dir(open.place.path("cache/documents/more")).unwrap();
+    fs::create_dir(open.fixture.path("cache/documents/more")).unwrap();
     open.says("cache_invalid");
-    fs::remove_dir(open.place.path("cache/documents/more")).unwrap();
+    fs::remove_dir(open.fixture.path("cache/documents/more")).unwrap();
     open.holds();
-    fs::rename(open.place.path("cache/documents"), open.place.path("away")).unwrap();
+    fs::rename(
+        open.fixture.path("cache/documents"),
+        open.fixture.path("away"),
+    )
+    .unwrap();
     open.says("cache_invalid");
-    fs::rename(open.place.path("away"), open.place.path("cache/documents")).unwrap();
+    fs::rename(
+        open.fixture.path("away"),
+        open.fixture.path("cache/documents"),
+    )
+    .unwrap();
     open.holds();
-    fs::rename(open.place.path("cache"), open.place.path("away")).unwrap();
+    fs::rename(open.fixture.path("cache"), open.fixture.path("away")).unwrap();
     open.says("cache_missing");
-    fs::rename(open.place.path("away"), open.place.path("cache")).unwrap();
+    fs::rename(open.fixture.path("away"), open.fixture.path("cache")).unwrap();
     open.holds();
     // What is no part of the format does not matter.
-    open.place.write("cache/notes.txt", "mine");
-    open.place.remove("cache/accelerator.idx");
+    open.fixture.write("cache/notes.txt", "mine");
+    open.fixture.remove("cache/accelerator.idx");
     for server in &mut open.servers {
         assert_eq!(ask(server), open.whole);
     }
-    open.place.write("cache/accelerator.idx", "broken");
-    open.place.write("cache/accelerator.sig", "broken");
+    open.fixture.write("cache/accelerator.idx", "broken");
+    open.fixture.write("cache/accelerator.sig", "broken");
     open.holds();
 }
 
@@ -210,32 +218,32 @@ fn a_link_in_the_place_of_a_file_is_seen() {
         open.file(UNSELECTED),
         String::from("cache/manifest.json"),
     ] {
-        fs::rename(open.place.path(&file), open.place.path("away")).unwrap();
-        std::os::unix::fs::symlink(open.place.path("away"), open.place.path(&file)).unwrap();
+        fs::rename(open.fixture.path(&file), open.fixture.path("away")).unwrap();
+        std::os::unix::fs::symlink(open.fixture.path("away"), open.fixture.path(&file)).unwrap();
         open.says("cache_invalid");
-        fs::rename(open.place.path("away"), open.place.path(&file)).unwrap();
+        fs::rename(open.fixture.path("away"), open.fixture.path(&file)).unwrap();
         open.holds();
     }
 }
 
 #[test]
 fn what_may_not_be_read_any_more_is_an_io_error() {
-    let somebody = Somebody::new();
-    let place = Place::with_cache();
+    let somebody = OtherUser::new();
+    let fixture = ContextFixture::with_cache();
     let mut servers = [
-        Server::start(somebody.runs(&place.serve_command(&[]))),
-        Server::start(somebody.runs(&place.serve_command(&["--no-watch"]))),
+        ContextServer::start(somebody.command_as(&fixture.serve_command(&[]))),
+        ContextServer::start(somebody.command_as(&fixture.serve_command(&["--no-watch"]))),
     ];
-    let whole = place.resolve("cache", "fox", BUDGET).stdout;
+    let whole = fixture.resolve("cache", "fox", BUDGET).stdout;
     for server in &mut servers {
         assert_eq!(ask(server), whole);
         for file in [
-            place.document("cache", SELECTED),
-            place.document("cache", UNSELECTED),
+            fixture.document("cache", SELECTED),
+            fixture.document("cache", UNSELECTED),
         ] {
-            place.mode(&file, 0o000);
-            assert_eq!(ask(server), object("io_error"));
-            place.mode(&file, 0o644);
+            fixture.set_mode(&file, 0o000);
+            assert_eq!(ask(server), error_object("io_error"));
+            fixture.set_mode(&file, 0o644);
             assert_eq!(ask(server), whole);
         }
     }
@@ -249,7 +257,7 @@ fn a_cache_that_was_built_anew_is_asked_anew() {
         .into_iter()
         .enumerate()
     {
-        open.place
+        open.fixture
             .write("docs/fox.md", format!("the fox, round {round}\n"));
         open.holds();
         let force: &[&str] = if command == "build" {
@@ -257,22 +265,22 @@ fn a_cache_that_was_built_anew_is_asked_anew() {
         } else {
             &[]
         };
-        open.place
-            .answer(&[&[command, "--sources", "docs", "--cache", "cache"], force].concat());
-        open.whole = open.place.resolve("cache", "fox", BUDGET).stdout;
+        open.fixture
+            .run_ok(&[&[command, "--sources", "docs", "--cache", "cache"], force].concat());
+        open.whole = open.fixture.resolve("cache", "fox", BUDGET).stdout;
         assert_ne!(open.whole, before);
         open.holds();
         before = open.whole.clone();
     }
     // The same bytes once more, in other files.
-    open.place
-        .answer(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
+    open.fixture
+        .run_ok(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
     open.holds();
-    open.place.answer(&["seal", "--cache", "cache"]);
+    open.fixture.run_ok(&["seal", "--cache", "cache"]);
     open.holds();
-    fs::remove_dir_all(open.place.path("cache")).unwrap();
+    fs::remove_dir_all(open.fixture.path("cache")).unwrap();
     open.says("cache_missing");
-    open.place.built("docs", "cache");
+    open.fixture.build("docs", "cache");
     open.holds();
 }
 
@@ -282,9 +290,9 @@ fn a_write_through_a_hard_link_is_seen_soon() {
     let mut open = Open::new();
     for id in [SELECTED, UNSELECTED] {
         let file = open.file(id);
-        let bytes = open.place.read(&file);
-        let link = open.place.path("link.json");
-        fs::hard_link(open.place.path(&file), &link).unwrap();
+        let bytes = open.fixture.read(&file);
+        let link = open.fixture.path("link.json");
+        fs::hard_link(open.fixture.path(&file), &link).unwrap();
         // The new link is a change by itself, of no byte.
         open.holds();
         let at = bytes
@@ -294,7 +302,7 @@ fn a_write_through_a_hard_link_is_seen_soon() {
         let writing = OpenOptions::new().write(true).open(&link).unwrap();
         writing.write_all_at(b"what", at as u64).unwrap();
         for server in &mut open.servers {
-            soon(|| ask(server) == object("cache_invalid"));
+            soon(|| ask(server) == error_object("cache_invalid"));
         }
         open.says("cache_invalid");
         writing.write_all_at(&bytes, 0).unwrap();
@@ -320,15 +328,15 @@ fn soon(mut seen: impl FnMut() -> bool) {
 fn quick_changes_are_seen_each() {
     let mut open = Open::new();
     let file = open.file(UNSELECTED);
-    let good = open.place.read(&file);
+    let good = open.fixture.read(&file);
     let bad = String::from_utf8(good.clone())
         .unwrap()
         .replace("then", "than");
-    let path = open.place.path(&file);
+    let path = open.fixture.path(&file);
     for _ in 0..60 {
         for server in &mut open.servers {
             fs::write(&path, &bad).unwrap();
-            assert_eq!(ask(server), object("cache_invalid"));
+            assert_eq!(ask(server), error_object("cache_invalid"));
             fs::write(&path, &good).unwrap();
             assert_eq!(ask(server), open.whole);
         }
@@ -343,13 +351,13 @@ fn an_accelerator_that_breaks_in_use_is_ignored() {
     let queries = ["fox", "number", "install it,", "39, of no use", "anybody"];
     let right: Vec<_> = queries
         .iter()
-        .map(|query| open.place.resolve("cache", query, "40").stdout)
+        .map(|query| open.fixture.resolve("cache", query, "40").stdout)
         .collect();
     for file in ["cache/accelerator.idx", "cache/accelerator.sig"] {
-        let bytes = open.place.read(file);
+        let bytes = open.fixture.read(file);
         let writing = OpenOptions::new()
             .write(true)
-            .open(open.place.path(file))
+            .open(open.fixture.path(file))
             .unwrap();
         for at in (0..bytes.len()).step_by(bytes.len() / 23) {
             writing
@@ -358,13 +366,13 @@ fn an_accelerator_that_breaks_in_use_is_ignored() {
             for server in &mut open.servers {
                 for (query, right) in queries.iter().zip(&right) {
                     assert_eq!(
-                        &server.resolve("cache", query, "40").good(),
+                        &server.resolve("cache", query, "40").unwrap(),
                         right,
                         "{file} {at}"
                     );
                 }
             }
-            let said = open.place.resolve("cache", queries[at % 5], "40");
+            let said = open.fixture.resolve("cache", queries[at % 5], "40");
             assert_eq!(
                 (said.code, &said.stdout),
                 (0, &right[at % 5]),
@@ -376,12 +384,12 @@ fn an_accelerator_that_breaks_in_use_is_ignored() {
         for server in &mut open.servers {
             for (query, right) in queries.iter().zip(&right) {
                 assert_eq!(
-                    &server.resolve("cache", query, "40").good(),
+                    &server.resolve("cache", query, "40").unwrap(),
                     right,
                     "{file}"
                 );
             }
         }
-        fs::write(open.place.path(file), bytes).unwrap();
+        fs::write(open.fixture.path(file), bytes).unwrap();
     }
 }

@@ -1,6 +1,7 @@
 //! Every command, as somebody meets it who begins in an empty directory.
 
-use crate::context::place::{CANDOR, Place, Said, said};
+use crate::context::fixture::{CommandOutput, ContextFixture, run_command};
+use crate::fixture::CANDOR;
 use candor_testkit::{Exit, Process};
 use insta::assert_snapshot;
 use std::fs;
@@ -8,17 +9,17 @@ use std::time::Duration;
 
 #[test]
 fn a_cache_is_built_asked_updated_and_checked() {
-    let place = Place::empty();
-    place.write("docs/fox.md", "the quick brown fox\n");
-    place.write("docs/guide/Install.md", "Install it, then run it.\n");
-    assert_snapshot!(place.answer(&["build", "--sources", "docs", "--cache", "cache"]), @r#"
+    let fixture = ContextFixture::empty();
+    fixture.write("docs/fox.md", "the quick brown fox\n");
+    fixture.write("docs/guide/Install.md", "Install it, then run it.\n");
+    assert_snapshot!(fixture.run_ok(&["build", "--sources", "docs", "--cache", "cache"]), @r#"
     {
       "cache_version": "sha256:263feb98de41b8b5c1b082b8ba61927fff4b3441be5bc05901d401af14ea825f",
       "document_count": 2,
       "read": 2
     }
     "#);
-    assert_snapshot!(place.answer(&["status", "--sources", "docs", "--cache", "cache"]), @r#"
+    assert_snapshot!(fixture.run_ok(&["status", "--sources", "docs", "--cache", "cache"]), @r#"
     {
       "fresh": true,
       "added": [],
@@ -26,8 +27,8 @@ fn a_cache_is_built_asked_updated_and_checked() {
       "removed": []
     }
     "#);
-    assert_snapshot!(place.answer(&["resolve", "--cache", "cache", "--query", "Fox run", "--budget", "5"]), @r#"{"documents":[{"id":"fox.md","version":"sha256:6e459fed18ddb06d57c8e9f0d000c302c7e01389926db6e89884bfbe91a2a5df","content":"the quick brown fox\n","score":0.25,"tokens":5,"why":{"query_terms":["fox","run"],"term_matches":1,"total_words":4}}],"selection":{"query":"Fox run","budget":5,"tokens_used":5,"documents_considered":2,"documents_selected":1,"documents_excluded_by_budget":1}}"#);
-    assert_snapshot!(place.answer(&["inspect", "--cache", "cache"]), @r#"
+    assert_snapshot!(fixture.run_ok(&["resolve", "--cache", "cache", "--query", "Fox run", "--budget", "5"]), @r#"{"documents":[{"id":"fox.md","version":"sha256:6e459fed18ddb06d57c8e9f0d000c302c7e01389926db6e89884bfbe91a2a5df","content":"the quick brown fox\n","score":0.25,"tokens":5,"why":{"query_terms":["fox","run"],"term_matches":1,"total_words":4}}],"selection":{"query":"Fox run","budget":5,"tokens_used":5,"documents_considered":2,"documents_selected":1,"documents_excluded_by_budget":1}}"#);
+    assert_snapshot!(fixture.run_ok(&["inspect", "--cache", "cache"]), @r#"
     {
       "cache_version": "sha256:263feb98de41b8b5c1b082b8ba61927fff4b3441be5bc05901d401af14ea825f",
       "document_count": 2,
@@ -35,7 +36,7 @@ fn a_cache_is_built_asked_updated_and_checked() {
       "valid": true
     }
     "#);
-    assert_snapshot!(place.answer(&["verify", "--cache", "cache"]), @r#"
+    assert_snapshot!(fixture.run_ok(&["verify", "--cache", "cache"]), @r#"
     {
       "cache_version": "sha256:263feb98de41b8b5c1b082b8ba61927fff4b3441be5bc05901d401af14ea825f",
       "document_count": 2,
@@ -43,7 +44,7 @@ fn a_cache_is_built_asked_updated_and_checked() {
       "problems": []
     }
     "#);
-    assert_snapshot!(place.answer(&["seal", "--cache", "cache"]), @r#"
+    assert_snapshot!(fixture.run_ok(&["seal", "--cache", "cache"]), @r#"
     {
       "cache_version": "sha256:263feb98de41b8b5c1b082b8ba61927fff4b3441be5bc05901d401af14ea825f",
       "document_count": 2,
@@ -51,10 +52,10 @@ fn a_cache_is_built_asked_updated_and_checked() {
     }
     "#);
 
-    place.write("docs/fox.md", "the quick red fox\n");
-    place.write("docs/new.md", "new\n");
-    place.remove("docs/guide/Install.md");
-    let stale = place.run(&["status", "--sources", "docs", "--cache", "cache"]);
+    fixture.write("docs/fox.md", "the quick red fox\n");
+    fixture.write("docs/new.md", "new\n");
+    fixture.remove("docs/guide/Install.md");
+    let stale = fixture.run(&["status", "--sources", "docs", "--cache", "cache"]);
     assert_eq!(stale.code, 0);
     assert_snapshot!(stale.stdout, @r#"
     {
@@ -71,14 +72,14 @@ fn a_cache_is_built_asked_updated_and_checked() {
     }
     "#);
     assert_snapshot!(stale.stderr, @"note: `context update` brings the cache up to date");
-    assert_snapshot!(place.answer(&["update", "--sources", "docs", "--cache", "cache"]), @r#"
+    assert_snapshot!(fixture.run_ok(&["update", "--sources", "docs", "--cache", "cache"]), @r#"
     {
       "cache_version": "sha256:f89ecc37541756e2066ed45246ff07695b5e9ee98cbcfd4ad327d932503e033b",
       "document_count": 2,
       "read": 2
     }
     "#);
-    assert_snapshot!(place.answer(&["status", "--sources", "docs", "--cache", "cache"]), @r#"
+    assert_snapshot!(fixture.run_ok(&["status", "--sources", "docs", "--cache", "cache"]), @r#"
     {
       "fresh": true,
       "added": [],
@@ -90,13 +91,13 @@ fn a_cache_is_built_asked_updated_and_checked() {
 
 #[test]
 fn pretty_differs_in_white_space_only() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     for (query, budget) in [("fox", "1000"), ("", "0"), ("install \"\\ \u{7f}", "12")] {
         let ask = |form: &[&str]| {
             let fixed = [
                 "resolve", "--cache", "cache", "--query", query, "--budget", budget,
             ];
-            place.answer(&[&fixed[..], form].concat())
+            fixture.run_ok(&[&fixed[..], form].concat())
         };
         let compact = ask(&[]);
         assert_eq!(ask(&["--format", "json"]), compact);
@@ -124,8 +125,8 @@ fn without_white_space(json: &str) -> String {
 
 #[test]
 fn candor_context_is_the_same_program() {
-    let one = Place::with_docs();
-    let other = Place::with_docs();
+    let one = ContextFixture::with_docs();
+    let other = ContextFixture::with_docs();
     let steps: &[&[&str]] = &[
         &["build", "--sources", "docs", "--cache", "cache"],
         &["build", "--sources", "docs", "--cache", "cache"],
@@ -155,12 +156,12 @@ fn candor_context_is_the_same_program() {
     ];
     for step in steps {
         let long = [&["context"], *step].concat();
-        let same = |mut said: Said| {
+        let same = |mut said: CommandOutput| {
             // How many sources an update must read again depends on how old they are.
             said.stdout = without_line(&said.stdout, "\"read\"");
             said
         };
-        let long = said(other.command_of(CANDOR, &long));
+        let long = run_command(other.command_of(CANDOR, &long));
         assert_eq!(same(one.run(step)), same(long), "{step:?}");
     }
 }
@@ -172,14 +173,14 @@ fn without_line(text: &str, word: &str) -> String {
 
 #[test]
 fn help_and_version_are_answers() {
-    let place = Place::empty();
-    let help = place.answer(&["--help"]);
+    let fixture = ContextFixture::empty();
+    let help = fixture.run_ok(&["--help"]);
     assert!(
         help.contains("Usage: context [OPTIONS] <COMMAND>"),
         "{help}"
     );
-    assert_eq!(place.complaint::<&str>(1, &[]), place.answer(&["-h"]));
-    let version = place.answer(&["--version"]);
+    assert_eq!(fixture.run_err::<&str>(1, &[]), fixture.run_ok(&["-h"]));
+    let version = fixture.run_ok(&["--version"]);
     assert!(
         version.starts_with(concat!("context ", env!("CARGO_PKG_VERSION"), " (")),
         "{version}"
@@ -189,58 +190,58 @@ fn help_and_version_are_answers() {
 /// Many files, so that a bar would have been drawn.
 #[test]
 fn no_progress_is_shown_where_stderr_is_no_terminal() {
-    let place = Place::empty();
+    let fixture = ContextFixture::empty();
     for number in 0..300 {
-        place.write(format!("docs/{number}.md"), format!("document {number}\n"));
+        fixture.write(format!("docs/{number}.md"), format!("document {number}\n"));
     }
     let build = ["build", "--sources", "docs", "--cache", "cache"];
-    assert_eq!(place.run(&build).stderr, "");
+    assert_eq!(fixture.run(&build).stderr, "");
     let force = [&build[..], &["--force"]].concat();
-    let mut coloured = place.command(&force);
+    let mut coloured = fixture.command(&force);
     coloured
         .env("CLICOLOR_FORCE", "1")
         .env("TERM", "xterm-256color");
-    assert_eq!(said(coloured).stderr, "");
+    assert_eq!(run_command(coloured).stderr, "");
 }
 
 #[test]
 fn an_empty_cache_is_a_cache() {
-    let place = Place::empty();
-    fs::create_dir(place.path("docs")).unwrap();
-    place.write("docs/.md", "has no name");
-    place.write("docs/notes.txt", "is no source");
-    let built = place.run(&["build", "--sources", "docs", "--cache", "cache"]);
+    let fixture = ContextFixture::empty();
+    fs::create_dir(fixture.path("docs")).unwrap();
+    fixture.write("docs/.md", "has no name");
+    fixture.write("docs/notes.txt", "is no source");
+    let built = fixture.run(&["build", "--sources", "docs", "--cache", "cache"]);
     assert_eq!(
         (built.code, built.stderr.as_str()),
         (0, "note: there is no source: the cache is empty\n")
     );
-    assert_snapshot!(place.answer(&["resolve", "--cache", "cache", "--query", "x", "--budget", "9"]), @r#"{"documents":[],"selection":{"query":"x","budget":9,"tokens_used":0,"documents_considered":0,"documents_selected":0,"documents_excluded_by_budget":0}}"#);
+    assert_snapshot!(fixture.run_ok(&["resolve", "--cache", "cache", "--query", "x", "--budget", "9"]), @r#"{"documents":[],"selection":{"query":"x","budget":9,"tokens_used":0,"documents_considered":0,"documents_selected":0,"documents_excluded_by_budget":0}}"#);
 }
 
 /// Once, on stderr, and not where a program reads.
 #[test]
 fn an_unsealed_copy_is_said_to_be_one() {
-    let place = Place::with_cache();
-    place.copy_unsealed("cache", "copy");
+    let fixture = ContextFixture::with_cache();
+    fixture.copy_unsealed("cache", "copy");
     let ask = [
         "resolve", "--cache", "copy", "--query", "fox", "--budget", "20",
     ];
-    let said = place.run(&ask);
+    let said = fixture.run(&ask);
     assert_eq!(said.code, 0);
     assert_snapshot!(said.stderr, @"note: the cache is not sealed where it is, so every document was hashed; `context seal --cache copy` makes this fast");
-    let quiet = place.answer(&[&ask[..], &["--error-format", "json"]].concat());
+    let quiet = fixture.run_ok(&[&ask[..], &["--error-format", "json"]].concat());
     assert_eq!(quiet, said.stdout);
-    place.answer(&["seal", "--cache", "copy"]);
-    assert_eq!(place.answer(&ask), said.stdout);
+    fixture.run_ok(&["seal", "--cache", "copy"]);
+    assert_eq!(fixture.run_ok(&ask), said.stdout);
 }
 
 #[test]
 fn a_server_ends_with_its_input_and_on_a_signal() {
-    let place = Place::with_cache();
-    place.serve(&[]).end();
+    let fixture = ContextFixture::with_cache();
+    fixture.serve(&[]).end();
     for signal in ["TERM", "INT"] {
-        let mut server = place.serve(&[]);
-        server.resolve("cache", "fox", "9").good();
+        let mut server = fixture.serve(&[]);
+        server.resolve("cache", "fox", "9").unwrap();
         let process: &mut Process = server.stdio().process();
         process.signal(signal);
         assert_eq!(

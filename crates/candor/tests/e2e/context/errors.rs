@@ -1,7 +1,7 @@
 //! Which error when: every row of the contract by a real cause, in the command line and in the server,
 //! with the accelerator, without it, and with a broken one.
 
-use crate::context::place::{Place, exit_of, object};
+use crate::context::fixture::{ContextFixture, error_object, exit_code_of};
 use insta::assert_snapshot;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Something wrong with the cache `cache`, or another path to ask for.
-type Case = (&'static str, &'static str, fn(&Place));
+type Case = (&'static str, &'static str, fn(&ContextFixture));
 
 /// What a cache has beside the files of its format.
 #[derive(Debug, Clone, Copy)]
@@ -23,49 +23,50 @@ enum Accelerator {
 const ACCELERATOR: [&str; 3] = ["accelerator.idx", "accelerator.sig", "accelerator.src"];
 
 /// A place with documents and a cache of them. Only a whole accelerator needs a build of its own.
-fn place_with(how: Accelerator, base: &Place) -> Place {
+fn place_with(how: Accelerator, base: &ContextFixture) -> ContextFixture {
     if let Accelerator::Whole = how {
-        return Place::with_cache();
+        return ContextFixture::with_cache();
     }
-    let place = Place::with_docs();
-    base.copy_unsealed("cache", place.path("cache"));
+    let fixture = ContextFixture::with_docs();
+    base.copy_unsealed("cache", fixture.path("cache"));
     if let Accelerator::Broken = how {
         for file in ACCELERATOR {
             let mut bytes = base.read(format!("cache/{file}"));
             let middle = bytes.len() / 2;
             bytes[middle] ^= 1;
-            place.write(format!("cache/{file}"), bytes);
+            fixture.write(format!("cache/{file}"), bytes);
         }
     }
-    place
+    fixture
 }
 
 /// Runs every case both ways; what people are told comes back.
 fn told(code: &str, cases: &[Case]) -> String {
-    let base = Place::with_cache();
+    let base = ContextFixture::with_cache();
     let mut lines = Vec::new();
     for (name, cache, break_it) in cases {
         for how in [Accelerator::Whole, Accelerator::None, Accelerator::Broken] {
-            let place = place_with(how, &base);
-            break_it(&place);
-            let said = place.resolve(cache, "fox", "1000");
+            let fixture = place_with(how, &base);
+            break_it(&fixture);
+            let said = fixture.resolve(cache, "fox", "1000");
             let context = format!("{name}, {how:?}");
             assert_eq!(
                 (said.code, said.stdout.as_str()),
-                (exit_of(code), ""),
+                (exit_code_of(code), ""),
                 "{context}"
             );
-            assert_eq!(said.stderr, object(code), "{context}");
-            let mut server = place.serve(&[]);
+            assert_eq!(said.stderr, error_object(code), "{context}");
+            let mut server = fixture.serve(&[]);
             for _ in 0..2 {
                 let answer = server.resolve(cache, "fox", "1000");
-                assert_eq!(answer.text(), object(code), "{context}");
+                assert_eq!(answer.text(), error_object(code), "{context}");
             }
             if let Accelerator::Whole = how {
                 let fixed = [
                     "--root", ".", "--query", "fox", "--budget", "9", "--cache", cache,
                 ];
-                let text = place.complaint(exit_of(code), &[&["resolve"], &fixed[..]].concat());
+                let text =
+                    fixture.run_err(exit_code_of(code), &[&["resolve"], &fixed[..]].concat());
                 lines.push(format!("{name}: {}", text.replace("error: ", "")));
             }
         }
@@ -77,14 +78,14 @@ fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-fn replace(place: &Place, file: &str, make: impl FnOnce(&Path)) {
-    let path = place.path(file);
+fn replace(fixture: &ContextFixture, file: &str, make: impl FnOnce(&Path)) {
+    let path = fixture.path(file);
     fs::remove_file(&path).unwrap();
     make(&path);
 }
 
-fn fox(place: &Place) -> String {
-    place.document("cache", "fox.md")
+fn fox(fixture: &ContextFixture) -> String {
+    fixture.document("cache", "fox.md")
 }
 
 /// An object as a list of what it holds, without the names.
@@ -102,24 +103,24 @@ fn a_path_that_cannot_be_looked_up_is_missing() {
         ("below nothing", "nowhere/cache", |_| {}),
         ("a file", "docs/fox.md", |_| {}),
         ("below a file", "docs/fox.md/cache", |_| {}),
-        ("a loop", "loop", |place| {
-            symlink("loop", place.path("loop")).unwrap()
+        ("a loop", "loop", |fixture| {
+            symlink("loop", fixture.path("loop")).unwrap()
         }),
-        ("a dangling link", "link", |place| {
-            symlink("nowhere", place.path("link")).unwrap()
+        ("a dangling link", "link", |fixture| {
+            symlink("nowhere", fixture.path("link")).unwrap()
         }),
-        ("a fifo", "fifo", |place| fifo(&place.path("fifo"))),
+        ("a fifo", "fifo", |fixture| fifo(&fixture.path("fifo"))),
         ("above", "..", |_| {}),
         ("above and below", "cache/../../x", |_| {}),
         ("elsewhere", "/", |_| {}),
-        ("a link out", "link", |place| {
-            symlink("/", place.path("link")).unwrap()
+        ("a link out", "link", |fixture| {
+            symlink("/", fixture.path("link")).unwrap()
         }),
-        ("a link above", "link", |place| {
-            symlink("..", place.path("link")).unwrap()
+        ("a link above", "link", |fixture| {
+            symlink("..", fixture.path("link")).unwrap()
         }),
-        ("through a link out", "link/etc", |place| {
-            symlink("/", place.path("link")).unwrap()
+        ("through a link out", "link/etc", |fixture| {
+            symlink("/", fixture.path("link")).unwrap()
         }),
     ];
     assert_snapshot!(told("cache_missing", CASES), @r"
@@ -152,15 +153,15 @@ fn a_path_that_cannot_be_looked_up_is_missing() {
     through a link out: `link/etc` leads out of the root
     hint: name a directory inside --root
     ");
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     let long = "x".repeat(5000);
     for cache in [long.as_str(), "../cache", "/proc/self/cwd"] {
         assert_eq!(
-            place.resolve(cache, "", "1").stderr,
-            object("cache_missing")
+            fixture.resolve(cache, "", "1").stderr,
+            error_object("cache_missing")
         );
-        let answer = place.serve(&[]).resolve(cache, "", "1");
-        assert_eq!(answer.text(), object("cache_missing"));
+        let answer = fixture.serve(&[]).resolve(cache, "", "1");
+        assert_eq!(answer.text(), error_object("cache_missing"));
     }
 }
 
@@ -169,45 +170,49 @@ fn a_cache_without_its_parts_is_invalid() {
     const CASES: &[Case] = &[
         ("not a cache", "docs", |_| {}),
         ("the root", ".", |_| {}),
-        ("an empty directory", "empty", |place| {
-            fs::create_dir(place.path("empty")).unwrap()
+        ("an empty directory", "empty", |fixture| {
+            fs::create_dir(fixture.path("empty")).unwrap()
         }),
-        ("no manifest", "cache", |place| {
-            place.remove("cache/manifest.json")
+        ("no manifest", "cache", |fixture| {
+            fixture.remove("cache/manifest.json")
         }),
-        ("no index", "cache", |place| {
-            place.remove("cache/index.json")
+        ("no index", "cache", |fixture| {
+            fixture.remove("cache/index.json")
         }),
-        ("no documents", "cache", |place| {
-            fs::remove_dir_all(place.path("cache/documents")).unwrap()
+        ("no documents", "cache", |fixture| {
+            fs::remove_dir_all(fixture.path("cache/documents")).unwrap()
         }),
-        ("a directory as manifest", "cache", |place| {
-            replace(place, "cache/manifest.json", |path| {
+        ("a directory as manifest", "cache", |fixture| {
+            replace(fixture, "cache/manifest.json", |path| {
                 fs::create_dir(path).unwrap()
             });
         }),
-        ("a link as manifest", "cache", |place| {
-            fs::rename(place.path("cache/manifest.json"), place.path("real.json")).unwrap();
-            symlink("../real.json", place.path("cache/manifest.json")).unwrap();
+        ("a link as manifest", "cache", |fixture| {
+            fs::rename(
+                fixture.path("cache/manifest.json"),
+                fixture.path("real.json"),
+            )
+            .unwrap();
+            symlink("../real.json", fixture.path("cache/manifest.json")).unwrap();
         }),
-        ("a fifo as manifest", "cache", |place| {
-            replace(place, "cache/manifest.json", fifo)
+        ("a fifo as manifest", "cache", |fixture| {
+            replace(fixture, "cache/manifest.json", fifo)
         }),
-        ("a socket as manifest", "cache", |place| {
-            replace(place, "cache/manifest.json", |path| {
+        ("a socket as manifest", "cache", |fixture| {
+            replace(fixture, "cache/manifest.json", |path| {
                 drop(UnixListener::bind(path).unwrap())
             });
         }),
-        ("a fifo as index", "cache", |place| {
-            replace(place, "cache/index.json", fifo)
+        ("a fifo as index", "cache", |fixture| {
+            replace(fixture, "cache/index.json", fifo)
         }),
-        ("a link as documents", "cache", |place| {
-            fs::rename(place.path("cache/documents"), place.path("real")).unwrap();
-            symlink("../real", place.path("cache/documents")).unwrap();
+        ("a link as documents", "cache", |fixture| {
+            fs::rename(fixture.path("cache/documents"), fixture.path("real")).unwrap();
+            symlink("../real", fixture.path("cache/documents")).unwrap();
         }),
-        ("a file as documents", "cache", |place| {
-            fs::remove_dir_all(place.path("cache/documents")).unwrap();
-            place.write("cache/documents", "");
+        ("a file as documents", "cache", |fixture| {
+            fs::remove_dir_all(fixture.path("cache/documents")).unwrap();
+            fixture.write("cache/documents", "");
         }),
     ];
     assert_snapshot!(told("cache_invalid", CASES), @r"
@@ -244,97 +249,97 @@ fn a_cache_without_its_parts_is_invalid() {
 fn a_manifest_that_breaks_a_rule_is_invalid() {
     const MANIFEST: &str = "cache/manifest.json";
     const CASES: &[Case] = &[
-        ("empty", "cache", |place| place.write(MANIFEST, "")),
-        ("no JSON", "cache", |place| {
-            place.write(MANIFEST, "not JSON")
+        ("empty", "cache", |fixture| fixture.write(MANIFEST, "")),
+        ("no JSON", "cache", |fixture| {
+            fixture.write(MANIFEST, "not JSON")
         }),
-        ("not UTF-8", "cache", |place| {
-            place.edit_bytes(MANIFEST, b"fox.md", b"fo\xff.md")
+        ("not UTF-8", "cache", |fixture| {
+            fixture.edit_bytes(MANIFEST, b"fox.md", b"fo\xff.md")
         }),
-        ("cut", "cache", |place| {
-            let bytes = place.read(MANIFEST);
-            place.write(MANIFEST, &bytes[..bytes.len() - 1]);
+        ("cut", "cache", |fixture| {
+            let bytes = fixture.read(MANIFEST);
+            fixture.write(MANIFEST, &bytes[..bytes.len() - 1]);
         }),
-        ("more", "cache", |place| {
-            place.write(MANIFEST, [&place.read(MANIFEST), &b"{}"[..]].concat())
+        ("more", "cache", |fixture| {
+            fixture.write(MANIFEST, [&fixture.read(MANIFEST), &b"{}"[..]].concat())
         }),
-        ("another shape", "cache", |place| {
-            place.write(MANIFEST, "[]")
+        ("another shape", "cache", |fixture| {
+            fixture.write(MANIFEST, "[]")
         }),
-        ("a list of everything", "cache", |place| {
-            place.write(MANIFEST, listed(&place.read(MANIFEST)));
+        ("a list of everything", "cache", |fixture| {
+            fixture.write(MANIFEST, listed(&fixture.read(MANIFEST)));
         }),
-        ("another version", "cache", |place| {
-            place.edit(MANIFEST, r#""version": "1""#, r#""version": "2""#)
+        ("another version", "cache", |fixture| {
+            fixture.edit(MANIFEST, r#""version": "1""#, r#""version": "2""#)
         }),
-        ("another algorithm", "cache", |place| {
-            place.edit(MANIFEST, r#""sha256""#, r#""sha512""#)
+        ("another algorithm", "cache", |fixture| {
+            fixture.edit(MANIFEST, r#""sha256""#, r#""sha512""#)
         }),
-        ("no configuration", "cache", |place| {
-            place.edit(MANIFEST, "build_config", "config")
+        ("no configuration", "cache", |fixture| {
+            fixture.edit(MANIFEST, "build_config", "config")
         }),
-        ("a wrong count", "cache", |place| {
-            place.edit(MANIFEST, r#""document_count": 4"#, r#""document_count": 3"#);
+        ("a wrong count", "cache", |fixture| {
+            fixture.edit(MANIFEST, r#""document_count": 4"#, r#""document_count": 3"#);
         }),
-        ("a count that is none", "cache", |place| {
-            place.edit(
+        ("a count that is none", "cache", |fixture| {
+            fixture.edit(
                 MANIFEST,
                 r#""document_count": 4"#,
                 r#""document_count": -4"#,
             );
         }),
-        ("a member twice", "cache", |place| {
-            place.edit(
+        ("a member twice", "cache", |fixture| {
+            fixture.edit(
                 MANIFEST,
                 r#""document_count": 4"#,
                 r#""document_count": 4, "document_count": 4"#,
             );
         }),
-        ("another cache_version", "cache", |place| {
-            let manifest = String::from_utf8(place.read(MANIFEST)).unwrap();
+        ("another cache_version", "cache", |fixture| {
+            let manifest = String::from_utf8(fixture.read(MANIFEST)).unwrap();
             let (head, tail) = manifest.split_at(manifest.find("sha256:").unwrap() + 7);
             let digit = if tail.starts_with('0') { "1" } else { "0" };
-            place.write(MANIFEST, format!("{head}{digit}{}", &tail[1..]));
+            fixture.write(MANIFEST, format!("{head}{digit}{}", &tail[1..]));
         }),
-        ("a cache_version in capitals", "cache", |place| {
-            let manifest = String::from_utf8(place.read(MANIFEST)).unwrap();
+        ("a cache_version in capitals", "cache", |fixture| {
+            let manifest = String::from_utf8(fixture.read(MANIFEST)).unwrap();
             let from = manifest.find("sha256:").unwrap() + 7;
             let capitals = manifest[from..from + 64].to_uppercase();
-            place.write(
+            fixture.write(
                 MANIFEST,
                 format!("{}{capitals}{}", &manifest[..from], &manifest[from + 64..]),
             );
         }),
-        ("an id twice", "cache", |place| {
-            place.edit(MANIFEST, r#""id": "odd.md""#, r#""id": "guide/install.md""#)
+        ("an id twice", "cache", |fixture| {
+            fixture.edit(MANIFEST, r#""id": "odd.md""#, r#""id": "guide/install.md""#)
         }),
-        ("ids out of order", "cache", |place| {
-            place.edit(MANIFEST, r#""id": "fox.md""#, r#""id": "zoo.md""#)
+        ("ids out of order", "cache", |fixture| {
+            fixture.edit(MANIFEST, r#""id": "fox.md""#, r#""id": "zoo.md""#)
         }),
-        ("another id", "cache", |place| {
-            place.edit(MANIFEST, r#""id": "odd.md""#, r#""id": "old.md""#)
+        ("another id", "cache", |fixture| {
+            fixture.edit(MANIFEST, r#""id": "odd.md""#, r#""id": "old.md""#)
         }),
-        ("a version that is none", "cache", |place| {
-            place.edit(MANIFEST, "sha256:e3b0c44298fc", "sha256:E3B0C44298FC");
+        ("a version that is none", "cache", |fixture| {
+            fixture.edit(MANIFEST, "sha256:e3b0c44298fc", "sha256:E3B0C44298FC");
         }),
-        ("another version of a document", "cache", |place| {
-            place.edit(MANIFEST, "sha256:e3b0c44298fc", "sha256:e3b0c44298fd");
+        ("another version of a document", "cache", |fixture| {
+            fixture.edit(MANIFEST, "sha256:e3b0c44298fc", "sha256:e3b0c44298fd");
         }),
-        ("a file outside", "cache", |place| {
-            place.edit(MANIFEST, "documents/e3b0c44298fc.json", "../docs/fox.md");
+        ("a file outside", "cache", |fixture| {
+            fixture.edit(MANIFEST, "documents/e3b0c44298fc.json", "../docs/fox.md");
         }),
-        ("a file elsewhere", "cache", |place| {
-            place.edit(MANIFEST, "documents/e3b0c44298fc.json", "/etc/passwd");
+        ("a file elsewhere", "cache", |fixture| {
+            fixture.edit(MANIFEST, "documents/e3b0c44298fc.json", "/etc/passwd");
         }),
-        ("a file by a way out", "cache", |place| {
-            place.edit(
+        ("a file by a way out", "cache", |fixture| {
+            fixture.edit(
                 MANIFEST,
                 "documents/e3b0c44298fc.json",
                 "documents/../index.json",
             );
         }),
-        ("a file of another document", "cache", |place| {
-            place.edit(
+        ("a file of another document", "cache", |fixture| {
+            fixture.edit(
                 MANIFEST,
                 "documents/e3b0c44298fc.json",
                 "documents/6e459fed18dd.json",
@@ -397,34 +402,38 @@ fn a_manifest_that_breaks_a_rule_is_invalid() {
 fn an_index_that_disagrees_is_invalid() {
     const INDEX: &str = "cache/index.json";
     const CASES: &[Case] = &[
-        ("no JSON", "cache", |place| place.write(INDEX, "{")),
-        ("another shape", "cache", |place| place.write(INDEX, "[]")),
-        ("nothing in it", "cache", |place| place.write(INDEX, "{}")),
-        ("another id", "cache", |place| {
-            place.edit(INDEX, r#""odd.md""#, r#""old.md""#)
+        ("no JSON", "cache", |fixture| fixture.write(INDEX, "{")),
+        ("another shape", "cache", |fixture| {
+            fixture.write(INDEX, "[]")
         }),
-        ("a surplus id", "cache", |place| {
-            place.edit(
+        ("nothing in it", "cache", |fixture| {
+            fixture.write(INDEX, "{}")
+        }),
+        ("another id", "cache", |fixture| {
+            fixture.edit(INDEX, r#""odd.md""#, r#""old.md""#)
+        }),
+        ("a surplus id", "cache", |fixture| {
+            fixture.edit(
                 INDEX,
                 "{",
                 r#"{"surplus.md": "documents/e3b0c44298fc.json","#,
             );
         }),
-        ("an id twice", "cache", |place| {
-            place.edit(INDEX, "{", r#"{"fox.md": "documents/6e459fed18dd.json","#);
+        ("an id twice", "cache", |fixture| {
+            fixture.edit(INDEX, "{", r#"{"fox.md": "documents/6e459fed18dd.json","#);
         }),
-        ("another file", "cache", |place| {
-            place.edit(
+        ("another file", "cache", |fixture| {
+            fixture.edit(
                 INDEX,
                 "documents/e3b0c44298fc.json",
                 "documents/6e459fed18dd.json",
             );
         }),
-        ("a file outside", "cache", |place| {
-            place.edit(INDEX, "documents/e3b0c44298fc.json", "../docs/fox.md");
+        ("a file outside", "cache", |fixture| {
+            fixture.edit(INDEX, "documents/e3b0c44298fc.json", "../docs/fox.md");
         }),
-        ("a number", "cache", |place| {
-            place.edit(INDEX, r#""documents/e3b0c44298fc.json""#, "7")
+        ("a number", "cache", |fixture| {
+            fixture.edit(INDEX, r#""documents/e3b0c44298fc.json""#, "7")
         }),
     ];
     assert_snapshot!(told("cache_invalid", CASES), @r"
@@ -452,66 +461,73 @@ fn an_index_that_disagrees_is_invalid() {
 #[test]
 fn documents_that_are_not_what_is_listed_are_invalid() {
     const CASES: &[Case] = &[
-        ("missing", "cache", |place| place.remove(fox(place))),
-        ("missing and never selected", "cache", |place| {
-            place.remove(place.document("cache", "guide/install.md"))
+        ("missing", "cache", |fixture| fixture.remove(fox(fixture))),
+        ("missing and never selected", "cache", |fixture| {
+            fixture.remove(fixture.document("cache", "guide/install.md"))
         }),
-        ("a directory", "cache", |place| {
-            replace(place, &fox(place), |path| fs::create_dir(path).unwrap());
+        ("a directory", "cache", |fixture| {
+            replace(fixture, &fox(fixture), |path| fs::create_dir(path).unwrap());
         }),
-        ("a link to the right bytes", "cache", |place| {
-            fs::rename(place.path(fox(place)), place.path("real.json")).unwrap();
-            symlink("../../real.json", place.path(fox(place))).unwrap();
+        ("a link to the right bytes", "cache", |fixture| {
+            fs::rename(fixture.path(fox(fixture)), fixture.path("real.json")).unwrap();
+            symlink("../../real.json", fixture.path(fox(fixture))).unwrap();
         }),
-        ("a fifo", "cache", |place| replace(place, &fox(place), fifo)),
-        ("a socket", "cache", |place| {
-            replace(place, &fox(place), |path| {
+        ("a fifo", "cache", |fixture| {
+            replace(fixture, &fox(fixture), fifo)
+        }),
+        ("a socket", "cache", |fixture| {
+            replace(fixture, &fox(fixture), |path| {
                 drop(UnixListener::bind(path).unwrap())
             });
         }),
-        ("empty", "cache", |place| place.write(fox(place), "")),
-        ("no JSON", "cache", |place| place.write(fox(place), "fox")),
-        ("not UTF-8", "cache", |place| {
-            place.edit_bytes(&fox(place), b"brown", b"br\xffwn")
+        ("empty", "cache", |fixture| fixture.write(fox(fixture), "")),
+        ("no JSON", "cache", |fixture| {
+            fixture.write(fox(fixture), "fox")
         }),
-        ("more", "cache", |place| {
-            place.write(fox(place), [&place.read(fox(place)), &b"x"[..]].concat())
+        ("not UTF-8", "cache", |fixture| {
+            fixture.edit_bytes(&fox(fixture), b"brown", b"br\xffwn")
         }),
-        ("another id", "cache", |place| {
-            place.edit(fox(place), r#""id":"fox.md""#, r#""id":"box.md""#)
+        ("more", "cache", |fixture| {
+            fixture.write(
+                fox(fixture),
+                [&fixture.read(fox(fixture)), &b"x"[..]].concat(),
+            )
         }),
-        ("another content", "cache", |place| {
-            place.edit(fox(place), "brown", "green")
+        ("another id", "cache", |fixture| {
+            fixture.edit(fox(fixture), r#""id":"fox.md""#, r#""id":"box.md""#)
         }),
-        ("another version", "cache", |place| {
-            place.edit(fox(place), "sha256:6", "sha256:7")
+        ("another content", "cache", |fixture| {
+            fixture.edit(fox(fixture), "brown", "green")
         }),
-        ("another document", "cache", |place| {
-            place.write(
-                fox(place),
-                place.read(place.document("cache", "guide/install.md")),
+        ("another version", "cache", |fixture| {
+            fixture.edit(fox(fixture), "sha256:6", "sha256:7")
+        }),
+        ("another document", "cache", |fixture| {
+            fixture.write(
+                fox(fixture),
+                fixture.read(fixture.document("cache", "guide/install.md")),
             );
         }),
-        ("a list of everything", "cache", |place| {
-            place.write(fox(place), listed(&place.read(fox(place))));
+        ("a list of everything", "cache", |fixture| {
+            fixture.write(fox(fixture), listed(&fixture.read(fox(fixture))));
         }),
-        ("no source", "cache", |place| {
-            place.edit(fox(place), "source", "origin")
+        ("no source", "cache", |fixture| {
+            fixture.edit(fox(fixture), "source", "origin")
         }),
-        ("metadata that are none", "cache", |place| {
-            place.edit(fox(place), r#""metadata":{}"#, r#""metadata":{"a":[]}"#);
+        ("metadata that are none", "cache", |fixture| {
+            fixture.edit(fox(fixture), r#""metadata":{}"#, r#""metadata":{"a":[]}"#);
         }),
-        ("a surplus file", "cache", |place| {
-            place.write("cache/documents/surplus.json", "{}")
+        ("a surplus file", "cache", |fixture| {
+            fixture.write("cache/documents/surplus.json", "{}")
         }),
-        ("a hidden surplus file", "cache", |place| {
-            place.write("cache/documents/.hidden", "")
+        ("a hidden surplus file", "cache", |fixture| {
+            fixture.write("cache/documents/.hidden", "")
         }),
-        ("a surplus directory", "cache", |place| {
-            fs::create_dir(place.path("cache/documents/more")).unwrap()
+        ("a surplus directory", "cache", |fixture| {
+            fs::create_dir(fixture.path("cache/documents/more")).unwrap()
         }),
-        ("a surplus link", "cache", |place| {
-            symlink("nowhere", place.path("cache/documents/link")).unwrap()
+        ("a surplus link", "cache", |fixture| {
+            symlink("nowhere", fixture.path("cache/documents/link")).unwrap()
         }),
     ];
     assert_snapshot!(told("cache_invalid", CASES), @r"
@@ -563,56 +579,56 @@ fn documents_that_are_not_what_is_listed_are_invalid() {
 /// What the format does not protect may change.
 #[test]
 fn other_changes_are_none() {
-    let base = Place::with_cache();
+    let base = ContextFixture::with_cache();
     let whole = base.resolve("cache", "fox", "1000").stdout;
     let cases: &[Case] = &[
-        ("a surplus file beside", "cache", |place| {
-            place.write("cache/README", "mine")
+        ("a surplus file beside", "cache", |fixture| {
+            fixture.write("cache/README", "mine")
         }),
-        ("another time", "cache", |place| {
-            let manifest = String::from_utf8(place.read("cache/manifest.json")).unwrap();
+        ("another time", "cache", |fixture| {
+            let manifest = String::from_utf8(fixture.read("cache/manifest.json")).unwrap();
             let from = manifest.find("created_at").unwrap() + 14;
             let other = format!(
                 "{}1999-12-31T23:59:59Z{}",
                 &manifest[..from],
                 &manifest[from + 20..]
             );
-            place.write("cache/manifest.json", other);
+            fixture.write("cache/manifest.json", other);
         }),
-        ("metadata", "cache", |place| {
-            place.edit(
-                fox(place),
+        ("metadata", "cache", |fixture| {
+            fixture.edit(
+                fox(fixture),
                 r#""metadata":{}"#,
                 r#""metadata":{"author":"x","year":1999}"#,
             );
         }),
-        ("another source", "cache", |place| {
-            place.edit(fox(place), r#""source":"fox.md""#, r#""source":"FOX.md""#)
+        ("another source", "cache", |fixture| {
+            fixture.edit(fox(fixture), r#""source":"fox.md""#, r#""source":"FOX.md""#)
         }),
-        ("compact lists", "cache", |place| {
+        ("compact lists", "cache", |fixture| {
             for file in ["cache/manifest.json", "cache/index.json"] {
-                let value: serde_json::Value = serde_json::from_slice(&place.read(file)).unwrap();
-                place.write(file, value.to_string());
+                let value: serde_json::Value = serde_json::from_slice(&fixture.read(file)).unwrap();
+                fixture.write(file, value.to_string());
             }
         }),
-        ("a link to it", "link", |place| {
-            symlink("cache", place.path("link")).unwrap()
+        ("a link to it", "link", |fixture| {
+            symlink("cache", fixture.path("link")).unwrap()
         }),
         ("another way to it", "./docs/..//cache/", |_| {}),
     ];
     for (name, cache, change) in cases {
         for how in [Accelerator::Whole, Accelerator::None, Accelerator::Broken] {
-            let place = place_with(how, &base);
-            change(&place);
-            let said = place.resolve(cache, "fox", "1000");
+            let fixture = place_with(how, &base);
+            change(&fixture);
+            let said = fixture.resolve(cache, "fox", "1000");
             assert_eq!(
                 (said.code, said.stdout.as_str()),
                 (0, whole.as_str()),
                 "{name}, {how:?}"
             );
             assert_eq!(said.stderr, "", "{name}, {how:?}");
-            let answer = place.serve(&[]).resolve(cache, "fox", "1000");
-            assert_eq!(answer.good(), whole, "{name}, {how:?}");
+            let answer = fixture.serve(&[]).resolve(cache, "fox", "1000");
+            assert_eq!(answer.unwrap(), whole, "{name}, {how:?}");
         }
     }
 }

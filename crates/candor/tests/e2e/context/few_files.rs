@@ -1,19 +1,20 @@
 //! A process that may open only few files: the system's trouble, whatever was being opened.
 
-use crate::context::place::{Place, limited, object, said};
-use crate::context::server::{Outcome, Server, arguments, call, outcome};
+use crate::context::fixture::{ContextFixture, error_object, run_command, with_limit};
+use crate::context::server::{ContextServer, ToolText, arguments, outcome};
+use crate::requests::call;
 use std::process::Command;
 
 #[test]
 fn too_many_open_files_are_an_io_error() {
-    let place = Place::with_cache();
-    let limited = |count: usize, command: &Command| limited(command, &format!("-n {count}"));
-    let whole = place.resolve("cache", "fox", "1000").stdout;
+    let fixture = ContextFixture::with_cache();
+    let with_limit = |count: usize, command: &Command| with_limit(command, &format!("-n {count}"));
+    let whole = fixture.resolve("cache", "fox", "1000").stdout;
     let mut codes = Vec::new();
     for count in 3..14 {
-        let said = said(limited(
+        let said = run_command(with_limit(
             count,
-            &place.resolve_command("cache", "fox", "1000"),
+            &fixture.resolve_command("cache", "fox", "1000"),
         ));
         match said.code {
             // Not even the program could be loaded.
@@ -21,7 +22,7 @@ fn too_many_open_files_are_an_io_error() {
             0 => assert_eq!(said.stdout, whole, "{count}"),
             code => assert_eq!(
                 (code, said.stderr, said.stdout),
-                (6, object("io_error"), String::new()),
+                (6, error_object("io_error"), String::new()),
                 "{count}"
             ),
         }
@@ -30,7 +31,7 @@ fn too_many_open_files_are_an_io_error() {
     assert!(codes.contains(&6) && codes.last() == Some(&0), "{codes:?}");
     let mut failed = 0;
     for count in 9..24 {
-        let mut server = Server::start(limited(count, &place.serve_command(&[])));
+        let mut server = ContextServer::start(with_limit(count, &fixture.serve_command(&[])));
         server.stdio().send_line(call(
             "1",
             "context.resolve",
@@ -41,9 +42,9 @@ fn too_many_open_files_are_an_io_error() {
             continue;
         };
         match outcome("1", &line) {
-            Outcome::Text(text) => assert_eq!(text, whole, "{count}"),
-            Outcome::Failed(text) => {
-                assert_eq!(text, object("io_error"), "{count}");
+            ToolText::Text(text) => assert_eq!(text, whole, "{count}"),
+            ToolText::Failed(text) => {
+                assert_eq!(text, error_object("io_error"), "{count}");
                 failed += 1;
             }
         }

@@ -1,7 +1,7 @@
 //! `kill -9` at any moment of a build leaves no cache or a whole one, and what it left beside goes with
 //! the next build.
 
-use crate::context::place::Place;
+use crate::context::fixture::ContextFixture;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -12,19 +12,19 @@ const KILLS: usize = 34;
 
 /// A place with sources in one of two states.
 struct Workshop {
-    place: Place,
+    fixture: ContextFixture,
     random: fastrand::Rng,
 }
 
 impl Workshop {
     fn new(seed: u64) -> Workshop {
-        let place = Place::empty();
+        let fixture = ContextFixture::empty();
         for number in 0..FILES {
             let content = format!("document {number}\n").repeat(1 + number % 50);
-            place.write(format!("docs/{}/{number}.md", number % 7), content);
+            fixture.write(format!("docs/{}/{number}.md", number % 7), content);
         }
         let random = fastrand::Rng::with_seed(seed);
-        let workshop = Workshop { place, random };
+        let workshop = Workshop { fixture, random };
         workshop.turn("old");
         workshop
     }
@@ -33,13 +33,13 @@ impl Workshop {
     fn turn(&self, state: &str) {
         for number in (0..FILES).step_by(9) {
             let content = format!("document {number} is {state}\n").repeat(3);
-            self.place
+            self.fixture
                 .write(format!("docs/{}/{number}.md", number % 7), content);
         }
     }
 
     fn run(&self, arguments: &[&str]) {
-        self.place.answer(arguments);
+        self.fixture.run_ok(arguments);
     }
 
     /// How long a command takes that is not killed.
@@ -51,7 +51,7 @@ impl Workshop {
 
     /// Kills a command at some moment.
     fn kill(&mut self, arguments: &[&str], within: Duration) {
-        let mut command: Command = self.place.command(arguments);
+        let mut command: Command = self.fixture.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         // The moment is the point of the test; nothing waits for anything here.
@@ -62,7 +62,7 @@ impl Workshop {
 
     /// The version of the cache, which must be whole.
     fn version(&self) -> String {
-        let report = self.place.answer(&["verify", "--cache", "cache"]);
+        let report = self.fixture.run_ok(&["verify", "--cache", "cache"]);
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
         assert_eq!(report["document_count"], FILES);
         report["cache_version"].as_str().unwrap().to_owned()
@@ -70,7 +70,7 @@ impl Workshop {
 
     /// Everything beside the sources.
     fn left(&self) -> Vec<String> {
-        let names = fs::read_dir(self.place.root()).unwrap();
+        let names = fs::read_dir(self.fixture.root()).unwrap();
         let mut names: Vec<_> = names
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             // What an update keeps for the next one is no rest of a build.
@@ -92,11 +92,11 @@ fn a_first_build_leaves_nothing_or_everything() {
     let version = workshop.version();
     let (mut nothing, mut drafts) = (0, 0);
     for _ in 0..KILLS {
-        if workshop.place.path("cache").exists() {
-            fs::remove_dir_all(workshop.place.path("cache")).unwrap();
+        if workshop.fixture.path("cache").exists() {
+            fs::remove_dir_all(workshop.fixture.path("cache")).unwrap();
         }
         workshop.kill(BUILD, within);
-        match workshop.place.path("cache").exists() {
+        match workshop.fixture.path("cache").exists() {
             true => assert_eq!(workshop.version(), version),
             false => nothing += 1,
         }
@@ -162,10 +162,10 @@ fn what_a_killed_update_has_left_does_not_keep_the_next_from_working() {
     workshop.run(BUILD);
     let old = workshop.version();
     let draft = workshop
-        .place
+        .fixture
         .path(".cache.tmp-1-0000000000000000/documents");
     fs::create_dir_all(&draft).unwrap();
-    for entry in fs::read_dir(workshop.place.path("cache/documents")).unwrap() {
+    for entry in fs::read_dir(workshop.fixture.path("cache/documents")).unwrap() {
         let entry = entry.unwrap();
         fs::hard_link(entry.path(), draft.join(entry.file_name())).unwrap();
     }
@@ -193,19 +193,19 @@ fn a_sealing_leaves_the_cache_as_it_was() {
         "--error-format",
         "json",
     ];
-    let right = workshop.place.answer(&ask);
+    let right = workshop.fixture.run_ok(&ask);
     for _ in 0..KILLS / 2 {
         workshop.kill(SEAL, within);
         assert_eq!(workshop.version(), version);
-        assert_eq!(workshop.place.answer(&ask), right);
+        assert_eq!(workshop.fixture.run_ok(&ask), right);
     }
     workshop.run(SEAL);
-    let names = fs::read_dir(workshop.place.path("cache")).unwrap();
+    let names = fs::read_dir(workshop.fixture.path("cache")).unwrap();
     let hidden = |name: &String| name.starts_with('.');
     let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(names.find(hidden), None);
     // Whatever a killed one leaves inside does not keep a cache from being replaced.
-    workshop.place.write("cache/.accelerator.idx.tmp", "half");
+    workshop.fixture.write("cache/.accelerator.idx.tmp", "half");
     workshop.run(FORCE);
     assert_eq!(workshop.left(), ["cache"]);
 }
@@ -213,7 +213,7 @@ fn a_sealing_leaves_the_cache_as_it_was() {
 /// Only what a build itself has named is taken for its own.
 #[test]
 fn directories_of_others_are_left_alone() {
-    let place = Place::with_docs();
+    let fixture = ContextFixture::with_docs();
     let mine = [
         ".cache.tmp-mine",
         ".cache.tmp-1-2",
@@ -226,17 +226,17 @@ fn directories_of_others_are_left_alone() {
         ".cache.old-.cache.tmp-1-00000000deadbeef",
     ];
     for name in mine.iter().chain(&left) {
-        place.write(format!("{name}/manifest.json"), "mine");
+        fixture.write(format!("{name}/manifest.json"), "mine");
     }
-    place.built("docs", "cache");
+    fixture.build("docs", "cache");
     for name in mine {
         assert_eq!(
-            place.read(format!("{name}/manifest.json")),
+            fixture.read(format!("{name}/manifest.json")),
             b"mine",
             "{name}"
         );
     }
     for name in left {
-        assert!(!place.path(name).exists(), "{name}");
+        assert!(!fixture.path(name).exists(), "{name}");
     }
 }

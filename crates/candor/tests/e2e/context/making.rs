@@ -1,22 +1,22 @@
 //! Sources that no cache can be made of, and targets that are not replaced.
 
-use crate::context::place::Place;
+use crate::context::fixture::ContextFixture;
 use insta::assert_snapshot;
 use std::fs;
 use std::os::unix::fs::symlink;
 
 #[test]
 fn sources_and_targets_fail_by_their_own_rules() {
-    let place = Place::with_cache();
-    place.write("latin/a.md", b"caf\xe9");
-    place.write("twins/A.md", "one");
-    place.write("twins/a.md", "two");
-    place.write("full/cache/mine.txt", "mine");
-    symlink("cache", place.path("link")).unwrap();
+    let fixture = ContextFixture::with_cache();
+    fixture.write("latin/a.md", b"caf\xe9");
+    fixture.write("twins/A.md", "one");
+    fixture.write("twins/a.md", "two");
+    fixture.write("full/cache/mine.txt", "mine");
+    symlink("cache", fixture.path("link")).unwrap();
     let build = |sources: &str, cache: &str, more: &[&str]| {
         let arguments = [&["build", "--sources", sources, "--cache", cache], more].concat();
-        let said = place.run(&arguments);
-        let object = place.run(&[&arguments[..], &["--error-format", "json"]].concat());
+        let said = fixture.run(&arguments);
+        let object = fixture.run(&[&arguments[..], &["--error-format", "json"]].concat());
         assert_eq!(
             (said.code, said.stdout.as_str()),
             (object.code, object.stdout.as_str())
@@ -79,49 +79,49 @@ fn sources_and_targets_fail_by_their_own_rules() {
     error: `..` names no directory to create
     hint: choose another --cache
     "#);
-    assert_snapshot!(place.complaint(4, &["update", "--sources", "docs", "--cache", "new"]), @r"
+    assert_snapshot!(fixture.run_err(4, &["update", "--sources", "docs", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
     hint: Check the cache path, or build the cache with `context build`.
     ");
-    assert_snapshot!(place.complaint(4, &["update", "--sources", "docs", "--cache", "nowhere/new"]), @r"
+    assert_snapshot!(fixture.run_err(4, &["update", "--sources", "docs", "--cache", "nowhere/new"]), @r"
     error: there is no cache at `nowhere/new`: No such file or directory (os error 2)
     hint: Check the cache path, or build the cache with `context build`.
     ");
-    assert_snapshot!(place.complaint(5, &["update", "--sources", "docs", "--cache", "docs"]), @r"
+    assert_snapshot!(fixture.run_err(5, &["update", "--sources", "docs", "--cache", "docs"]), @r"
     error: the cache is invalid: manifest.json: missing (and 2 more problems)
     hint: Run `context verify` to see what is wrong, then build the cache again.
     ");
-    assert_snapshot!(place.complaint(4, &["status", "--sources", "docs", "--cache", "new"]), @r"
+    assert_snapshot!(fixture.run_err(4, &["status", "--sources", "docs", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
     hint: Check the cache path, or build the cache with `context build`.
     ");
-    assert_snapshot!(place.complaint(6, &["status", "--sources", "nowhere", "--cache", "cache"]), @r"
+    assert_snapshot!(fixture.run_err(6, &["status", "--sources", "nowhere", "--cache", "cache"]), @r"
     error: cannot read the source `nowhere`: No such file or directory (os error 2)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
-    assert_snapshot!(place.complaint(5, &["seal", "--cache", "docs"]), @r"
+    assert_snapshot!(fixture.run_err(5, &["seal", "--cache", "docs"]), @r"
     error: the cache is invalid: manifest.json: missing (and 2 more problems)
     hint: Run `context verify` to see what is wrong, then build the cache again.
     ");
-    assert_snapshot!(place.complaint(4, &["inspect", "--cache", "new"]), @r"
+    assert_snapshot!(fixture.run_err(4, &["inspect", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
     hint: Check the cache path, or build the cache with `context build`.
     ");
-    assert_snapshot!(place.complaint(4, &["verify", "--cache", "new"]), @r"
+    assert_snapshot!(fixture.run_err(4, &["verify", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
     hint: Check the cache path, or build the cache with `context build`.
     ");
-    assert_snapshot!(place.complaint(4, &["serve", "--root", "new"]), @r"
+    assert_snapshot!(fixture.run_err(4, &["serve", "--root", "new"]), @r"
     error: there is no root at `new`: No such file or directory (os error 2)
     hint: name a directory that exists with --root
     ");
     // Nothing half-built stays behind, and nothing that was there is gone.
-    let mut names: Vec<_> = fs::read_dir(place.root())
+    let mut names: Vec<_> = fs::read_dir(fixture.root())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
     names.sort();
     assert_eq!(names, ["cache", "docs", "full", "latin", "link", "twins"]);
-    assert_eq!(place.read("full/cache/mine.txt"), b"mine");
-    assert_eq!(place.resolve("cache", "fox", "9").code, 0);
+    assert_eq!(fixture.read("full/cache/mine.txt"), b"mine");
+    assert_eq!(fixture.resolve("cache", "fox", "9").code, 0);
 }

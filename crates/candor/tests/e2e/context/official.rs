@@ -1,6 +1,7 @@
 //! The official Rust client, `rmcp`, with the server of caches.
 
-use crate::context::place::{Place, context, object};
+use crate::context::fixture::{ContextFixture, error_object};
+use crate::fixture::context;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ProtocolVersion};
 use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientLifecycleMode, ClientServiceExt};
@@ -15,7 +16,7 @@ fn text(result: &CallToolResult) -> Value {
 
 #[tokio::test]
 async fn the_rust_client_sees_answers_and_failures_in_both_eras() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     let eras = [
         ClientLifecycleMode::Initialize,
         ClientLifecycleMode::Discover {
@@ -24,7 +25,7 @@ async fn the_rust_client_sees_answers_and_failures_in_both_eras() {
     ];
     for era in eras {
         let mut command = Command::new(context());
-        command.args(["serve", "--root"]).arg(place.root());
+        command.args(["serve", "--root"]).arg(fixture.root());
         let process = TokioChildProcess::builder(command).stderr(Stdio::null());
         let (process, _) = process.spawn().unwrap();
         let mut session = ().serve_with_lifecycle(process, era).await.unwrap();
@@ -46,7 +47,7 @@ async fn the_rust_client_sees_answers_and_failures_in_both_eras() {
         };
         let good = call("cache", 9).await;
         assert_ne!(good.is_error, Some(true));
-        let said = place.resolve("cache", "fox", "9").stdout;
+        let said = fixture.resolve("cache", "fox", "9").stdout;
         assert_eq!(text(&good), json!([{ "type": "text", "text": said }]));
         for (cache, budget, code) in [
             ("cache", -1, "invalid_budget"),
@@ -57,7 +58,7 @@ async fn the_rust_client_sees_answers_and_failures_in_both_eras() {
             assert_eq!(failed.is_error, Some(true), "{code}");
             assert_eq!(
                 text(&failed),
-                json!([{ "type": "text", "text": object(code) }])
+                json!([{ "type": "text", "text": error_object(code) }])
             );
         }
         session.close().await.unwrap();

@@ -1,14 +1,15 @@
 //! What reaches stdout is the answer, every byte of it, or nothing was done.
 
-use crate::context::place::{Place, context, object, said};
+use crate::context::fixture::{ContextFixture, error_object, run_command};
+use crate::fixture::context;
 use insta::assert_snapshot;
 use std::process::Command;
 
 /// Bytes on stdout are the answer's own: nothing is taken for a style of the terminal.
 #[test]
 fn odd_characters_come_through() {
-    let place = Place::with_cache();
-    let answer = place.answer(&[
+    let fixture = ContextFixture::with_cache();
+    let answer = fixture.run_ok(&[
         "resolve", "--cache", "cache", "--query", "a\u{7f}b", "--budget", "1000",
     ]);
     assert!(
@@ -23,7 +24,7 @@ fn odd_characters_come_through() {
 
 #[test]
 fn a_reader_may_go_away_and_a_full_disk_is_an_io_error() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     let ask = [
         "resolve", "--cache", "cache", "--query", "fox", "--budget", "20",
     ];
@@ -31,8 +32,8 @@ fn a_reader_may_go_away_and_a_full_disk_is_an_io_error() {
         let mut shell = Command::new("bash");
         let script = format!("\"$0\" \"$@\" {more} {target}; exit \"${{PIPESTATUS[0]}}\"");
         shell.args(["-c", &script]).arg(context()).args(ask);
-        shell.current_dir(place.root());
-        said(shell)
+        shell.current_dir(fixture.root());
+        run_command(shell)
     };
     assert_eq!(into("| true", "").code, 0);
     let full = into("> /dev/full", "");
@@ -42,5 +43,5 @@ fn a_reader_may_go_away_and_a_full_disk_is_an_io_error() {
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
     let full = into("> /dev/full", "--error-format json");
-    assert_eq!((full.code, full.stderr), (6, object("io_error")));
+    assert_eq!((full.code, full.stderr), (6, error_object("io_error")));
 }

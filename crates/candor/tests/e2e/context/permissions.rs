@@ -1,52 +1,54 @@
 //! What may not be searched, opened or read, for somebody whom permissions hold for.
 
-use crate::context::place::{Place, Said, Somebody, exit_of, is_root, object, said};
-use crate::context::server::Server;
+use crate::context::fixture::{
+    CommandOutput, ContextFixture, OtherUser, error_object, exit_code_of, is_root, run_command,
+};
+use crate::context::server::ContextServer;
 use insta::assert_snapshot;
 use std::os::unix::fs::PermissionsExt;
 
-type Case = (&'static str, &'static str, fn(&Place));
+type Case = (&'static str, &'static str, fn(&ContextFixture));
 
-fn resolve(somebody: &Somebody, place: &Place, cache: &str) -> Said {
-    said(somebody.runs(&place.resolve_command(cache, "fox", "1000")))
+fn resolve(somebody: &OtherUser, fixture: &ContextFixture, cache: &str) -> CommandOutput {
+    run_command(somebody.command_as(&fixture.resolve_command(cache, "fox", "1000")))
 }
 
-fn serve(somebody: &Somebody, place: &Place) -> Server {
-    Server::start(somebody.runs(&place.serve_command(&[])))
+fn serve(somebody: &OtherUser, fixture: &ContextFixture) -> ContextServer {
+    ContextServer::start(somebody.command_as(&fixture.serve_command(&[])))
 }
 
 fn fails(code: &str, cases: &[Case]) {
-    let somebody = Somebody::new();
+    let somebody = OtherUser::new();
     for (name, cache, forbid) in cases {
         for sealed in [true, false] {
-            let place = Place::with_cache();
+            let fixture = ContextFixture::with_cache();
             if !sealed {
-                place.copy_unsealed("cache", "copy");
-                std::fs::remove_dir_all(place.path("cache")).unwrap();
-                std::fs::rename(place.path("copy"), place.path("cache")).unwrap();
+                fixture.copy_unsealed("cache", "copy");
+                std::fs::remove_dir_all(fixture.path("cache")).unwrap();
+                std::fs::rename(fixture.path("copy"), fixture.path("cache")).unwrap();
             }
-            assert_eq!(resolve(&somebody, &place, "cache").code, 0, "{name}");
-            let mut server = serve(&somebody, &place);
-            server.resolve("cache", "fox", "1000").good();
-            forbid(&place);
-            let said = resolve(&somebody, &place, cache);
+            assert_eq!(resolve(&somebody, &fixture, "cache").code, 0, "{name}");
+            let mut server = serve(&somebody, &fixture);
+            server.resolve("cache", "fox", "1000").unwrap();
+            forbid(&fixture);
+            let said = resolve(&somebody, &fixture, cache);
             assert_eq!(
                 (said.code, said.stdout.as_str()),
-                (exit_of(code), ""),
+                (exit_code_of(code), ""),
                 "{name} {sealed}"
             );
-            assert_eq!(said.stderr, object(code), "{name} {sealed}");
+            assert_eq!(said.stderr, error_object(code), "{name} {sealed}");
             // One that had it open, and one that opens it now.
-            for server in [&mut server, &mut serve(&somebody, &place)] {
+            for server in [&mut server, &mut serve(&somebody, &fixture)] {
                 assert_eq!(
                     server.resolve(cache, "fox", "1000").text(),
-                    object(code),
+                    error_object(code),
                     "{name} {sealed}"
                 );
             }
             // For the sake of whoever removes it.
             for folder in ["cache", "cache/documents", "deep"] {
-                let path = place.path(folder);
+                let path = fixture.path(folder);
                 if path.exists() {
                     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
                 }
@@ -60,27 +62,29 @@ fn what_is_found_but_may_not_be_opened_is_an_io_error() {
     fails(
         "io_error",
         &[
-            ("the cache", "cache", |place| place.mode("cache", 0o000)),
-            ("the cache, which may be listed", "cache", |place| {
-                place.mode("cache", 0o444)
+            ("the cache", "cache", |fixture| {
+                fixture.set_mode("cache", 0o000)
             }),
-            ("the manifest", "cache", |place| {
-                place.mode("cache/manifest.json", 0o000)
+            ("the cache, which may be listed", "cache", |fixture| {
+                fixture.set_mode("cache", 0o444)
             }),
-            ("the index", "cache", |place| {
-                place.mode("cache/index.json", 0o000)
+            ("the manifest", "cache", |fixture| {
+                fixture.set_mode("cache/manifest.json", 0o000)
             }),
-            ("the documents", "cache", |place| {
-                place.mode("cache/documents", 0o000)
+            ("the index", "cache", |fixture| {
+                fixture.set_mode("cache/index.json", 0o000)
             }),
-            ("the list of documents", "cache", |place| {
-                place.mode("cache/documents", 0o111)
+            ("the documents", "cache", |fixture| {
+                fixture.set_mode("cache/documents", 0o000)
             }),
-            ("a document", "cache", |place| {
-                place.mode(place.document("cache", "fox.md"), 0o000)
+            ("the list of documents", "cache", |fixture| {
+                fixture.set_mode("cache/documents", 0o111)
             }),
-            ("a document that is not selected", "cache", |place| {
-                place.mode(place.document("cache", "guide/install.md"), 0o000);
+            ("a document", "cache", |fixture| {
+                fixture.set_mode(fixture.document("cache", "fox.md"), 0o000)
+            }),
+            ("a document that is not selected", "cache", |fixture| {
+                fixture.set_mode(fixture.document("cache", "guide/install.md"), 0o000);
             }),
         ],
     );
@@ -91,15 +95,19 @@ fn what_cannot_be_found_is_missing() {
     fails(
         "cache_missing",
         &[
-            ("a parent that may not be searched", "deep/cache", |place| {
-                std::fs::create_dir(place.path("deep")).unwrap();
-                std::fs::rename(place.path("cache"), place.path("deep/cache")).unwrap();
-                place.mode("deep", 0o600);
-            }),
+            (
+                "a parent that may not be searched",
+                "deep/cache",
+                |fixture| {
+                    std::fs::create_dir(fixture.path("deep")).unwrap();
+                    std::fs::rename(fixture.path("cache"), fixture.path("deep/cache")).unwrap();
+                    fixture.set_mode("deep", 0o600);
+                },
+            ),
             (
                 "a name in a cache that may not be searched",
                 "cache/more",
-                |place| place.mode("cache", 0o600),
+                |fixture| fixture.set_mode("cache", 0o600),
             ),
         ],
     );
@@ -110,9 +118,9 @@ fn what_cannot_be_found_is_missing() {
 fn a_broken_rule_outweighs_what_cannot_be_read() {
     fails(
         "cache_invalid",
-        &[("both", "cache", |place| {
-            place.mode(place.document("cache", "fox.md"), 0o000);
-            place.write("cache/documents/surplus.json", "");
+        &[("both", "cache", |fixture| {
+            fixture.set_mode(fixture.document("cache", "fox.md"), 0o000);
+            fixture.write("cache/documents/surplus.json", "");
         })],
     );
 }
@@ -120,32 +128,36 @@ fn a_broken_rule_outweighs_what_cannot_be_read() {
 /// A cache that may only be searched needs nothing more: readers never list it.
 #[test]
 fn a_cache_need_not_be_listed() {
-    let somebody = Somebody::new();
-    let place = Place::with_cache();
-    let whole = resolve(&somebody, &place, "cache");
-    place.mode("cache", 0o111);
-    assert_eq!(resolve(&somebody, &place, "cache"), whole);
+    let somebody = OtherUser::new();
+    let fixture = ContextFixture::with_cache();
+    let whole = resolve(&somebody, &fixture, "cache");
+    fixture.set_mode("cache", 0o111);
+    assert_eq!(resolve(&somebody, &fixture, "cache"), whole);
     assert_eq!(
-        serve(&somebody, &place)
+        serve(&somebody, &fixture)
             .resolve("cache", "fox", "1000")
-            .good(),
+            .unwrap(),
         whole.stdout
     );
-    place.mode("cache", 0o755);
+    fixture.set_mode("cache", 0o755);
 }
 
 #[test]
 fn an_accelerator_that_may_not_be_read_is_none() {
-    let somebody = Somebody::new();
-    let place = Place::with_cache();
-    let whole = resolve(&somebody, &place, "cache").stdout;
+    let somebody = OtherUser::new();
+    let fixture = ContextFixture::with_cache();
+    let whole = resolve(&somebody, &fixture, "cache").stdout;
     for file in ["accelerator.idx", "accelerator.sig", "accelerator.src"] {
-        place.mode(format!("cache/{file}"), 0o000);
-        assert_eq!(resolve(&somebody, &place, "cache").stdout, whole, "{file}");
+        fixture.set_mode(format!("cache/{file}"), 0o000);
         assert_eq!(
-            serve(&somebody, &place)
+            resolve(&somebody, &fixture, "cache").stdout,
+            whole,
+            "{file}"
+        );
+        assert_eq!(
+            serve(&somebody, &fixture)
                 .resolve("cache", "fox", "1000")
-                .good(),
+                .unwrap(),
             whole,
             "{file}"
         );
@@ -154,17 +166,17 @@ fn an_accelerator_that_may_not_be_read_is_none() {
 
 #[test]
 fn people_are_told_what_may_not_be_read() {
-    let somebody = Somebody::new();
-    let place = Place::with_cache();
+    let somebody = OtherUser::new();
+    let fixture = ContextFixture::with_cache();
     let told = |arguments: &[&str], code: i32| {
-        let said = said(somebody.runs(&place.command(arguments)));
+        let said = run_command(somebody.command_as(&fixture.command(arguments)));
         assert_eq!(said.code, code, "{}", said.stderr);
         said.stdout + &said.stderr
     };
     let ask = [
         "resolve", "--cache", "cache", "--query", "fox", "--budget", "9",
     ];
-    place.mode(place.document("cache", "fox.md"), 0o000);
+    fixture.set_mode(fixture.document("cache", "fox.md"), 0o000);
     assert_snapshot!(told(&ask, 6), @r"
     error: in the cache: documents/6e459fed18dd.json: cannot be read: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
@@ -188,13 +200,13 @@ fn people_are_told_what_may_not_be_read() {
     error: in the cache: documents/6e459fed18dd.json: cannot be read: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     "#);
-    place.mode("cache", 0o000);
+    fixture.set_mode("cache", 0o000);
     assert_snapshot!(told(&ask, 6), @r"
     error: in the cache: manifest.json: cannot be read: Permission denied (os error 13) (and 2 more problems)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
-    place.mode("cache", 0o755);
-    place.mode("docs/fox.md", 0o000);
+    fixture.set_mode("cache", 0o755);
+    fixture.set_mode("docs/fox.md", 0o000);
     let build = ["build", "--sources", "docs", "--cache", "new"];
     if is_root() {
         // The place itself is not theirs.
@@ -203,19 +215,19 @@ fn people_are_told_what_may_not_be_read() {
         hint: Check permissions, disk and open files on the machine of the cache, then call again.
         ");
     }
-    place.mode(".", 0o777);
+    fixture.set_mode(".", 0o777);
     assert_snapshot!(told(&build, 6), @r"
     error: cannot read the source `fox.md`: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
-    place.mode("docs/fox.md", 0o644);
-    place.mode("docs/guide", 0o000);
+    fixture.set_mode("docs/fox.md", 0o644);
+    fixture.set_mode("docs/guide", 0o000);
     assert_snapshot!(told(&build, 6), @r"
     error: cannot read the source `guide`: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
-    assert!(!place.path("new").exists());
-    place.mode("docs/guide", 0o755);
+    assert!(!fixture.path("new").exists());
+    fixture.set_mode("docs/guide", 0o755);
     if is_root() {
         assert_snapshot!(told(&["seal", "--cache", "cache"], 6), @r"
         error: in the cache: documents/6e459fed18dd.json: cannot be read: Permission denied (os error 13)

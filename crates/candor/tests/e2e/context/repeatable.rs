@@ -1,6 +1,6 @@
 //! The same sources give the same bytes, and no environment variable changes an answer.
 
-use crate::context::place::{Place, said};
+use crate::context::fixture::{ContextFixture, run_command};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -25,40 +25,40 @@ fn repeatable(cache: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-fn build(place: &Place, command: &str, sources: &str, cache: &str) {
-    let mut command = place.command(&[command, "--sources", sources, "--cache", cache]);
+fn build(fixture: &ContextFixture, command: &str, sources: &str, cache: &str) {
+    let mut command = fixture.command(&[command, "--sources", sources, "--cache", cache]);
     command.env("SOURCE_DATE_EPOCH", "1700000000");
-    let said = said(command);
+    let said = run_command(command);
     assert_eq!((said.code, said.stderr.as_str()), (0, ""));
 }
 
 #[test]
 fn two_builds_are_the_same_bytes() {
-    let place = Place::with_docs();
-    place.write("docs/Copy.md", "the quick brown fox\n");
-    place.write("docs/another/copy.md", "the quick brown fox\n");
-    build(&place, "build", "docs", "one");
-    build(&place, "build", "docs", "two");
-    let one = repeatable(&place.path("one"));
-    assert_eq!(one, repeatable(&place.path("two")));
+    let fixture = ContextFixture::with_docs();
+    fixture.write("docs/Copy.md", "the quick brown fox\n");
+    fixture.write("docs/another/copy.md", "the quick brown fox\n");
+    build(&fixture, "build", "docs", "one");
+    build(&fixture, "build", "docs", "two");
+    let one = repeatable(&fixture.path("one"));
+    assert_eq!(one, repeatable(&fixture.path("two")));
     let names: Vec<_> = one.keys().map(String::as_str).collect();
     for name in ["accelerator.idx", "index.json", "manifest.json"] {
         assert!(names.contains(&name), "{names:?}");
     }
     // Equal contents have names of their own, the first the plain one.
     assert_eq!(
-        place.document("one", "another/copy.md"),
+        fixture.document("one", "another/copy.md"),
         "one/documents/6e459fed18dd.json"
     );
     assert_eq!(
-        place.document("one", "copy.md"),
+        fixture.document("one", "copy.md"),
         "one/documents/6e459fed18dd-2.json"
     );
     assert_eq!(
-        place.document("one", "fox.md"),
+        fixture.document("one", "fox.md"),
         "one/documents/6e459fed18dd-3.json"
     );
-    let manifest = String::from_utf8(place.read("one/manifest.json")).unwrap();
+    let manifest = String::from_utf8(fixture.read("one/manifest.json")).unwrap();
     assert!(
         manifest.contains(r#""created_at": "2023-11-14T22:13:20Z""#),
         "{manifest}"
@@ -67,29 +67,29 @@ fn two_builds_are_the_same_bytes() {
 
 #[test]
 fn an_update_is_a_build() {
-    let place = Place::with_docs();
-    build(&place, "build", "docs", "updated");
-    place.write("docs/fox.md", "the quick red fox\n");
-    place.write("docs/twin.md", "Install it, then run it.\n");
-    place.write("docs/a/first.md", "Install it, then run it.\n");
-    place.remove("docs/empty.md");
-    build(&place, "update", "docs", "updated");
-    build(&place, "build", "docs", "built");
+    let fixture = ContextFixture::with_docs();
+    build(&fixture, "build", "docs", "updated");
+    fixture.write("docs/fox.md", "the quick red fox\n");
+    fixture.write("docs/twin.md", "Install it, then run it.\n");
+    fixture.write("docs/a/first.md", "Install it, then run it.\n");
+    fixture.remove("docs/empty.md");
+    build(&fixture, "update", "docs", "updated");
+    build(&fixture, "build", "docs", "built");
     assert_eq!(
-        repeatable(&place.path("updated")),
-        repeatable(&place.path("built"))
+        repeatable(&fixture.path("updated")),
+        repeatable(&fixture.path("built"))
     );
     // Twice changes nothing more.
-    build(&place, "update", "docs", "updated");
+    build(&fixture, "update", "docs", "updated");
     assert_eq!(
-        repeatable(&place.path("updated")),
-        repeatable(&place.path("built"))
+        repeatable(&fixture.path("updated")),
+        repeatable(&fixture.path("built"))
     );
 }
 
 #[test]
 fn no_variable_changes_an_answer() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     let asks: &[&[&str]] = &[
         &[
             "resolve", "--cache", "cache", "--query", "fox ÄÖ", "--budget", "20",
@@ -131,22 +131,22 @@ fn no_variable_changes_an_answer() {
         ("CANDOR_ROOT", "/nonexistent"),
     ];
     for ask in asks {
-        let plain = place.run(ask);
-        let mut changed = place.command(ask);
+        let plain = fixture.run(ask);
+        let mut changed = fixture.command(ask);
         changed.envs(variables);
-        assert_eq!(said(changed), plain, "{ask:?}");
-        let mut bare = place.command(ask);
+        assert_eq!(run_command(changed), plain, "{ask:?}");
+        let mut bare = fixture.command(ask);
         bare.env_clear();
-        assert_eq!(said(bare), plain, "{ask:?}");
+        assert_eq!(run_command(bare), plain, "{ask:?}");
         // How much is logged is not part of an answer.
-        let mut loud = place.command(ask);
+        let mut loud = fixture.command(ask);
         loud.env("CANDOR_LOG", "trace");
-        assert_eq!(said(loud).stdout, plain.stdout, "{ask:?}");
+        assert_eq!(run_command(loud).stdout, plain.stdout, "{ask:?}");
     }
-    let mut server = place.serve_command(&[]);
+    let mut server = fixture.serve_command(&[]);
     server.envs(variables);
-    let mut changed = crate::context::server::Server::start(server);
-    let mut plain = place.serve(&[]);
+    let mut changed = crate::context::server::ContextServer::start(server);
+    let mut plain = fixture.serve(&[]);
     for query in ["fox", "ÄÖ"] {
         assert_eq!(
             changed.resolve("cache", query, "20"),

@@ -1,16 +1,16 @@
 //! What `verify` and `inspect` tell about a cache that is invalid.
 
-use crate::context::place::{Place, object};
+use crate::context::fixture::{ContextFixture, error_object};
 use insta::assert_snapshot;
 
 /// The report is an answer although the cache is invalid.
 #[test]
 fn verify_and_inspect_tell_what_is_wrong() {
-    let place = Place::with_cache();
-    place.edit(place.document("cache", "fox.md"), "brown", "green");
-    place.write("cache/documents/surplus.json", "{}");
-    place.edit("cache/index.json", r#""odd.md""#, r#""old.md""#);
-    let verified = place.run(&["verify", "--cache", "cache"]);
+    let fixture = ContextFixture::with_cache();
+    fixture.edit(fixture.document("cache", "fox.md"), "brown", "green");
+    fixture.write("cache/documents/surplus.json", "{}");
+    fixture.edit("cache/index.json", r#""odd.md""#, r#""old.md""#);
+    let verified = fixture.run(&["verify", "--cache", "cache"]);
     assert_eq!(verified.code, 5);
     assert_snapshot!(verified.stdout, @r#"
     {
@@ -41,13 +41,13 @@ fn verify_and_inspect_tell_what_is_wrong() {
     error: the cache is invalid: index.json: the manifest says something else about `odd.md` (and 3 more problems)
     hint: Run `context verify` to see what is wrong, then build the cache again.
     ");
-    let object_too = place.run(&["verify", "--cache", "cache", "--error-format", "json"]);
+    let object_too = fixture.run(&["verify", "--cache", "cache", "--error-format", "json"]);
     assert_eq!(object_too.stdout, verified.stdout);
     assert_eq!(
         (object_too.code, object_too.stderr),
-        (5, object("cache_invalid"))
+        (5, error_object("cache_invalid"))
     );
-    assert_snapshot!(place.answer(&["inspect", "--cache", "cache"]), @r#"
+    assert_snapshot!(fixture.run_ok(&["inspect", "--cache", "cache"]), @r#"
     {
       "cache_version": "sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8",
       "document_count": 4,
@@ -56,14 +56,14 @@ fn verify_and_inspect_tell_what_is_wrong() {
     }
     "#);
     for manifest in ["", "no JSON", "[]"] {
-        place.write("cache/manifest.json", manifest);
+        fixture.write("cache/manifest.json", manifest);
         assert_eq!(
-            place.answer(&["inspect", "--cache", "cache"]),
+            fixture.run_ok(&["inspect", "--cache", "cache"]),
             "{\n  \"cache_version\": \"\",\n  \"document_count\": 0,\n  \"total_bytes\": 0,\n  \"valid\": false\n}\n"
         );
     }
-    place.remove("cache/manifest.json");
-    assert_snapshot!(place.run(&["verify", "--cache", "cache"]).stdout, @r#"
+    fixture.remove("cache/manifest.json");
+    assert_snapshot!(fixture.run(&["verify", "--cache", "cache"]).stdout, @r#"
     {
       "cache_version": "",
       "document_count": 0,
@@ -81,11 +81,11 @@ fn verify_and_inspect_tell_what_is_wrong() {
 /// At most a hundred problems are told, the first ones.
 #[test]
 fn problems_are_bounded() {
-    let place = Place::with_cache();
+    let fixture = ContextFixture::with_cache();
     for number in 0..250 {
-        place.write(format!("cache/documents/surplus-{number:03}.json"), "");
+        fixture.write(format!("cache/documents/surplus-{number:03}.json"), "");
     }
-    let report = place.run(&["verify", "--cache", "cache"]).stdout;
+    let report = fixture.run(&["verify", "--cache", "cache"]).stdout;
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let problems = report["problems"].as_array().unwrap();
     assert_eq!(problems.len(), 100);

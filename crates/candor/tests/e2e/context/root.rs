@@ -1,17 +1,17 @@
 //! `--root` and what it confines, for caches and for sources.
 
-use crate::context::place::{Place, exit_of, object, said};
+use crate::context::fixture::{ContextFixture, error_object, exit_code_of, run_command};
 use insta::assert_snapshot;
 use std::fs;
 use std::os::unix::fs::symlink;
 
 /// A root with a cache below a directory, and something beside the root.
-fn house() -> Place {
-    let place = Place::with_docs();
-    fs::create_dir_all(place.path("root/deep")).unwrap();
-    fs::rename(place.path("docs"), place.path("root/docs")).unwrap();
-    place.write("outside/docs/a.md", "outside\n");
-    place.answer(&[
+fn house() -> ContextFixture {
+    let fixture = ContextFixture::with_docs();
+    fs::create_dir_all(fixture.path("root/deep")).unwrap();
+    fs::rename(fixture.path("docs"), fixture.path("root/docs")).unwrap();
+    fixture.write("outside/docs/a.md", "outside\n");
+    fixture.run_ok(&[
         "build",
         "--root",
         "root",
@@ -20,17 +20,17 @@ fn house() -> Place {
         "--cache",
         "deep/cache",
     ]);
-    place.built("outside/docs", "outside/cache");
-    place
+    fixture.build("outside/docs", "outside/cache");
+    fixture
 }
 
 #[test]
 fn relative_paths_are_below_the_root_and_absolute_ones_inside() {
-    let place = house();
-    let inside = place.path("root/deep/cache");
-    symlink("deep/cache", place.path("root/link")).unwrap();
-    symlink("../deep/../deep", place.path("root/docs/link")).unwrap();
-    let whole = place.answer(&[
+    let fixture = house();
+    let inside = fixture.path("root/deep/cache");
+    symlink("deep/cache", fixture.path("root/link")).unwrap();
+    symlink("../deep/../deep", fixture.path("root/docs/link")).unwrap();
+    let whole = fixture.run_ok(&[
         "resolve",
         "--cache",
         "root/deep/cache",
@@ -50,33 +50,37 @@ fn relative_paths_are_below_the_root_and_absolute_ones_inside() {
         let ask = [
             "resolve", "--root", "root", "--cache", cache, "--query", "fox", "--budget", "99",
         ];
-        assert_eq!(place.answer(&ask), whole, "{cache}");
-        let mut command = place.command(&["serve", "--root", "root"]);
-        command.current_dir(place.root());
-        let mut server = crate::context::server::Server::start(command);
-        assert_eq!(server.resolve(cache, "fox", "99").good(), whole, "{cache}");
+        assert_eq!(fixture.run_ok(&ask), whole, "{cache}");
+        let mut command = fixture.command(&["serve", "--root", "root"]);
+        command.current_dir(fixture.root());
+        let mut server = crate::context::server::ContextServer::start(command);
+        assert_eq!(
+            server.resolve(cache, "fox", "99").unwrap(),
+            whole,
+            "{cache}"
+        );
     }
     // The root's own name may be a link; what is inside is then reached by both names.
-    symlink("root", place.path("alias")).unwrap();
-    let by_alias = place.path("alias/deep/cache");
+    symlink("root", fixture.path("alias")).unwrap();
+    let by_alias = fixture.path("alias/deep/cache");
     for cache in [inside.to_str().unwrap(), by_alias.to_str().unwrap()] {
         let ask = [
             "resolve", "--root", "alias", "--cache", cache, "--query", "fox", "--budget", "99",
         ];
-        assert_eq!(place.answer(&ask), whole, "{cache}");
+        assert_eq!(fixture.run_ok(&ask), whole, "{cache}");
     }
 }
 
 #[test]
 fn nothing_outside_is_reachable() {
-    let place = house();
-    let outside = place.path("outside/cache");
-    let around = place.path("root/../outside/cache");
-    symlink("../outside/cache", place.path("root/link")).unwrap();
-    symlink(&outside, place.path("root/absolute")).unwrap();
-    symlink("..", place.path("root/deep/up")).unwrap();
+    let fixture = house();
+    let outside = fixture.path("outside/cache");
+    let around = fixture.path("root/../outside/cache");
+    symlink("../outside/cache", fixture.path("root/link")).unwrap();
+    symlink(&outside, fixture.path("root/absolute")).unwrap();
+    symlink("..", fixture.path("root/deep/up")).unwrap();
     let mut server =
-        crate::context::server::Server::start(place.command(&["serve", "--root", "root"]));
+        crate::context::server::ContextServer::start(fixture.command(&["serve", "--root", "root"]));
     for cache in [
         "../outside/cache",
         "deep/../../outside/cache",
@@ -96,8 +100,8 @@ fn nothing_outside_is_reachable() {
             &["resolve", "--query", "", "--budget", "1"],
         ] {
             let more = ["--root", "root", "--cache", cache, "--error-format", "json"];
-            let stderr = place.complaint(exit_of(code), &[command, &more[..]].concat());
-            assert_eq!(stderr, object(code), "{cache} {command:?}");
+            let stderr = fixture.run_err(exit_code_of(code), &[command, &more[..]].concat());
+            assert_eq!(stderr, error_object(code), "{cache} {command:?}");
         }
         let more = [
             "--sources",
@@ -110,20 +114,20 @@ fn nothing_outside_is_reachable() {
             "json",
         ];
         for command in ["update", "status"] {
-            let stderr = place.complaint(exit_of(code), &[&[command], &more[..]].concat());
-            assert_eq!(stderr, object(code), "{cache} {command}");
+            let stderr = fixture.run_err(exit_code_of(code), &[&[command], &more[..]].concat());
+            assert_eq!(stderr, error_object(code), "{cache} {command}");
         }
         assert_eq!(
             server.resolve(cache, "", "1").text(),
-            object(code),
+            error_object(code),
             "{cache}"
         );
         let arguments = format!(r#"{{"cache":{}}}"#, crate::context::server::quoted(cache));
         let inspected = server.call("context.inspect_cache", &arguments);
-        assert_eq!(inspected.text(), object(code), "{cache}");
+        assert_eq!(inspected.text(), error_object(code), "{cache}");
     }
     // Without a root the command line confines nothing.
-    place.answer(&[
+    fixture.run_ok(&[
         "resolve",
         "--cache",
         outside.to_str().unwrap(),
@@ -136,10 +140,10 @@ fn nothing_outside_is_reachable() {
 
 #[test]
 fn a_build_stays_inside_too() {
-    let place = house();
-    symlink("../outside", place.path("root/link")).unwrap();
+    let fixture = house();
+    symlink("../outside", fixture.path("root/link")).unwrap();
     let build = |sources: &str, cache: &str| {
-        place.run(&[
+        fixture.run(&[
             "build",
             "--root",
             "root",
@@ -179,17 +183,17 @@ fn a_build_stays_inside_too() {
             "{sources} {cache}"
         );
     }
-    assert!(!place.path("new").exists() && !place.path("outside/new").exists());
-    let inside = place.path("root/by-name");
+    assert!(!fixture.path("new").exists() && !fixture.path("outside/new").exists());
+    let inside = fixture.path("root/by-name");
     assert_eq!(build("docs", inside.to_str().unwrap()).code, 0);
     assert!(inside.join("manifest.json").is_file());
 }
 
 #[test]
 fn a_root_that_is_not_there_is_missing() {
-    let place = house();
+    let fixture = house();
     for root in ["nowhere", "root/docs/fox.md"] {
-        let command = place.command(&[
+        let command = fixture.command(&[
             "resolve",
             "--root",
             root,
@@ -202,9 +206,9 @@ fn a_root_that_is_not_there_is_missing() {
             "--error-format",
             "json",
         ]);
-        let said = said(command);
+        let said = run_command(command);
         assert_eq!((said.code, said.stdout.as_str()), (4, ""));
-        assert_eq!(said.stderr, object("cache_missing"));
-        assert_eq!(place.run(&["serve", "--root", root]).code, 4);
+        assert_eq!(said.stderr, error_object("cache_missing"));
+        assert_eq!(fixture.run(&["serve", "--root", root]).code, 4);
     }
 }

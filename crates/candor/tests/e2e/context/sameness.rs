@@ -1,6 +1,6 @@
 //! Whatever succeeds is the same bytes in the command line and over MCP, accelerated or not.
 
-use crate::context::place::Place;
+use crate::context::fixture::ContextFixture;
 use std::fs;
 
 const QUERIES: [&str; 12] = [
@@ -22,27 +22,27 @@ const BUDGETS: [&str; 8] = ["0", "1", "5", "9", "12", "17", "1000", "90071992547
 
 #[test]
 fn every_answer_is_the_servers() {
-    let place = Place::with_cache();
-    place.write("docs/ties/a.md", "fox fox");
-    place.write("docs/ties/b.md", "fox fox");
-    place.write("docs/Größe.md", "ÄÖ ẞ ǅ İ\n");
-    place.write("docs/wide.md", "the fox ".repeat(500));
-    place.built("docs", "more");
-    fs::create_dir(place.path("nothing")).unwrap();
-    place.run(&["build", "--sources", "nothing", "--cache", "hollow"]);
-    place.copy_unsealed("more", "copy");
-    place.built("docs", "broken");
+    let fixture = ContextFixture::with_cache();
+    fixture.write("docs/ties/a.md", "fox fox");
+    fixture.write("docs/ties/b.md", "fox fox");
+    fixture.write("docs/Größe.md", "ÄÖ ẞ ǅ İ\n");
+    fixture.write("docs/wide.md", "the fox ".repeat(500));
+    fixture.build("docs", "more");
+    fs::create_dir(fixture.path("nothing")).unwrap();
+    fixture.run(&["build", "--sources", "nothing", "--cache", "hollow"]);
+    fixture.copy_unsealed("more", "copy");
+    fixture.build("docs", "broken");
     for file in ["accelerator.idx", "accelerator.sig", "accelerator.src"] {
-        let bytes = place.read(format!("broken/{file}"));
-        place.write(format!("broken/{file}"), &bytes[..bytes.len() / 2]);
+        let bytes = fixture.read(format!("broken/{file}"));
+        fixture.write(format!("broken/{file}"), &bytes[..bytes.len() / 2]);
     }
-    place.built("docs", "foreign");
-    place.write(
+    fixture.build("docs", "foreign");
+    fixture.write(
         "foreign/accelerator.idx",
-        place.read("cache/accelerator.idx"),
+        fixture.read("cache/accelerator.idx"),
     );
-    let mut server = place.serve(&[]);
-    let mut looking = place.serve(&["--no-watch"]);
+    let mut server = fixture.serve(&[]);
+    let mut looking = fixture.serve(&["--no-watch"]);
     for cache in ["cache", "more", "hollow", "copy", "broken", "foreign"] {
         for (number, query) in QUERIES.iter().enumerate() {
             // NUL cannot be typed; the server refuses it.
@@ -51,7 +51,7 @@ fn every_answer_is_the_servers() {
             }
             let budgets = BUDGETS.iter().skip(number % 4).step_by(4);
             for budget in budgets {
-                let said = place.resolve(cache, query, budget);
+                let said = fixture.resolve(cache, query, budget);
                 assert_eq!(
                     (said.code, said.stderr.as_str()),
                     (0, ""),
@@ -59,16 +59,16 @@ fn every_answer_is_the_servers() {
                 );
                 assert!(said.stdout.ends_with("}}\n"), "{}", said.stdout);
                 let answer = server.resolve(cache, query, budget);
-                assert_eq!(answer.good(), said.stdout, "{cache} {query} {budget}");
-                assert_eq!(looking.resolve(cache, query, budget).good(), said.stdout);
+                assert_eq!(answer.unwrap(), said.stdout, "{cache} {query} {budget}");
+                assert_eq!(looking.resolve(cache, query, budget).unwrap(), said.stdout);
             }
         }
     }
     for query in QUERIES.iter().filter(|query| !query.contains('\0')) {
-        let fast = server.resolve("more", query, "40").good();
+        let fast = server.resolve("more", query, "40").unwrap();
         for slow in ["copy", "broken", "foreign"] {
             assert_eq!(
-                server.resolve(slow, query, "40").good(),
+                server.resolve(slow, query, "40").unwrap(),
                 fast,
                 "{slow} {query}"
             );
@@ -79,17 +79,17 @@ fn every_answer_is_the_servers() {
 /// What `inspect` prints for people is what the tool answers, but for white space.
 #[test]
 fn an_inspection_is_the_same() {
-    let place = Place::with_cache();
-    place.built("docs", "other");
-    place.edit(place.document("other", "fox.md"), "brown", "green");
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    fixture.build("docs", "other");
+    fixture.edit(fixture.document("other", "fox.md"), "brown", "green");
+    let mut server = fixture.serve(&[]);
     for cache in ["cache", "other", "docs"] {
-        let pretty = place.answer(&["inspect", "--cache", cache]);
+        let pretty = fixture.run_ok(&["inspect", "--cache", cache]);
         let value: serde_json::Value = serde_json::from_str(&pretty).unwrap();
         let answer = server.call(
             "context.inspect_cache",
             &format!(r#"{{"cache":"{cache}"}}"#),
         );
-        assert_eq!(answer.good(), format!("{value}\n"), "{cache}");
+        assert_eq!(answer.unwrap(), format!("{value}\n"), "{cache}");
     }
 }

@@ -1,45 +1,42 @@
-//! A server of caches on stdio, whose every result is checked to be a text and nothing else.
+//! A context server on stdio; every result is checked to be one text and nothing else.
 
+use crate::requests::call;
 use candor_testkit::{Exit, Stdio};
 use serde_json::Value;
 use std::process::Command;
 
-/// The `_meta` of a complete request of the stateless era.
-pub(crate) const META: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
-
-/// A server.
-pub(crate) struct Server {
+pub(crate) struct ContextServer {
     stdio: Stdio,
     calls: u64,
 }
 
-/// What a call came to.
+/// The text of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum ToolText {
     Text(String),
     Failed(String),
 }
 
-impl Outcome {
+impl ToolText {
     pub(crate) fn text(&self) -> &str {
         match self {
-            Outcome::Text(text) | Outcome::Failed(text) => text,
+            ToolText::Text(text) | ToolText::Failed(text) => text,
         }
     }
 
-    /// The text of a success.
-    pub(crate) fn good(self) -> String {
+    /// Returns the text of a success, and panics at a failure.
+    pub(crate) fn unwrap(self) -> String {
         match self {
-            Outcome::Text(text) => text,
-            Outcome::Failed(text) => panic!("{text}"),
+            ToolText::Text(text) => text,
+            ToolText::Failed(text) => panic!("{text}"),
         }
     }
 }
 
-impl Server {
-    pub(crate) fn start(command: Command) -> Server {
+impl ContextServer {
+    pub(crate) fn start(command: Command) -> ContextServer {
         let stdio = Stdio::start(command);
-        Server { stdio, calls: 0 }
+        ContextServer { stdio, calls: 0 }
     }
 
     pub(crate) fn stdio(&mut self) -> &mut Stdio {
@@ -51,19 +48,19 @@ impl Server {
         self.stdio.ask(line)
     }
 
-    /// A call with arguments as they are.
-    pub(crate) fn call(&mut self, tool: &str, arguments: &str) -> Outcome {
+    /// Makes a call with these arguments, which need not be JSON.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &str) -> ToolText {
         self.calls += 1;
         let id = self.calls.to_string();
         let answer = self.ask(call(&id, tool, arguments));
         outcome(&id, &answer)
     }
 
-    pub(crate) fn resolve(&mut self, cache: &str, query: &str, budget: &str) -> Outcome {
+    pub(crate) fn resolve(&mut self, cache: &str, query: &str, budget: &str) -> ToolText {
         self.call("context.resolve", &arguments(cache, query, budget))
     }
 
-    /// Ends stdin; the server must end well.
+    /// Closes stdin; the server must then exit with 0.
     pub(crate) fn end(mut self) {
         assert_eq!(self.stdio.end(), (vec![], Exit::Code(0)));
     }
@@ -73,31 +70,17 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// The arguments of `context.resolve`.
+/// Returns the arguments of `context.resolve`.
 pub(crate) fn arguments(cache: &str, query: &str, budget: &str) -> String {
     let (cache, query) = (quoted(cache), quoted(query));
     format!(r#"{{"cache":{cache},"query":{query},"budget":{budget}}}"#)
 }
 
-/// A call of the handshake era.
-pub(crate) fn call(id: &str, tool: &str, arguments: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
-    )
-}
-
-/// A call of the stateless era.
-pub(crate) fn stateless_call(id: &str, tool: &str, arguments: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{META}}}}}"#
-    )
-}
-
-/// A result of the handshake era, whole.
-pub(crate) fn result(id: &str, outcome: &Outcome) -> String {
+/// Returns the whole answer of the handshake era.
+pub(crate) fn result(id: &str, outcome: &ToolText) -> String {
     let is_error = match outcome {
-        Outcome::Text(_) => "",
-        Outcome::Failed(_) => r#","isError":true"#,
+        ToolText::Text(_) => "",
+        ToolText::Failed(_) => r#","isError":true"#,
     };
     let text = quoted(outcome.text());
     format!(
@@ -105,8 +88,8 @@ pub(crate) fn result(id: &str, outcome: &Outcome) -> String {
     )
 }
 
-/// What a line says; it must have been exactly such a result.
-pub(crate) fn outcome(id: &str, line: &str) -> Outcome {
+/// Returns the text of an answer, which must be exactly a result of the handshake era.
+pub(crate) fn outcome(id: &str, line: &str) -> ToolText {
     let answer: Value =
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     let answered = &answer["result"];
@@ -114,8 +97,8 @@ pub(crate) fn outcome(id: &str, line: &str) -> Outcome {
         panic!("no result: {line}");
     };
     let outcome = match answered["isError"] == true {
-        true => Outcome::Failed(text.to_owned()),
-        false => Outcome::Text(text.to_owned()),
+        true => ToolText::Failed(text.to_owned()),
+        false => ToolText::Text(text.to_owned()),
     };
     assert_eq!(line, result(id, &outcome));
     outcome

@@ -1,7 +1,8 @@
 //! The tools of the server: what is listed, in both eras, and what they answer.
 
-use crate::context::place::{Place, object};
-use crate::context::server::{META, Outcome, Server, arguments, call, quoted, stateless_call};
+use crate::context::fixture::{ContextFixture, error_object};
+use crate::context::server::{ContextServer, ToolText, arguments, quoted};
+use crate::requests::{META, call, stateless_call};
 use insta::assert_snapshot;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -14,8 +15,8 @@ const SENTENCE: &str = "Resolve a natural-language query against a pre-built con
 
 #[test]
 fn there_are_exactly_three() {
-    let place = Place::empty();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::empty();
+    let mut server = fixture.serve(&[]);
     let list = server.ask(LIST);
     assert!(list.len() <= 3 * 1024, "{}", list.len());
     let value: serde_json::Value = serde_json::from_str(&list).unwrap();
@@ -38,8 +39,8 @@ fn there_are_exactly_three() {
 
 #[test]
 fn both_eras_list_the_same() {
-    let place = Place::empty();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::empty();
+    let mut server = fixture.serve(&[]);
     let list = server.ask(LIST);
     let stateless = server.ask(format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{META}}}}}"#
@@ -52,8 +53,8 @@ fn both_eras_list_the_same() {
 
 #[test]
 fn it_introduces_itself_in_both_eras() {
-    let place = Place::empty();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::empty();
+    let mut server = fixture.serve(&[]);
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
@@ -76,8 +77,8 @@ fn it_introduces_itself_in_both_eras() {
 /// The new era adds what it demands, `resultType`, and nothing else.
 #[test]
 fn a_result_is_a_text_and_nothing_else() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     for (tool, asked) in [
         ("context.resolve", arguments("cache", "fox", "9")),
         ("context.resolve", arguments("nowhere", "fox", "9")),
@@ -95,8 +96,8 @@ fn a_result_is_a_text_and_nothing_else() {
         // That the older one is exactly so, the driver checks.
         let outcome = server.call(tool, &asked);
         let (text, is_error) = match &outcome {
-            Outcome::Text(text) => (text, ""),
-            Outcome::Failed(text) => (text, r#","isError":true"#),
+            ToolText::Text(text) => (text, ""),
+            ToolText::Failed(text) => (text, r#","isError":true"#),
         };
         assert_eq!(
             server.ask(stateless_call("7", tool, &asked)),
@@ -110,8 +111,8 @@ fn a_result_is_a_text_and_nothing_else() {
 
 #[test]
 fn names_with_an_underscore_work() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     for (tool, asked) in [
         ("resolve", arguments("cache", "fox", "9")),
         ("resolve", arguments("nowhere", "fox", "9")),
@@ -129,8 +130,8 @@ fn names_with_an_underscore_work() {
 
 #[test]
 fn an_unknown_tool_is_an_error_of_the_protocol() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     for tool in [
         "context.build",
         "resolve",
@@ -147,14 +148,14 @@ fn an_unknown_tool_is_an_error_of_the_protocol() {
     }
 }
 
-fn listed(server: &mut Server) -> String {
-    server.call("context.list_caches", "{}").good()
+fn listed(server: &mut ContextServer) -> String {
+    server.call("context.list_caches", "{}").unwrap()
 }
 
 #[test]
 fn caches_are_listed_in_the_order_of_bytes() {
-    let place = Place::empty();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::empty();
+    let mut server = fixture.serve(&[]);
     assert_eq!(listed(&mut server), "{\"caches\":[]}\n");
     for name in [
         "b",
@@ -166,17 +167,17 @@ fn caches_are_listed_in_the_order_of_bytes() {
         ".hidden",
         "deep/cache",
     ] {
-        place.write(format!("{name}/manifest.json"), "whatever it says");
+        fixture.write(format!("{name}/manifest.json"), "whatever it says");
     }
-    fs::create_dir(place.path("no-manifest")).unwrap();
-    fs::create_dir_all(place.path("odd/manifest.json")).unwrap();
-    fs::create_dir_all(place.path("linked")).unwrap();
-    symlink("../a/manifest.json", place.path("linked/manifest.json")).unwrap();
-    symlink("a", place.path("link")).unwrap();
-    symlink("/", place.path("out")).unwrap();
-    place.write("file", "");
+    fs::create_dir(fixture.path("no-manifest")).unwrap();
+    fs::create_dir_all(fixture.path("odd/manifest.json")).unwrap();
+    fs::create_dir_all(fixture.path("linked")).unwrap();
+    symlink("../a/manifest.json", fixture.path("linked/manifest.json")).unwrap();
+    symlink("a", fixture.path("link")).unwrap();
+    symlink("/", fixture.path("out")).unwrap();
+    fixture.write("file", "");
     fs::create_dir(
-        place
+        fixture
             .root()
             .join(std::ffi::OsStr::from_bytes(b"no\xffname")),
     )
@@ -202,14 +203,14 @@ fn caches_are_listed_in_the_order_of_bytes() {
 /// The names that are listed are names that can be asked for.
 #[test]
 fn what_is_listed_can_be_inspected() {
-    let place = Place::with_cache();
-    place.built("docs", "with space");
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    fixture.build("docs", "with space");
+    let mut server = fixture.serve(&[]);
     let listed: serde_json::Value = serde_json::from_str(&listed(&mut server)).unwrap();
     let mut told = Vec::new();
     for cache in listed["caches"].as_array().unwrap() {
         let asked = format!(r#"{{"cache":{}}}"#, cache["path"]);
-        told.push(server.call("context.inspect_cache", &asked).good());
+        told.push(server.call("context.inspect_cache", &asked).unwrap());
     }
     assert_snapshot!(told.concat(), @r#"
     {"cache_version":"sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8","document_count":4,"total_bytes":689,"valid":true}
@@ -220,17 +221,17 @@ fn what_is_listed_can_be_inspected() {
 
 #[test]
 fn a_root_that_goes_away_is_missing_or_cannot_be_read() {
-    let place = Place::with_cache();
-    fs::create_dir(place.path("root")).unwrap();
-    fs::rename(place.path("cache"), place.path("root/cache")).unwrap();
-    let mut server = Server::start(place.command(&["serve", "--root", "root"]));
-    server.resolve("cache", "fox", "9").good();
+    let fixture = ContextFixture::with_cache();
+    fs::create_dir(fixture.path("root")).unwrap();
+    fs::rename(fixture.path("cache"), fixture.path("root/cache")).unwrap();
+    let mut server = ContextServer::start(fixture.command(&["serve", "--root", "root"]));
+    server.resolve("cache", "fox", "9").unwrap();
     // The server holds the directory, not its name.
-    fs::rename(place.path("root"), place.path("moved")).unwrap();
-    server.resolve("cache", "fox", "9").good();
-    fs::remove_dir_all(place.path("moved")).unwrap();
+    fs::rename(fixture.path("root"), fixture.path("moved")).unwrap();
+    server.resolve("cache", "fox", "9").unwrap();
+    fs::remove_dir_all(fixture.path("moved")).unwrap();
     assert_eq!(
         server.resolve("cache", "fox", "9").text(),
-        object("cache_missing")
+        error_object("cache_missing")
     );
 }

@@ -1,17 +1,17 @@
 //! A wrong command line: exit 1, a text for people whatever was asked for, nothing on stdout.
 
-use crate::context::place::{Place, said};
+use crate::context::fixture::{ContextFixture, run_command};
 use insta::assert_snapshot;
 
 #[test]
 fn mistakes_are_told_with_tips() {
-    let place = Place::empty();
+    let fixture = ContextFixture::empty();
     let complaint = |arguments: &[&str]| {
-        let text = place.complaint(1, arguments);
+        let text = fixture.run_err(1, arguments);
         // Usage errors stay text.
         let json = [arguments, &["--error-format", "json"]].concat();
         if !arguments.is_empty() && arguments[0] != "serve" {
-            let also = place.run(&json);
+            let also = fixture.run(&json);
             assert_eq!((also.code, also.stdout.as_str()), (1, ""));
             assert_eq!(also.stderr.lines().next(), text.lines().next());
         }
@@ -108,8 +108,8 @@ fn mistakes_are_told_with_tips() {
 
 #[test]
 fn an_unknown_error_format_is_a_mistake() {
-    let place = Place::empty();
-    assert_snapshot!(place.complaint(1, &["inspect", "--cache", "c", "--error-format", "xml"]), @r"
+    let fixture = ContextFixture::empty();
+    assert_snapshot!(fixture.run_err(1, &["inspect", "--cache", "c", "--error-format", "xml"]), @r"
     error: invalid value 'xml' for '--error-format <FORM>'
       [possible values: text, json]
 
@@ -119,7 +119,7 @@ fn an_unknown_error_format_is_a_mistake() {
 
 #[test]
 fn a_source_date_that_is_none_is_a_mistake() {
-    let place = Place::with_docs();
+    let fixture = ContextFixture::with_docs();
     let build = [
         "build",
         "--sources",
@@ -138,9 +138,9 @@ fn a_source_date_that_is_none_is_a_mistake() {
         " 1",
         "1\u{1b}[31m",
     ] {
-        let mut command = place.command(&build);
+        let mut command = fixture.command(&build);
         command.env("SOURCE_DATE_EPOCH", garbage);
-        let said = said(command);
+        let said = run_command(command);
         assert_eq!((said.code, said.stdout.as_str()), (1, ""), "{garbage}");
         assert_eq!(
             said.stderr,
@@ -150,5 +150,5 @@ fn a_source_date_that_is_none_is_a_mistake() {
             )
         );
     }
-    assert!(!place.path("cache").exists());
+    assert!(!fixture.path("cache").exists());
 }

@@ -1,20 +1,20 @@
 //! Wrong arguments of a call: judged in the order cache, query, budget, unknown ones, before any path.
 
-use crate::context::place::{Place, object};
-use crate::context::server::{Server, arguments, quoted};
+use crate::context::fixture::{ContextFixture, error_object};
+use crate::context::server::{ContextServer, arguments, quoted};
 
 /// What each of these arguments gives.
-fn codes(server: &mut Server, tool: &str, cases: &[(&str, &str)]) {
+fn codes(server: &mut ContextServer, tool: &str, cases: &[(&str, &str)]) {
     for (arguments, code) in cases {
         let answer = server.call(tool, arguments);
-        assert_eq!(answer.text(), object(code), "{arguments}");
+        assert_eq!(answer.text(), error_object(code), "{arguments}");
     }
 }
 
 #[test]
 fn one_wrong_argument_has_its_code() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     codes(
         &mut server,
         "context.resolve",
@@ -132,8 +132,8 @@ fn one_wrong_argument_has_its_code() {
 
 #[test]
 fn budgets_that_are_whole_in_value_are_taken() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     let thousand = server.resolve("cache", "fox", "1000");
     for budget in ["1000.0", "1e3", "1E+3", "10000e-1", "1000.000000"] {
         assert_eq!(server.resolve("cache", "fox", budget), thousand, "{budget}");
@@ -142,14 +142,16 @@ fn budgets_that_are_whole_in_value_are_taken() {
     for budget in ["-0", "0.0", "-0.0", "0e10"] {
         assert_eq!(server.resolve("cache", "fox", budget), zero, "{budget}");
     }
-    server.resolve("cache", "fox", "9007199254740991").good();
-    server.resolve("cache", "fox", "9007199254740991.0").good();
+    server.resolve("cache", "fox", "9007199254740991").unwrap();
+    server
+        .resolve("cache", "fox", "9007199254740991.0")
+        .unwrap();
 }
 
 #[test]
 fn the_first_in_order_decides() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     let long = quoted(&"é".repeat(32_769));
     let nul = r#""fo\u0000x""#;
     let everything = format!(r#"{{"budget":-1,"query":{long},"extra":1}}"#);
@@ -207,31 +209,31 @@ fn the_first_in_order_decides() {
 
 #[test]
 fn a_query_has_as_many_bytes_as_are_allowed() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     for query in [
         "x".repeat(65_536),
         "é".repeat(32_768),
         "\u{1}".repeat(65_536),
     ] {
-        server.resolve("cache", &query, "9").good();
+        server.resolve("cache", &query, "9").unwrap();
         let longer = server.resolve("cache", &format!("{query}x"), "9");
-        assert_eq!(longer.text(), object("invalid_query"));
+        assert_eq!(longer.text(), error_object("invalid_query"));
     }
     let huge = server.resolve("cache", &"x".repeat(10 * 1024 * 1024), "9");
-    assert_eq!(huge.text(), object("invalid_query"));
-    server.resolve("cache", "fox", "9").good();
+    assert_eq!(huge.text(), error_object("invalid_query"));
+    server.resolve("cache", "fox", "9").unwrap();
 }
 
 /// What is no JSON for a tool to see is refused before any tool.
 #[test]
 fn malformed_requests_are_errors_of_the_protocol() {
-    let place = Place::with_cache();
-    let mut server = place.serve(&[]);
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
     let error = |code: i32, message: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"{message}"}}}}"#)
     };
-    let call = |asked: &str| crate::context::server::call("1", "context.resolve", asked);
+    let call = |asked: &str| crate::requests::call("1", "context.resolve", asked);
     for (asked, message) in [
         (
             arguments("cache", "fox", "1e400"),
@@ -252,5 +254,5 @@ fn malformed_requests_are_errors_of_the_protocol() {
             "{asked}"
         );
     }
-    server.resolve("cache", "fox", "9").good();
+    server.resolve("cache", "fox", "9").unwrap();
 }

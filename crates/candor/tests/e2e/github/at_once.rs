@@ -1,7 +1,8 @@
 //! Many clients at once on one repository: every success is in the history, and nothing is lost.
 
-use crate::github::asking::{Asked, call, parsed};
-use crate::github::place::{Place, git};
+use crate::github::fixture::{GithubFixture, git};
+use crate::github::requests::GithubCalls;
+use crate::requests::{call, parse};
 use candor_testkit::Http;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -22,7 +23,7 @@ fn at_once(server: &Http, calls: &[(&str, Value)]) -> Vec<Value> {
     let mut asked: Vec<_> = (1..).zip(calls).map(ask).collect();
     asked
         .iter_mut()
-        .map(|connection| parsed(&connection.response().text()))
+        .map(|connection| parse(&connection.response().text()))
         .collect()
 }
 
@@ -35,9 +36,9 @@ fn commit(name: &str) -> (&'static str, Value) {
 }
 
 /// The hashes and the subjects of main's history.
-fn history(place: &Place) -> Vec<(String, String)> {
-    let log = place.git(
-        place.bare("sample/hello"),
+fn history(fixture: &GithubFixture) -> Vec<(String, String)> {
+    let log = fixture.git(
+        fixture.bare("sample/hello"),
         &["log", "--format=%H %s", "main"],
     );
     let pair = |line: &str| {
@@ -48,8 +49,8 @@ fn history(place: &Place) -> Vec<(String, String)> {
 }
 
 /// Every success of commits is in the history exactly once, every failure has this code and is not.
-fn check(place: &Place, named: &[(String, Value)]) -> usize {
-    let history = history(place);
+fn check(fixture: &GithubFixture, named: &[(String, Value)]) -> usize {
+    let history = history(fixture);
     let mut won = 0;
     for (name, answer) in named {
         let there: Vec<_> = history
@@ -69,8 +70,8 @@ fn check(place: &Place, named: &[(String, Value)]) -> usize {
             }
         }
     }
-    let files = place.git(
-        place.bare("sample/hello"),
+    let files = fixture.git(
+        fixture.bare("sample/hello"),
         &["ls-tree", "--name-only", "main:files"],
     );
     let files: BTreeSet<_> = files.lines().collect();
@@ -85,8 +86,8 @@ fn check(place: &Place, named: &[(String, Value)]) -> usize {
 
 #[test]
 fn many_clients_commit_to_one_branch() {
-    let place = Place::new();
-    let server = place.http(&FREE);
+    let fixture = GithubFixture::new();
+    let server = fixture.http(&FREE);
     let mut named = Vec::new();
     for round in 0..ROUNDS {
         let names: Vec<_> = (0..CLIENTS)
@@ -95,21 +96,24 @@ fn many_clients_commit_to_one_branch() {
         let calls: Vec<_> = names.iter().map(|name| commit(name)).collect();
         named.extend(names.into_iter().zip(at_once(&server, &calls)));
     }
-    let won = check(&place, &named);
-    assert_eq!(history(&place).len(), 2 + won);
+    let won = check(&fixture, &named);
+    assert_eq!(history(&fixture).len(), 2 + won);
     assert!(won > 0);
-    place.git(place.bare("sample/hello"), &["fsck", "--full", "--strict"]);
+    fixture.git(
+        fixture.bare("sample/hello"),
+        &["fsck", "--full", "--strict"],
+    );
 }
 
 /// Somebody who pushes with git takes part: neither side loses anything.
 #[test]
 fn clients_commit_while_somebody_pushes() {
     const PUSHES: u32 = 2;
-    let place = Place::new();
-    let server = place.http(&FREE);
-    let bare = place.bare("sample/hello");
-    place.git("", &["clone", "-q", bare.to_str().unwrap(), "clone"]);
-    let clone = place.path("clone");
+    let fixture = GithubFixture::new();
+    let server = fixture.http(&FREE);
+    let bare = fixture.bare("sample/hello");
+    fixture.git("", &["clone", "-q", bare.to_str().unwrap(), "clone"]);
+    let clone = fixture.path("clone");
     let pushing = thread::spawn(move || {
         let mut pushed = 0;
         for number in 0..PUSHES {
@@ -144,8 +148,8 @@ fn clients_commit_while_somebody_pushes() {
         round += 1;
     }
     let pushed = pushing.join().unwrap();
-    let won = check(&place, &named);
-    let history = history(&place);
+    let won = check(&fixture, &named);
+    let history = history(&fixture);
     for number in 0..pushed {
         let subject = format!("pushed-{number}");
         assert!(
@@ -154,13 +158,13 @@ fn clients_commit_while_somebody_pushes() {
         );
     }
     assert_eq!(history.len(), 2 + won + pushed as usize);
-    place.git(&bare, &["fsck", "--full", "--strict"]);
+    fixture.git(&bare, &["fsck", "--full", "--strict"]);
 }
 
 #[test]
 fn one_of_two_merges_wins() {
-    let place = Place::new();
-    let server = place.http(&FREE);
+    let fixture = GithubFixture::new();
+    let server = fixture.http(&FREE);
     let merge = || {
         (
             "merge_pull_request",
@@ -176,7 +180,7 @@ fn one_of_two_merges_wins() {
         assert_eq!(answer["error"]["code"], -32005, "{answer}");
         assert_eq!(answer["error"]["data"]["fault"]["effect"], "none");
     }
-    let merges: Vec<_> = history(&place)
+    let merges: Vec<_> = history(&fixture)
         .into_iter()
         .filter(|(_, subject)| subject.starts_with("Merge pull request #1"))
         .collect();
@@ -185,7 +189,7 @@ fn one_of_two_merges_wins() {
         won[0]["result"]["structuredContent"]["sha"],
         merges[0].0.as_str()
     );
-    let pulls = (&server).done(
+    let pulls = (&server).call_ok(
         "list_pull_requests",
         json!({ "repo": "sample/hello", "state": "closed" }),
     );
@@ -195,9 +199,9 @@ fn one_of_two_merges_wins() {
 /// The same pull request is opened once, whoever asks.
 #[test]
 fn one_of_many_openings_wins() {
-    let place = Place::new();
-    let server = place.http(&FREE);
-    (&server).done(
+    let fixture = GithubFixture::new();
+    let server = fixture.http(&FREE);
+    (&server).call_ok(
         "update_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1, "state": "closed" }),
     );

@@ -1,7 +1,9 @@
 //! Every code from a real cause, on both wires.
 
-use crate::github::asking::{Asked, call, parsed};
-use crate::github::place::{LIMIT, Place};
+use crate::fixture::LIMIT;
+use crate::github::fixture::GithubFixture;
+use crate::github::requests::GithubCalls;
+use crate::requests::{call, parse};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
@@ -29,17 +31,17 @@ fn line(error: &Value) -> String {
 /// own; what they answered must be the same.
 fn both(
     flags: &[&str],
-    prepare: impl Fn(&Place),
-    cause: impl Fn(&Place, &mut dyn Asked, &mut Vec<String>),
+    prepare: impl Fn(&GithubFixture),
+    cause: impl Fn(&GithubFixture, &mut dyn GithubCalls, &mut Vec<String>),
 ) -> String {
     let mut seen = Vec::new();
     for over_http in [true, false] {
-        let place = Place::new();
-        prepare(&place);
+        let fixture = GithubFixture::new();
+        prepare(&fixture);
         let mut lines = Vec::new();
         match over_http {
-            true => cause(&place, &mut place.http(flags), &mut lines),
-            false => cause(&place, &mut place.stdio(flags), &mut lines),
+            true => cause(&fixture, &mut fixture.http(flags), &mut lines),
+            false => cause(&fixture, &mut fixture.stdio(flags), &mut lines),
         }
         seen.push(lines.join("\n"));
     }
@@ -72,7 +74,7 @@ fn permission_is_denied() {
                 "merge_pull_request",
             ] {
                 // Before the arguments are looked at.
-                lines.push(line(&server.failed(tool, json!({}))));
+                lines.push(line(&server.call_err(tool, json!({}))));
             }
         },
     );
@@ -87,13 +89,13 @@ fn permission_is_denied() {
         |_| {},
         |_, server, lines| {
             lines.push(line(
-                &server.failed("fetch", json!({ "repo": "sample/hello" })),
+                &server.call_err("fetch", json!({ "repo": "sample/hello" })),
             ));
-            lines.push(line(&server.failed("commit_files", commit("main", "a"))));
+            lines.push(line(&server.call_err("commit_files", commit("main", "a"))));
             lines.push(line(
-                &server.failed("fetch", json!({ "repo": "Other/none" })),
+                &server.call_err("fetch", json!({ "repo": "Other/none" })),
             ));
-            let found = server.done("search", json!({ "query": "hello" }));
+            let found = server.call_ok("search", json!({ "query": "hello" }));
             assert_eq!(
                 (&found["results"], &found["filtered"]),
                 (&json!([]), &json!(1))
@@ -110,12 +112,12 @@ fn permission_is_denied() {
 /// Who shows the token for writing may read too; who shows the one for reading may not write.
 #[test]
 fn writing_takes_a_token_of_its_own() {
-    let place = Place::new();
+    let fixture = GithubFixture::new();
     let (read, write) = (
-        place.file("read", "r-token\n"),
-        place.file("write", "w-token\n"),
+        fixture.write("read", "r-token\n"),
+        fixture.write("write", "w-token\n"),
     );
-    let server = place.http(&[
+    let server = fixture.http(&[
         "--bearer-file",
         &read,
         "--allow-writes",
@@ -129,7 +131,7 @@ fn writing_takes_a_token_of_its_own() {
             .map(|text| ("Authorization", text.as_str()))
             .collect();
         let response = server.post(call(1, tool, arguments), &headers);
-        (response.status, parsed(&response.text()))
+        (response.status, parse(&response.text()))
     };
     let reading = json!({ "repo": "sample/hello" });
     assert_eq!(send(None, "fetch", &reading).0, 401);
@@ -189,7 +191,10 @@ fn what_is_not_there_is_not_found() {
                     json!({ "repo": hello, "title": "x", "head": "main", "base": "none" }),
                 ),
             ] {
-                lines.push(format!("{tool} {}", line(&server.failed(tool, arguments))));
+                lines.push(format!(
+                    "{tool} {}",
+                    line(&server.call_err(tool, arguments))
+                ));
             }
         },
     );
@@ -216,27 +221,27 @@ fn what_is_not_there_is_not_found() {
 }
 
 /// A repository with a large file and one that has nothing in common with its main branch.
-fn with_more(place: &Place) {
-    let clone = place.clone_with("clone", &[("a", "a\n")]);
-    fs::write(place.path("clone/large"), vec![b'x'; LARGE]).unwrap();
-    place.git("clone", &["add", "--all"]);
-    place.git("clone", &["commit", "-q", "-m", "Add a large file"]);
-    place.git("clone", &["branch", "same"]);
-    place.git("clone", &["checkout", "-q", "--orphan", "other"]);
-    place.git("clone", &["commit", "-q", "-m", "Begin anew"]);
-    place.git("clone", &["checkout", "-q", "main"]);
-    place.said(&["import", &clone, "me/more"]);
-    place.said(&["protect", "me/more", "same"]);
+fn with_more(fixture: &GithubFixture) {
+    let clone = fixture.clone_with("clone", &[("a", "a\n")]);
+    fs::write(fixture.path("clone/large"), vec![b'x'; LARGE]).unwrap();
+    fixture.git("clone", &["add", "--all"]);
+    fixture.git("clone", &["commit", "-q", "-m", "Add a large file"]);
+    fixture.git("clone", &["branch", "same"]);
+    fixture.git("clone", &["checkout", "-q", "--orphan", "other"]);
+    fixture.git("clone", &["commit", "-q", "-m", "Begin anew"]);
+    fixture.git("clone", &["checkout", "-q", "main"]);
+    fixture.run_ok(&["import", &clone, "me/more"]);
+    fixture.run_ok(&["protect", "me/more", "same"]);
 }
 
 #[test]
 fn what_does_not_fit_the_repository_is_refused() {
-    let refused = both(&FREE, with_more, |place, server, lines| {
+    let refused = both(&FREE, with_more, |fixture, server, lines| {
         let (hello, more) = ("sample/hello", "me/more");
         let open = |head: &str, base: &str, repo: &str| json!({ "repo": repo, "title": "x", "head": head, "base": base });
-        let mut try_all = |server: &mut dyn Asked, calls: Vec<(&str, Value)>| {
+        let mut try_all = |server: &mut dyn GithubCalls, calls: Vec<(&str, Value)>| {
             for (tool, arguments) in calls {
-                let error = server.failed(tool, arguments);
+                let error = server.call_err(tool, arguments);
                 let number = error["data"].get("number");
                 let number = number.map(|number| format!(" (data.number {number})"));
                 lines.push(format!(
@@ -288,7 +293,7 @@ fn what_does_not_fit_the_repository_is_refused() {
                 ),
             ],
         );
-        server.done("merge_pull_request", pull(1));
+        server.call_ok("merge_pull_request", pull(1));
         try_all(
             server,
             vec![
@@ -302,7 +307,7 @@ fn what_does_not_fit_the_repository_is_refused() {
                 ),
             ],
         );
-        let log = place.git(place.bare(more), &["log", "--format=%s", "main"]);
+        let log = fixture.git(fixture.bare(more), &["log", "--format=%s", "main"]);
         assert_eq!(log, "Add a large file\nAdd a\n", "nothing was committed");
     });
     assert_snapshot!(refused, @r"
@@ -335,16 +340,16 @@ fn objects(bare: &Path) -> usize {
 /// it, and gives it its new value then.
 #[test]
 fn a_branch_that_moves_meanwhile_is_never_overwritten() {
-    let place = Place::new();
-    let bare = place.bare("sample/hello");
-    let theirs = place.git(&bare, &["rev-parse", "feature/greeting"]);
+    let fixture = GithubFixture::new();
+    let bare = fixture.bare("sample/hello");
+    let theirs = fixture.git(&bare, &["rev-parse", "feature/greeting"]);
     let (main, lock) = (
         bare.join("refs/heads/main"),
         bare.join("refs/heads/main.lock"),
     );
     let before = objects(&bare);
     fs::write(&lock, &theirs).unwrap();
-    let mut server = place.stdio(&FREE);
+    let mut server = fixture.stdio(&FREE);
     server.send_line(call(1, "commit_files", &commit("main", "a")));
     // Its file, its directory and itself are there: it stands on what main was.
     let start = Instant::now();
@@ -352,13 +357,13 @@ fn a_branch_that_moves_meanwhile_is_never_overwritten() {
         assert!(start.elapsed() < LIMIT);
     }
     fs::rename(&lock, &main).unwrap();
-    let answer = parsed(&server.line().unwrap());
+    let answer = parse(&server.line().unwrap());
     assert_snapshot!(line(&answer["error"]), @"-32003 none: Validation error: the branch main was moved by somebody else meanwhile; nothing was committed");
-    assert_eq!(place.git(&bare, &["rev-parse", "main"]), theirs);
-    server.done("commit_files", commit("main", "a"));
+    assert_eq!(fixture.git(&bare, &["rev-parse", "main"]), theirs);
+    server.call_ok("commit_files", commit("main", "a"));
     // One that never unlocks it is told apart.
     fs::write(&lock, "").unwrap();
-    assert_snapshot!(line(&server.failed("commit_files", commit("main", "b"))), @"-32603 none: Internal error: another program keeps the branch locked");
+    assert_snapshot!(line(&server.call_err("commit_files", commit("main", "b"))), @"-32603 none: Internal error: another program keeps the branch locked");
 }
 
 /// Every write counts once it is let through; what was refused before does not.
@@ -367,13 +372,13 @@ fn writes_are_limited() {
     let flags = ["--allow-writes", "--writes-per-minute", "2"];
     let limited = both(&flags, with_more, |_, server, lines| {
         for _ in 0..5 {
-            server.failed("commit_files", json!({ "repo": "sample/hello" }));
+            server.call_err("commit_files", json!({ "repo": "sample/hello" }));
         }
-        server.done("commit_files", commit("main", "a"));
-        let merge = server.failed("merge_pull_request", pull(2));
+        server.call_ok("commit_files", commit("main", "a"));
+        let merge = server.call_err("merge_pull_request", pull(2));
         assert_eq!(merge["code"], -32005);
         for _ in 0..2 {
-            let error = server.failed("commit_files", commit("main", "b"));
+            let error = server.call_err("commit_files", commit("main", "b"));
             let wait = error["data"]["fault"]["retry_after_ms"].as_u64().unwrap();
             assert!((1..=60_000).contains(&wait), "{error}");
             assert_eq!(error["data"]["fault"]["retry"], "after_delay");
@@ -382,11 +387,11 @@ fn writes_are_limited() {
         // Another spelling is the same repository, another repository is not.
         let mut same = commit("main", "b");
         same["repo"] = json!("Sample/HELLO");
-        lines.push(line(&server.failed("commit_files", same)));
+        lines.push(line(&server.call_err("commit_files", same)));
         let mut other = commit("main", "b");
         other["repo"] = json!("me/more");
-        server.done("commit_files", other);
-        server.done("fetch", json!({ "repo": "sample/hello" }));
+        server.call_ok("commit_files", other);
+        server.call_ok("fetch", json!({ "repo": "sample/hello" }));
     });
     assert_snapshot!(limited, @r"
     -32004 none: Rate limit exceeded: this server's limit on writes to one repository
@@ -400,9 +405,9 @@ fn what_cannot_be_merged_says_why() {
     let unmergeable = both(
         &FREE,
         |_| {},
-        |place, server, lines| {
-            let mut merge = |server: &mut dyn Asked, number: u64| {
-                let error = server.failed("merge_pull_request", pull(number));
+        |fixture, server, lines| {
+            let mut merge = |server: &mut dyn GithubCalls, number: u64| {
+                let error = server.call_err("merge_pull_request", pull(number));
                 let data = &error["data"];
                 lines.push(format!(
                     "{} [{} {}]",
@@ -410,7 +415,7 @@ fn what_cannot_be_merged_says_why() {
                     data["mergeable_state"],
                     data["failing_checks"]
                 ));
-                let shown = server.done("get_pr_mergeability", pull(number));
+                let shown = server.call_ok("get_pr_mergeability", pull(number));
                 lines.push(format!(
                     "  {} {}",
                     shown["mergeable"], shown["mergeable_state"]
@@ -424,10 +429,10 @@ fn what_cannot_be_merged_says_why() {
                     .chain(more)
                     .copied()
                     .collect();
-                place.said(&arguments);
+                fixture.run_ok(&arguments);
             };
             let set = |state: &str| {
-                place.said(&[
+                fixture.run_ok(&[
                     "status",
                     "sample/hello",
                     "--set",
@@ -447,10 +452,10 @@ fn what_cannot_be_merged_says_why() {
             set("ci/build=success");
             let close =
                 |state: &str| json!({ "repo": "sample/hello", "prNumber": 1, "state": state });
-            server.done("update_pull_request", close("closed"));
+            server.call_ok("update_pull_request", close("closed"));
             merge(server, 1);
-            server.done("update_pull_request", close("open"));
-            let merged = server.done("merge_pull_request", pull(1));
+            server.call_ok("update_pull_request", close("open"));
+            let merged = server.call_ok("merge_pull_request", pull(1));
             assert_eq!(merged["merged"], true);
             merge(server, 1);
         },
@@ -480,13 +485,13 @@ fn a_head_that_was_not_seen_is_not_merged() {
     let stale = both(
         &FREE,
         |_| {},
-        |place, server, lines| {
-            let before = place.git(place.bare("sample/hello"), &["rev-parse", "main"]);
-            let seen = server.done("get_pr_mergeability", pull(1))["head_sha"].take();
+        |fixture, server, lines| {
+            let before = fixture.git(fixture.bare("sample/hello"), &["rev-parse", "main"]);
+            let seen = server.call_ok("get_pr_mergeability", pull(1))["head_sha"].take();
             let seen = seen.as_str().unwrap().to_owned();
             let with = |number: u64, sha: &str| json!({ "repo": "sample/hello", "prNumber": number, "sha": sha });
-            let mut mismatch = |server: &mut dyn Asked, number: u64, sha: &str| {
-                let error = server.failed("merge_pull_request", with(number, sha));
+            let mut mismatch = |server: &mut dyn GithubCalls, number: u64, sha: &str| {
+                let error = server.call_err("merge_pull_request", with(number, sha));
                 assert_eq!(error["data"]["expected"], sha);
                 lines.push(line(&error));
                 error["data"]["actual"].as_str().unwrap().to_owned()
@@ -496,13 +501,13 @@ fn a_head_that_was_not_seen_is_not_merged() {
             mismatch(server, 2, "0123456");
             mismatch(server, 3, &seen);
             // The head moves on between looking and merging.
-            let moved = server.done("commit_files", commit("feature/greeting", "more"));
+            let moved = server.call_ok("commit_files", commit("feature/greeting", "more"));
             let now = mismatch(server, 1, &seen);
             assert_eq!(moved["sha"], now.as_str());
-            let main = place.git(place.bare("sample/hello"), &["rev-parse", "main"]);
+            let main = fixture.git(fixture.bare("sample/hello"), &["rev-parse", "main"]);
             assert_eq!(main, before, "nothing was merged");
             // The first digits are enough.
-            let merged = server.done("merge_pull_request", with(1, &now[..7]));
+            let merged = server.call_ok("merge_pull_request", with(1, &now[..7]));
             assert_eq!(merged["head_sha"], now.as_str());
         },
     );
@@ -518,9 +523,9 @@ fn a_head_that_was_not_seen_is_not_merged() {
 fn an_empty_repository_is_said_to_be_empty() {
     let empty = both(
         &FREE,
-        |place| {
-            let clone = place.clone_with("clone", &[]);
-            place.said(&["import", &clone, "me/empty"]);
+        |fixture| {
+            let clone = fixture.clone_with("clone", &[]);
+            fixture.run_ok(&["import", &clone, "me/empty"]);
         },
         |_, server, lines| {
             let repo = "me/empty";
@@ -538,10 +543,13 @@ fn an_empty_repository_is_said_to_be_empty() {
                     json!({ "repo": repo, "title": "x", "head": "a", "base": "main" }),
                 ),
             ] {
-                lines.push(format!("{tool} {}", line(&server.failed(tool, arguments))));
+                lines.push(format!(
+                    "{tool} {}",
+                    line(&server.call_err(tool, arguments))
+                ));
             }
-            server.done("fetch", json!({ "repo": repo }));
-            let branches = server.done("get_branches", json!({ "repo": repo }));
+            server.call_ok("fetch", json!({ "repo": repo }));
+            let branches = server.call_ok("get_branches", json!({ "repo": repo }));
             assert_eq!(
                 (&branches["branches"], &branches["default"]),
                 (&json!([]), &json!("main"))

@@ -1,16 +1,17 @@
 //! The owner's side: init, import, status and protect, with the mistakes that people make.
 
-use crate::github::asking::{Asked, parsed};
-use crate::github::place::Place;
+use crate::github::fixture::GithubFixture;
+use crate::github::requests::GithubCalls;
+use crate::requests::parse;
 use insta::assert_snapshot;
 use serde_json::json;
 use std::fs;
 
 #[test]
 fn a_forge_is_made_once_and_stays_as_it_is() {
-    let place = Place::empty();
-    assert_snapshot!(place.said(&["init"]), @"a forge in FOLDER/data/forge with the repository sample/hello");
-    assert_snapshot!(place.said(&["status"]), @r"
+    let fixture = GithubFixture::empty();
+    assert_snapshot!(fixture.run_ok(&["init"]), @"a forge in FOLDER/data/forge with the repository sample/hello");
+    assert_snapshot!(fixture.run_ok(&["status"]), @r"
     sample/hello
       branch  e8795e7cf1  conflict
       branch  6ae6afc4af  draft/guide
@@ -20,36 +21,36 @@ fn a_forge_is_made_once_and_stays_as_it_is() {
       pull    #2  conflict → main  dirty  Say who is greeted
       pull    #1  feature/greeting → main  clean  Greet by name
     ");
-    place.once(
+    fixture.call_once(
         &["--allow-writes"],
         "merge_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1 }),
     );
-    assert_snapshot!(place.said(&["init"]), @"the forge in FOLDER/data/forge was there already, and stays as it is");
-    assert!(!place.said(&["status"]).contains("#1"));
+    assert_snapshot!(fixture.run_ok(&["init"]), @"the forge in FOLDER/data/forge was there already, and stays as it is");
+    assert!(!fixture.run_ok(&["status"]).contains("#1"));
 }
 
 #[test]
 fn other_things_are_left_alone() {
-    let place = Place::empty();
-    fs::create_dir_all(place.path("data/forge")).unwrap();
-    fs::write(place.path("data/forge/precious"), "x").unwrap();
-    assert_snapshot!(place.complaint(&["init"]), @r"
+    let fixture = GithubFixture::empty();
+    fs::create_dir_all(fixture.path("data/forge")).unwrap();
+    fs::write(fixture.path("data/forge/precious"), "x").unwrap();
+    assert_snapshot!(fixture.run_err(&["init"]), @r"
     error: FOLDER/data/forge is not empty, and no forge
     hint: name another directory with --data-dir
     ");
-    assert_snapshot!(place.complaint(&["status"]), @r"
+    assert_snapshot!(fixture.run_err(&["status"]), @r"
     error: there is no forge in FOLDER/data/forge
     hint: make one with `candor github init`
     ");
-    assert_snapshot!(place.complaint(&["serve"]), @r"
+    assert_snapshot!(fixture.run_err(&["serve"]), @r"
     error: FOLDER/data/forge is not empty, and no forge
     hint: name another directory with --data-dir
     ");
-    assert_eq!(fs::read_dir(place.path("data/forge")).unwrap().count(), 1);
-    let place = Place::empty();
-    fs::write(place.path("data"), "x").unwrap();
-    assert_snapshot!(place.complaint(&["init"]), @r"
+    assert_eq!(fs::read_dir(fixture.path("data/forge")).unwrap().count(), 1);
+    let fixture = GithubFixture::empty();
+    fs::write(fixture.path("data"), "x").unwrap();
+    assert_snapshot!(fixture.run_err(&["init"]), @r"
     error: cannot make the directory FOLDER/data: File exists (os error 17)
     hint: name another one with --data-dir
     ");
@@ -57,53 +58,53 @@ fn other_things_are_left_alone() {
 
 #[test]
 fn what_needs_a_forge_says_how_to_make_one() {
-    let place = Place::empty();
-    let clone = place.clone_with("clone", &[("a", "a\n")]);
-    assert_snapshot!(place.complaint(&["status"]), @r"
+    let fixture = GithubFixture::empty();
+    let clone = fixture.clone_with("clone", &[("a", "a\n")]);
+    assert_snapshot!(fixture.run_err(&["status"]), @r"
     error: there is no forge in FOLDER/data/forge
     hint: make one with `candor github init`
     ");
-    assert_snapshot!(place.complaint(&["import", &clone, "me/project"]), @r"
+    assert_snapshot!(fixture.run_err(&["import", &clone, "me/project"]), @r"
     error: there is no forge in FOLDER/data/forge
     hint: make one with `candor github init`
     ");
-    assert_snapshot!(place.complaint(&["protect", "me/project", "main"]), @r"
+    assert_snapshot!(fixture.run_err(&["protect", "me/project", "main"]), @r"
     error: there is no forge in FOLDER/data/forge
     hint: make one with `candor github init`
     ");
-    assert!(!place.path("data/forge").exists());
+    assert!(!fixture.path("data/forge").exists());
 }
 
 #[test]
 fn a_clone_is_imported_once() {
-    let place = Place::new();
-    let clone = place.clone_with("clone", &[("a", "a\n"), ("b/c", "c\n")]);
-    place.git("clone", &["tag", "v1"]);
-    place.git("clone", &["branch", "topic"]);
-    assert_snapshot!(place.said(&["import", &clone, "Me/project"]), @"Me/project is there");
-    assert_snapshot!(place.complaint(&["import", &clone, "me/Project"]), @r"
+    let fixture = GithubFixture::new();
+    let clone = fixture.clone_with("clone", &[("a", "a\n"), ("b/c", "c\n")]);
+    fixture.git("clone", &["tag", "v1"]);
+    fixture.git("clone", &["branch", "topic"]);
+    assert_snapshot!(fixture.run_ok(&["import", &clone, "Me/project"]), @"Me/project is there");
+    assert_snapshot!(fixture.run_err(&["import", &clone, "me/Project"]), @r"
     error: the repository Me/project is there already
     hint: choose another owner/name
     ");
-    let shown = place.said(&["status", "me/project"]);
-    let head = place.git("clone", &["rev-parse", "main"]);
+    let shown = fixture.run_ok(&["status", "me/project"]);
+    let head = fixture.git("clone", &["rev-parse", "main"]);
     assert_snapshot!(shown.replace(&head[..10], "<head>"), @r"
     Me/project
       branch  <head>  main  default
       branch  <head>  topic
     ");
-    let tree = place.once(
+    let tree = fixture.call_once(
         &[],
         "get_tree",
         json!({ "repo": "me/project", "ref": "v1" }),
     );
     assert_eq!(tree["total"], 3);
     // A bare one will do, and a path from here.
-    place.git("", &["clone", "-q", "--bare", "clone", "bare.git"]);
-    place.said(&["import", "bare.git", "me/bare"]);
+    fixture.git("", &["clone", "-q", "--bare", "clone", "bare.git"]);
+    fixture.run_ok(&["import", "bare.git", "me/bare"]);
     // The clone is left alone, and not linked to.
-    fs::remove_dir_all(place.path("clone")).unwrap();
-    place.once(
+    fs::remove_dir_all(fixture.path("clone")).unwrap();
+    fixture.call_once(
         &[],
         "read_file",
         json!({ "repo": "me/project", "path": "b/c" }),
@@ -112,48 +113,48 @@ fn a_clone_is_imported_once() {
 
 #[test]
 fn what_is_no_clone_is_not_imported() {
-    let place = Place::new();
-    fs::create_dir(place.path("plain")).unwrap();
-    place.file("file", "x");
-    assert_snapshot!(place.complaint(&["import", "plain", "me/project"]), @r"
+    let fixture = GithubFixture::new();
+    fs::create_dir(fixture.path("plain")).unwrap();
+    fixture.write("file", "x");
+    assert_snapshot!(fixture.run_err(&["import", "plain", "me/project"]), @r"
     error: there is no git repository at plain
     hint: give the directory of a clone
     ");
-    assert_snapshot!(place.complaint(&["import", "none", "me/project"]), @r"
+    assert_snapshot!(fixture.run_err(&["import", "none", "me/project"]), @r"
     error: there is no git repository at none
     hint: give the directory of a clone
     ");
-    assert_snapshot!(place.complaint(&["import", "file", "me/project"]), @r"
+    assert_snapshot!(fixture.run_err(&["import", "file", "me/project"]), @r"
     error: there is no git repository at file
     hint: give the directory of a clone
     ");
-    place.clone_with("clone", &[("a", "a\n"), ("b", "b\n")]);
-    let url = format!("file://{}", place.text("clone"));
-    place.git("", &["clone", "-q", "--depth", "1", &url, "shallow"]);
-    assert_snapshot!(place.complaint(&["import", "shallow", "me/project"]), @"error: the clone could not be read: it is shallow: fetch its whole history first");
+    fixture.clone_with("clone", &[("a", "a\n"), ("b", "b\n")]);
+    let url = format!("file://{}", fixture.text("clone"));
+    fixture.git("", &["clone", "-q", "--depth", "1", &url, "shallow"]);
+    assert_snapshot!(fixture.run_err(&["import", "shallow", "me/project"]), @"error: the clone could not be read: it is shallow: fetch its whole history first");
     // A directory within a clone is not the clone.
-    fs::create_dir(place.path("clone/below")).unwrap();
-    assert_snapshot!(place.complaint(&["import", "clone/below", "me/project"]), @r"
+    fs::create_dir(fixture.path("clone/below")).unwrap();
+    assert_snapshot!(fixture.run_err(&["import", "clone/below", "me/project"]), @r"
     error: there is no git repository at clone/below
     hint: give the directory of a clone
     ");
     for name in ["project", "me/", "me/../x", "me/a b", "-x/y"] {
-        let said = place.run(&["import", "clone", name]);
+        let said = fixture.run(&["import", "clone", name]);
         assert_eq!(said.exit, candor_testkit::Exit::Code(1), "{name}");
     }
-    assert_snapshot!(place.complaint(&["import", "clone", "project"]), @r"
+    assert_snapshot!(fixture.run_err(&["import", "clone", "project"]), @r"
     error: invalid value 'project' for '<OWNER/NAME>': write it as owner/name
 
     For more information, try '--help'.
     ");
-    assert!(!place.said(&["status"]).contains("me/"));
-    assert!(!place.bare("me/project").exists());
+    assert!(!fixture.run_ok(&["status"]).contains("me/"));
+    assert!(!fixture.bare("me/project").exists());
 }
 
 #[test]
 fn a_typo_gets_a_hint() {
-    let place = Place::new();
-    assert_snapshot!(place.complaint(&["inti"]), @r"
+    let fixture = GithubFixture::new();
+    assert_snapshot!(fixture.run_err(&["inti"]), @r"
     error: unrecognized subcommand 'inti'
 
       tip: a similar subcommand exists: 'init'
@@ -162,11 +163,11 @@ fn a_typo_gets_a_hint() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["status", "sample/helo"]), @r"
+    assert_snapshot!(fixture.run_err(&["status", "sample/helo"]), @r"
     error: Not found: the repository does not exist, or the token cannot see it
     hint: `candor github status` shows all repositories
     ");
-    assert_snapshot!(place.complaint(&["status", "--set", "ci=success"]), @r"
+    assert_snapshot!(fixture.run_err(&["status", "--set", "ci=success"]), @r"
     error: the following required arguments were not provided:
       <OWNER/NAME>
 
@@ -174,32 +175,32 @@ fn a_typo_gets_a_hint() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["status", "sample/hello", "--set", "ci=green"]), @r"
+    assert_snapshot!(fixture.run_err(&["status", "sample/hello", "--set", "ci=green"]), @r"
     error: invalid value 'ci=green' for '--set <NAME=STATE>': write NAME=success, NAME=failure or NAME=pending
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["status", "sample/hello", "--set", "ci=success", "--at", "none"]), @"error: Not found: the branch, tag or commit none does not exist, or the token cannot see it");
-    assert_snapshot!(place.complaint(&["protect", "sample/hello", "a..b"]), @r#"
+    assert_snapshot!(fixture.run_err(&["status", "sample/hello", "--set", "ci=success", "--at", "none"]), @"error: Not found: the branch, tag or commit none does not exist, or the token cannot see it");
+    assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "a..b"]), @r#"
     error: "a..b" is neither a branch nor a pattern of branches
     hint: write a branch; * stands for any text but /
     "#);
-    assert_snapshot!(place.complaint(&["protect", "sample/helo", "main"]), @r"
+    assert_snapshot!(fixture.run_err(&["protect", "sample/helo", "main"]), @r"
     error: Not found: the repository does not exist, or the token cannot see it
     hint: `candor github status` shows all repositories
     ");
-    assert_snapshot!(place.complaint(&["protect", "sample/hello", "main", "--remove"]), @r"
+    assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "main", "--remove"]), @r"
     error: main of sample/hello has no rules of its own
     hint: `candor github status sample/hello` shows all rules
     ");
-    assert_snapshot!(place.complaint(&["protect", "sample/hello", "main", "--locked", "--allow-commits"]), @r"
+    assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "main", "--locked", "--allow-commits"]), @r"
     error: the argument '--locked' cannot be used with '--allow-commits'
 
     Usage: candor github protect --locked --data-dir <DIR> <OWNER/NAME> <BRANCH>
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["protect", "sample/hello", "main", "--allow-commits"]), @r"
+    assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "main", "--allow-commits"]), @r"
     error: the following required arguments were not provided:
       --require-check <NAME>
 
@@ -207,28 +208,28 @@ fn a_typo_gets_a_hint() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["status", "sample/hello", "--set", "ci=success", "--json"]), @r"
+    assert_snapshot!(fixture.run_err(&["status", "sample/hello", "--set", "ci=success", "--json"]), @r"
     error: the argument '--set <NAME=STATE>' cannot be used with '--json'
 
     Usage: candor github status --set <NAME=STATE> --data-dir <DIR> <OWNER/NAME>
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["serve", "--repos", "sample"]), @r"
+    assert_snapshot!(fixture.run_err(&["serve", "--repos", "sample"]), @r"
     error: `sample` is no pattern of repositories
     hint: write owner/name, where * stands for any text: --repos 'octo-org/*'
     ");
-    assert_snapshot!(place.complaint(&["serve", "--max-entries", "0"]), @r"
+    assert_snapshot!(fixture.run_err(&["serve", "--max-entries", "0"]), @r"
     error: invalid value '0' for '--max-entries <N>': give a number from 1 to 100000
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["serve", "--writes-per-minute", "0"]), @r"
+    assert_snapshot!(fixture.run_err(&["serve", "--writes-per-minute", "0"]), @r"
     error: invalid value '0' for '--writes-per-minute <N>': give a number from 1 to 4294967295; without --allow-writes nothing is written
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["serve", "--write-bearer-file", "x"]), @r"
+    assert_snapshot!(fixture.run_err(&["serve", "--write-bearer-file", "x"]), @r"
     error: the following required arguments were not provided:
       --allow-writes
 
@@ -236,7 +237,7 @@ fn a_typo_gets_a_hint() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["serve", "--backend", "gitlab"]), @r"
+    assert_snapshot!(fixture.run_err(&["serve", "--backend", "gitlab"]), @r"
     error: invalid value 'gitlab' for '--backend <BACKEND>'
       [possible values: local, github]
 
@@ -244,21 +245,21 @@ fn a_typo_gets_a_hint() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["serve", "--backend", "github", "--api-url", "ftp://x"]), @r"
+    assert_snapshot!(fixture.run_err(&["serve", "--backend", "github", "--api-url", "ftp://x"]), @r"
     error: the API's address must look like https://HOST or https://HOST/api/v3
     hint: see --api-url in `candor github serve --help`
     ");
-    assert_snapshot!(place.complaint(&["serve", "--backend", "github", "--github-token-file", "none"]), @"error: cannot read the token in none: No such file or directory (os error 2)");
+    assert_snapshot!(fixture.run_err(&["serve", "--backend", "github", "--github-token-file", "none"]), @"error: cannot read the token in none: No such file or directory (os error 2)");
 }
 
 #[test]
 fn checks_and_rules_are_set_and_shown() {
-    let place = Place::new();
-    assert_snapshot!(place.said(&["protect", "sample/hello", "main", "--require-check", "ci/test"]), @"main of sample/hello is protected");
-    assert_snapshot!(place.said(&["protect", "sample/hello", "release/*", "--locked"]), @"release/* of sample/hello is protected");
-    assert_snapshot!(place.said(&["protect", "Sample/Hello", "docs", "--allow-commits", "--require-check", "a=b"]), @"docs of Sample/Hello is protected");
-    assert_snapshot!(place.said(&["status", "sample/hello", "--set", "ci/test=failure", "--at", "feature/greeting"]), @"ci/test of 4d6303b4a2679d249c1fe07dc6d8b505c3250ebb is failure");
-    assert_snapshot!(place.said(&["status", "SAMPLE/hello"]), @r"
+    let fixture = GithubFixture::new();
+    assert_snapshot!(fixture.run_ok(&["protect", "sample/hello", "main", "--require-check", "ci/test"]), @"main of sample/hello is protected");
+    assert_snapshot!(fixture.run_ok(&["protect", "sample/hello", "release/*", "--locked"]), @"release/* of sample/hello is protected");
+    assert_snapshot!(fixture.run_ok(&["protect", "Sample/Hello", "docs", "--allow-commits", "--require-check", "a=b"]), @"docs of Sample/Hello is protected");
+    assert_snapshot!(fixture.run_ok(&["status", "sample/hello", "--set", "ci/test=failure", "--at", "feature/greeting"]), @"ci/test of 4d6303b4a2679d249c1fe07dc6d8b505c3250ebb is failure");
+    assert_snapshot!(fixture.run_ok(&["status", "SAMPLE/hello"]), @r"
     sample/hello
       branch  e8795e7cf1  conflict
       branch  6ae6afc4af  draft/guide
@@ -271,10 +272,10 @@ fn checks_and_rules_are_set_and_shown() {
       rules   main  pull requests only; needs ci/test
       rules   release/*  locked; pull requests only
     ");
-    assert_snapshot!(place.said(&["protect", "sample/hello", "release/*", "--remove"]), @"release/* of sample/hello has no rules any more");
+    assert_snapshot!(fixture.run_ok(&["protect", "sample/hello", "release/*", "--remove"]), @"release/* of sample/hello has no rules any more");
     // A check may have a name with `=` in it.
-    place.said(&["status", "sample/hello", "--set", "a=b=success"]);
-    let shown = place.said(&["status", "--json"]);
+    fixture.run_ok(&["status", "sample/hello", "--set", "a=b=success"]);
+    let shown = fixture.run_ok(&["status", "--json"]);
     assert_snapshot!(shown, @r#"
     [
       {
@@ -348,31 +349,31 @@ fn checks_and_rules_are_set_and_shown() {
     ]
     "#);
     assert_eq!(
-        parsed(&shown),
-        parsed(&place.said(&["status", "--json", "sample/hello"]))
+        parse(&shown),
+        parse(&fixture.run_ok(&["status", "--json", "sample/hello"]))
     );
 }
 
 /// What git shows of a repository is what the tools show.
 #[test]
 fn a_clone_shows_the_same_commits() {
-    let place = Place::new();
-    place.once(
+    let fixture = GithubFixture::new();
+    fixture.call_once(
         &["--allow-writes"],
         "commit_files",
         json!({ "repo": "sample/hello", "branch": "main", "message": "Über alles\n\nIn two parts.", "files": [{ "path": "a/ü b", "content": "x" }] }),
     );
-    place.git(
+    fixture.git(
         "",
         &[
             "clone",
             "-q",
-            &place.bare("sample/hello").to_string_lossy(),
+            &fixture.bare("sample/hello").to_string_lossy(),
             "clone",
         ],
     );
-    let log = place.git("clone", &["log", "--format=%H %an %s"]);
-    let shown = place.once(&[], "get_commits", json!({ "repo": "sample/hello" }));
+    let log = fixture.git("clone", &["log", "--format=%H %an %s"]);
+    let shown = fixture.call_once(&[], "get_commits", json!({ "repo": "sample/hello" }));
     let own: Vec<_> = shown["commits"]
         .as_array()
         .unwrap()
@@ -388,24 +389,27 @@ fn a_clone_shows_the_same_commits() {
         })
         .collect();
     assert_eq!(own.concat(), log);
-    assert_eq!(fs::read_to_string(place.path("clone/a/ü b")).unwrap(), "x");
+    assert_eq!(
+        fs::read_to_string(fixture.path("clone/a/ü b")).unwrap(),
+        "x"
+    );
 }
 
 /// A server that runs sees what is imported and set beside it.
 #[test]
 fn a_running_server_sees_what_is_changed_beside_it() {
-    let place = Place::new();
-    let mut server = place.stdio(&["--allow-writes"]);
-    let clone = place.clone_with("clone", &[("a", "a\n")]);
-    server.failed("fetch", json!({ "repo": "me/project" }));
-    place.said(&["import", &clone, "me/project"]);
-    server.done("fetch", json!({ "repo": "me/project" }));
-    place.said(&["protect", "me/project", "main"]);
+    let fixture = GithubFixture::new();
+    let mut server = fixture.stdio(&["--allow-writes"]);
+    let clone = fixture.clone_with("clone", &[("a", "a\n")]);
+    server.call_err("fetch", json!({ "repo": "me/project" }));
+    fixture.run_ok(&["import", &clone, "me/project"]);
+    server.call_ok("fetch", json!({ "repo": "me/project" }));
+    fixture.run_ok(&["protect", "me/project", "main"]);
     let commit = json!({ "repo": "me/project", "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] });
     assert_eq!(
-        server.failed("commit_files", commit.clone())["code"],
+        server.call_err("commit_files", commit.clone())["code"],
         -32003
     );
-    place.said(&["protect", "me/project", "main", "--remove"]);
-    server.done("commit_files", commit);
+    fixture.run_ok(&["protect", "me/project", "main", "--remove"]);
+    server.call_ok("commit_files", commit);
 }

@@ -1,7 +1,7 @@
 //! Which form a failure takes: whole answers of both eras, whatever the owner has chosen.
 
-use crate::github::asking::{call, stateless, timeless};
-use crate::github::place::Place;
+use crate::github::fixture::GithubFixture;
+use crate::requests::{call, mask_times, stateless_call};
 use candor_testkit::Http;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ fn answers(server: &Http, tool: &str, arguments: &Value) -> [String; 2] {
         ("Mcp-Method", "tools/call"),
         ("Mcp-Name", tool),
     ];
-    let newer = server.post(stateless(1, tool, arguments), &headers);
-    [older, newer].map(|response| format!("{} {}", response.status, timeless(&response.text())))
+    let newer = server.post(stateless_call(1, tool, arguments), &headers);
+    [older, newer].map(|response| format!("{} {}", response.status, mask_times(&response.text())))
 }
 
 fn conflict() -> Value {
@@ -24,8 +24,8 @@ fn conflict() -> Value {
 
 #[test]
 fn each_era_gets_its_own_form_by_default() {
-    let place = Place::new();
-    let server = place.http(&["--allow-writes"]);
+    let fixture = GithubFixture::new();
+    let server = fixture.http(&["--allow-writes"]);
     let [older, newer] = answers(&server, "merge_pull_request", &conflict());
     assert_snapshot!(older, @r#"200 {"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"Pull request #2 is not mergeable: it conflicts with its base branch","data":{"tool":"merge_pull_request","timestamp":"<when>","mergeable_state":"dirty","fault":{"class":"policy","retry":"after_change","retry_after_ms":null,"effect":"none","remedy":"Bring the head branch up to date with its base, resolve the conflicts, then merge."}}}}"#);
     assert_snapshot!(newer, @r#"200 {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"Pull request #2 is not mergeable: it conflicts with its base branch; nothing was changed; do not retry unchanged: Bring the head branch up to date with its base, resolve the conflicts, then merge.\n{\"code\":-32005,\"message\":\"Pull request #2 is not mergeable: it conflicts with its base branch\",\"data\":{\"tool\":\"merge_pull_request\",\"timestamp\":\"<when>\",\"mergeable_state\":\"dirty\",\"fault\":{\"class\":\"policy\",\"retry\":\"after_change\",\"retry_after_ms\":null,\"effect\":\"none\",\"remedy\":\"Bring the head branch up to date with its base, resolve the conflicts, then merge.\"}}}"}],"isError":true}}"#);
@@ -36,9 +36,9 @@ fn each_era_gets_its_own_form_by_default() {
 
 #[test]
 fn one_form_can_be_chosen_for_all() {
-    let place = Place::new();
+    let fixture = GithubFixture::new();
     let of = |form: &str| {
-        let server = place.http(&["--allow-writes", "--failures", form]);
+        let server = fixture.http(&["--allow-writes", "--failures", form]);
         let conflict = answers(&server, "merge_pull_request", &conflict());
         let missing = answers(&server, "search", &json!({}));
         [conflict, missing]
@@ -57,9 +57,9 @@ fn one_form_can_be_chosen_for_all() {
 /// An unknown tool is a failure of the request, not of a tool, in every form.
 #[test]
 fn an_unknown_tool_is_always_an_error() {
-    let place = Place::new();
+    let fixture = GithubFixture::new();
     for form in ["auto", "jsonrpc", "result"] {
-        let server = place.http(&["--failures", form]);
+        let server = fixture.http(&["--failures", form]);
         let [older, newer] = answers(&server, "raed_file", &json!({}));
         assert_eq!(older, newer, "{form}");
         assert!(older.contains(r#""error":{"code":-32602,"message":"Unknown tool: raed_file","data":{"tool":"raed_file","validation_errors":[],"timestamp":"<when>","hints":[{"#), "{older}");

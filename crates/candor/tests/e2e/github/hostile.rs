@@ -1,7 +1,8 @@
 //! Input that is meant to break something, and repositories that are odd.
 
-use crate::github::asking::{Asked, call, parsed};
-use crate::github::place::Place;
+use crate::github::fixture::GithubFixture;
+use crate::github::requests::GithubCalls;
+use crate::requests::{Transport, call, parse};
 use insta::assert_snapshot;
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -11,9 +12,9 @@ use std::process::{Command, Stdio};
 /// Names that lead out of the forge.
 #[test]
 fn a_repository_is_never_a_path() {
-    let place = Place::new();
-    fs::create_dir_all(place.path("data/user.git")).unwrap();
-    let mut server = place.stdio(&["--allow-writes"]);
+    let fixture = GithubFixture::new();
+    fs::create_dir_all(fixture.path("data/user.git")).unwrap();
+    let mut server = fixture.stdio(&["--allow-writes"]);
     for repo in [
         "../user",
         "./hello",
@@ -30,10 +31,10 @@ fn a_repository_is_never_a_path() {
         "",
         "a/b/c",
     ] {
-        let error = server.failed("fetch", json!({ "repo": repo }));
+        let error = server.call_err("fetch", json!({ "repo": repo }));
         assert_eq!(error["code"], -32602, "{repo}: {error}");
     }
-    let error = server.failed("fetch", json!({ "repo": "../user" }));
+    let error = server.call_err("fetch", json!({ "repo": "../user" }));
     let violations = error["data"]["validation_errors"].as_array().unwrap();
     assert_eq!(violations.len(), 1, "{error}");
     assert_snapshot!(error["data"]["hints"], @r#"[{"path":"/repo","hint":"no part is . or .."}]"#);
@@ -45,7 +46,7 @@ fn a_repository_is_never_a_path() {
         "forge.db/x",
         "-/-",
     ] {
-        let error = server.failed("fetch", json!({ "repo": repo }));
+        let error = server.call_err("fetch", json!({ "repo": repo }));
         assert_eq!(error["code"], -32002, "{repo}: {error}");
     }
 }
@@ -53,8 +54,8 @@ fn a_repository_is_never_a_path() {
 /// Paths in which a URL, a shell or a file system would see something else.
 #[test]
 fn every_path_is_a_path() {
-    let place = Place::new();
-    let mut server = place.stdio(&["--allow-writes"]);
+    let fixture = GithubFixture::new();
+    let mut server = fixture.stdio(&["--allow-writes"]);
     let paths = [
         "a#b",
         "a?b=c",
@@ -77,18 +78,18 @@ fn every_path_is_a_path() {
         .iter()
         .map(|path| json!({ "path": path, "content": format!("in {path}") }))
         .collect();
-    server.done(
+    server.call_ok(
         "commit_files",
         json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": files }),
     );
     for path in paths {
-        let read = server.done("read_file", json!({ "repo": "sample/hello", "path": path }));
+        let read = server.call_ok("read_file", json!({ "repo": "sample/hello", "path": path }));
         assert_eq!(read["content"], format!("in {path}"), "{read}");
         let url = read["url"].as_str().unwrap();
         let plain = |c: char| c.is_ascii_graphic() && !"#?\"<>\\^`{|}".contains(c);
         assert!(url.chars().all(plain), "{url}");
     }
-    let tree = server.done("get_tree", json!({ "repo": "sample/hello" }));
+    let tree = server.call_ok("get_tree", json!({ "repo": "sample/hello" }));
     let listed: Vec<_> = tree["tree"]
         .as_array()
         .unwrap()
@@ -96,9 +97,12 @@ fn every_path_is_a_path() {
         .map(|entry| entry["path"].as_str().unwrap())
         .collect();
     assert!(paths.iter().all(|path| listed.contains(path)), "{listed:?}");
-    let bare = place.bare("sample/hello");
-    assert_eq!(place.git(&bare, &["show", "main:%2e%2e/x"]), "in %2e%2e/x");
-    place.git(&bare, &["fsck", "--full", "--strict"]);
+    let bare = fixture.bare("sample/hello");
+    assert_eq!(
+        fixture.git(&bare, &["show", "main:%2e%2e/x"]),
+        "in %2e%2e/x"
+    );
+    fixture.git(&bare, &["fsck", "--full", "--strict"]);
     for path in [
         "../x",
         "a/../../x",
@@ -111,7 +115,7 @@ fn every_path_is_a_path() {
         "",
         "a\0b",
     ] {
-        let error = server.failed("commit_files", json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": path, "content": "" }] }));
+        let error = server.call_err("commit_files", json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": path, "content": "" }] }));
         assert_eq!(error["code"], -32602, "{path}: {error}");
     }
 }
@@ -119,8 +123,8 @@ fn every_path_is_a_path() {
 /// Names that git itself takes for the directory of a repository on some systems.
 #[test]
 fn other_spellings_of_dot_git_are_refused() {
-    let place = Place::new();
-    let mut server = place.stdio(&["--allow-writes"]);
+    let fixture = GithubFixture::new();
+    let mut server = fixture.stdio(&["--allow-writes"]);
     let commit = |path: &str| json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": path, "content": "" }] });
     for path in [
         "git~1/config",
@@ -129,31 +133,34 @@ fn other_spellings_of_dot_git_are_refused() {
         ".g\u{200c}it",
         ".git::$INDEX_ALLOCATION/x",
     ] {
-        let error = server.failed("commit_files", commit(path));
+        let error = server.call_err("commit_files", commit(path));
         assert_eq!(error["code"], -32003, "{path}: {error}");
         assert_eq!(error["data"]["fault"]["effect"], "none");
     }
-    let error = server.failed("commit_files", commit("a/git~1"));
+    let error = server.call_err("commit_files", commit("a/git~1"));
     assert_snapshot!(error["message"], @r#""Validation error: a/git~1 has a name in it that git keeps for itself""#);
-    place.git(place.bare("sample/hello"), &["fsck", "--full", "--strict"]);
+    fixture.git(
+        fixture.bare("sample/hello"),
+        &["fsck", "--full", "--strict"],
+    );
 }
 
 #[test]
 fn thousands_of_members_have_a_bounded_answer() {
-    let place = Place::new();
-    let mut server = place.stdio(&[]);
+    let fixture = GithubFixture::new();
+    let mut server = fixture.stdio(&[]);
     let mut arguments = Map::new();
     for number in 0..2_000 {
         arguments.insert(format!("member{number}"), Value::String("x".repeat(20)));
     }
     let request = call(1, "fetch", &Value::Object(arguments));
-    let answer = server.answer(&request);
+    let answer = server.send_message(&request);
     assert!(
         answer.len() <= request.len() + 64 * 1024,
         "{}",
         answer.len()
     );
-    let error = &parsed(&answer)["error"];
+    let error = &parse(&answer)["error"];
     assert_eq!(
         error["data"]["validation_errors"].as_array().unwrap().len(),
         50
@@ -175,11 +182,11 @@ fn thousands_of_members_have_a_bounded_answer() {
 /// Lengths count characters, not bytes and not units of UTF-16.
 #[test]
 fn a_query_may_have_256_characters_of_any_kind() {
-    let place = Place::new();
-    let mut server = place.stdio(&[]);
-    let found = server.done("search", json!({ "query": "\u{1f600}".repeat(256) }));
+    let fixture = GithubFixture::new();
+    let mut server = fixture.stdio(&[]);
+    let found = server.call_ok("search", json!({ "query": "\u{1f600}".repeat(256) }));
     assert_eq!(found["total_count"], 0);
-    let error = server.failed("search", json!({ "query": "\u{1f600}".repeat(257) }));
+    let error = server.call_err("search", json!({ "query": "\u{1f600}".repeat(257) }));
     assert_eq!(
         error["message"],
         "Validation errors: must NOT be longer than 256 characters"
@@ -190,13 +197,13 @@ fn a_query_may_have_256_characters_of_any_kind() {
 
 #[test]
 fn what_is_no_base64_is_not_written() {
-    let place = Place::new();
-    let mut server = place.stdio(&["--allow-writes"]);
+    let fixture = GithubFixture::new();
+    let mut server = fixture.stdio(&["--allow-writes"]);
     let commit = |content: &str| json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "b", "content": content, "encoding": "base64" }] });
     for content in [
         "%", "YQ", "YQ=", "YR==", "Y Q==", "YQ==\n", "YQ==YQ==", "_-8=",
     ] {
-        let error = server.failed("commit_files", commit(content));
+        let error = server.call_err("commit_files", commit(content));
         assert_eq!(
             error["message"], "Validation errors: must be valid base64",
             "{content:?}"
@@ -210,20 +217,20 @@ fn what_is_no_base64_is_not_written() {
             "contentEncoding"
         );
     }
-    server.done("commit_files", commit("AP/+"));
-    let read = server.done("read_file", json!({ "repo": "sample/hello", "path": "b" }));
+    server.call_ok("commit_files", commit("AP/+"));
+    let read = server.call_ok("read_file", json!({ "repo": "sample/hello", "path": "b" }));
     assert_eq!(
         (&read["encoding"], &read["content"], &read["size"]),
         (&json!("base64"), &json!("AP/+"), &json!(3))
     );
-    server.done("commit_files", commit(""));
-    let read = server.done("read_file", json!({ "repo": "sample/hello", "path": "b" }));
+    server.call_ok("commit_files", commit(""));
+    let read = server.call_ok("read_file", json!({ "repo": "sample/hello", "path": "b" }));
     assert_eq!(
         (&read["encoding"], &read["content"]),
         (&json!("utf8"), &json!(""))
     );
     let twice = json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "b", "content": "" }, { "path": "b", "content": "x" }] });
-    let error = server.failed("commit_files", twice);
+    let error = server.call_err("commit_files", twice);
     assert_eq!(
         error["message"],
         "Validation errors: must NOT repeat a path"
@@ -231,8 +238,8 @@ fn what_is_no_base64_is_not_written() {
 }
 
 /// Puts a file of so many zeros on main through git, which never has all of it in memory.
-fn add_zeros(place: &Place, bytes: u64) {
-    let bare = place.bare("sample/hello");
+fn add_zeros(fixture: &GithubFixture, bytes: u64) {
+    let bare = fixture.bare("sample/hello");
     let mut import = Command::new("git")
         .args(["-c", "core.bigFileThreshold=1m", "fast-import", "--quiet"])
         .current_dir(&bare)
@@ -257,16 +264,16 @@ fn add_zeros(place: &Place, bytes: u64) {
 fn a_huge_file_is_never_loaded() {
     const HUGE: u64 = 300 << 20;
     const MOST: u64 = 100 << 20;
-    let place = Place::new();
-    add_zeros(&place, HUGE);
-    let mut server = place.stdio(&["--allow-writes", "--tools", "extended"]);
+    let fixture = GithubFixture::new();
+    add_zeros(&fixture, HUGE);
+    let mut server = fixture.stdio(&["--allow-writes", "--tools", "extended"]);
     let hello = || json!({ "repo": "sample/hello" });
-    let error = server.failed(
+    let error = server.call_err(
         "read_file",
         json!({ "repo": "sample/hello", "path": "large" }),
     );
     assert_snapshot!(error["message"], @r#""Validation error: large is too large: 314572800 bytes, at most 5242880 are answered""#);
-    let listed = server.done(
+    let listed = server.call_ok(
         "list_directory",
         json!({ "repo": "sample/hello", "path": "" }),
     );
@@ -277,28 +284,28 @@ fn a_huge_file_is_never_loaded() {
         .map(|item| item["size"].clone())
         .collect();
     assert!(sizes.contains(&json!(HUGE)), "{sizes:?}");
-    server.done("get_tree", hello());
-    server.done("fetch", hello());
-    server.done("get_commits", hello());
-    server.done("search", json!({ "query": "hello" }));
-    server.done(
+    server.call_ok("get_tree", hello());
+    server.call_ok("fetch", hello());
+    server.call_ok("get_commits", hello());
+    server.call_ok("search", json!({ "query": "hello" }));
+    server.call_ok(
         "get_pr_mergeability",
         json!({ "repo": "sample/hello", "prNumber": 1 }),
     );
-    server.done("commit_files", json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "small", "content": "x" }] }));
-    server.done(
+    server.call_ok("commit_files", json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "small", "content": "x" }] }));
+    server.call_ok(
         "merge_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1 }),
     );
-    server.done(
+    server.call_ok(
         "create_branch",
         json!({ "repo": "sample/hello", "name": "next", "branch": "conflict" }),
     );
-    let opened = server.done(
+    let opened = server.call_ok(
         "create_pull_request",
         json!({ "repo": "sample/hello", "title": "Large", "head": "main", "base": "next" }),
     );
-    let shown = server.done(
+    let shown = server.call_ok(
         "get_pull_request",
         json!({ "repo": "sample/hello", "prNumber": opened["number"] }),
     );
@@ -315,38 +322,38 @@ fn a_huge_file_is_never_loaded() {
 
 #[test]
 fn a_tag_named_like_a_branch_does_not_hide_it() {
-    let place = Place::new();
-    let bare = place.bare("sample/hello");
-    place.git(&bare, &["tag", "main", "conflict"]);
-    place.git(&bare, &["tag", "only-tag", "conflict"]);
-    let mut server = place.stdio(&["--allow-writes"]);
-    let read = |server: &mut dyn Asked, name: &str, at: &str| {
+    let fixture = GithubFixture::new();
+    let bare = fixture.bare("sample/hello");
+    fixture.git(&bare, &["tag", "main", "conflict"]);
+    fixture.git(&bare, &["tag", "only-tag", "conflict"]);
+    let mut server = fixture.stdio(&["--allow-writes"]);
+    let read = |server: &mut dyn GithubCalls, name: &str, at: &str| {
         let mut read = json!({ "repo": "sample/hello", "path": "README.md" });
         read[name] = json!(at);
-        server.done("read_file", read)["content"].take()
+        server.call_ok("read_file", read)["content"].take()
     };
     let loud = "# hello\n\nSays hello, loudly.\n";
     let everybody = "# hello\n\nSays hello to everybody.\n";
     assert_eq!(read(&mut server, "branch", "main"), loud);
     assert_eq!(read(&mut server, "ref", "main"), loud);
     assert_eq!(read(&mut server, "ref", "only-tag"), everybody);
-    let missing = server.failed(
+    let missing = server.call_err(
         "read_file",
         json!({ "repo": "sample/hello", "path": "README.md", "branch": "only-tag" }),
     );
     assert_eq!(missing["code"], -32002);
-    let tag = place.git(&bare, &["rev-parse", "refs/tags/main"]);
-    let made = server.done("commit_files", json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] }));
-    server.done(
+    let tag = fixture.git(&bare, &["rev-parse", "refs/tags/main"]);
+    let made = server.call_ok("commit_files", json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] }));
+    server.call_ok(
         "merge_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1 }),
     );
     assert_eq!(
-        place.git(&bare, &["rev-parse", "refs/tags/main"]),
+        fixture.git(&bare, &["rev-parse", "refs/tags/main"]),
         tag,
         "the tag stays"
     );
-    let parents = place.git(&bare, &["log", "-1", "--format=%P", "refs/heads/main"]);
+    let parents = fixture.git(&bare, &["log", "-1", "--format=%P", "refs/heads/main"]);
     assert!(
         parents.starts_with(made["sha"].as_str().unwrap()),
         "{parents}"
@@ -356,48 +363,48 @@ fn a_tag_named_like_a_branch_does_not_hide_it() {
 /// The branch of a pull request, or the whole fork that it came from, is gone.
 #[test]
 fn a_head_that_is_gone_is_told() {
-    let place = Place::new();
-    place.git(
+    let fixture = GithubFixture::new();
+    fixture.git(
         "",
         &[
             "clone",
             "-q",
-            &place.bare("sample/hello").to_string_lossy(),
+            &fixture.bare("sample/hello").to_string_lossy(),
             "clone",
         ],
     );
-    place.git("clone", &["checkout", "-q", "-b", "theirs"]);
-    fs::write(place.path("clone/new"), "x").unwrap();
-    place.git("clone", &["add", "--all"]);
-    place.git("clone", &["commit", "-q", "-m", "From a fork"]);
-    let clone = place.text("clone");
-    place.said(&["import", &clone, "other/hello"]);
-    let mut server = place.stdio(&["--allow-writes"]);
-    let opened = server.done("create_pull_request", json!({ "repo": "sample/hello", "title": "Theirs", "head": "other:theirs", "base": "main" }));
+    fixture.git("clone", &["checkout", "-q", "-b", "theirs"]);
+    fs::write(fixture.path("clone/new"), "x").unwrap();
+    fixture.git("clone", &["add", "--all"]);
+    fixture.git("clone", &["commit", "-q", "-m", "From a fork"]);
+    let clone = fixture.text("clone");
+    fixture.run_ok(&["import", &clone, "other/hello"]);
+    let mut server = fixture.stdio(&["--allow-writes"]);
+    let opened = server.call_ok("create_pull_request", json!({ "repo": "sample/hello", "title": "Theirs", "head": "other:theirs", "base": "main" }));
     assert_eq!(opened["head_repo"], "other/hello");
     let number = opened["number"].clone();
     let pull = |number: &Value| json!({ "repo": "sample/hello", "prNumber": number });
-    fs::rename(place.bare("other/hello"), place.path("gone.git")).unwrap();
-    let listed = server.done("list_pull_requests", json!({ "repo": "sample/hello" }));
+    fs::rename(fixture.bare("other/hello"), fixture.path("gone.git")).unwrap();
+    let listed = server.call_ok("list_pull_requests", json!({ "repo": "sample/hello" }));
     assert_eq!(listed["pull_requests"][0]["head_repo"], Value::Null);
     assert_eq!(listed["pull_requests"][0]["head_sha"], opened["head_sha"]);
-    let error = server.failed("merge_pull_request", pull(&number));
+    let error = server.call_err("merge_pull_request", pull(&number));
     assert_eq!(error["code"], -32005);
     assert_snapshot!(error["message"], @r#""Pull request #4 is not mergeable: GitHub has not decided yet whether it can be merged""#);
     // The fork comes back: it can be merged, and a branch of the same name here stays.
-    fs::rename(place.path("gone.git"), place.bare("other/hello")).unwrap();
-    place.git(place.bare("sample/hello"), &["branch", "theirs", "main"]);
-    let merged = server.done(
+    fs::rename(fixture.path("gone.git"), fixture.bare("other/hello")).unwrap();
+    fixture.git(fixture.bare("sample/hello"), &["branch", "theirs", "main"]);
+    let merged = server.call_ok(
         "merge_pull_request",
         json!({ "repo": "sample/hello", "prNumber": number, "delete_branch": true }),
     );
     assert_eq!(merged["branch_deleted"], false);
-    place.git(
-        place.bare("sample/hello"),
+    fixture.git(
+        fixture.bare("sample/hello"),
         &["rev-parse", "refs/heads/theirs"],
     );
-    place.git(
-        place.bare("other/hello"),
+    fixture.git(
+        fixture.bare("other/hello"),
         &["rev-parse", "refs/heads/theirs"],
     );
 }

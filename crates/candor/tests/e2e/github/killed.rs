@@ -1,8 +1,10 @@
 //! A server that is killed while it works: what was answered is there, what was refused is not, and
 //! the next server goes on.
 
-use crate::github::asking::{Asked, call, parsed};
-use crate::github::place::{LIMIT, Place};
+use crate::fixture::LIMIT;
+use crate::github::fixture::GithubFixture;
+use crate::github::requests::GithubCalls;
+use crate::requests::{call, parse};
 use candor_testkit::{Exit, Stdio};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -41,9 +43,9 @@ fn commit(branch: &str, name: &str) -> Value {
 
 /// A branch with a commit and a pull request for it; its number.
 fn pull(server: &mut Stdio, name: &str) -> u64 {
-    server.done("create_branch", json!({ "repo": REPO, "name": name }));
-    server.done("commit_files", commit(name, name));
-    let opened = server.done(
+    server.call_ok("create_branch", json!({ "repo": REPO, "name": name }));
+    server.call_ok("commit_files", commit(name, name));
+    let opened = server.call_ok(
         "create_pull_request",
         json!({ "repo": REPO, "title": name, "head": name, "base": "main" }),
     );
@@ -66,7 +68,7 @@ struct Known {
 impl Known {
     /// Takes note of the answer to a commit or a merge.
     fn note(&mut self, sent: &BTreeMap<u64, (String, Option<u64>)>, answer: &str) {
-        let answer = parsed(answer);
+        let answer = parse(answer);
         let (name, number) = &sent[&answer["id"].as_u64().unwrap()];
         let sha = answer["result"]["structuredContent"]["sha"].as_str();
         match (sha, number) {
@@ -86,9 +88,9 @@ impl Known {
     }
 
     /// Compares it with what git finds.
-    fn check(&self, place: &Place) {
-        let bare = place.bare(REPO);
-        let log = place.git(&bare, &["log", "--format=%H %s", "main"]);
+    fn check(&self, fixture: &GithubFixture) {
+        let bare = fixture.bare(REPO);
+        let log = fixture.git(&bare, &["log", "--format=%H %s", "main"]);
         let there = |sha: &str| log.lines().any(|line| line.starts_with(sha));
         for (name, sha) in &self.made {
             assert!(there(sha), "{name} was answered and is not there");
@@ -110,7 +112,7 @@ impl Known {
                 "#{number} was merged twice"
             );
         }
-        place.git(&bare, &["fsck", "--full", "--strict", "--no-dangling"]);
+        fixture.git(&bare, &["fsck", "--full", "--strict", "--no-dangling"]);
     }
 }
 
@@ -124,22 +126,22 @@ fn spend(time: Duration) {
 
 #[test]
 fn what_was_answered_survives_a_kill() {
-    let place = Place::new();
+    let fixture = GithubFixture::new();
     let mut dice = Dice(20_260_728);
     let mut known = Known::default();
     for round in 0..KILLS {
-        let mut server = place.stdio(&FLAGS);
+        let mut server = fixture.stdio(&FLAGS);
         let pulls: Vec<_> = (0..2)
             .map(|pull_of| pull(&mut server, &format!("topic-{round}-{pull_of}")))
             .collect();
         known.pulls.extend(&pulls);
         let mut sent = BTreeMap::new();
-        for id in 0..8 {
+        for id in 0..8u32 {
             let name = format!("commit-{round}-{id}");
             server.send_line(call(id, "commit_files", &commit("main", &name)));
             sent.insert(u64::from(id), (name, None));
         }
-        for (id, number) in (100..).zip(pulls.iter().chain(&pulls)) {
+        for (id, number) in (100u32..).zip(pulls.iter().chain(&pulls)) {
             server.send_line(call(
                 id,
                 "merge_pull_request",
@@ -157,12 +159,12 @@ fn what_was_answered_survives_a_kill() {
             known.note(&sent, &answer);
         }
         assert_eq!(server.exit(), Exit::Signal(9));
-        known.check(&place);
+        known.check(&fixture);
     }
     // Every pull request is merged, or can be.
-    let mut server = place.stdio(&FLAGS);
+    let mut server = fixture.stdio(&FLAGS);
     for number in known.pulls.clone() {
-        let shown = server.done(
+        let shown = server.call_ok(
             "get_pull_request",
             json!({ "repo": REPO, "prNumber": number }),
         );
@@ -172,7 +174,7 @@ fn what_was_answered_survives_a_kill() {
                 !known.merged.iter().any(|(merged, _)| *merged == number),
                 "{shown}"
             );
-            let merged = server.done(
+            let merged = server.call_ok(
                 "merge_pull_request",
                 json!({ "repo": REPO, "prNumber": number }),
             );
@@ -183,15 +185,15 @@ fn what_was_answered_survives_a_kill() {
     }
     assert_eq!(server.end(), (vec![], Exit::Code(0)));
     assert_eq!(server.process().whole_stderr(LIMIT), "");
-    known.check(&place);
+    known.check(&fixture);
 }
 
 /// What git leaves beside a ref when it is killed is taken away by the next server, which knows from
 /// its own lock that the one before died. Without that sign it belongs to a git that is at work.
 #[test]
 fn a_lock_of_the_dead_is_taken_away() {
-    let place = Place::new();
-    let bare = place.bare(REPO);
+    let fixture = GithubFixture::new();
+    let bare = fixture.bare(REPO);
     let left = [
         "refs/heads/main.lock",
         "refs/heads/feature/greeting.lock",
@@ -202,9 +204,9 @@ fn a_lock_of_the_dead_is_taken_away() {
     for name in left {
         fs::write(bare.join(name), "").unwrap();
     }
-    let mut server = place.stdio(&FLAGS);
-    server.done("commit_files", commit("main", "a"));
-    server.done(
+    let mut server = fixture.stdio(&FLAGS);
+    server.call_ok("commit_files", commit("main", "a"));
+    server.call_ok(
         "merge_pull_request",
         json!({ "repo": REPO, "prNumber": 1, "delete_branch": true }),
     );
@@ -212,7 +214,7 @@ fn a_lock_of_the_dead_is_taken_away() {
         assert!(!bare.join(name).exists(), "{name}");
     }
     fs::write(bare.join("refs/heads/main.lock"), "").unwrap();
-    let error = server.failed("commit_files", commit("main", "b"));
+    let error = server.call_err("commit_files", commit("main", "b"));
     assert_eq!(error["code"], -32603, "{error}");
     assert!(bare.join("refs/heads/main.lock").exists());
 }
@@ -222,12 +224,12 @@ fn a_lock_of_the_dead_is_taken_away() {
 fn a_first_start_that_was_killed_is_made_good() {
     let mut dice = Dice(7);
     for _ in 0..10 {
-        let place = Place::empty();
-        let mut server = place.stdio(&["--allow-writes"]);
+        let fixture = GithubFixture::empty();
+        let mut server = fixture.stdio(&["--allow-writes"]);
         spend(Duration::from_micros(dice.below(60_000)));
         server.process().signal("KILL");
         server.exit();
-        let hello = place.once(
+        let hello = fixture.call_once(
             &["--allow-writes"],
             "list_pull_requests",
             json!({ "repo": REPO }),

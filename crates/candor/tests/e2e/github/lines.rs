@@ -1,7 +1,9 @@
 //! The line on stderr: one for every failure, none for anything else.
 
-use crate::github::asking::{Asked, call};
-use crate::github::place::{LIMIT, Place};
+use crate::fixture::LIMIT;
+use crate::github::fixture::GithubFixture;
+use crate::github::requests::GithubCalls;
+use crate::requests::{Transport, call};
 use candor_testkit::Exit;
 use insta::assert_snapshot;
 use serde_json::json;
@@ -60,15 +62,15 @@ fn messages() -> Vec<String> {
 #[test]
 fn every_failure_has_one_line_and_nothing_else_has() {
     let [by_default, as_results] = ["auto", "result"].map(|form| {
-        let place = Place::new();
-        let mut server = place.stdio(&["--allow-writes", "--failures", form]);
+        let fixture = GithubFixture::new();
+        let mut server = fixture.stdio(&["--allow-writes", "--failures", form]);
         let mut failures = 0;
         for message in messages() {
             if message.contains("notifications/") {
                 server.send_line(message);
                 continue;
             }
-            let answer = server.answer(&message);
+            let answer = server.send_message(&message);
             let failed = answer.contains(r#""error":"#) || answer.contains(r#""isError":true"#);
             failures += usize::from(failed);
         }
@@ -101,9 +103,9 @@ fn every_failure_has_one_line_and_nothing_else_has() {
 /// The same over HTTP, where some requests are refused before anybody looks into them.
 #[test]
 fn every_failure_over_http_has_one_line() {
-    let place = Place::new();
-    let token = place.file("token", "t\n");
-    let mut server = place.http(&["--bearer-file", &token]);
+    let fixture = GithubFixture::new();
+    let token = fixture.write("token", "t\n");
+    let mut server = fixture.http(&["--bearer-file", &token]);
     let right = ("Authorization", "Bearer t");
     let ask = |message: &str, headers: &[(&str, &str)]| server.post(message, headers).status;
     assert_eq!(ask("{}", &[]), 401);
@@ -150,9 +152,9 @@ fn every_failure_over_http_has_one_line() {
 /// Some clients show anything on stderr as a failure.
 #[test]
 fn nothing_is_said_where_nothing_fails() {
-    let place = Place::empty();
-    let mut server = place.stdio(&["--allow-writes"]);
-    server.done("fetch", json!({ "repo": "sample/hello" }));
+    let fixture = GithubFixture::empty();
+    let mut server = fixture.stdio(&["--allow-writes"]);
+    server.call_ok("fetch", json!({ "repo": "sample/hello" }));
     assert_eq!(server.end(), (vec![], Exit::Code(0)));
     assert_eq!(server.process().whole_stderr(LIMIT), "");
 }

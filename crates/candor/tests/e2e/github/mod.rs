@@ -1,17 +1,17 @@
 //! The GitHub tools as people and clients meet them: the program, its servers on the local forge, and
 //! what git and the next process find afterwards.
 
-mod asking;
 mod at_once;
 mod codes;
 mod commands;
 mod data_dir;
+mod fixture;
 mod forms;
 mod help;
 mod hostile;
 mod killed;
 mod lines;
-mod place;
+mod requests;
 mod secrets;
 mod seed;
 mod unread;

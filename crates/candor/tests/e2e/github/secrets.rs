@@ -1,7 +1,8 @@
 //! A secret reaches no answer, no log, no metric and no record, wherever it came from.
 
-use crate::github::asking::call;
-use crate::github::place::{CANDOR, LIMIT, Place};
+use crate::fixture::{CANDOR, LIMIT};
+use crate::github::fixture::GithubFixture;
+use crate::requests::call;
 use candor_testkit::{Exit, Http};
 use serde_json::{Value, json};
 use std::fs;
@@ -79,8 +80,8 @@ fn everything(server: &mut Http) -> String {
     seen + &server.process().whole_stderr(LIMIT)
 }
 
-fn flags<'a>(place: &'a Place, own: &[&'a str], files: &'a [String; 2]) -> Vec<String> {
-    let data = place.text("data");
+fn flags<'a>(fixture: &'a GithubFixture, own: &[&'a str], files: &'a [String; 2]) -> Vec<String> {
+    let data = fixture.text("data");
     let fixed = [
         "github",
         "serve",
@@ -104,10 +105,13 @@ fn flags<'a>(place: &'a Place, own: &[&'a str], files: &'a [String; 2]) -> Vec<S
         .collect()
 }
 
-fn start(place: &Place, own: &[&str]) -> Http {
-    let files = [place.file("read", TO_READ), place.file("write", TO_WRITE)];
+fn start(fixture: &GithubFixture, own: &[&str]) -> Http {
+    let files = [
+        fixture.write("read", TO_READ),
+        fixture.write("write", TO_WRITE),
+    ];
     let environment = format!("GITHUB_TOKEN={FROM_ENVIRONMENT}");
-    let flags = flags(place, own, &files);
+    let flags = flags(fixture, own, &files);
     let mut arguments = vec![environment.as_str(), CANDOR];
     arguments.extend(flags.iter().map(String::as_str));
     Http::spawn("env", &arguments)
@@ -115,21 +119,21 @@ fn start(place: &Place, own: &[&str]) -> Http {
 
 #[test]
 fn no_token_is_ever_repeated() {
-    let local = Place::new();
+    let local = GithubFixture::new();
     let mut seen = everything(&mut start(&local, &[]));
     assert!(seen.contains("candor_calls_total"), "{seen}");
     seen += &contents(&local.path("data"));
     let closed = Closed::new();
     let url = closed.url();
     for with_file in [false, true] {
-        let place = Place::empty();
-        let file = place.file("token", FROM_FILE);
+        let fixture = GithubFixture::empty();
+        let file = fixture.write("token", FROM_FILE);
         let mut own = vec!["--backend", "github", "--api-url", &url];
         if with_file {
             own.extend(["--github-token-file", &file]);
         }
-        seen += &everything(&mut start(&place, &own));
-        seen += &contents(&place.path("data"));
+        seen += &everything(&mut start(&fixture, &own));
+        seen += &contents(&fixture.path("data"));
     }
     for secret in [
         FROM_ENVIRONMENT,
@@ -145,17 +149,17 @@ fn no_token_is_ever_repeated() {
 /// GitHub cannot be reached: that is said, and nothing happened.
 #[test]
 fn an_api_that_nobody_answers_is_an_internal_error() {
-    let place = Place::empty();
+    let fixture = GithubFixture::empty();
     let closed = Closed::new();
     let url = closed.url();
     let own = ["--backend", "github", "--api-url", &url, "--allow-writes"];
-    let mut server = place.stdio(&own);
+    let mut server = fixture.stdio(&own);
     for (tool, arguments) in calls() {
         if tool == "search" {
             continue;
         }
         let answer = server.ask(call(1, tool, &arguments));
-        let answer = crate::github::asking::parsed(&answer);
+        let answer = crate::requests::parse(&answer);
         assert_eq!(answer["error"]["code"], -32603, "{answer}");
         assert_eq!(
             answer["error"]["message"],
@@ -165,7 +169,7 @@ fn an_api_that_nobody_answers_is_an_internal_error() {
         assert!(!answer.to_string().contains("127.0.0.1"), "{answer}");
     }
     assert!(
-        !place.path("data/forge").exists(),
+        !fixture.path("data/forge").exists(),
         "the local forge is not used"
     );
 }
@@ -173,10 +177,10 @@ fn an_api_that_nobody_answers_is_an_internal_error() {
 /// A token that no request can carry stops the start, and is not shown.
 #[test]
 fn a_token_that_is_none_stops_the_start() {
-    let place = Place::empty();
+    let fixture = GithubFixture::empty();
     for text in ["", "\n", "canary\u{7}x", "canary x", "canäry"] {
-        let file = place.file("token", text);
-        let said = place.complaint(&["serve", "--backend", "github", "--github-token-file", &file]);
+        let file = fixture.write("token", text);
+        let said = fixture.run_err(&["serve", "--backend", "github", "--github-token-file", &file]);
         assert!(!said.contains("canar") && !said.contains("canä"), "{said}");
         assert!(said.contains("hint: "), "{said}");
     }

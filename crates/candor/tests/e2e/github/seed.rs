@@ -1,7 +1,8 @@
 //! The request that the specification prints, as it is printed there.
 
-use crate::github::asking::timeless;
-use crate::github::place::{CANDOR, Place};
+use crate::fixture::CANDOR;
+use crate::github::fixture::GithubFixture;
+use crate::requests::mask_times;
 use candor_testkit::Http;
 use std::process::Command;
 
@@ -19,19 +20,19 @@ const BODY: &str = r#"{
 /// Its answer but for the time, byte for byte; written without the blanks that are there for people.
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Validation errors: must have required property 'query'","data":{"tool":"search","validation_errors":[{"message":"must have required property 'query'","path":"root","keyword":"required","params":{"missingProperty":"query"},"value":{}}],"timestamp":"<when>"}}}"#;
 
-fn serve(place: &Place) -> Http {
-    let data = place.text("data");
+fn serve(fixture: &GithubFixture) -> Http {
+    let data = fixture.text("data");
     Http::spawn(CANDOR, &["serve", "--port", "0", "--data-dir", &data]).at("/mcp")
 }
 
 #[test]
 fn the_printed_request_has_the_printed_answer() {
-    let place = Place::empty();
-    let server = serve(&place);
+    let fixture = GithubFixture::empty();
+    let server = serve(&fixture);
     let response = server.post(BODY, &[]);
     assert_eq!(response.status, 200);
     assert_eq!(response.header("content-type"), Some("application/json"));
-    assert_eq!(timeless(&response.text()), ANSWER);
+    assert_eq!(mask_times(&response.text()), ANSWER);
 }
 
 #[test]
@@ -39,8 +40,8 @@ fn the_printed_command_works() {
     if Command::new("curl").arg("--version").output().is_err() {
         return;
     }
-    let place = Place::empty();
-    let server = serve(&place);
+    let fixture = GithubFixture::empty();
+    let server = serve(&fixture);
     let url = format!("http://localhost:{}/mcp", server.address().port());
     let curl = Command::new("curl")
         .args(["-X", "POST", &url])
@@ -49,23 +50,23 @@ fn the_printed_command_works() {
         .unwrap();
     assert!(curl.status.success(), "{curl:?}");
     let answer = String::from_utf8(curl.stdout).unwrap();
-    assert_eq!(timeless(&answer), ANSWER);
+    assert_eq!(mask_times(&answer), ANSWER);
 }
 
 /// The same bytes whatever the owner allows: clients keep the list.
 #[test]
 fn the_list_of_tools_is_the_same_whatever_is_allowed() {
     const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    let place = Place::empty();
-    let through_serve = serve(&place).post(LIST, &[]).text();
+    let fixture = GithubFixture::empty();
+    let through_serve = serve(&fixture).post(LIST, &[]).text();
     assert_eq!(through_serve.matches("\"inputSchema\"").count(), 14);
     for flags in [
         &[][..],
         &["--allow-writes", "--repos", "a/*", "--failures", "result"],
     ] {
-        let mut server = place.stdio(flags);
+        let mut server = fixture.stdio(flags);
         assert_eq!(server.ask(LIST), through_serve, "{flags:?}");
     }
-    let mut extended = place.stdio(&["--tools", "extended"]);
+    let mut extended = fixture.stdio(&["--tools", "extended"]);
     assert_eq!(extended.ask(LIST).matches("\"inputSchema\"").count(), 16);
 }

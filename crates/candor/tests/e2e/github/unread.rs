@@ -1,7 +1,8 @@
 //! A client that never reads stderr, or reads it late: it is served all the same.
 
-use crate::github::asking::call;
-use crate::github::place::{LIMIT, Place};
+use crate::fixture::LIMIT;
+use crate::github::fixture::GithubFixture;
+use crate::requests::call;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -63,9 +64,9 @@ fn ends(mut child: Child) {
 
 #[test]
 fn a_client_that_never_reads_stderr_is_served() {
-    let place = Place::new();
+    let fixture = GithubFixture::new();
     // With a log beside the lines: it goes the same way.
-    let mut child = start(place.command(&["serve", "--log", "debug"]));
+    let mut child = start(fixture.command(&["serve", "--log", "debug"]));
     let unread = child.stderr.take().unwrap();
     fail(&mut child, FAILURES);
     drop(child.stdin.take());
@@ -76,8 +77,8 @@ fn a_client_that_never_reads_stderr_is_served() {
 /// Whoever reads late is told how many lines there were besides.
 #[test]
 fn lost_lines_are_counted() {
-    let place = Place::new();
-    let mut child = start(place.command(&["serve"]));
+    let fixture = GithubFixture::new();
+    let mut child = start(fixture.command(&["serve"]));
     let unread = child.stderr.take().unwrap();
     fail(&mut child, FAILURES);
     let mut said = BufReader::new(unread);

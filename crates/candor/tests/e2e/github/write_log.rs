@@ -1,14 +1,16 @@
 //! The log of writes: what was tried and what came of it, there for good before anybody is answered.
 
-use crate::github::asking::{Asked, parsed, timeless};
-use crate::github::place::{CANDOR, LIMIT, Place};
+use crate::fixture::{CANDOR, LIMIT};
+use crate::github::fixture::GithubFixture;
+use crate::github::requests::GithubCalls;
+use crate::requests::{Transport, mask_times, parse};
 use candor_testkit::{Exit, Process};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
 
-fn log(place: &Place) -> String {
-    fs::read_to_string(place.path("data/github-writes.jsonl")).unwrap()
+fn log(fixture: &GithubFixture) -> String {
+    fs::read_to_string(fixture.path("data/github-writes.jsonl")).unwrap()
 }
 
 fn commit(path: &str, content: &str) -> Value {
@@ -21,16 +23,16 @@ fn commit(path: &str, content: &str) -> Value {
 /// The commits that a test makes have the time in them, and so their names are never the same; nor are
 /// the hashes of lines.
 fn nameless(log: &str) -> String {
-    let mut nameless = timeless(log).replace(&"0".repeat(64), "<zeros>");
+    let mut nameless = mask_times(log).replace(&"0".repeat(64), "<zeros>");
     for (number, line) in log.lines().enumerate() {
-        if let Some(hash) = parsed(line)["hash"].as_str() {
+        if let Some(hash) = parse(line)["hash"].as_str() {
             nameless = nameless.replace(hash, &format!("<hash {}>", number + 1));
         }
-        if let Some(at) = parsed(line)["answer"]["updated_at"].as_str() {
+        if let Some(at) = parse(line)["answer"]["updated_at"].as_str() {
             nameless = nameless.replace(at, "<when>");
         }
         for name in ["sha", "parent"] {
-            if let Some(sha) = parsed(line)["answer"][name].as_str() {
+            if let Some(sha) = parse(line)["answer"][name].as_str() {
                 nameless = nameless.replace(sha, &format!("<{name}>"));
             }
         }
@@ -40,23 +42,23 @@ fn nameless(log: &str) -> String {
 
 #[test]
 fn attempts_and_outcomes_are_on_record() {
-    let place = Place::new();
-    let mut server = place.stdio(&["--allow-writes"]);
-    server.answer(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"0"}}}"#);
-    server.done("commit_files", commit("notes.txt", "CONTENT-CANARY"));
-    server.failed(
+    let fixture = GithubFixture::new();
+    let mut server = fixture.stdio(&["--allow-writes"]);
+    server.send_message(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"0"}}}"#);
+    server.call_ok("commit_files", commit("notes.txt", "CONTENT-CANARY"));
+    server.call_err(
         "merge_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 2 }),
     );
     let long = "BODY-CANARY ".repeat(100);
-    server.done(
+    server.call_ok(
         "update_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1, "body": long }),
     );
     // What never passed the policy, and what only reads, is not on record.
-    server.failed("commit_files", json!({ "repo": "sample/hello" }));
-    server.done("fetch", json!({ "repo": "sample/hello" }));
-    let log = log(&place);
+    server.call_err("commit_files", json!({ "repo": "sample/hello" }));
+    server.call_ok("fetch", json!({ "repo": "sample/hello" }));
+    let log = log(&fixture);
     assert_snapshot!(nameless(&log), @r#"
     {"arguments":{"branch":"main","files":[{"bytes":14,"path":"notes.txt"}],"message":"Change a file","repo":"sample/hello"},"at":"<when>","client":"tester","credential":null,"hash":"<hash 1>","kind":"attempt","prev_hash":"<zeros>","seq":1,"tool":"commit_files","v":2}
     {"answer":{"branch":"main","files":["notes.txt"],"parent":"<parent>","sha":"<sha>","url":"candor:///sample/hello/commit/<sha>"},"at":"<when>","code":null,"effect":"done","hash":"<hash 2>","kind":"outcome","message":null,"of":1,"prev_hash":"<hash 1>","seq":2,"tool":"commit_files","v":2}
@@ -70,14 +72,14 @@ fn attempts_and_outcomes_are_on_record() {
 
 #[test]
 fn what_was_answered_is_on_record_whatever_happens_next() {
-    let place = Place::new();
+    let fixture = GithubFixture::new();
     for round in 1..=5 {
-        let mut server = place.http(&["--allow-writes"]);
-        let made = server.done("commit_files", commit("notes.txt", &format!("{round}\n")));
+        let mut server = fixture.http(&["--allow-writes"]);
+        let made = server.call_ok("commit_files", commit("notes.txt", &format!("{round}\n")));
         server.signal("KILL");
         assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Signal(9)));
-        let log = log(&place);
-        let last = parsed(log.lines().next_back().unwrap());
+        let log = log(&fixture);
+        let last = parse(log.lines().next_back().unwrap());
         assert_eq!(last["answer"], made, "{log}");
         assert_eq!(
             (&last["seq"], &last["of"]),
@@ -89,43 +91,43 @@ fn what_was_answered_is_on_record_whatever_happens_next() {
 /// What was cut in the middle was not answered: it is kept in a file of its own, and the log says so.
 #[test]
 fn a_line_that_was_cut_is_put_aside() {
-    let place = Place::new();
-    let path = place.path("data/github-writes.jsonl");
-    place.once(&["--allow-writes"], "commit_files", commit("a", "1"));
-    let whole = log(&place);
+    let fixture = GithubFixture::new();
+    let path = fixture.path("data/github-writes.jsonl");
+    fixture.call_once(&["--allow-writes"], "commit_files", commit("a", "1"));
+    let whole = log(&fixture);
     fs::write(&path, format!("{whole}{{\"v\":2,\"ki")).unwrap();
-    place.once(&["--allow-writes"], "commit_files", commit("a", "2"));
-    let log = log(&place);
+    fixture.call_once(&["--allow-writes"], "commit_files", commit("a", "2"));
+    let log = log(&fixture);
     let more = log.strip_prefix(&whole).unwrap();
     let kinds = more.lines().map(|line| {
-        let line = parsed(line);
+        let line = parse(line);
         format!("{} {}", line["seq"], line["kind"])
     });
     let kinds: Vec<_> = kinds.collect();
     assert_eq!(kinds, ["3 \"torn\"", "4 \"attempt\"", "5 \"outcome\""]);
-    let torn = fs::read_to_string(place.path("data/github-writes.jsonl.torn.1")).unwrap();
+    let torn = fs::read_to_string(fixture.path("data/github-writes.jsonl.torn.1")).unwrap();
     assert_eq!(torn, "{\"v\":2,\"ki");
 }
 
 #[test]
 fn several_servers_write_one_log() {
-    let place = Place::new();
-    let mut first = place.http(&["--allow-writes"]);
-    let mut second = place.stdio(&["--allow-writes"]);
+    let fixture = GithubFixture::new();
+    let mut first = fixture.http(&["--allow-writes"]);
+    let mut second = fixture.stdio(&["--allow-writes"]);
     for round in 0..5 {
-        first.done("commit_files", commit("a", &format!("{round} first\n")));
-        second.done("commit_files", commit("a", &format!("{round} second\n")));
+        first.call_ok("commit_files", commit("a", &format!("{round} first\n")));
+        second.call_ok("commit_files", commit("a", &format!("{round} second\n")));
     }
-    let log = log(&place);
+    let log = log(&fixture);
     for (seq, line) in (1..).zip(log.lines()) {
-        let line = parsed(line);
+        let line = parse(line);
         assert_eq!(line["seq"], seq);
         if line["kind"] == "outcome" {
             assert_eq!(line["of"], seq - 1);
         }
     }
     assert_eq!(log.lines().count(), 20);
-    let data = place.text("data/github-writes.jsonl");
+    let data = fixture.text("data/github-writes.jsonl");
     let verified = Process::run(Process::command(CANDOR, &["audit", "verify", &data]), LIMIT);
     assert_eq!(verified.exit, Exit::Code(0));
 }
@@ -133,24 +135,24 @@ fn several_servers_write_one_log() {
 /// The log of an older version is kept as it is, under another name.
 #[test]
 fn an_older_log_is_kept() {
-    let place = Place::new();
+    let fixture = GithubFixture::new();
     let old = "{\"v\":1,\"n\":0,\"kind\":\"log\",\"of\":\"github-writes\"}\n{\"v\":1,\"n\":1,\"at\":\"2025-01-01T00:00:00.000Z\",\"kind\":\"attempt\"}\n";
-    fs::write(place.path("data/github-writes.jsonl"), old).unwrap();
-    place.once(&["--allow-writes"], "commit_files", commit("a", "1"));
-    let kept = fs::read_to_string(place.path("data/github-writes.v1.jsonl")).unwrap();
+    fs::write(fixture.path("data/github-writes.jsonl"), old).unwrap();
+    fixture.call_once(&["--allow-writes"], "commit_files", commit("a", "1"));
+    let kept = fs::read_to_string(fixture.path("data/github-writes.v1.jsonl")).unwrap();
     assert_eq!(kept, old);
-    assert_eq!(parsed(log(&place).lines().next().unwrap())["seq"], 1);
+    assert_eq!(parse(log(&fixture).lines().next().unwrap())["seq"], 1);
 }
 
 /// A log that somebody changed is not written any further.
 #[test]
 fn a_broken_log_stops_the_start() {
-    let place = Place::new();
-    place.once(&["--allow-writes"], "commit_files", commit("a", "1"));
-    let log = log(&place);
+    let fixture = GithubFixture::new();
+    fixture.call_once(&["--allow-writes"], "commit_files", commit("a", "1"));
+    let log = log(&fixture);
     let second = log.split_inclusive('\n').nth(1).unwrap();
-    fs::write(place.path("data/github-writes.jsonl"), second).unwrap();
-    assert_snapshot!(place.complaint(&["serve", "--allow-writes"]), @r"
+    fs::write(fixture.path("data/github-writes.jsonl"), second).unwrap();
+    assert_snapshot!(fixture.run_err(&["serve", "--allow-writes"]), @r"
     error: cannot keep the log of writes in FOLDER/data/github-writes.jsonl: the log is broken behind its line 0
     hint: see `candor audit verify FOLDER/data/github-writes.jsonl`; `candor audit quarantine FOLDER/data/github-writes.jsonl` moves it aside
     ");
@@ -158,12 +160,12 @@ fn a_broken_log_stops_the_start() {
 
 #[test]
 fn a_file_that_is_something_else_stops_the_start() {
-    let place = Place::new();
-    fs::write(place.path("data/github-writes.jsonl"), "precious\n").unwrap();
-    assert_snapshot!(place.complaint(&["serve", "--allow-writes"]), @r"
+    let fixture = GithubFixture::new();
+    fs::write(fixture.path("data/github-writes.jsonl"), "precious\n").unwrap();
+    assert_snapshot!(fixture.run_err(&["serve", "--allow-writes"]), @r"
     error: cannot keep the log of writes in FOLDER/data/github-writes.jsonl: the file is no log of writes
     hint: name another directory with --data-dir, or leave out --allow-writes
     ");
-    assert_eq!(log(&place), "precious\n");
-    place.once(&[], "fetch", json!({ "repo": "sample/hello" }));
+    assert_eq!(log(&fixture), "precious\n");
+    fixture.call_once(&[], "fetch", json!({ "repo": "sample/hello" }));
 }

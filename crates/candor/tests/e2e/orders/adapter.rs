@@ -1,8 +1,10 @@
 //! The tools in front of another order system: what it lacks, what it says, and what stays with us.
 
-use crate::orders::asking::{Asked, call, check, order, parsed};
-use crate::orders::place::{CANDOR, LIMIT, Place, SERVED, complaint, quiet};
-use crate::orders::system::{Heard, Said, System};
+use crate::fixture::{CANDOR, LIMIT, candor, run_err};
+use crate::orders::fixture::{OrdersFixture, SERVED};
+use crate::orders::order_system::{FakeOrderSystem, ReceivedRequest, SystemResponse};
+use crate::orders::requests::{OrderCalls, check_failure, order};
+use crate::requests::{Transport, call, parse};
 use candor_testkit::{Exit, Http};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -16,8 +18,8 @@ const OFFERED: &[&str] = &[
     "get-products",
 ];
 
-fn serve(place: &Place, system: &System, flags: &[&str]) -> Http {
-    let token = place.write("token", TOKEN);
+fn serve(fixture: &OrdersFixture, system: &FakeOrderSystem, flags: &[&str]) -> Http {
+    let token = fixture.write("token", TOKEN);
     let url = system.url();
     let fixed = [
         "orders",
@@ -42,7 +44,7 @@ fn serve(place: &Place, system: &System, flags: &[&str]) -> Http {
     server
 }
 
-fn no(status: u16, more: &'static str, code: &str) -> Said {
+fn no(status: u16, more: &'static str, code: &str) -> SystemResponse {
     let error = json!({ "error": { "code": code, "message": "words of the order system" } });
     (status, more, error.to_string())
 }
@@ -51,29 +53,29 @@ fn no(status: u16, more: &'static str, code: &str) -> Said {
 /// answer 501 means the same. The tool stays listed.
 #[test]
 fn an_operation_that_a_system_lacks_is_5001() {
-    let place = Place::empty();
-    let system = System::start(OFFERED, |_| no(501, "", "LATER"));
-    let server = serve(&place, &system, &[]);
+    let fixture = OrdersFixture::empty();
+    let system = FakeOrderSystem::start(OFFERED, |_| no(501, "", "LATER"));
+    let server = serve(&fixture, &system, &[]);
     let mut asked = &server;
-    let lacking = asked.fails(
+    let lacking = asked.call_err_in_both_eras(
         "cancel-order",
         &json!({ "orderId": "1", "idempotencyKey": "k" }),
     );
-    assert_eq!(system.heard().len(), 0, "it is not asked");
-    let said = asked.fails("create-sales-order", &order("k", "TEA", 1));
+    assert_eq!(system.received().len(), 0, "it is not asked");
+    let said = asked.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1));
     assert_eq!(said, lacking);
     assert_snapshot!(lacking, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":5001,\"message\":\"Not implemented by this adapter\",\"retryable\":false,\"details\":{\"suggestion\":\"Use another tool; this adapter cannot do it.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}}}"#);
-    let heard = system.heard();
+    let heard = system.received();
     assert_eq!(heard.len(), 2, "once for each era");
     let shown = |name| heard[0].header(name);
     assert_eq!(shown("idempotency-key"), Some("k"));
     assert_eq!(shown("authorization"), Some(&*format!("Bearer {TOKEN}")));
     assert_eq!(heard[0].path, "/v1/create-sales-order");
     assert_eq!(
-        parsed(&heard[0].body),
+        parse(&heard[0].body),
         json!({ "order": { "lineItems": [{ "sku": "TEA", "quantity": 1 }] } })
     );
-    let tools = parsed(&asked.answer(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));
+    let tools = parse(&asked.send_message(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));
     assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 12);
 }
 
@@ -93,8 +95,8 @@ fn line(error: &Value) -> String {
 }
 
 /// The status that a call asks for by its SKU, with the code beside it.
-fn by_sku(heard: &Heard) -> Said {
-    let body = parsed(&heard.body);
+fn by_sku(heard: &ReceivedRequest) -> SystemResponse {
+    let body = parse(&heard.body);
     let sku = body["order"]["lineItems"][0]["sku"].as_str().unwrap();
     let (status, code) = sku.split_once(' ').unwrap();
     let more = match status {
@@ -106,9 +108,9 @@ fn by_sku(heard: &Heard) -> Said {
 
 #[test]
 fn each_status_is_its_code() {
-    let place = Place::empty();
-    let system = System::start(OFFERED, by_sku);
-    let server = serve(&place, &system, &[]);
+    let fixture = OrdersFixture::empty();
+    let system = FakeOrderSystem::start(OFFERED, by_sku);
+    let server = serve(&fixture, &system, &[]);
     let asked = [
         "400 CREDIT_HOLD",
         "409 EXTERNAL_ID_CONFLICT",
@@ -127,7 +129,7 @@ fn each_status_is_its_code() {
         "400 CANARY_BACKEND_41C",
     ];
     let lines = asked.map(|sku| {
-        let failed = (&server).failed("create-sales-order", &order(sku, sku, 1));
+        let failed = (&server).call_err("create-sales-order", &order(sku, sku, 1));
         format!("{sku} -> {}", line(&failed))
     });
     assert_snapshot!(lines.join("\n"), @r#"
@@ -153,8 +155,8 @@ fn each_status_is_its_code() {
 /// nobody, not even where it is said back to us.
 #[test]
 fn words_and_tokens_stay_here() {
-    let place = Place::empty();
-    let system = System::start(OFFERED, |heard| {
+    let fixture = OrdersFixture::empty();
+    let system = FakeOrderSystem::start(OFFERED, |heard| {
         let shown = heard.header("authorization").unwrap_or_default();
         let said =
             json!({ "error": { "code": TOKEN, "message": shown, "context": { "field": shown } } });
@@ -164,7 +166,7 @@ fn words_and_tokens_stay_here() {
             _ => (409, "", said.to_string()),
         }
     });
-    let mut server = serve(&place, &system, &["--log", "trace"]);
+    let mut server = serve(&fixture, &system, &["--log", "trace"]);
     let mut seen = String::new();
     for (tool, arguments) in [
         ("create-sales-order", order("k", "TEA", 1)),
@@ -175,8 +177,8 @@ fn words_and_tokens_stay_here() {
             json!({ "orderId": "1", "updates": { "name": "x" }, "idempotencyKey": "k" }),
         ),
     ] {
-        let answer = (&server).answer(&call(tool, &arguments));
-        check(&answer);
+        let answer = (&server).send_message(&call(1, tool, &arguments));
+        check_failure(&answer);
         assert!(
             !answer.contains("html") && !answer.contains("Bearer"),
             "{answer}"
@@ -196,14 +198,14 @@ fn words_and_tokens_stay_here() {
 
 #[test]
 fn a_wrong_adapter_or_half_of_one_refuses_to_start() {
-    let place = Place::empty();
+    let fixture = OrdersFixture::empty();
     let said = |arguments: &[&str]| {
-        let mut command = quiet(&["orders", "serve"]);
-        command.args(arguments).current_dir(place.folder());
+        let mut command = candor(&["orders", "serve"]);
+        command.args(arguments).current_dir(fixture.root());
         format!(
             "$ candor orders serve {}\n{}",
             arguments.join(" "),
-            complaint(command)
+            run_err(command)
         )
     };
     let seen = [

@@ -1,12 +1,10 @@
 //! `candor orders check-adapter` against the sample adapter, as somebody at a terminal runs it.
 
-use candor_testkit::{Exit, Process, ProcessOutput};
+use crate::fixture::{LIMIT, candor};
+use candor_testkit::{ProcessOutput, Exit, Process};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::ChildStdin;
-use std::time::Duration;
-
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running sample adapter, and its address.
 fn sample(arguments: &[&str]) -> (Process, ChildStdin, String) {
@@ -25,8 +23,7 @@ fn sample(arguments: &[&str]) -> (Process, ChildStdin, String) {
 fn check(arguments: &[&str]) -> (ProcessOutput, String) {
     let mut all = vec!["orders", "check-adapter"];
     all.extend(arguments);
-    let command = Process::command(env!("CARGO_BIN_EXE_candor"), &all);
-    let ended = Process::run(command, LIMIT);
+    let ended = Process::run(candor(&all), LIMIT);
     let stdout = String::from_utf8(ended.stdout.clone()).unwrap();
     (ended, stdout)
 }

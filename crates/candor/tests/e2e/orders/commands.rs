@@ -1,28 +1,23 @@
 //! The commands as a person meets them: what goes wrong is said in one sentence, with what to do.
 
-use crate::orders::masking::same;
-use crate::orders::place::{LIMIT, Place, complaint, quiet};
+use crate::fixture::{LIMIT, candor, help, run_err, run_ok};
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::masking::all_equal;
 use candor_testkit::postgres::{self, MAINTENANCE};
 use candor_testkit::{Exit, Process};
 use insta::assert_snapshot;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 
-fn help(arguments: &[&str]) -> String {
-    let ended = Process::run(quiet(arguments), LIMIT);
-    assert_eq!((ended.exit, &*ended.stderr), (Exit::Code(0), ""));
-    String::from_utf8(ended.stdout).unwrap()
-}
-
 /// What `candor orders …` complains about in a folder, without the folder's name.
-fn said(place: &Place, arguments: &[&str]) -> String {
-    let mut command = quiet(&["orders"]);
-    command.args(arguments).current_dir(place.path(""));
-    let said = complaint(command);
+fn said(fixture: &OrdersFixture, arguments: &[&str]) -> String {
+    let mut command = candor(&["orders"]);
+    command.args(arguments).current_dir(fixture.path(""));
+    let said = run_err(command);
     format!(
         "$ candor orders {}\n{}",
-        place.normal(&arguments.join(" ")),
-        place.normal(&said)
+        fixture.normalize(&arguments.join(" ")),
+        fixture.normalize(&said)
     )
 }
 
@@ -38,7 +33,7 @@ fn the_help_is_an_answer() {
         let usage = format!("Usage: candor {}", words.join(" "));
         assert!(help(&long).contains(&usage), "{usage}");
     }
-    let bare = complaint(quiet(&["orders"]));
+    let bare = run_err(candor(&["orders"]));
     assert!(
         bare.contains("Usage: candor orders [OPTIONS] <COMMAND>"),
         "{bare}"
@@ -47,65 +42,70 @@ fn the_help_is_an_answer() {
 
 #[test]
 fn what_is_mistyped_is_told() {
-    let place = Place::empty();
+    let fixture = OrdersFixture::empty();
     let seen = [
-        said(&place, &["serv"]),
-        said(&place, &["serve", "--databse", "x.db"]),
+        said(&fixture, &["serv"]),
+        said(&fixture, &["serve", "--databse", "x.db"]),
         said(
-            &place,
+            &fixture,
             &["serve", "--database", "x.db", "--database-from", "y"],
         ),
-        said(&place, &["serve", "--deadline-ms", "0"]),
-        said(&place, &["serve", "--attempts", "11"]),
-        said(&place, &["serve", "--connections", "0"]),
-        said(&place, &["serve", "--failures", "both"]),
-        said(&place, &["serve", "--write-bearer-file", "token"]),
-        said(&place, &["serve", "--http", "--bind", "0.0.0.0"]),
-        said(&place, &["migrate", "--currency", "usd"]),
-        said(&place, &["migrate", "--currency", "XYZ"]),
+        said(&fixture, &["serve", "--deadline-ms", "0"]),
+        said(&fixture, &["serve", "--attempts", "11"]),
+        said(&fixture, &["serve", "--connections", "0"]),
+        said(&fixture, &["serve", "--failures", "both"]),
+        said(&fixture, &["serve", "--write-bearer-file", "token"]),
+        said(&fixture, &["serve", "--http", "--bind", "0.0.0.0"]),
+        said(&fixture, &["migrate", "--currency", "usd"]),
+        said(&fixture, &["migrate", "--currency", "XYZ"]),
     ];
     assert_snapshot!(seen.join("\n"));
     assert!(
-        fs::read_dir(place.path("")).unwrap().next().is_none(),
+        fs::read_dir(fixture.path("")).unwrap().next().is_none(),
         "nothing was made"
     );
 }
 
 #[test]
 fn a_store_that_cannot_be_is_told() {
-    let place = Place::empty();
-    fs::create_dir(place.path("folder")).unwrap();
-    place.write("text", &"this is no database\n".repeat(100));
+    let fixture = OrdersFixture::empty();
+    fs::create_dir(fixture.path("folder")).unwrap();
+    fixture.write("text", &"this is no database\n".repeat(100));
     let seen = [
-        said(&place, &["serve", "--database", "folder"]),
-        said(&place, &["migrate", "--database", "folder"]),
-        said(&place, &["serve", "--database", "none/orders.db"]),
-        said(&place, &["serve", "--database", ""]),
-        said(&place, &["serve", "--database", "text"]),
-        said(&place, &["migrate", "--database", "text"]),
-        said(&place, &["serve", "--database-from", "none"]),
-        said(&place, &["serve", "--database", "mysql://h/d"]),
+        said(&fixture, &["serve", "--database", "folder"]),
+        said(&fixture, &["migrate", "--database", "folder"]),
+        said(&fixture, &["serve", "--database", "none/orders.db"]),
+        said(&fixture, &["serve", "--database", ""]),
+        said(&fixture, &["serve", "--database", "text"]),
+        said(&fixture, &["migrate", "--database", "text"]),
+        said(&fixture, &["serve", "--database-from", "none"]),
+        said(&fixture, &["serve", "--database", "mysql://h/d"]),
     ];
     assert_snapshot!(seen.join("\n"));
 }
 
 #[test]
 fn a_script_that_cannot_be_played_is_told() {
-    let place = Place::empty();
-    place.write(
+    let fixture = OrdersFixture::empty();
+    fixture.write(
         "wrong.json",
         r#"{"rules":[{"percent":101,"fault":{"kind":"hang"}}]}"#,
     );
-    place.write("text.json", "rules: none");
-    let serve = |script| said(&place, &["serve", "--database", "x.db", "--faulty", script]);
+    fixture.write("text.json", "rules: none");
+    let serve = |script| {
+        said(
+            &fixture,
+            &["serve", "--database", "x.db", "--faulty", script],
+        )
+    };
     let seen = ["none.json", "wrong.json", "text.json"].map(serve);
     assert_snapshot!(seen.join("\n"));
 }
 
 #[test]
 fn a_catalogue_that_cannot_be_brought_in_is_told() {
-    let place = Place::empty();
-    let large = fs::File::create(place.path("large.json")).unwrap();
+    let fixture = OrdersFixture::empty();
+    let large = fs::File::create(fixture.path("large.json")).unwrap();
     large.set_len(candor_orders::sql::IMPORT_MAX + 1).unwrap();
     let mug = |on_hand: i64| {
         format!(
@@ -113,50 +113,49 @@ fn a_catalogue_that_cannot_be_brought_in_is_told() {
         )
     };
     let most = candor_orders::sql::STOCK_MAX;
-    fs::write(place.path("many.json"), mug(most + 1)).unwrap();
-    fs::write(place.path("fine.json"), mug(most)).unwrap();
-    let import = |file| said(&place, &["import", file, "--database", "x.db"]);
+    fs::write(fixture.path("many.json"), mug(most + 1)).unwrap();
+    fs::write(fixture.path("fine.json"), mug(most)).unwrap();
+    let import = |file| said(&fixture, &["import", file, "--database", "x.db"]);
     let seen = [
         import("large.json"),
         import("many.json"),
         import("none.json"),
     ];
     assert_snapshot!(seen.join("\n"));
-    let mut command = quiet(&["orders", "import", "fine.json", "--database", "x.db"]);
-    command.current_dir(place.path(""));
-    let ended = Process::run(command, LIMIT);
-    assert_eq!((ended.exit, &*ended.stderr), (Exit::Code(0), ""));
+    let mut command = candor(&["orders", "import", "fine.json", "--database", "x.db"]);
+    command.current_dir(fixture.path(""));
+    run_ok(command);
 }
 
 #[test]
 fn tables_are_made_once() {
-    let file = Place::empty();
-    let server = postgres::required().map(Place::on);
-    for place in [Some(file), server].into_iter().flatten() {
+    let file = OrdersFixture::empty();
+    let server = postgres::required().map(OrdersFixture::on);
+    for fixture in [Some(file), server].into_iter().flatten() {
         assert_eq!(
-            place.said(&["migrate", "--currency", "EUR"]),
+            fixture.run_ok(&["migrate", "--currency", "EUR"]),
             "tables made\n"
         );
         for again in [vec!["migrate"], vec!["migrate", "--currency", "EUR"]] {
-            let said = place.said(&again);
+            let said = fixture.run_ok(&again);
             assert_eq!(said, "tables are there already; nothing was changed\n");
         }
         assert_eq!(
-            complaint(place.command(&["migrate", "--currency", "JPY"])),
+            run_err(fixture.command(&["migrate", "--currency", "JPY"])),
             "error: the store has its prices in EUR, not in JPY\nhint: leave out --currency, or name another --database\n"
         );
         let currency = "SELECT value FROM settings WHERE name = 'currency'";
-        assert_eq!(place.shelf().lines(currency), "EUR");
+        assert_eq!(fixture.database().lines(currency), "EUR");
     }
 }
 
 /// Several at once, before the first start of several servers: one of them makes the tables.
 #[test]
 fn tables_are_made_once_by_several_at_once() {
-    let file = Place::empty();
-    let server = postgres::required().map(Place::on);
-    for place in [Some(file), server].into_iter().flatten() {
-        let commands: Vec<_> = (0..6).map(|_| place.command(&["migrate"])).collect();
+    let file = OrdersFixture::empty();
+    let server = postgres::required().map(OrdersFixture::on);
+    for fixture in [Some(file), server].into_iter().flatten() {
+        let commands: Vec<_> = (0..6).map(|_| fixture.command(&["migrate"])).collect();
         let said: Vec<_> = std::thread::scope(|scope| {
             let all: Vec<_> = commands
                 .into_iter()
@@ -178,27 +177,27 @@ fn tables_that_are_not_there_or_not_ours_are_told() {
     let Some(server) = postgres::required() else {
         return;
     };
-    let place = Place::on(server);
-    let refused = |place: &Place| complaint(place.command(&["serve"]));
-    assert_snapshot!(refused(&place), @r"
+    let fixture = OrdersFixture::on(server);
+    let refused = |fixture: &OrdersFixture| run_err(fixture.command(&["serve"]));
+    assert_snapshot!(refused(&fixture), @r"
     error: the database has no tables for orders yet
     hint: make its tables with `candor orders migrate`
     ");
-    place.said(&["migrate"]);
-    place
-        .shelf()
+    fixture.run_ok(&["migrate"]);
+    fixture
+        .database()
         .run("UPDATE settings SET value = '2' WHERE name = 'format'");
-    assert_snapshot!(refused(&place), @r"
+    assert_snapshot!(refused(&fixture), @r"
     error: the tables have format 2, and this program knows 1: it was made by a newer one
     hint: take a newer candor, or another --database
     ");
-    place.shelf().run("DELETE FROM settings");
-    assert_snapshot!(refused(&place), @r"
+    fixture.database().run("DELETE FROM settings");
+    assert_snapshot!(refused(&fixture), @r"
     error: the tables are not ours: they have no format
     hint: name another database with --database
     ");
-    let file = Place::empty();
-    file.shelf_made_here("CREATE TABLE settings (name TEXT, value TEXT)");
+    let file = OrdersFixture::empty();
+    file.make_foreign_database("CREATE TABLE settings (name TEXT, value TEXT)");
     assert_snapshot!(refused(&file), @r"
     error: the tables are not ours: they have no format
     hint: name another database with --database
@@ -212,8 +211,8 @@ fn a_database_that_is_not_running_is_told() {
     let near = TcpStream::connect(far.local_addr().unwrap()).unwrap();
     let url = format!("postgres://u:p@{}/d", near.local_addr().unwrap());
     let refused =
-        ["serve", "migrate"].map(|word| complaint(quiet(&["orders", word, "--database", &url])));
-    assert_snapshot!(same(refused), @r"
+        ["serve", "migrate"].map(|word| run_err(candor(&["orders", word, "--database", &url])));
+    assert_snapshot!(all_equal(refused), @r"
     error: the database cannot be used: error communicating with database: Connection refused (os error 111)
     hint: check --database, and that the database is running
     ");
@@ -221,14 +220,14 @@ fn a_database_that_is_not_running_is_told() {
         return;
     };
     let url = server.url("none");
-    let said = complaint(quiet(&["orders", "serve", "--database", &url]));
+    let said = run_err(candor(&["orders", "serve", "--database", &url]));
     assert_snapshot!(said, @r#"
     error: the database cannot be used: database "none" does not exist
     hint: check --database, and that the database is running
     "#);
     let url = server.url(MAINTENANCE);
     server.stop();
-    let said = complaint(quiet(&["orders", "serve", "--database", &url]));
+    let said = run_err(candor(&["orders", "serve", "--database", &url]));
     assert_snapshot!(said, @r"
     error: the database cannot be used: error communicating with database: No such file or directory (os error 2)
     hint: check --database, and that the database is running

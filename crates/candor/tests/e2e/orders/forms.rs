@@ -1,14 +1,15 @@
 //! Which form a failure takes: whole answers of both eras, whatever the owner has chosen.
 
-use crate::orders::asking::{Asked, call, check, order};
-use crate::orders::place::Place;
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::requests::{check_failure, order};
+use crate::requests::{Transport, call};
 use insta::assert_snapshot;
 use serde_json::json;
 
 /// A failure that the schema sees, one that the server sees, one of the store: in each era.
 fn answers(form: &str) -> String {
-    let place = Place::file();
-    let server = place.http(&["--failures", form]);
+    let fixture = OrdersFixture::sqlite();
+    let server = fixture.http(&["--failures", form]);
     let mut wrong = order("k1", "TEA", 1);
     wrong["order"]["total"] = json!("1.00");
     let mut seen = Vec::new();
@@ -18,10 +19,10 @@ fn answers(form: &str) -> String {
         ("create-sales-order", order("k2", "NONE", 1)),
         ("get-ordres", json!({})),
     ] {
-        let older = (&server).answer(&call(tool, &arguments));
-        let newer = (&server).newer(tool, &arguments);
+        let older = (&server).send_message(&call(1, tool, &arguments));
+        let newer = (&server).send_stateless(tool, &arguments);
         for (era, answer) in [("older", older), ("newer", newer)] {
-            check(&answer);
+            check_failure(&answer);
             seen.push(format!("{era} {answer}"));
         }
     }

@@ -1,9 +1,10 @@
 //! A disk that is full under a SQLite file: a small file system of a server's own, where this machine
 //! can make one.
 
-use crate::orders::asking::{Asked, call, check, order};
-use crate::orders::masking::masked;
-use crate::orders::place::{FREE, Place, SERVED};
+use crate::orders::fixture::{OrdersFixture, SERVED, UNLIMITED};
+use crate::orders::masking::mask;
+use crate::orders::requests::{OrderCalls, check_failure, order};
+use crate::requests::{Transport, call};
 use candor_testkit::{Exit, Stdio};
 use insta::assert_snapshot;
 use serde_json::json;
@@ -23,17 +24,17 @@ fn can_mount() -> bool {
 }
 
 /// The server of a place, its folder in a small file system that holds what the folder holds.
-fn within_small(place: &Place) -> Stdio {
+fn within_small(fixture: &OrdersFixture) -> Stdio {
     let script = "
         cp -a \"$0\" \"$0.kept\" && mount -t tmpfs -o size=$1 none \"$0\" &&
         cp -a \"$0.kept/.\" \"$0\" && rm -r \"$0.kept\" && shift && exec \"$@\"";
     let flags = ["serve", "--breaker-failures", "0", "--attempts", "1"];
-    let flags: Vec<_> = flags.iter().chain(&FREE).copied().collect();
-    let command = place.command(&flags);
+    let flags: Vec<_> = flags.iter().chain(&UNLIMITED).copied().collect();
+    let command = fixture.command(&flags);
     let mut small = Command::new("unshare");
     small
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(place.folder())
+        .arg(fixture.root())
         .arg(SIZE.to_string())
         .arg(command.get_program())
         .args(command.get_args())
@@ -49,12 +50,12 @@ fn a_full_disk_is_told_and_nothing_is_half_done() {
         eprintln!("SKIPPED: this machine lets nobody mount a file system of their own");
         return;
     }
-    let place = Place::file();
-    let mut server = within_small(&place);
-    let first = server.ordered(&order("k0", "TEA", 1));
+    let fixture = OrdersFixture::sqlite();
+    let mut server = within_small(&fixture);
+    let first = server.create_order(&order("k0", "TEA", 1));
     // Somebody else takes all the room that there is.
     let pid = server.process().pid();
-    let filler = format!("/proc/{pid}/root{}/filler", place.folder().display());
+    let filler = format!("/proc/{pid}/root{}/filler", fixture.root().display());
     assert!(fs::write(&filler, vec![0; SIZE]).is_err(), "it is full");
     let wish = |number: usize| {
         let mut arguments = order(&format!("k{number}"), "TEA", 1);
@@ -63,27 +64,27 @@ fn a_full_disk_is_told_and_nothing_is_half_done() {
     };
     let mut made = 1;
     let failed = loop {
-        let answer = server.answer(&call("create-sales-order", &wish(made)));
+        let answer = server.send_message(&call(1, "create-sales-order", &wish(made)));
         if answer.contains("isError") {
             break answer;
         }
         made += 1;
         assert!(made < 5_000, "the disk is not full");
     };
-    check(&failed);
-    assert_snapshot!(masked(&failed), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"unknown\",\"retryAfterMs\":1000}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}}}"#);
+    check_failure(&failed);
+    assert_snapshot!(mask(&failed), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"unknown\",\"retryAfterMs\":1000}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}}}"#);
     // Once more: it stays so, and reading goes on.
-    let again = server.failed("create-sales-order", &wish(made));
+    let again = server.call_err("create-sales-order", &wish(made));
     assert_eq!(again["code"], 4002, "{again}");
-    let found = server.done("get-orders", &json!({ "ids": [first] }));
+    let found = server.call_ok("get-orders", &json!({ "ids": [first] }));
     assert_eq!(found["orders"][0]["status"], "pending");
-    let stock = server.done("get-inventory", &json!({ "skus": ["TEA"] }));
+    let stock = server.call_ok("get-inventory", &json!({ "skus": ["TEA"] }));
     assert_eq!(stock["inventory"][0]["reservedTotal"], made);
     fs::remove_file(&filler).unwrap();
     // The same key makes it now, and once.
-    let id = server.ordered(&wish(made));
-    assert_eq!(server.ordered(&wish(made)), id);
-    let stock = server.done("get-inventory", &json!({ "skus": ["TEA"] }));
+    let id = server.create_order(&wish(made));
+    assert_eq!(server.create_order(&wish(made)), id);
+    let stock = server.call_ok("get-inventory", &json!({ "skus": ["TEA"] }));
     assert_eq!(stock["inventory"][0]["reservedTotal"], made + 1);
     assert_eq!(server.end().1, Exit::Code(0));
 }

@@ -1,6 +1,6 @@
-//! Answers whose times, ids and waits are replaced by what they are: the rest is compared by the byte.
+//! Replaces times, ids and waits in answers by fixed names, so that the rest can be compared byte by byte.
 
-/// What is replaced: a form in which `0` stands for a digit and `x` for one of base 16, and its name.
+/// The forms that are replaced, and their names: `0` matches a digit, `x` a hexadecimal one.
 const FORMS: [(&str, &str); 7] = [
     ("0000-00-00T00:00:00.000000Z", "TIME"),
     ("ord_xxxxxxxxxxxxxxxxxxxxxxxxx", "ord_ID"),
@@ -20,18 +20,18 @@ fn fits(text: &str, form: &str) -> bool {
     text.len() >= form.len() && text.bytes().zip(form.bytes()).all(byte)
 }
 
-/// What several have said, which must be the same.
-pub(crate) fn same(said: impl IntoIterator<Item = String>) -> String {
-    let mut said = said.into_iter();
-    let first = said.next().expect("somebody says something");
-    for other in said {
+/// Returns the first of several texts, all of which must be equal.
+pub(crate) fn all_equal(texts: impl IntoIterator<Item = String>) -> String {
+    let mut texts = texts.into_iter();
+    let first = texts.next().expect("there is a text");
+    for other in texts {
         assert_eq!(other, first);
     }
     first
 }
 
-/// The text with names for times and ids, wherever they stand.
-pub(crate) fn masked(text: &str) -> String {
+/// Replaces times and ids by their names.
+pub(crate) fn mask(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -46,32 +46,32 @@ pub(crate) fn masked(text: &str) -> String {
     masked
 }
 
-/// The same, and `MS` for every wait that is a number.
-pub(crate) fn unhurried(text: &str) -> String {
+/// Replaces times, ids and numeric waits by their names.
+pub(crate) fn mask_waits(text: &str) -> String {
     const WAIT: &str = "retryAfterMs";
-    let masked = masked(text);
+    let masked = mask(text);
     let mut pieces = masked.split(WAIT);
-    let mut unhurried = pieces.next().unwrap_or_default().to_owned();
+    let mut out = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let digits = piece.find(|c: char| c.is_ascii_digit());
         let start = digits.filter(|at| piece[..*at].ends_with(':'));
-        unhurried += WAIT;
+        out += WAIT;
         match start {
-            None => unhurried += piece,
+            None => out += piece,
             Some(start) => {
                 let rest = piece[start..].trim_start_matches(|c: char| c.is_ascii_digit());
-                unhurried += &format!("{}MS{rest}", &piece[..start]);
+                out += &format!("{}MS{rest}", &piece[..start]);
             }
         }
     }
-    unhurried
+    out
 }
 
 #[test]
-fn times_ids_and_waits_are_told_by_their_form() {
+fn times_ids_and_waits_are_masked() {
     let text = r#"{"id":"ord_640f5c4f38000ffffffffffff","at":"2026-01-02T03:04:05.678901Z","t":"{\"retryAfterMs\":12,\"x\":1}","retryAfterMs":null}"#;
     assert_eq!(
-        unhurried(text),
+        mask_waits(text),
         r#"{"id":"ord_ID","at":"TIME","t":"{\"retryAfterMs\":MS,\"x\":1}","retryAfterMs":null}"#
     );
 }

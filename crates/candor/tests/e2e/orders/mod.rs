@@ -3,16 +3,16 @@
 
 mod adapter;
 mod adapter_check;
-mod asking;
 mod codes;
 mod commands;
+mod database;
+mod fixture;
 mod forms;
 mod full_disk;
 mod masking;
-mod place;
+mod order_system;
+mod requests;
 mod secrets;
 mod serving;
-mod shelf;
 mod soak;
-mod system;
 mod two_servers;

@@ -1,8 +1,10 @@
 //! Secrets, and the words of databases: neither reaches a client; secrets reach no log either.
 
-use crate::orders::asking::{Asked, call, check, order};
-use crate::orders::masking::same;
-use crate::orders::place::{LIMIT, Place, complaint, quiet};
+use crate::fixture::{LIMIT, candor, run_err};
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::masking::all_equal;
+use crate::orders::requests::{OrderCalls, check_failure, order};
+use crate::requests::call;
 use candor_testkit::postgres::{MAINTENANCE, PASSWORD};
 use candor_testkit::{Exit, Http, Process};
 use insta::assert_snapshot;
@@ -29,7 +31,7 @@ fn everything(server: &Http) -> String {
     for (tool, arguments) in calls() {
         for token in [TO_READ, TO_WRITE, "canary-other-1"] {
             let shown = format!("Bearer {token}");
-            let response = server.post(call(tool, &arguments), &[("Authorization", &shown)]);
+            let response = server.post(call(1, tool, &arguments), &[("Authorization", &shown)]);
             seen += &format!("{:?} {}\n", response.headers, response.text());
         }
     }
@@ -40,10 +42,13 @@ fn everything(server: &Http) -> String {
 
 #[test]
 fn no_secret_is_ever_repeated() {
-    let Some(place) = Place::postgres() else {
+    let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let (read, write) = (place.write("read", TO_READ), place.write("write", TO_WRITE));
+    let (read, write) = (
+        fixture.write("read", TO_READ),
+        fixture.write("write", TO_WRITE),
+    );
     let flags = [
         "--log",
         "trace",
@@ -52,12 +57,12 @@ fn no_secret_is_ever_repeated() {
         "--write-bearer-file",
         &write,
     ];
-    let mut server = place.http(&flags);
+    let mut server = fixture.http(&flags);
     let mut seen = everything(&server);
     // While the database is gone its client has much to say.
-    place.server().kill();
+    fixture.server().kill();
     seen += &everything(&server);
-    place.server().restart().unwrap();
+    fixture.server().restart().unwrap();
     seen += &everything(&server);
     let process = format!("/proc/{}/", server.process().pid());
     for list in ["cmdline", "environ"] {
@@ -77,24 +82,24 @@ fn no_secret_is_ever_repeated() {
 
 #[test]
 fn a_wrong_password_stops_the_start_and_is_not_shown() {
-    let Some(place) = Place::postgres() else {
+    let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let url = place.server().url(MAINTENANCE);
+    let url = fixture.server().url(MAINTENANCE);
     let wrong = url.replace(PASSWORD, "canary-wrong-9");
     assert_ne!(url, wrong);
-    let file = place.write("wrong", &wrong);
+    let file = fixture.write("wrong", &wrong);
     let refused = ["serve", "migrate"].map(|word| {
-        let mut command = quiet(&["orders", word, "--log", "trace"]);
+        let mut command = candor(&["orders", word, "--log", "trace"]);
         command.args(["--database-from", &file]);
-        let said = complaint(command);
+        let said = run_err(command);
         assert!(
             !said.contains("canary-wrong") && !said.contains(PASSWORD),
             "{said}"
         );
         last_lines(&said)
     });
-    assert_snapshot!(same(refused), @r#"
+    assert_snapshot!(all_equal(refused), @r#"
     error: the database cannot be used: password authentication failed for user "candor"
     hint: check --database, and that the database is running
     "#);
@@ -109,7 +114,7 @@ fn last_lines(said: &str) -> String {
 #[test]
 fn an_address_in_the_environment_is_not_in_the_help() {
     for words in [["serve", "--help"], ["migrate", "--help"]] {
-        let mut command = quiet(&["orders"]);
+        let mut command = candor(&["orders"]);
         command.args(words).env(
             "CANDOR_ORDERS_DATABASE",
             format!("postgres://u:{PASSWORD}@h/d"),
@@ -134,7 +139,7 @@ fn an_address_that_is_none_is_not_shown() {
         format!("://{PASSWORD}"),
     ] {
         for word in ["serve", "migrate"] {
-            let said = complaint(quiet(&["orders", word, "--database", &address]));
+            let said = run_err(candor(&["orders", word, "--database", &address]));
             assert!(!said.contains(PASSWORD), "{address}: {said}");
             assert!(said.contains("hint: "), "{said}");
         }
@@ -144,18 +149,18 @@ fn an_address_that_is_none_is_not_shown() {
 /// The database speaks of the password itself: the client hears nothing, the log has it hidden.
 #[test]
 fn words_of_the_database_reach_no_client_and_secrets_no_log() {
-    let Some(place) = Place::postgres() else {
+    let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let shelf = place.shelf();
-    shelf.run(&format!(
+    let database = fixture.database();
+    database.run(&format!(
         "CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS
          $$ BEGIN RAISE EXCEPTION 'trigger shouts {PASSWORD} loudly'; END $$"
     ));
-    shelf.run("CREATE TRIGGER shouting BEFORE INSERT ON orders EXECUTE FUNCTION shout()");
-    let mut server = place.http(&["--log", "trace"]);
-    let answer = (&server).fails("create-sales-order", &order("k", "TEA", 1));
-    check(&answer);
+    database.run("CREATE TRIGGER shouting BEFORE INSERT ON orders EXECUTE FUNCTION shout()");
+    let mut server = fixture.http(&["--log", "trace"]);
+    let answer = (&server).call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1));
+    check_failure(&answer);
     assert_snapshot!(answer, @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"fault":{"class":"server","retry":"never","retry_after_ms":null,"effect":"none","remedy":"Report it to the owner of the server with the time of the call."}}}}"#);
     server.signal("TERM");
     assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
@@ -167,10 +172,10 @@ fn words_of_the_database_reach_no_client_and_secrets_no_log() {
 /// The same of SQLite's words.
 #[test]
 fn words_of_a_file_reach_no_client() {
-    let place = Place::file();
-    place.shelf().run("CREATE TRIGGER shouting BEFORE INSERT ON orders BEGIN SELECT RAISE(ABORT, 'trigger shouts'); END");
-    let mut server = place.stdio(&["--log", "info"]);
-    let answer = server.fails("create-sales-order", &order("k", "TEA", 1));
+    let fixture = OrdersFixture::sqlite();
+    fixture.database().run("CREATE TRIGGER shouting BEFORE INSERT ON orders BEGIN SELECT RAISE(ABORT, 'trigger shouts'); END");
+    let mut server = fixture.stdio(&["--log", "info"]);
+    let answer = server.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1));
     assert!(!answer.contains("shouts"), "{answer}");
     assert_eq!(server.end().1, Exit::Code(0));
     let log = server.process().whole_stderr(LIMIT);

@@ -1,9 +1,11 @@
 //! `candor serve` and `candor orders serve`: where the tools are, what health and metrics say of them,
 //! and that everything that the tools answer fits what they publish.
 
-use crate::orders::asking::{Asked, address, call, order, parsed};
-use crate::orders::masking::masked;
-use crate::orders::place::{CANDOR, LIMIT, Place, SERVED};
+use crate::fixture::{CANDOR, LIMIT};
+use crate::orders::fixture::{OrdersFixture, SERVED};
+use crate::orders::masking::mask;
+use crate::orders::requests::{OrderCalls, address, order};
+use crate::requests::{Transport, call, parse};
 use candor_testkit::{Exit, Http};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -11,15 +13,15 @@ use serde_json::{Value, json};
 /// The tools beside the others, on a store in the data directory.
 #[test]
 fn the_tools_are_beside_the_others() {
-    let place = Place::empty();
-    let data = place.path("data");
+    let fixture = OrdersFixture::empty();
+    let data = fixture.path("data");
     let arguments = ["serve", "--port", "0", "--data-dir", data.to_str().unwrap()];
     let mut server = Http::spawn(CANDOR, &arguments).at("/orders/mcp");
     server.reaching(SERVED);
     let mut asked = &server;
-    let found = asked.done("get-orders", &json!({}));
+    let found = asked.call_ok("get-orders", &json!({}));
     assert_eq!(found, json!({ "orders": [], "nextCursor": null }));
-    asked.fails(
+    asked.call_err_in_both_eras(
         "cancel-order",
         &json!({ "orderId": "none", "idempotencyKey": "k" }),
     );
@@ -49,12 +51,12 @@ fn counters(metrics: &str, words: &[&str]) -> String {
 /// Retries and failures are counted by tool and code.
 #[test]
 fn the_guard_is_in_the_metrics() {
-    let place = Place::file();
+    let fixture = OrdersFixture::sqlite();
     let script =
         r#"{"rules":[{"operations":["get-orders"],"calls":[1],"fault":{"kind":"unavailable"}}]}"#;
-    let server = place.faulty(script, &[]);
-    (&server).done("get-orders", &json!({}));
-    (&server).fails("create-sales-order", &order("k", "NONE", 1));
+    let server = fixture.faulty_http(script, &[]);
+    (&server).call_ok("get-orders", &json!({}));
+    (&server).call_err_in_both_eras("create-sales-order", &order("k", "NONE", 1));
     let metrics = server.get("/metrics", &[]).text();
     assert_snapshot!(counters(&metrics, &["retries_total", "calls_total"]), @r#"
     candor_calls_total{tool="create-sales-order",code="4001"} 2
@@ -66,15 +68,15 @@ fn the_guard_is_in_the_metrics() {
 /// A whole life of an order, each answer as published; successes and failures fit `outputSchema`.
 #[test]
 fn answers_fit_what_is_published() {
-    for place in Place::each() {
-        let mut server = place.stdio(&[]);
-        let list = parsed(&server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));
+    for fixture in OrdersFixture::for_each_database() {
+        let mut server = fixture.stdio(&[]);
+        let list = parse(&server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));
         let mut story = Vec::new();
         let mut arguments = order("a", "CUP", 3);
         arguments["order"]["shippingAddress"] = address();
         arguments["order"]["customer"] = json!({ "email": "Bob@example.com", "firstName": "Bob" });
         arguments["order"]["externalId"] = json!("web-1");
-        let id = server.ordered(&arguments);
+        let id = server.create_order(&arguments);
         let about = |key: &str| json!({ "orderId": id, "idempotencyKey": key });
         let mut update = about("b");
         update["updates"] = json!({ "status": "confirmed", "tags": ["gift"] });
@@ -99,13 +101,13 @@ fn answers_fit_what_is_published() {
             ("get-returns", json!({ "orderIds": [id] })),
             ("get-returns", json!({ "cursor": "none" })),
         ] {
-            let answer = server.answer(&call(tool, &arguments));
-            fits(&list, tool, &parsed(&answer)["result"]["structuredContent"]);
-            story.push(format!("{tool} {}", masked(&answer)));
+            let answer = server.send_message(&call(1, tool, &arguments));
+            fits(&list, tool, &parse(&answer)["result"]["structuredContent"]);
+            story.push(format!("{tool} {}", mask(&answer)));
         }
         assert_snapshot!("story", story.join("\n"));
         let stock = "SELECT on_hand, reserved FROM variants WHERE sku = 'CUP'";
-        assert_eq!(place.shelf().lines(stock), "3 0");
+        assert_eq!(fixture.database().lines(stock), "3 0");
     }
 }
 

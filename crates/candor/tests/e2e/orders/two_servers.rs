@@ -1,26 +1,27 @@
 //! Two servers on one PostgreSQL, and clients that come to either: which one answers makes no
 //! difference.
 
-use crate::orders::asking::{Asked, address, call, order, parsed};
-use crate::orders::place::{FREE, Place};
+use crate::orders::fixture::{OrdersFixture, UNLIMITED};
+use crate::orders::requests::{OrderCalls, address, order};
+use crate::requests::{Transport, call, parse};
 use candor_testkit::Http;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-fn two(place: &Place) -> [Http; 2] {
-    [place.http(&FREE), place.http(&FREE)]
+fn two(fixture: &OrdersFixture) -> [Http; 2] {
+    [fixture.http(&UNLIMITED), fixture.http(&UNLIMITED)]
 }
 
 /// The same key brings the same bytes from either server, success or failure.
 #[test]
 fn a_key_has_its_outcome_on_every_server() {
-    let Some(place) = Place::postgres() else {
+    let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let servers = two(&place);
+    let servers = two(&fixture);
     let mut first = order("a", "TEA", 2);
     first["order"]["shippingAddress"] = address();
-    let id = (&servers[0]).ordered(&first);
+    let id = (&servers[0]).create_order(&first);
     let about = |key: &str| json!({ "orderId": id, "idempotencyKey": key });
     let mut back = about("r");
     back["lineItems"] = json!([{ "sku": "TEA", "quantity": 1 }]);
@@ -37,30 +38,30 @@ fn a_key_has_its_outcome_on_every_server() {
         ("create-sales-order", order("c", "CUP", 6)),
     ];
     for (number, (tool, arguments)) in story.iter().enumerate() {
-        let message = call(tool, arguments);
+        let message = call(1, tool, arguments);
         let [here, there] = [number % 2, 1 - number % 2].map(|at| &servers[at]);
         let (mut here, mut there) = (here, there);
-        let outcome = here.answer(&message);
-        assert_eq!(there.answer(&message), outcome, "{tool}");
-        assert_eq!(here.answer(&message), outcome, "{tool}");
+        let outcome = here.send_message(&message);
+        assert_eq!(there.send_message(&message), outcome, "{tool}");
+        assert_eq!(here.send_message(&message), outcome, "{tool}");
     }
     let done = "SELECT COUNT(*) FROM records WHERE outcome = 'done'";
-    assert_eq!(place.shelf().lines(done), "4");
+    assert_eq!(fixture.database().lines(done), "4");
     let stock = "SELECT on_hand, reserved FROM variants WHERE sku = 'TEA'";
     // Two left the house; what comes back is looked at before it is sold again.
-    assert_eq!(place.shelf().lines(stock), "999998 0");
+    assert_eq!(fixture.database().lines(stock), "999998 0");
 }
 
 /// A page that begins on one server goes on at the other.
 #[test]
 fn a_cursor_is_good_on_every_server() {
-    let Some(place) = Place::postgres() else {
+    let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let servers = two(&place);
+    let servers = two(&fixture);
     for number in 0..25 {
         let mut server = &servers[number % 2];
-        server.ordered(&order(&format!("k{number}"), "TEA", 1));
+        server.create_order(&order(&format!("k{number}"), "TEA", 1));
     }
     let mut seen = Vec::new();
     let mut cursor = Value::Null;
@@ -69,11 +70,11 @@ fn a_cursor_is_good_on_every_server() {
         if cursor.is_string() {
             arguments["cursor"] = cursor;
         }
-        let message = call("get-orders", &arguments);
+        let message = call(1, "get-orders", &arguments);
         let (mut here, mut there) = (&servers[number % 2], &servers[1 - number % 2]);
-        let page = here.answer(&message);
-        assert_eq!(there.answer(&message), page);
-        let page = &parsed(&page)["result"]["structuredContent"];
+        let page = here.send_message(&message);
+        assert_eq!(there.send_message(&message), page);
+        let page = &parse(&page)["result"]["structuredContent"];
         let orders = page["orders"].as_array().unwrap();
         seen.extend(
             orders
@@ -87,8 +88,8 @@ fn a_cursor_is_good_on_every_server() {
     }
     let each: BTreeSet<_> = seen.iter().collect();
     assert_eq!((seen.len(), each.len()), (25, 25));
-    let sorted = place
-        .shelf()
+    let sorted = fixture
+        .database()
         .rows("SELECT id FROM orders ORDER BY created_at, id");
     assert_eq!(sorted.concat(), seen);
 }
@@ -96,13 +97,17 @@ fn a_cursor_is_good_on_every_server() {
 /// The same key on both servers at once: one order, and both have its bytes.
 #[test]
 fn one_key_at_once_is_one_order() {
-    let Some(place) = Place::postgres() else {
+    let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let servers = two(&place);
+    let servers = two(&fixture);
     let addresses = servers.each_ref().map(Http::address);
     for round in 0..20 {
-        let message = call("create-sales-order", &order(&format!("k{round}"), "TEA", 1));
+        let message = call(
+            1,
+            "create-sales-order",
+            &order(&format!("k{round}"), "TEA", 1),
+        );
         let body = |number: usize| servers[number].request("POST", message.as_bytes(), &[]);
         let bodies = [body(0), body(1)];
         let answers: Vec<_> = std::thread::scope(|scope| {
@@ -120,10 +125,13 @@ fn one_key_at_once_is_one_order() {
             answers[0]
         );
     }
-    assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), "20");
     assert_eq!(
-        place
-            .shelf()
+        fixture.database().lines("SELECT COUNT(*) FROM orders"),
+        "20"
+    );
+    assert_eq!(
+        fixture
+            .database()
             .lines("SELECT reserved FROM variants WHERE sku = 'TEA'"),
         "20"
     );

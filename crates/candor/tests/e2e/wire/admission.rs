@@ -1,7 +1,9 @@
 //! Who may come in over HTTP, in which order that is asked, and what strangers are told.
 
-use crate::wire::messages::{error, parsed, result};
-use crate::wire::servers::{CANDOR, http};
+use crate::fixture::CANDOR;
+use crate::requests::parse;
+use crate::wire::answers::{error, result};
+use crate::wire::fixture::http;
 use candor_testkit::Response;
 use std::fs;
 use tempfile::TempDir;
@@ -366,7 +368,7 @@ fn other_paths_are_told_apart() {
 fn health_and_metrics_are_readable() {
     let server = http(&[]);
     let health = server.get("/health", &[]);
-    let body = parsed(&health.text());
+    let body = parse(&health.text());
     assert_eq!((health.status, &body["status"]), (200, &"ok".into()));
     let version = std::process::Command::new(CANDOR)
         .arg("--version")

@@ -1,8 +1,9 @@
 //! Every row of the table of broken input, and what else hostile clients send: one table of cases,
 //! sent to both transports.
 
-use crate::wire::messages::{error, parsed, request, result};
-use crate::wire::servers::{http, settle, stdio};
+use crate::requests::{parse, request};
+use crate::wire::answers::{error, result};
+use crate::wire::fixture::{http, stdio, wait_until_read};
 
 /// One message and what comes back.
 struct Case {
@@ -58,7 +59,7 @@ fn check(cases: &[Case]) {
             assert_eq!(line.line().as_ref(), Some(answer), "{} on stdio", case.what);
         }
         // Exactly one line comes back for one line, or none at all.
-        settle(&mut line);
+        wait_until_read(&mut line);
         let response = post.post(&case.sent, &[]);
         let (status, body, kind) = match &case.answer {
             Back::Nothing => (202, "", None),
@@ -681,11 +682,11 @@ fn arguments_of_another_type_violate_the_schema() {
     let mut line = stdio(&[]);
     let post = http(&[]);
     for arguments in ["[]", "1", "\"x\"", "true", "[{\"text\":\"a\"}]"] {
-        let sent = crate::wire::messages::call("1", "echo", arguments);
+        let sent = crate::requests::call("1", "echo", arguments);
         let response = post.post(&sent, &[]);
         assert_eq!(response.status, 200);
         for answer in [line.ask(sent.clone()), response.text()] {
-            let answer = parsed(&answer);
+            let answer = parse(&answer);
             let error = &answer["result"]["structuredContent"]["error"];
             assert_eq!(error["code"], "invalid_arguments", "{answer}");
             assert_eq!(error["violations"][0]["keyword"], "type", "{answer}");

@@ -1,74 +1,40 @@
-//! The program as a person meets it: answers on stdout, talk on stderr, exit codes, hints.
+//! Commands of `candor` at a terminal: answers on stdout, messages on stderr, exit codes, hints.
 
-use crate::wire::messages::{call, normal, parsed};
-use crate::wire::servers::{CANDOR, http};
+use crate::fixture::{self, CANDOR, Directory, candor, help};
+use crate::requests::{call, mask_times, parse};
+use crate::wire::fixture::http;
 use candor_testkit::{Exit, Http, Stdio};
 use insta::assert_snapshot;
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(10);
 
-fn candor(arguments: &[&str]) -> Output {
-    let mut command = Command::new(CANDOR);
-    command
-        .args(arguments)
-        .env_remove("CANDOR_LOG")
-        .env_remove("CLICOLOR_FORCE")
-        .env("NO_COLOR", "1");
-    command.output().unwrap()
+/// Runs a command that must succeed and print nothing on stderr. Returns its stdout.
+fn run_ok(arguments: &[&str]) -> String {
+    fixture::run_ok(candor(arguments))
 }
 
-/// What a command answers; it says nothing beside.
-fn answer(arguments: &[&str]) -> String {
-    let output = candor(arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// What a command complains about; it answers nothing.
-fn complaint(arguments: &[&str]) -> String {
-    let output = candor(arguments);
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
+/// Runs a command that must fail and print nothing on stdout. Returns its stderr.
+fn run_err(arguments: &[&str]) -> String {
+    fixture::run_err(candor(arguments))
 }
 
 #[test]
 fn help_is_an_answer_and_no_arguments_are_a_mistake() {
     assert_snapshot!("help", help(&["--help"]));
     assert_snapshot!("help_short", help(&["-h"]));
-    assert_eq!(complaint(&[]), answer(&["-h"]));
+    assert_eq!(run_err(&[]), run_ok(&["-h"]));
     assert_snapshot!("help_playground", help(&["playground", "--help"]));
     assert_snapshot!("help_serve", help(&["serve", "--help"]));
     assert_snapshot!("help_explain", help(&["explain", "--help"]));
 }
 
-/// The help without the flag that a feature adds: the same with that feature and without.
-fn help(arguments: &[&str]) -> String {
-    let mut added = false;
-    let is_own = |line: &&str| {
-        let line = line.trim_start();
-        if line.starts_with('-') {
-            added = line.starts_with("--otlp");
-        }
-        !added
-    };
-    let own: Vec<_> = answer(arguments)
-        .lines()
-        .filter(is_own)
-        .map(String::from)
-        .collect();
-    own.join("\n")
-}
-
 #[test]
 fn the_version_names_its_commit() {
     for flag in ["--version", "-V"] {
-        let version = answer(&[flag]);
+        let version = run_ok(&[flag]);
         let head = format!("candor {} (", env!("CARGO_PKG_VERSION"));
         let commit = version
             .strip_prefix(&head)
@@ -84,7 +50,7 @@ fn the_version_names_its_commit() {
 
 #[test]
 fn a_typo_gets_a_hint() {
-    assert_snapshot!(complaint(&["explian"]), @r"
+    assert_snapshot!(run_err(&["explian"]), @r"
     error: unrecognized subcommand 'explian'
 
       tip: a similar subcommand exists: 'explain'
@@ -93,7 +59,7 @@ fn a_typo_gets_a_hint() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(complaint(&["serve", "--prot", "0"]), @r"
+    assert_snapshot!(run_err(&["serve", "--prot", "0"]), @r"
     error: unexpected argument '--prot' found
 
       tip: a similar argument exists: '--port'
@@ -102,7 +68,7 @@ fn a_typo_gets_a_hint() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(complaint(&["playground", "--failures", "jsonrcp"]), @r"
+    assert_snapshot!(run_err(&["playground", "--failures", "jsonrcp"]), @r"
     error: invalid value 'jsonrcp' for '--failures <FAILURES>'
       [possible values: auto, jsonrpc, result]
 
@@ -110,17 +76,17 @@ fn a_typo_gets_a_hint() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(complaint(&["serve", "--port", "65536"]), @r"
+    assert_snapshot!(run_err(&["serve", "--port", "65536"]), @r"
     error: invalid value '65536' for '--port <PORT>': 65536 is not in 0..=65535
 
     For more information, try '--help'.
     ");
-    assert!(complaint(&["--log", "loud", "explain"]).contains("loud"));
+    assert!(run_err(&["--log", "loud", "explain"]).contains("loud"));
 }
 
 #[test]
 fn a_code_is_explained() {
-    assert_snapshot!(answer(&["explain", "orders/3001"]), @r"
+    assert_snapshot!(run_ok(&["explain", "orders/3001"]), @r"
     orders/3001  RATE_LIMIT_EXCEEDED
 
     Too many requests.
@@ -133,7 +99,7 @@ fn a_code_is_explained() {
       category  System
       stability frozen: this row never changes
     ");
-    assert_snapshot!(answer(&["explain", "cache_missing"]), @r"
+    assert_snapshot!(run_ok(&["explain", "cache_missing"]), @r"
     context/cache_missing
 
     The cache path does not exist, is not a directory, or lies outside the root.
@@ -148,41 +114,41 @@ fn a_code_is_explained() {
     ");
     for spelled in ["ORDERS/3001", "rate_limit_exceeded", "3001"] {
         assert!(
-            answer(&["explain", spelled]).contains("orders/3001"),
+            run_ok(&["explain", spelled]).contains("orders/3001"),
             "{spelled}"
         );
     }
     // One code of several dialects is shown for each.
-    let several = answer(&["explain", "-32602"]);
+    let several = run_ok(&["explain", "-32602"]);
     for key in ["github/-32602", "wire/-32602"] {
         assert_eq!(several.matches(key).count(), 1, "{several}");
     }
-    let one = answer(&["explain", "github/-32602"]);
+    let one = run_ok(&["explain", "github/-32602"]);
     assert!(several.starts_with(&one) && !one.contains("wire"), "{one}");
 }
 
 #[test]
 fn an_unknown_code_gets_a_near_one() {
-    assert_snapshot!(complaint(&["explain", "cache_mising"]), @r"
+    assert_snapshot!(run_err(&["explain", "cache_mising"]), @r"
     error: there is no code `cache_mising`
     hint: did you mean `cache_missing`? `candor explain` lists every code
     ");
-    assert_snapshot!(complaint(&["explain", "zzzzzzzzzzzz"]), @r"
+    assert_snapshot!(run_err(&["explain", "zzzzzzzzzzzz"]), @r"
     error: there is no code `zzzzzzzzzzzz`
     hint: `candor explain` lists every code
     ");
-    assert_snapshot!(complaint(&["explain", "a\nb\u{1b}[31m"]), @r"
+    assert_snapshot!(run_err(&["explain", "a\nb\u{1b}[31m"]), @r"
     error: there is no code `a\nb\u{1b}[31m`
     hint: `candor explain` lists every code
     ");
-    assert!(complaint(&["explain", "--jsno"]).contains("hint: "));
+    assert!(run_err(&["explain", "--jsno"]).contains("hint: "));
 }
 
 /// The table, the JSON and the committed registry are one.
 #[test]
 fn every_code_is_in_the_table() {
-    let table = answer(&["explain"]);
-    let rows: Vec<Value> = serde_json::from_str(&answer(&["explain", "--json"])).unwrap();
+    let table = run_ok(&["explain"]);
+    let rows: Vec<Value> = serde_json::from_str(&run_ok(&["explain", "--json"])).unwrap();
     for row in &rows {
         let code = match &row["code"] {
             Value::String(word) => word.clone(),
@@ -195,11 +161,11 @@ fn every_code_is_in_the_table() {
         assert!(table.lines().any(shows), "{code}\n{table}");
         let key = format!("{}/{code}", row["dialect"].as_str().unwrap());
         let alone: Vec<Value> =
-            serde_json::from_str(&answer(&["explain", "--json", &key])).unwrap();
+            serde_json::from_str(&run_ok(&["explain", "--json", &key])).unwrap();
         assert_eq!(alone, std::slice::from_ref(row), "{key}");
     }
     let registry = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../registry.json");
-    let registry = parsed(&std::fs::read_to_string(registry).unwrap());
+    let registry = parse(&std::fs::read_to_string(registry).unwrap());
     let committed: Vec<Value> = registry["sections"]
         .as_object()
         .unwrap()
@@ -223,12 +189,12 @@ fn an_answer_may_be_read_in_part() {
 
 #[test]
 fn completions_are_printed() {
-    let script = answer(&["completions", "bash"]);
+    let script = run_ok(&["completions", "bash"]);
     assert!(script.starts_with("_candor() {"));
     for word in ["playground", "explain", "--failures", "--bearer-file"] {
         assert!(script.contains(word), "{word}");
     }
-    assert!(complaint(&["completions", "bahs"]).contains("a similar value exists: 'bash'"));
+    assert!(run_err(&["completions", "bahs"]).contains("a similar value exists: 'bash'"));
 }
 
 /// The command that `serve` prints, as a person would copy it.
@@ -244,10 +210,10 @@ fn printed_command(server: &mut Http) -> String {
     command[..end].to_owned()
 }
 
-/// `candor serve` on any free port, with what it keeps in a folder of the test's own.
-fn serve(folder: &Path, flags: &[&str]) -> Http {
-    let data = folder.join("data");
-    let fixed = ["serve", "--port", "0", "--data-dir", data.to_str().unwrap()];
+/// Starts `candor serve` on any free port, with its data in `directory`.
+fn serve(directory: &Directory, flags: &[&str]) -> Http {
+    let data = directory.text("data");
+    let fixed = ["serve", "--port", "0", "--data-dir", &data];
     let arguments: Vec<_> = fixed.iter().chain(flags).copied().collect();
     Http::spawn(CANDOR, &arguments)
 }
@@ -257,13 +223,13 @@ const SHOWN: &str = "# hello\n\nSays hello, loudly.\n";
 
 #[test]
 fn what_serve_prints_works() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = serve(folder.path(), &[]);
+    let directory = Directory::new();
+    let mut server = serve(&directory, &[]);
     let command = printed_command(&mut server);
     let tried = Command::new("sh").args(["-c", &command]).output().unwrap();
     let said = String::from_utf8(tried.stdout).unwrap();
     assert_eq!(
-        parsed(&said)["result"]["structuredContent"]["content"],
+        parse(&said)["result"]["structuredContent"]["content"],
         SHOWN,
         "{command}\n{said}"
     );
@@ -277,7 +243,7 @@ fn what_serve_prints_works() {
         .lines()
         .find(|line| line.contains("\"candor-github\""))
         .unwrap();
-    let url = &parsed(config)["mcpServers"]["candor-github"]["url"];
+    let url = &parse(config)["mcpServers"]["candor-github"]["url"];
     assert_eq!(url, "http://ADDRESS/mcp");
     let other = server.at("/playground/mcp");
     let echoed = other.post(
@@ -285,8 +251,8 @@ fn what_serve_prints_works() {
         &[],
     );
     assert_eq!(
-        normal(&echoed.text()),
-        crate::wire::messages::error("1", -32700, "Parse error")
+        mask_times(&echoed.text()),
+        crate::wire::answers::error("1", -32700, "Parse error")
     );
     let mut server = other;
     server.signal("INT");
@@ -295,10 +261,9 @@ fn what_serve_prints_works() {
 
 #[test]
 fn what_serve_prints_works_with_a_token() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("token");
-    std::fs::write(&file, "s3cret\n").unwrap();
-    let mut server = serve(folder.path(), &["--bearer-file", file.to_str().unwrap()]);
+    let directory = Directory::new();
+    let file = directory.write("token", "s3cret\n");
+    let mut server = serve(&directory, &["--bearer-file", &file]);
     let command = printed_command(&mut server);
     let run = |token: &str| {
         let tried = Command::new("sh")
@@ -306,7 +271,7 @@ fn what_serve_prints_works_with_a_token() {
             .env("TOKEN", token)
             .output()
             .unwrap();
-        parsed(&String::from_utf8(tried.stdout).unwrap())
+        parse(&String::from_utf8(tried.stdout).unwrap())
     };
     let shown = run("s3cret");
     assert_eq!(
@@ -319,8 +284,8 @@ fn what_serve_prints_works_with_a_token() {
 
 #[test]
 fn a_port_in_use_is_said_with_a_hint() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().to_str().unwrap();
+    let directory = Directory::new();
+    let data = &directory.text("");
     let server = http(&[]);
     let port = server.address().port().to_string();
     for command in [
@@ -328,7 +293,7 @@ fn a_port_in_use_is_said_with_a_hint() {
         &["playground", "--http"],
     ] {
         let arguments: Vec<_> = command.iter().copied().chain(["--port", &port]).collect();
-        let said = complaint(&arguments).replace(&port, "PORT");
+        let said = run_err(&arguments).replace(&port, "PORT");
         assert_eq!(
             said,
             "error: cannot listen on 127.0.0.1:PORT: Address already in use (os error 98)\n\
@@ -344,7 +309,7 @@ fn a_public_address_without_a_token_is_refused() {
             let flags = ["--port", "0", "--bind", address];
             let arguments: Vec<_> = command.iter().copied().chain(flags).collect();
             assert_eq!(
-                complaint(&arguments),
+                run_err(&arguments),
                 format!(
                     "error: {address} can be reached by others, and no token is asked of them\n\
                      hint: add --bearer-file FILE, or leave out --bind\n"
@@ -356,25 +321,25 @@ fn a_public_address_without_a_token_is_refused() {
 
 #[test]
 fn a_token_must_be_there_and_not_be_empty() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let said = |file: &str| {
-        let said = complaint(&["serve", "--port", "0", "--bearer-file", file]);
-        said.replace(folder.path().to_str().unwrap(), "FOLDER")
+    let directory = Directory::new();
+    let refused = |name: &str| {
+        let file = directory.text(name);
+        let stderr = run_err(&["serve", "--port", "0", "--bearer-file", &file]);
+        directory.normalize(&stderr)
     };
-    std::fs::write(path("empty"), "").unwrap();
-    std::fs::write(path("blank"), " \n\t\n").unwrap();
-    std::fs::write(path("binary"), b"\xff\xfe").unwrap();
-    assert_snapshot!(said(&path("empty")), @r"
+    directory.write("empty", "");
+    directory.write("blank", " \n\t\n");
+    directory.write("binary", b"\xff\xfe");
+    assert_snapshot!(refused("empty"), @r"
     error: the token in FOLDER/empty is empty
     hint: write one line into it, for example from `openssl rand -hex 32`
     ");
-    assert_snapshot!(said(&path("blank")), @r"
+    assert_snapshot!(refused("blank"), @r"
     error: the token in FOLDER/blank is empty
     hint: write one line into it, for example from `openssl rand -hex 32`
     ");
-    assert_snapshot!(said(&path("missing")), @"error: cannot read the token in FOLDER/missing: No such file or directory (os error 2)");
-    assert_snapshot!(said(&path("binary")), @"error: cannot read the token in FOLDER/binary: stream did not contain valid UTF-8");
+    assert_snapshot!(refused("missing"), @"error: cannot read the token in FOLDER/missing: No such file or directory (os error 2)");
+    assert_snapshot!(refused("binary"), @"error: cannot read the token in FOLDER/binary: stream did not contain valid UTF-8");
 }
 
 /// However much is logged, stdout is for messages; a log of JSON is JSON, line by line.
@@ -386,7 +351,7 @@ fn the_log_goes_to_stderr() {
     );
     let answer = server.ask(call("\"1\"", "panic", "{}"));
     assert_eq!(
-        parsed(&answer)["result"]["structuredContent"]["error"]["code"],
+        parse(&answer)["result"]["structuredContent"]["error"]["code"],
         "internal"
     );
     let _ = server.ask(call("\"2\"", "echo", r#"{"text":"hi"}"#));
@@ -394,7 +359,7 @@ fn the_log_goes_to_stderr() {
     let log = server.process().whole_stderr(SOON);
     assert!(log.lines().count() >= 2, "{log}");
     for line in log.lines() {
-        assert!(parsed(line).is_object(), "{line}");
+        assert!(parse(line).is_object(), "{line}");
     }
     assert!(log.contains("a panic to order"), "the cause is for the log");
     assert!(!answer.contains("to order"), "and not for the client");

@@ -1,7 +1,8 @@
 //! Connections over HTTP: kept, shared, crowded, broken off, and closed in the middle of a call.
 
-use crate::wire::messages::{call, error, request, result, stateless_call, stateless_headers};
-use crate::wire::servers::{CROWD, http, until};
+use crate::requests::{call, request, stateless_call, stateless_headers};
+use crate::wire::answers::{error, result};
+use crate::wire::fixture::{MANY_CONNECTIONS, http, poll_until};
 use candor_testkit::Http;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -158,7 +159,7 @@ fn broken_connections_hurt_nobody() {
 /// More connections than are served at once wait for their turn.
 #[test]
 fn a_crowd_is_served_in_the_end() {
-    let _alone = CROWD.lock().unwrap();
+    let _alone = MANY_CONNECTIONS.lock().unwrap();
     let server = http(&[]);
     let request = server.request("POST", PING.as_bytes(), &[]);
     let mut crowd: Vec<_> = (0..600).map(|_| server.connect()).collect();
@@ -203,21 +204,21 @@ fn a_closed_connection_cancels_in_the_stateless_era_only() {
     };
     let new = stateless_call("1", "hang", r#"{"ms":86400000}"#);
     let headers = stateless_headers("tools/call", Some("hang"));
-    until(|| {
+    poll_until(|| {
         send_and_leave(&new, &headers);
         counted(&server, "hang", "cancelled")
     });
     assert_eq!(counted(&server, "hang", "ok"), None);
 
     let old = call("1", "flaky", r#"{"script":["delay 100"]}"#);
-    until(|| {
+    poll_until(|| {
         send_and_leave(&old, &[]);
         counted(&server, "flaky", "ok")
     });
     let progress =
         r#"{"name":"test_tool_with_progress","arguments":{},"_meta":{"progressToken":1}}"#;
     let progress = request("1", "tools/call", progress);
-    until(|| {
+    poll_until(|| {
         send_and_leave(&progress, &[("Accept", "text/event-stream")]);
         counted(&server, "test_tool_with_progress", "ok")
     });

@@ -1,8 +1,10 @@
 //! Every code of every dialect through the wire, in both forms and both eras: the exact bytes, and
 //! the committed schemas.
 
-use crate::wire::messages::{call, normal, parsed, result, stateless_call, stateless_headers};
-use crate::wire::servers::{CANDOR, http, stdio};
+use crate::fixture::CANDOR;
+use crate::requests::{call, mask_times, parse, stateless_call, stateless_headers};
+use crate::wire::answers::result;
+use crate::wire::fixture::{http, stdio};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -202,7 +204,7 @@ fn schema(name: &str) -> Validator {
         .join("../../schemas")
         .join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-    jsonschema::validator_for(&parsed(&text)).unwrap()
+    jsonschema::validator_for(&parse(&text)).unwrap()
 }
 
 /// Every committed schema that a failure of a dialect has to meet.
@@ -252,7 +254,7 @@ impl Schemas {
         result.as_object_mut().unwrap().shift_remove("resultType");
         self.check(&format!("{dialect}.result"), &result);
         let text = result["content"][0]["text"].as_str().unwrap();
-        let object = || parsed(text.trim_end().lines().last().unwrap());
+        let object = || parse(text.trim_end().lines().last().unwrap());
         match dialect {
             "candor" => {
                 self.check("candor.failure", &result["structuredContent"]);
@@ -281,19 +283,19 @@ fn every_code_has_its_form() {
             let wanted = row.answer(form);
             let answer = line.ask(call("1", "fail", &row.arguments()));
             assert_eq!(
-                normal(&answer),
+                mask_times(&answer),
                 format!(r#"{{"jsonrpc":"2.0","id":1,{wanted}}}"#)
             );
-            schemas.check_answer(row.dialect(), &parsed(&answer));
+            schemas.check_answer(row.dialect(), &parse(&answer));
 
             let wanted =
                 wanted.replacen(r#""result":{"#, r#""result":{"resultType":"complete","#, 1);
             let answer = line.ask(stateless_call("2", "fail", &row.arguments()));
             assert_eq!(
-                normal(&answer),
+                mask_times(&answer),
                 format!(r#"{{"jsonrpc":"2.0","id":2,{wanted}}}"#)
             );
-            schemas.check_answer(row.dialect(), &parsed(&answer));
+            schemas.check_answer(row.dialect(), &parse(&answer));
         }
         reached.extend(line.reached().lines().iter().cloned());
     }
@@ -314,7 +316,7 @@ fn every_code_has_its_status_over_http() {
             row.answer(Form::Protocol)
         );
         assert_eq!(
-            (response.status, normal(&response.text())),
+            (response.status, mask_times(&response.text())),
             (row.status(), wanted)
         );
         let after = (row.status() == 503).then_some("1");
@@ -338,15 +340,15 @@ fn the_era_decides_the_form() {
         r#"{{"jsonrpc":"2.0","id":1,{}}}"#,
         row.answer(Form::Protocol)
     );
-    assert_eq!(normal(&line.ask(old.clone())), wanted);
-    assert_eq!(normal(&server.post(old, &[]).text()), wanted);
+    assert_eq!(mask_times(&line.ask(old.clone())), wanted);
+    assert_eq!(mask_times(&server.post(old, &[]).text()), wanted);
     let wanted = row
         .answer(Form::Result)
         .replacen('{', r#"{"resultType":"complete","#, 1);
     let wanted = format!(r#"{{"jsonrpc":"2.0","id":1,{wanted}}}"#);
-    assert_eq!(normal(&line.ask(new.clone())), wanted);
+    assert_eq!(mask_times(&line.ask(new.clone())), wanted);
     let response = server.post(new, &stateless_headers("tools/call", Some("fail")));
-    assert_eq!(normal(&response.text()), wanted);
+    assert_eq!(mask_times(&response.text()), wanted);
 }
 
 /// Where a row leaves an answer open, the failure says it; where a wait makes sense, it is told.
@@ -354,7 +356,7 @@ fn the_era_decides_the_form() {
 fn open_answers_and_waits_are_told() {
     let mut line = stdio(&["--failures", "jsonrpc"]);
     let mut fault = |arguments: &str, pointer: &str| {
-        let answer = parsed(&line.ask(call("1", "fail", arguments)));
+        let answer = parse(&line.ask(call("1", "fail", arguments)));
         answer.pointer(pointer).cloned().unwrap_or_default()
     };
     let open =
@@ -401,12 +403,12 @@ fn every_reason_is_told() {
             let arguments = row
                 .arguments()
                 .replacen('{', &format!(r#"{{"reason":"{name}","#), 1);
-            let answer = parsed(&line.ask(call("1", "fail", &arguments)));
+            let answer = parse(&line.ask(call("1", "fail", &arguments)));
             schemas.check_answer(row.dialect(), &answer);
             let result = &answer["result"];
             let seen = match row.dialect() {
                 "orders" => result["error"]["details"]["originalError"].clone(),
-                _ => parsed(result["content"][0]["text"].as_str().unwrap())["invariant_id"].clone(),
+                _ => parse(result["content"][0]["text"].as_str().unwrap())["invariant_id"].clone(),
             };
             assert_eq!(seen, name, "{answer}");
             told += 1;
@@ -462,7 +464,7 @@ fn a_deadline_is_an_answer() {
     let server = http(&["--deadline-ms", "50"]);
     let sent = call("1", "hang", "{}");
     for answer in [line.ask(sent.clone()), server.post(sent, &[]).text()] {
-        let error = &parsed(&answer)["result"]["structuredContent"]["error"];
+        let error = &parse(&answer)["result"]["structuredContent"]["error"];
         assert_eq!(error["code"], "deadline", "{answer}");
         assert_eq!(error["fault"]["retry"], "same_call", "{answer}");
         assert_eq!(error["fault"]["effect"], "none", "{answer}");

@@ -1,8 +1,10 @@
 //! How a server ends: at the end of its input, on a signal, with calls running, and in front of a
 //! client that does not read.
 
-use crate::wire::messages::{call, error, parsed, result, stateless_call, stateless_headers};
-use crate::wire::servers::{CANDOR, CROWD, http, settle, stdio, until};
+use crate::fixture::CANDOR;
+use crate::requests::{call, parse, stateless_call, stateless_headers};
+use crate::wire::answers::{error, result};
+use crate::wire::fixture::{MANY_CONNECTIONS, http, poll_until, stdio, wait_until_read};
 use candor_testkit::{Connection, Exit, Http, Process};
 use std::io::{Read, Write};
 use std::thread;
@@ -35,7 +37,7 @@ fn running_calls_are_answered_before_the_end() {
     for signal in [None, Some("TERM"), Some("INT")] {
         let mut server = stdio(&[]);
         server.send_line(call("1", "hang", r#"{"ms":300}"#));
-        settle(&mut server);
+        wait_until_read(&mut server);
         match signal {
             None => server.close(),
             Some(name) => server.process().signal(name),
@@ -51,7 +53,7 @@ fn running_calls_are_answered_before_the_end() {
 fn a_signal_ends_an_idle_server() {
     for signal in ["TERM", "INT"] {
         let mut server = stdio(&[]);
-        settle(&mut server);
+        wait_until_read(&mut server);
         server.process().signal(signal);
         ends_within(server.process(), SOON);
         assert_eq!(server.rest(), [""; 0]);
@@ -62,7 +64,7 @@ fn a_signal_ends_an_idle_server() {
 #[test]
 fn a_signal_cuts_no_answer() {
     let mut server = stdio(&[]);
-    settle(&mut server);
+    wait_until_read(&mut server);
     // Larger than any pipe: the first answer cannot leave before somebody reads.
     let all: String = (0..4)
         .map(|id| call(&id.to_string(), "flood", r#"{"bytes":2000000}"#) + "\n")
@@ -76,7 +78,7 @@ fn a_signal_cuts_no_answer() {
     lines.extend(server.rest());
     ends_within(server.process(), SOON);
     for (id, line) in lines.iter().enumerate() {
-        let answer = parsed(line);
+        let answer = parse(line);
         assert_eq!(answer["id"], id);
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert_eq!(text.len(), 2_000_000);
@@ -105,7 +107,7 @@ fn nothing_but_messages_reaches_stdout_and_nothing_stderr() {
     let (lines, exit) = server.end();
     assert_eq!((lines.len(), exit), (7, Exit::Code(0)));
     for line in &lines {
-        assert_eq!(parsed(line)["jsonrpc"], "2.0");
+        assert_eq!(parse(line)["jsonrpc"], "2.0");
     }
     assert_eq!(server.process().whole_stderr(SOON), "");
 }
@@ -121,7 +123,7 @@ fn a_client_that_is_gone_leaves_nothing_behind() {
     stdout.read_exact(&mut pong).unwrap();
     drop(stdout);
     // The input stays open; an answer that cannot be written tells.
-    until(|| {
+    poll_until(|| {
         let _ = stdin.write_all(ping.as_bytes());
         process.exit_within(Duration::from_millis(20))
     });
@@ -168,7 +170,7 @@ fn begin(server: &Http, connection: &mut Connection<'_>, body: &str, headers: &[
 /// As many idle connections as are served at once do not keep the server from ending.
 #[test]
 fn a_full_house_ends_too() {
-    let _alone = CROWD.lock().unwrap();
+    let _alone = MANY_CONNECTIONS.lock().unwrap();
     let mut server = http(&[]);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let request = server.request("POST", ping.as_bytes(), &[]);
@@ -204,7 +206,7 @@ fn limits_of_ten_seconds_hold() {
 }
 
 fn cut(answer: &str) {
-    let error = &parsed(answer)["result"]["structuredContent"]["error"];
+    let error = &parse(answer)["result"]["structuredContent"]["error"];
     assert_eq!(error["code"], "cancelled", "{answer}");
     assert_eq!(error["fault"]["retry"], "same_call", "{answer}");
     assert_eq!(error["fault"]["effect"], "none", "{answer}");
@@ -215,7 +217,7 @@ fn endless_call(signal: Option<&str>) {
     let mut server = stdio(&[]);
     server.send_line(call("1", "hang", "{}"));
     server.send_line(call("2", "hang", r#"{"ms":8000}"#));
-    settle(&mut server);
+    wait_until_read(&mut server);
     let start = Instant::now();
     match signal {
         None => server.close(),
@@ -223,12 +225,12 @@ fn endless_call(signal: Option<&str>) {
     }
     let long = server.line().unwrap();
     assert_eq!(
-        parsed(&long)["result"]["structuredContent"]["hung_ms"],
+        parse(&long)["result"]["structuredContent"]["hung_ms"],
         8000,
         "{long}"
     );
     let last = server.line().unwrap();
-    assert_eq!(parsed(&last)["id"], 1);
+    assert_eq!(parse(&last)["id"], 1);
     cut(&last);
     assert!(start.elapsed() >= PATIENCE);
     assert_eq!(server.line(), None);
@@ -351,8 +353,8 @@ fn full_house_on_stdio() {
     server.send_line(
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}"#,
     );
-    until(|| {
-        let answer = parsed(&server.ask(echo("\"f\"")));
+    poll_until(|| {
+        let answer = parse(&server.ask(echo("\"f\"")));
         answer.get("result").cloned()
     });
     for id in 1..1024 {

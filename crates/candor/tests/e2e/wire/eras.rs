@@ -1,9 +1,8 @@
 //! The two ways of speaking the protocol, side by side on one server.
 
-use crate::wire::messages::{
-    META, STATELESS, call, error, parsed, request, result, stateless_call, stateless_headers,
-};
-use crate::wire::servers::{http, stdio};
+use crate::requests::{META, STATELESS, call, parse, request, stateless_call, stateless_headers};
+use crate::wire::answers::{error, result};
+use crate::wire::fixture::{http, stdio};
 use candor_testkit::Http;
 
 const HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -37,7 +36,7 @@ enum Served {
 
 /// The era in which a list was answered.
 fn served(answer: &str) -> Served {
-    let answer = parsed(answer);
+    let answer = parse(answer);
     let result = &answer["result"];
     assert!(result["tools"].is_array(), "{answer}");
     match result.get("resultType") {
@@ -264,7 +263,7 @@ fn the_stateless_era_has_its_own_results() {
         post.post(request("1", "tools/list", "{}"), &[]).text(),
         handshake_list
     );
-    let names: Vec<_> = parsed(tools)
+    let names: Vec<_> = parse(tools)
         .as_array()
         .unwrap()
         .iter()
@@ -291,7 +290,7 @@ fn headers_mirror_the_body_in_the_stateless_era() {
     };
     let fine = |(status, answer): (u16, String)| {
         assert_eq!(
-            (status, parsed(&answer)["result"]["resultType"].as_str()),
+            (status, parse(&answer)["result"]["resultType"].as_str()),
             (200, Some("complete"))
         );
     };
@@ -370,7 +369,7 @@ fn headers_mirror_the_body_in_the_stateless_era() {
         (200, unknown_tool)
     );
     // In the handshake era the headers say nothing.
-    let old = crate::wire::messages::call("1", "test_simple_text", "{}");
+    let old = crate::requests::call("1", "test_simple_text", "{}");
     assert_eq!(ask(&old, &[("Mcp-Method", "x"), ("Mcp-Name", "y")]).0, 200);
 }
 

@@ -1,7 +1,8 @@
 //! Calls that run at the same time on one stdio connection.
 
-use crate::wire::messages::{call, error, parsed, request, result};
-use crate::wire::servers::{settle, stdio};
+use crate::requests::{call, parse, request};
+use crate::wire::answers::{error, result};
+use crate::wire::fixture::{stdio, wait_until_read};
 use candor_testkit::{Exit, Stdio};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,7 +33,7 @@ const TWICE: &str = "Invalid Request: this id is in flight already";
 fn answered(lines: &[String]) -> BTreeMap<String, u32> {
     let mut ids = BTreeMap::new();
     for line in lines {
-        *ids.entry(parsed(line)["id"].to_string()).or_default() += 1;
+        *ids.entry(parse(line)["id"].to_string()).or_default() += 1;
     }
     ids
 }
@@ -51,9 +52,9 @@ fn a_slow_call_blocks_no_other() {
     server.send_line(call("1", "hang", "{}"));
     for id in ["2", "3", "4"] {
         let echoed = server.ask(call(id, "echo", r#"{"text":"x"}"#));
-        assert_eq!(parsed(&echoed)["id"].to_string(), id);
+        assert_eq!(parse(&echoed)["id"].to_string(), id);
     }
-    settle(&mut server);
+    wait_until_read(&mut server);
     server.send_line(cancel("1"));
     assert_eq!(ends_soon(server), [""; 0]);
 }
@@ -70,7 +71,7 @@ fn a_thousand_calls_in_flight_are_each_answered_once() {
     let ids = answered(&lines);
     assert!(ids.len() == 1_000 && ids.values().all(|times| *times == 1));
     for line in &lines {
-        let id = parsed(line)["id"].to_string();
+        let id = parse(line)["id"].to_string();
         assert_eq!(line, &hung(&id, 300));
     }
 }
@@ -209,7 +210,7 @@ fn many_calls_can_be_cancelled() {
     for id in 0..500 {
         server.send_line(cancel(&id.to_string()));
     }
-    settle(&mut server);
+    wait_until_read(&mut server);
     assert_eq!(ends_soon(server), [""; 0]);
 }
 

@@ -1,8 +1,9 @@
 //! Bounds of size: what is too large is refused, what is just not too large is served, and memory
 //! stays bounded whatever is sent.
 
-use crate::wire::messages::{call, error, result, stateless_call, stateless_headers};
-use crate::wire::servers::{http, settle, stdio, until};
+use crate::requests::{call, stateless_call, stateless_headers};
+use crate::wire::answers::{error, result};
+use crate::wire::fixture::{http, poll_until, stdio, wait_until_read};
 use candor_testkit::Exit;
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ fn a_line_of_the_limit_is_served_and_one_more_byte_is_not() {
     let mut server = stdio(&[]);
     assert_eq!(server.ask(sized(MAX_LINE)), result("1", "{}"));
     assert_eq!(server.ask(sized(MAX_LINE + 1)), too_long());
-    settle(&mut server);
+    wait_until_read(&mut server);
     assert_eq!(server.ask(sized(MAX_LINE)), result("1", "{}"));
     // Together and in pieces, without a newline at the end.
     server.send_line(sized(MAX_LINE + 1));
@@ -47,7 +48,7 @@ fn a_line_of_the_limit_is_served_and_one_more_byte_is_not() {
 #[test]
 fn endless_lines_take_bounded_memory() {
     let mut server = stdio(&[]);
-    settle(&mut server);
+    wait_until_read(&mut server);
     let piece = vec![b'x'; MIB];
     for _ in 0..2 {
         for _ in 0..200 {
@@ -55,7 +56,7 @@ fn endless_lines_take_bounded_memory() {
         }
         server.send("\n");
         assert_eq!(server.line(), Some(too_long()));
-        settle(&mut server);
+        wait_until_read(&mut server);
     }
     let peak = server.process().peak_memory();
     assert!(peak < 64 * MIB as u64, "{} MiB", peak / MIB as u64);
@@ -66,7 +67,7 @@ fn endless_lines_take_bounded_memory() {
 #[test]
 fn many_values_take_bounded_memory() {
     let mut server = stdio(&[]);
-    settle(&mut server);
+    wait_until_read(&mut server);
     let many = format!("[{}1]", "1,".repeat(8 * MIB - 2));
     let wanted = error("null", -32600, "Invalid Request: too many JSON values");
     for _ in 0..3 {
@@ -86,7 +87,7 @@ fn many_values_take_bounded_memory() {
 fn a_client_that_does_not_read_takes_bounded_memory() {
     const ANSWERS: usize = 120;
     let mut server = stdio(&[]);
-    settle(&mut server);
+    wait_until_read(&mut server);
     let flood = format!(r#"{{"bytes":{MIB}}}"#);
     for id in 0..ANSWERS {
         server.send_line(call(&id.to_string(), "flood", &flood));
@@ -101,7 +102,7 @@ fn a_client_that_does_not_read_takes_bounded_memory() {
         assert!(answer.len() > MIB);
         assert!(answer.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)));
     }
-    settle(&mut server);
+    wait_until_read(&mut server);
     let peak = server.process().peak_memory();
     assert!(peak < 64 * MIB as u64, "{} MiB", peak / MIB as u64);
 }
@@ -185,8 +186,8 @@ fn requests_share_a_bounded_room() {
     };
     // Announced, or about to come without an announcement: nothing is held yet.
     let mut waiting: Vec<_> = (0..20).map(|_| server.connect()).collect();
-    for (place, connection) in waiting.iter_mut().enumerate() {
-        match place % 2 {
+    for (fixture, connection) in waiting.iter_mut().enumerate() {
+        match fixture % 2 {
             0 => connection.send(chunked("")),
             _ => connection.send(server.request("POST", b"", &[("Content-Length", "10485760")])),
         }
@@ -204,7 +205,8 @@ fn requests_share_a_bounded_room() {
     }
     let large = sized(9 * MIB);
     let message = "Internal error: the server is at capacity";
-    let full = until(|| Some(server.post(&large, &[])).filter(|response| response.status != 200));
+    let full =
+        poll_until(|| Some(server.post(&large, &[])).filter(|response| response.status != 200));
     assert_eq!(
         (full.status, full.text()),
         (503, error("null", -32603, message))
@@ -213,6 +215,7 @@ fn requests_share_a_bounded_room() {
     // A small one still fits, and a large one does when the calls have ended.
     assert_eq!(server.post(ping, &[]).status, 200);
     drop(hanging);
-    let fine = until(|| Some(server.post(&large, &[])).filter(|response| response.status != 503));
+    let fine =
+        poll_until(|| Some(server.post(&large, &[])).filter(|response| response.status != 503));
     assert_eq!((fine.status, fine.text()), (200, result("1", "{}")));
 }

@@ -1,7 +1,8 @@
 //! Progress: lines on stdio, events over HTTP, and only for those who asked.
 
-use crate::wire::messages::{call, request, result, stateless_headers};
-use crate::wire::servers::{http, stdio};
+use crate::requests::{call, request, stateless_headers};
+use crate::wire::answers::result;
+use crate::wire::fixture::{http, stdio};
 
 const TOOL: &str = "test_tool_with_progress";
 const DONE: &str = r#"{"content":[{"type":"text","text":"Progress was reported."}]}"#;

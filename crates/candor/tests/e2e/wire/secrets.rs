@@ -1,7 +1,7 @@
 //! A secret reaches no answer, no log, no metric: not when it is right, wrong, misplaced or in a panic.
 
-use crate::wire::messages::call;
-use crate::wire::servers::http;
+use crate::requests::call;
+use crate::wire::fixture::http;
 use std::fs;
 use std::time::Duration;
 

@@ -1,17 +1,17 @@
 //! Arguments that are wrong in every way, for every tool, as the published schemas say; and which of
 //! several wrongs is told.
 
+use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan};
 use crate::workspace::listing::listed;
-use crate::workspace::place::{EXECUTOR, PLANNER, Place, plan};
 use serde_json::{Map, Value, json};
 use std::slice::from_ref;
 
 /// Arguments of a tool that are right.
-fn base(tool: &str, place: &Place) -> Value {
+fn base(tool: &str, fixture: &WorkspaceFixture) -> Value {
     let hash = "0".repeat(64);
     match tool {
         "apply_changes" => json!({ "changes": [{ "path": "src/b", "content": "x" }] }),
-        "begin_session" => json!({ "workspace_root": place.root_text() }),
+        "begin_session" => json!({ "workspace_root": fixture.root_text() }),
         "delete_file" => json!({ "path": "src/b", "previous_hash": hash }),
         "lint_plan" | "save_plan" => json!({ "plan": plan(json!({ "allow": ["src/**"] })) }),
         "read_file" => json!({ "path": "src/a.txt" }),
@@ -72,15 +72,15 @@ impl Listed {
     }
 }
 
-fn all(place: &Place, role: &str) -> Vec<Listed> {
-    let (_, tools) = listed(place, role);
+fn all(fixture: &WorkspaceFixture, role: &str) -> Vec<Listed> {
+    let (_, tools) = listed(fixture, role);
     let read = |tool: &Value| {
         let schema = &tool["inputSchema"];
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["additionalProperties"], false, "{tool}");
         let name = tool["name"].as_str().unwrap().to_owned();
         Listed {
-            base: base(&name, place),
+            base: base(&name, fixture),
             properties: schema["properties"].as_object().unwrap().clone(),
             requires: schema.get("required").is_some() || schema.get("anyOf").is_some(),
             name,
@@ -92,15 +92,15 @@ fn all(place: &Place, role: &str) -> Vec<Listed> {
 #[test]
 fn the_first_violation_in_order_is_told() {
     for role in [EXECUTOR, PLANNER] {
-        let place = Place::allowed();
-        let mut client = place.serve(role, &["--lock-after", "100000"]);
-        client.begin();
+        let fixture = WorkspaceFixture::with_plan();
+        let mut client = fixture.serve(role, &["--lock-after", "100000"]);
+        client.begin_session();
         let mut check = |tool: &Listed, arguments: Value, code: &str| {
-            let failed = client.failed(&tool.name, arguments.clone());
+            let failed = client.call_err(&tool.name, arguments.clone());
             assert_eq!(failed.code(), code, "{} {arguments}", tool.name);
             assert!(failed.cause()["violations"].is_array());
         };
-        for tool in all(&place, role) {
+        for tool in all(&fixture, role) {
             for no_object in [json!([]), json!("text"), json!(5), json!(true)] {
                 check(&tool, no_object, "INVALID_INPUT_TYPE");
             }
@@ -148,15 +148,15 @@ fn the_first_violation_in_order_is_told() {
                 }
             }
         }
-        assert!(!place.at("src/b").exists());
+        assert!(!fixture.path("src/b").exists());
     }
 }
 
 /// What no schema says has its place in the order too.
 #[test]
 fn rules_beyond_the_schema_are_in_the_same_order() {
-    let place = Place::allowed();
-    let mut client = place.executor(&["--lock-after", "100000"]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&["--lock-after", "100000"]);
     let bad = "=not base64=";
     for (arguments, code) in [
         (
@@ -201,7 +201,7 @@ fn rules_beyond_the_schema_are_in_the_same_order() {
         ),
     ] {
         assert_eq!(
-            client.code("write_file", arguments.clone()),
+            client.call_code("write_file", arguments.clone()),
             code,
             "{arguments}"
         );
@@ -226,12 +226,12 @@ fn rules_beyond_the_schema_are_in_the_same_order() {
         ),
     ] {
         assert_eq!(
-            client.code("apply_changes", arguments.clone()),
+            client.call_code("apply_changes", arguments.clone()),
             code,
             "{arguments}"
         );
     }
-    let mut planner = place.planner(&[]);
+    let mut planner = fixture.planner(&[]);
     for (arguments, code) in [
         (json!({ "content": "title = 1" }), "INVALID_INPUT_FORMAT"),
         (json!({ "content": "" }), "INVALID_INPUT_FORMAT"),
@@ -249,7 +249,7 @@ fn rules_beyond_the_schema_are_in_the_same_order() {
         ),
     ] {
         assert_eq!(
-            planner.code("save_plan", arguments.clone()),
+            planner.call_code("save_plan", arguments.clone()),
             code,
             "{arguments}"
         );

@@ -1,6 +1,6 @@
 //! Secrets in what an agent sends: they are in no record and on no stderr, whatever is asked for.
 
-use crate::workspace::place::{EXECUTOR, PLANNER, Place, plan};
+use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -97,23 +97,23 @@ fn calls(token: &str) -> Vec<(&'static str, Value)> {
 fn a_secret_is_in_no_record() {
     let token = token();
     for role in [EXECUTOR, PLANNER] {
-        let place = Place::new();
-        place.put("src/secret.txt", &token);
-        place.allow_phase(json!({
+        let fixture = WorkspaceFixture::new();
+        fixture.write("src/secret.txt", &token);
+        fixture.allow_phase(json!({
             "allow": ["src/**"],
             "verify": [["sh", "-c", "cat src/secret.txt; exit 1"]],
         }));
-        let mut command = place.command(role, &["--lock-after", "1000"]);
+        let mut command = fixture.command(role, &["--lock-after", "1000"]);
         command.env("CANDOR_LOG", "trace");
-        let mut client = place.client(command);
+        let mut client = fixture.client(command);
         for (tool, arguments) in calls(&token) {
-            client.ask(tool, &arguments);
+            client.call(tool, &arguments);
         }
-        client.begin();
+        client.begin_session();
         for (tool, arguments) in calls(&token) {
-            let answer = client.ask(tool, &arguments);
+            let answer = client.call(tool, &arguments);
             if answer["result"]["isError"] == true {
-                let failed = client.taken(&answer);
+                let failed = client.parse_failure(&answer);
                 assert!(!failed.text.contains(&token), "{}", failed.text);
             }
         }
@@ -125,14 +125,11 @@ fn a_secret_is_in_no_record() {
         }
         client.server.ask(token.clone());
         client.end();
-        let stderr = client
-            .server
-            .process()
-            .whole_stderr(crate::workspace::place::LIMIT);
+        let stderr = client.server.process().whole_stderr(crate::fixture::LIMIT);
         let line = stderr.lines().find(|line| line.contains(&token));
         assert_eq!(line, None);
-        is_clean(&place.beside("state"), &token);
-        let log = place.got("audit-log.jsonl");
+        is_clean(&fixture.path_beside("state"), &token);
+        let log = fixture.read("audit-log.jsonl");
         let line = log.lines().find(|line| line.contains(&token));
         assert_eq!(line, None, "{role}");
     }
@@ -142,8 +139,8 @@ fn a_secret_is_in_no_record() {
 #[test]
 fn names_of_clients_and_requests_are_looked_at_too() {
     let token = token();
-    let place = Place::new();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.executor(&[]);
     for message in [
         json!({ "jsonrpc": "2.0", "id": token, "method": "tools/call", "params": { "name": "list_plans" } }),
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -156,7 +153,7 @@ fn names_of_clients_and_requests_are_looked_at_too() {
         assert!(answer.contains("\"result\""), "{answer}");
     }
     client.end();
-    let log = place.got("audit-log.jsonl");
+    let log = fixture.read("audit-log.jsonl");
     let line = log.lines().find(|line| line.contains(&token));
     assert_eq!(line, None);
 }

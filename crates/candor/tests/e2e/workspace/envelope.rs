@@ -1,13 +1,13 @@
 //! The envelope on the wire: its members, the stack that only debugging adds, the shapes of causes, and
 //! what is no call of a tool.
 
-use crate::workspace::asking::KEYS;
-use crate::workspace::place::{EXECUTOR, Place};
+use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
+use crate::workspace::requests::KEYS;
 use serde_json::{Value, json};
 
 #[test]
 fn only_the_exact_word_adds_a_stack() {
-    let place = Place::new();
+    let fixture = WorkspaceFixture::new();
     for (value, adds) in [
         ("true", true),
         ("1", false),
@@ -17,12 +17,12 @@ fn only_the_exact_word_adds_a_stack() {
         ("yes", false),
         ("", false),
     ] {
-        let mut command = place.command(EXECUTOR, &[]);
+        let mut command = fixture.command(EXECUTOR, &[]);
         command.env("DEBUG_STACK", value);
-        let mut client = place.client(command);
-        let early = client.failed("session_status", json!({}));
-        client.begin();
-        let later = client.failed("read_file", json!({ "path": "src/none" }));
+        let mut client = fixture.client(command);
+        let early = client.call_err("session_status", json!({}));
+        client.begin_session();
+        let later = client.call_err("read_file", json!({ "path": "src/none" }));
         for failed in [early, later] {
             let keys: Vec<_> = failed.envelope.as_object().unwrap().keys().collect();
             let wanted = KEYS.iter().copied();
@@ -39,11 +39,11 @@ fn only_the_exact_word_adds_a_stack() {
 /// What is no call of a tool stays an error of JSON-RPC, and is on record all the same.
 #[test]
 fn what_is_no_call_is_on_record() {
-    let place = Place::new();
+    let fixture = WorkspaceFixture::new();
     for in_session in [false, true] {
-        let mut client = place.serve(EXECUTOR, &[]);
+        let mut client = fixture.serve(EXECUTOR, &[]);
         if in_session {
-            client.begin();
+            client.begin_session();
         }
         for (message, code) in [
             ("nonsense", -32700),
@@ -60,8 +60,8 @@ fn what_is_no_call_is_on_record() {
             let answer: Value = serde_json::from_str(&client.server.ask(message)).unwrap();
             assert_eq!(answer["error"]["code"], code, "{answer}");
             let lines = match in_session {
-                true => place.lines(),
-                false => place.refusals(),
+                true => fixture.log_lines(),
+                false => fixture.refusals(),
             };
             let line = lines.last().unwrap();
             for name in ["tool_name", "error_code", "envelope", "invariant_id"] {
@@ -72,21 +72,21 @@ fn what_is_no_call_is_on_record() {
         }
         client.end();
     }
-    place.verify();
+    fixture.verify();
 }
 
 /// The members that every line has, sorted as canonical JSON has them.
 #[test]
 fn a_line_has_all_its_members() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
-    let before = place.hash("src/a.txt");
-    client.done(
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
+    let before = fixture.hash("src/a.txt");
+    client.call_ok(
         "write_file",
         json!({ "path": "src/a.txt", "content": "new" }),
     );
-    client.failed("read_file", json!({ "path": "none" }));
-    let lines = place.lines();
+    client.call_err("read_file", json!({ "path": "none" }));
+    let lines = fixture.log_lines();
     for line in &lines {
         let keys: Vec<_> = line.as_object().unwrap().keys().collect();
         assert_eq!(
@@ -122,7 +122,7 @@ fn a_line_has_all_its_members() {
     let wrote = &lines[1];
     assert_eq!(
         wrote["subject"],
-        json!({ "path": "src/a.txt", "before": before, "after": place.hash("src/a.txt"), "bytes": 3 })
+        json!({ "path": "src/a.txt", "before": before, "after": fixture.hash("src/a.txt"), "bytes": 3 })
     );
     assert_eq!(wrote["approval"]["approver"], "anna");
     assert_eq!(wrote["envelope"], Value::Null);
@@ -133,13 +133,13 @@ fn a_line_has_all_its_members() {
 /// A cause is cut where it is long, and says so; the record has the same.
 #[test]
 fn a_long_cause_is_cut() {
-    let place = Place::new();
-    let plan = place.allow_phase(json!({
+    let fixture = WorkspaceFixture::new();
+    let plan = fixture.allow_phase(json!({
         "allow": ["src/**"],
         "verify": [["sh", "-c", "yes 0123456789abcdef | head -c 200000; exit 1"]],
     }));
-    let mut client = place.executor(&[]);
-    let failed = client.failed("run_preflight", json!({ "plan_hash": plan }));
+    let mut client = fixture.executor(&[]);
+    let failed = client.call_err("run_preflight", json!({ "plan_hash": plan }));
     assert_eq!(failed.code(), "PREFLIGHT_FAILED");
     assert!(failed.cause().to_string().len() <= 16 * 1024);
 }

@@ -1,7 +1,7 @@
 //! Ways out of the workspace that an agent may type, or find prepared.
 
-use crate::workspace::asking::Client;
-use crate::workspace::place::{Place, sha256};
+use crate::workspace::fixture::{WorkspaceFixture, sha256};
+use crate::workspace::requests::AgentClient;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,22 +11,22 @@ use std::process::Command;
 const SECRET: &str = "what is outside";
 
 /// A workspace with a directory beside it, and one whose name only begins like its own.
-fn place() -> Place {
-    let place = Place::new();
-    place.allow(&["**"]);
+fn fixture() -> WorkspaceFixture {
+    let fixture = WorkspaceFixture::new();
+    fixture.allow(&["**"]);
     for dir in ["outside", "ws-evil"] {
-        fs::create_dir(place.beside(dir)).unwrap();
-        fs::write(place.beside(dir).join("file"), SECRET).unwrap();
+        fs::create_dir(fixture.path_beside(dir)).unwrap();
+        fs::write(fixture.path_beside(dir).join("file"), SECRET).unwrap();
     }
-    place
+    fixture
 }
 
-fn is_untouched(place: &Place) {
+fn is_untouched(fixture: &WorkspaceFixture) {
     for dir in ["outside", "ws-evil"] {
-        let names = fs::read_dir(place.beside(dir)).unwrap();
+        let names = fs::read_dir(fixture.path_beside(dir)).unwrap();
         let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["file"], "{dir}");
-        let text = fs::read_to_string(place.beside(dir).join("file")).unwrap();
+        let text = fs::read_to_string(fixture.path_beside(dir).join("file")).unwrap();
         assert_eq!(text, SECRET, "{dir}");
     }
 }
@@ -55,9 +55,9 @@ fn tools(path: &str) -> [(&'static str, Value); 7] {
 }
 
 /// Each of the tools answers one of these codes, and tells nothing.
-fn refused(client: &mut Client, path: &str, codes: &[&str]) {
+fn refused(client: &mut AgentClient, path: &str, codes: &[&str]) {
     for (tool, arguments) in tools(path) {
-        let failed = client.failed(tool, arguments);
+        let failed = client.call_err(tool, arguments);
         assert!(codes.contains(&failed.code()), "{tool} {path}: {failed:?}");
         assert!(!failed.text.contains(SECRET), "{}", failed.text);
     }
@@ -65,9 +65,9 @@ fn refused(client: &mut Client, path: &str, codes: &[&str]) {
 
 #[test]
 fn paths_that_say_so() {
-    let place = place();
-    let mut client = place.executor(&["--lock-after", "1000"]);
-    let root = place.root_text();
+    let fixture = fixture();
+    let mut client = fixture.executor(&["--lock-after", "1000"]);
+    let root = fixture.root_text();
     for path in [
         "..",
         "../outside/file",
@@ -80,8 +80,8 @@ fn paths_that_say_so() {
     ] {
         refused(&mut client, path, &["PATH_TRAVERSAL_BLOCKED"]);
     }
-    let outside = place.beside("outside/file");
-    let twin = place.beside("ws-evil/file");
+    let outside = fixture.path_beside("outside/file");
+    let twin = fixture.path_beside("ws-evil/file");
     for path in [
         "/",
         "/etc/passwd",
@@ -95,19 +95,19 @@ fn paths_that_say_so() {
     ] {
         refused(&mut client, path, &["OUTSIDE_WORKSPACE"]);
     }
-    is_untouched(&place);
+    is_untouched(&fixture);
 }
 
 #[test]
 fn links_that_lead_out() {
-    let place = place();
+    let fixture = fixture();
     for (name, target) in [
         ("file", "../../outside/file".into()),
         ("dir", "../../outside".into()),
-        ("absolute", place.beside("outside/file")),
+        ("absolute", fixture.path_beside("outside/file")),
         ("up", "../..".into()),
-        ("twin", place.beside("ws-evil/file")),
-        ("dangling", place.beside("outside/new")),
+        ("twin", fixture.path_beside("ws-evil/file")),
+        ("dangling", fixture.path_beside("outside/new")),
         ("environ", "/proc/self/environ".into()),
         ("root", "/proc/self/root".into()),
         ("cwd", "/proc/self/cwd".into()),
@@ -115,9 +115,9 @@ fn links_that_lead_out() {
         ("chain", "dir".into()),
         ("longer", "chain/file".into()),
     ] {
-        symlink(target, place.at("src").join(name)).unwrap();
+        symlink(target, fixture.path("src").join(name)).unwrap();
     }
-    let mut client = place.executor(&[]);
+    let mut client = fixture.executor(&[]);
     for path in [
         "src/file",
         "src/dir/file",
@@ -137,93 +137,99 @@ fn links_that_lead_out() {
     ] {
         refused(&mut client, path, &["OUTSIDE_WORKSPACE"]);
     }
-    is_untouched(&place);
+    is_untouched(&fixture);
     for (tool, arguments) in [
         ("list_files", json!({ "depth": 64 })),
         ("search_files", json!({ "pattern": "what is" })),
     ] {
-        let answer = client.ask(tool, &arguments).to_string();
+        let answer = client.call(tool, &arguments).to_string();
         assert!(!answer.contains(SECRET), "{answer}");
         assert!(!answer.contains("passwd"), "{answer}");
     }
-    symlink("loop", place.at("src/loop")).unwrap();
+    symlink("loop", fixture.path("src/loop")).unwrap();
     refused(&mut client, "src/loop", &["INVALID_PATH"]);
 }
 
 /// A link within the workspace is followed, and judged by where it leads.
 #[test]
 fn links_that_stay_inside() {
-    let place = place();
-    place.put(".git/HEAD", "ref");
-    place.put("docs/plans/x", "");
-    symlink("a.txt", place.at("src/same")).unwrap();
-    symlink("new.txt", place.at("src/dangling")).unwrap();
-    symlink("../.git", place.at("src/git")).unwrap();
-    symlink("../docs", place.at("src/docs")).unwrap();
-    let mut client = place.executor(&[]);
-    let wrote = client.done(
+    let fixture = fixture();
+    fixture.write(".git/HEAD", "ref");
+    fixture.write("docs/plans/x", "");
+    symlink("a.txt", fixture.path("src/same")).unwrap();
+    symlink("new.txt", fixture.path("src/dangling")).unwrap();
+    symlink("../.git", fixture.path("src/git")).unwrap();
+    symlink("../docs", fixture.path("src/docs")).unwrap();
+    let mut client = fixture.executor(&[]);
+    let wrote = client.call_ok(
         "write_file",
         json!({ "path": "src/same", "content": "new" }),
     );
     assert_eq!(wrote["path"], "src/a.txt");
-    assert_eq!(place.got("src/a.txt"), "new");
-    assert!(place.at("src/same").is_symlink());
-    let wrote = client.done(
+    assert_eq!(fixture.read("src/a.txt"), "new");
+    assert!(fixture.path("src/same").is_symlink());
+    let wrote = client.call_ok(
         "write_file",
         json!({ "path": "src/dangling", "content": "new" }),
     );
     assert_eq!(wrote["path"], "src/new.txt");
-    assert_eq!(place.got("src/new.txt"), "new");
-    assert!(place.at("src/dangling").is_symlink());
+    assert_eq!(fixture.read("src/new.txt"), "new");
+    assert!(fixture.path("src/dangling").is_symlink());
     for path in ["src/git/HEAD", "src/docs/plans/x"] {
-        let failed = client.failed("write_file", json!({ "path": path, "content": "x" }));
+        let failed = client.call_err("write_file", json!({ "path": path, "content": "x" }));
         assert_eq!(failed.code(), "UNAUTHORIZED_ACTION", "{path}");
-        client.done("write_failure_report", json!({ "title": "t", "body": "b" }));
+        client.call_ok("write_failure_report", json!({ "title": "t", "body": "b" }));
     }
-    assert_eq!(place.got(".git/HEAD"), "ref");
+    assert_eq!(fixture.read(".git/HEAD"), "ref");
 }
 
 /// Writing replaces the link; the other name keeps what it had.
 #[test]
 fn hard_links_are_never_written_through() {
-    let place = place();
+    let fixture = fixture();
     for name in ["content", "edits", "delete"] {
-        fs::hard_link(place.beside("outside/file"), place.at("src").join(name)).unwrap();
+        fs::hard_link(
+            fixture.path_beside("outside/file"),
+            fixture.path("src").join(name),
+        )
+        .unwrap();
     }
-    let mut client = place.executor(&[]);
-    client.done(
+    let mut client = fixture.executor(&[]);
+    client.call_ok(
         "write_file",
         json!({ "path": "src/content", "content": "new" }),
     );
     let edits = json!([{ "old": "what", "new": "nothing" }]);
-    client.done("write_file", json!({ "path": "src/edits", "edits": edits }));
+    client.call_ok("write_file", json!({ "path": "src/edits", "edits": edits }));
     let hash = sha256(SECRET.as_bytes());
-    client.done(
+    client.call_ok(
         "delete_file",
         json!({ "path": "src/delete", "previous_hash": hash }),
     );
-    assert_eq!(place.got("src/content"), "new");
-    assert_eq!(place.got("src/edits"), "nothing is outside");
-    is_untouched(&place);
+    assert_eq!(fixture.read("src/content"), "new");
+    assert_eq!(fixture.read("src/edits"), "nothing is outside");
+    is_untouched(&fixture);
 }
 
 /// Nobody waits for a pipe.
 #[test]
 fn pipes_and_devices_are_not_opened() {
-    let place = place();
+    let fixture = fixture();
     for made in [
-        Command::new("mkfifo").arg(place.at("src/fifo")).status(),
         Command::new("mkfifo")
-            .arg(place.beside("outside/fifo"))
+            .arg(fixture.path("src/fifo"))
+            .status(),
+        Command::new("mkfifo")
+            .arg(fixture.path_beside("outside/fifo"))
             .status(),
     ] {
         assert!(made.unwrap().success());
     }
-    symlink("fifo", place.at("src/link")).unwrap();
-    let mut client = place.executor(&[]);
+    symlink("fifo", fixture.path("src/link")).unwrap();
+    let mut client = fixture.executor(&[]);
     for path in ["src/fifo", "src/link"] {
         for (tool, arguments) in tools(path) {
-            let code = client.code(tool, arguments);
+            let code = client.call_code(tool, arguments);
             let wanted = match tool {
                 "list_files" => ["INVALID_PATH", "PATH_NOT_FOUND"],
                 _ => ["INVALID_PATH"; 2],
@@ -231,14 +237,14 @@ fn pipes_and_devices_are_not_opened() {
             assert!(wanted.contains(&code.as_str()), "{tool} {path}: {code}");
         }
     }
-    client.done("list_files", json!({}));
-    client.done("search_files", json!({ "pattern": "x" }));
+    client.call_ok("list_files", json!({}));
+    client.call_ok("search_files", json!({ "pattern": "x" }));
 }
 
 #[test]
 fn names_are_bytes() {
-    let place = place();
-    let mut client = place.executor(&[]);
+    let fixture = fixture();
+    let mut client = fixture.executor(&[]);
     let longest = "n".repeat(255);
     let wide = "é".repeat(127);
     for name in [
@@ -252,30 +258,30 @@ fn names_are_bytes() {
         "...",
     ] {
         let path = format!("src/{name}");
-        client.done("write_file", json!({ "path": path, "content": name }));
-        assert_eq!(place.got(&path), *name);
-        let read = client.done("read_file", json!({ "path": path }));
+        client.call_ok("write_file", json!({ "path": path, "content": name }));
+        assert_eq!(fixture.read(&path), *name);
+        let read = client.call_ok("read_file", json!({ "path": path }));
         assert_eq!(read["content"], *name);
         let hash = read["hash"].clone();
-        client.done(
+        client.call_ok(
             "delete_file",
             json!({ "path": path, "previous_hash": hash }),
         );
-        assert!(!place.at(&path).exists());
+        assert!(!fixture.path(&path).exists());
     }
     let too_long = format!("src/{}", "n".repeat(256));
     refused(&mut client, &too_long, &["INVALID_PATH"]);
     // Two spellings of one word are two files.
     let (composed, decomposed) = ("src/caf\u{e9}", "src/cafe\u{301}");
-    client.done("write_file", json!({ "path": composed, "content": "one" }));
-    let missing = client.failed("read_file", json!({ "path": decomposed }));
+    client.call_ok("write_file", json!({ "path": composed, "content": "one" }));
+    let missing = client.call_err("read_file", json!({ "path": decomposed }));
     assert_eq!(missing.code(), "FILE_NOT_FOUND");
-    client.done(
+    client.call_ok(
         "write_file",
         json!({ "path": decomposed, "content": "two" }),
     );
     assert_eq!(
-        (place.got(composed), place.got(decomposed)),
+        (fixture.read(composed), fixture.read(decomposed)),
         ("one".into(), "two".into())
     );
 }

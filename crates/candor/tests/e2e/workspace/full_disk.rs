@@ -1,7 +1,8 @@
 //! A disk that is full: a small file system of a server's own, where this machine can make one.
 
-use crate::workspace::asking::{Client, call};
-use crate::workspace::place::{EXECUTOR, Place};
+use crate::requests::call;
+use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
+use crate::workspace::requests::AgentClient;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -11,14 +12,14 @@ const SIZE: usize = 6 * 1024 * 1024;
 
 /// The command that starts another one with a small file system over a directory, holding what the
 /// directory holds.
-fn within_small(command: &Command, place: &Place) -> Command {
+fn within_small(command: &Command, fixture: &WorkspaceFixture) -> Command {
     let script = "
         cp -a \"$0\" \"$0.kept\" && mount -t tmpfs -o size=$1 none \"$0\" &&
         cp -a \"$0.kept/.\" \"$0\" && shift && exec \"$@\"";
     let mut small = Command::new("unshare");
     small
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(place.root())
+        .arg(fixture.root())
         .arg(SIZE.to_string())
         .arg(command.get_program())
         .args(command.get_args())
@@ -36,8 +37,8 @@ fn can_mount() -> bool {
 }
 
 /// The code of a call; the files are where this process does not see them by their names.
-fn code(client: &mut Client, tool: &str, arguments: Value) -> String {
-    let answer = client.ask(tool, &arguments);
+fn code(client: &mut AgentClient, tool: &str, arguments: Value) -> String {
+    let answer = client.call(tool, &arguments);
     if answer["result"]["isError"] != true {
         return String::from("ok");
     }
@@ -57,18 +58,18 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
         eprintln!("SKIPPED: this machine lets nobody mount a file system of their own");
         return;
     }
-    let place = Place::allowed();
-    let mut client = place.client(within_small(&place.command(EXECUTOR, &[]), &place));
-    client.begin();
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.client(within_small(&fixture.command(EXECUTOR, &[]), &fixture));
+    client.begin_session();
     let write = |path: &str, bytes: usize| json!({ "path": path, "content": "x".repeat(bytes) });
     for path in ["src/a.txt", "src/new"] {
         let failed = code(&mut client, "write_file", write(path, SIZE));
         assert_eq!(failed, "FILE_WRITE_FAILED");
     }
-    let read = client.done("read_file", json!({ "path": "src/a.txt" }));
+    let read = client.call_ok("read_file", json!({ "path": "src/a.txt" }));
     assert_eq!(read["content"], "one\ntwo\nthree\n");
     let names = client
-        .done("list_files", json!({ "path": "src" }))
+        .call_ok("list_files", json!({ "path": "src" }))
         .to_string();
     assert!(
         !names.contains("new") && !names.contains(".candor"),
@@ -76,7 +77,7 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     );
     // Somebody else takes all the room that there is.
     let pid = client.server.process().pid();
-    let filler = format!("/proc/{pid}/root{}/filler", place.root_text());
+    let filler = format!("/proc/{pid}/root{}/filler", fixture.root_text());
     let full = fs::write(&filler, vec![0; SIZE]);
     assert!(full.is_err());
     assert_eq!(
@@ -107,7 +108,10 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     assert!(refused.contains("ENOSPC"), "{refused}");
     assert!(lines > 256 * 1024 / 2048, "{lines}");
     fs::remove_file(&filler).unwrap();
-    client.done("write_file", write("src/new", 5));
-    assert_eq!(client.done("verify_audit_log", json!({}))["verified"], true);
+    client.call_ok("write_file", write("src/new", 5));
+    assert_eq!(
+        client.call_ok("verify_audit_log", json!({}))["verified"],
+        true
+    );
     client.end();
 }

@@ -1,8 +1,8 @@
 //! The gates of a write in their order: a call that fails at two neighbours is told the earlier one, and
 //! nothing is changed.
 
+use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan, sha256};
 use crate::workspace::kernel::{limit, minding_sizes};
-use crate::workspace::place::{EXECUTOR, PLANNER, Place, plan, sha256};
 use rustix::process::Resource;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const CONFLICT: &str = "<<<<<<< a\n=======\n>>>>>>> b\n";
 
 /// Every file of the workspace but the log, with its hash.
-fn files(place: &Place) -> BTreeMap<PathBuf, String> {
+fn files(fixture: &WorkspaceFixture) -> BTreeMap<PathBuf, String> {
     fn walk(dir: &Path, found: &mut BTreeMap<PathBuf, String>) {
         for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
@@ -23,24 +23,24 @@ fn files(place: &Place) -> BTreeMap<PathBuf, String> {
         }
     }
     let mut found = BTreeMap::new();
-    walk(&place.root(), &mut found);
+    walk(&fixture.root(), &mut found);
     found.retain(|path, _| !path.to_str().unwrap().contains("audit-log.jsonl"));
     found
 }
 
 /// Asks on a server with these flags; the code.
-fn first(place: &Place, flags: &[&str], arguments: Value) -> String {
-    let mut client = place.client(minding_sizes(&place.command(EXECUTOR, flags)));
-    client.begin();
+fn first(fixture: &WorkspaceFixture, flags: &[&str], arguments: Value) -> String {
+    let mut client = fixture.client(minding_sizes(&fixture.command(EXECUTOR, flags)));
+    client.begin_session();
     let pid = client.server.process().pid();
     limit(pid, Resource::Fsize, Some(512 * 1024));
-    let before = files(place);
-    let failed = client.failed("write_file", arguments);
-    assert_eq!(files(place), before);
+    let before = files(fixture);
+    let failed = client.call_err("write_file", arguments);
+    assert_eq!(files(fixture), before);
     assert_eq!(failed.effect(), "none");
     let code = failed.code().to_owned();
     if code == "UNAUTHORIZED_ACTION" && !flags.contains(&"--read-only") {
-        client.done("write_failure_report", json!({ "title": "t", "body": "b" }));
+        client.call_ok("write_failure_report", json!({ "title": "t", "body": "b" }));
     }
     code
 }
@@ -49,12 +49,16 @@ fn first(place: &Place, flags: &[&str], arguments: Value) -> String {
 fn the_earlier_gate_answers() {
     let wrong = "0".repeat(64);
     let large = "x".repeat(600 * 1024);
-    let place = Place::new();
-    place.put(".git/HEAD", "");
-    place.put("other.txt", "");
+    let fixture = WorkspaceFixture::new();
+    fixture.write(".git/HEAD", "");
+    fixture.write("other.txt", "");
     let read_only = ["--read-only"];
     let check = |flags: &[&str], arguments: Value, code: &str| {
-        assert_eq!(first(&place, flags, arguments.clone()), code, "{arguments}");
+        assert_eq!(
+            first(&fixture, flags, arguments.clone()),
+            code,
+            "{arguments}"
+        );
     };
     // Arguments, then the claimed role, then the path, then protected, then a server that only reads,
     // then the plan.
@@ -93,13 +97,13 @@ fn the_earlier_gate_answers() {
         json!({ "path": "src/b", "content": "x" }),
         "INSUFFICIENT_PERMISSIONS",
     );
-    let draft = place.draft(plan(json!({ "allow": ["src/**"] })));
+    let draft = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
     check(
         &[],
         json!({ "path": "src/b", "content": "x", "plan_hash": draft, "phase_id": "OTHER" }),
         "PLAN_NOT_APPROVED",
     );
-    place.approve(&draft);
+    fixture.approve(&draft);
     // Phase and scope, then create_only, then previous_hash, then edits or patch, then policy, then the
     // write.
     check(
@@ -133,7 +137,7 @@ fn the_earlier_gate_answers() {
         "POLICY_VIOLATION",
     );
     // The write, then its checks.
-    let each = place.allow_phase(json!({
+    let each = fixture.allow_phase(json!({
         "allow": ["src/**"], "verify": [["false"]], "preflight": "each_write",
     }));
     check(

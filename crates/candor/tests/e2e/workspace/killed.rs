@@ -1,7 +1,8 @@
 //! A server that is killed at any moment: what was answered is on record, and every file is old or new.
 
-use crate::workspace::asking::{Client, call};
-use crate::workspace::place::{Place, sha256};
+use crate::requests::call;
+use crate::workspace::fixture::{WorkspaceFixture, sha256};
+use crate::workspace::requests::AgentClient;
 use candor_testkit::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -75,18 +76,18 @@ fn recorded(lines: &[Value]) -> BTreeMap<String, String> {
 }
 
 /// Nothing torn lies about, and each file holds what the log says.
-fn check(place: &Place) {
+fn check(fixture: &WorkspaceFixture) {
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir(place.at("src")).unwrap() {
+    for entry in fs::read_dir(fixture.path("src")).unwrap() {
         let entry = entry.unwrap();
         let name = format!("src/{}", entry.file_name().to_str().unwrap());
         found.insert(name, sha256(&fs::read(entry.path()).unwrap()));
     }
     found.remove("src/a.txt");
-    assert_eq!(found, recorded(&place.lines()));
+    assert_eq!(found, recorded(&fixture.log_lines()));
 }
 
-fn kill(client: &mut Client) {
+fn kill(client: &mut AgentClient) {
     let pid = Pid::from_raw(client.server.process().pid().try_into().unwrap());
     kill_process(pid.unwrap(), Signal::KILL).unwrap();
 }
@@ -100,13 +101,13 @@ fn what_was_answered_survives_a_kill() {
 
 /// Kills one server after the other in a workspace; how many writes were undone.
 fn kills(dice: &mut Dice) -> usize {
-    let place = Place::allowed();
+    let fixture = WorkspaceFixture::with_plan();
     let mut receipts = Vec::new();
     for round in 0..KILLS {
-        let mut client = place.executor(&[]);
+        let mut client = fixture.executor(&[]);
         // What the one before left was settled when the session began.
         if round % 5 == 4 {
-            check(&place);
+            check(&fixture);
         }
         for id in 0..CALLS {
             let (tool, arguments) = load(round, id);
@@ -126,12 +127,12 @@ fn kills(dice: &mut Dice) -> usize {
             receipts.push(answer["result"]["_meta"]["dev.candor/receipt"].clone());
         }
     }
-    let mut client = place.executor(&[]);
-    client.done("verify_audit_log", json!({}));
+    let mut client = fixture.executor(&[]);
+    client.call_ok("verify_audit_log", json!({}));
     client.end();
-    check(&place);
-    place.verify();
-    let lines = place.lines();
+    check(&fixture);
+    fixture.verify();
+    let lines = fixture.log_lines();
     assert!(receipts.len() > 20, "{}", receipts.len());
     for receipt in receipts {
         let line = &lines[receipt["seq"].as_u64().unwrap() as usize - 1];

@@ -1,6 +1,6 @@
 //! What each role is shown.
 
-use crate::workspace::place::{EXECUTOR, PLANNER, Place};
+use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture};
 use serde_json::{Value, json};
 
 const BOTH: [&str; 11] = [
@@ -18,8 +18,8 @@ const BOTH: [&str; 11] = [
 ];
 
 /// The tools that a server lists, as they came.
-pub(crate) fn listed(place: &Place, role: &str) -> (String, Vec<Value>) {
-    let mut client = place.serve(role, &[]);
+pub(crate) fn listed(fixture: &WorkspaceFixture, role: &str) -> (String, Vec<Value>) {
+    let mut client = fixture.serve(role, &[]);
     let text = client
         .server
         .ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
@@ -31,7 +31,7 @@ pub(crate) fn listed(place: &Place, role: &str) -> (String, Vec<Value>) {
 
 #[test]
 fn each_role_is_shown_its_own_tools_sorted_and_short() {
-    let place = Place::new();
+    let fixture = WorkspaceFixture::new();
     let own: [(&str, &[&str]); 2] = [
         (PLANNER, &["lint_plan", "save_plan"]),
         (
@@ -45,7 +45,7 @@ fn each_role_is_shown_its_own_tools_sorted_and_short() {
         ),
     ];
     for (role, own) in own {
-        let (text, tools) = listed(&place, role);
+        let (text, tools) = listed(&fixture, role);
         assert!(text.len() < 20 * 1024, "{role}: {} bytes", text.len());
         let names: Vec<_> = tools
             .iter()
@@ -59,18 +59,18 @@ fn each_role_is_shown_its_own_tools_sorted_and_short() {
 
 #[test]
 fn a_tool_of_the_other_role_is_refused_not_unknown() {
-    let place = Place::new();
-    let mut planner = place.planner(&["--lock-after", "1000"]);
-    let mut executor = place.executor(&["--lock-after", "1000"]);
+    let fixture = WorkspaceFixture::new();
+    let mut planner = fixture.planner(&["--lock-after", "1000"]);
+    let mut executor = fixture.executor(&["--lock-after", "1000"]);
     for tool in [
         "apply_changes",
         "delete_file",
         "run_preflight",
         "write_file",
     ] {
-        assert_eq!(planner.code(tool, json!({})), "UNAUTHORIZED_ACTION");
+        assert_eq!(planner.call_code(tool, json!({})), "UNAUTHORIZED_ACTION");
     }
     for tool in ["lint_plan", "save_plan"] {
-        assert_eq!(executor.code(tool, json!({})), "UNAUTHORIZED_ACTION");
+        assert_eq!(executor.call_code(tool, json!({})), "UNAUTHORIZED_ACTION");
     }
 }

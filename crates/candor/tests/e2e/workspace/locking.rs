@@ -1,7 +1,7 @@
 //! What locks a session, what does not, what works while it is locked, and who unlocks it.
 
-use crate::workspace::asking::{Client, Failed};
-use crate::workspace::place::{EXECUTOR, PLANNER, Place, plan};
+use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan};
+use crate::workspace::requests::{AgentClient, CallFailure};
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
 
@@ -9,15 +9,15 @@ fn write(path: &str) -> Value {
     json!({ "path": path, "content": "x" })
 }
 
-fn report(client: &mut Client) -> Value {
-    client.done(
+fn report(client: &mut AgentClient) -> Value {
+    client.call_ok(
         "write_failure_report",
         json!({ "title": "It failed", "body": "So it was." }),
     )
 }
 
 /// The workspace is locked by this failure and no other.
-fn is_locked_by(client: &mut Client, first: &Failed) {
+fn is_locked_by(client: &mut AgentClient, first: &CallFailure) {
     for (tool, arguments) in [
         ("write_file", write("src/b.txt")),
         ("write_file", write(".git/x")),
@@ -25,7 +25,7 @@ fn is_locked_by(client: &mut Client, first: &Failed) {
         ("run_preflight", json!({})),
         ("save_plan", json!({})),
     ] {
-        let failed = client.failed(tool, arguments);
+        let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "SESSION_LOCKED", "{tool}");
         let seq = &first.line.as_ref().unwrap()["seq"];
         assert_eq!(
@@ -35,15 +35,15 @@ fn is_locked_by(client: &mut Client, first: &Failed) {
     }
 }
 
-fn is_free(client: &mut Client) {
-    client.done("write_file", write("src/free.txt"));
+fn is_free(client: &mut AgentClient) {
+    client.call_ok("write_file", write("src/free.txt"));
 }
 
-fn place() -> Place {
-    let place = Place::allowed();
-    place.put(".git/HEAD", "");
-    place.put(".env", "");
-    place
+fn fixture() -> WorkspaceFixture {
+    let fixture = WorkspaceFixture::with_plan();
+    fixture.write(".git/HEAD", "");
+    fixture.write(".env", "");
+    fixture
 }
 
 #[test]
@@ -59,13 +59,13 @@ fn a_protected_write_locks_at_once() {
             json!({ "changes": [write("src/b.txt"), write(".GIT/HEAD")] }),
         ),
     ] {
-        let place = place();
-        place.put(".GIT/HEAD", "");
-        let mut client = place.executor(&[]);
-        let first = client.failed(tool, arguments);
+        let fixture = fixture();
+        fixture.write(".GIT/HEAD", "");
+        let mut client = fixture.executor(&[]);
+        let first = client.call_err(tool, arguments);
         assert_eq!(first.code(), "UNAUTHORIZED_ACTION", "{tool}");
         is_locked_by(&mut client, &first);
-        assert!(!place.at("src/b.txt").exists());
+        assert!(!fixture.path("src/b.txt").exists());
     }
 }
 
@@ -96,33 +96,33 @@ fn the_third_strike_locks() {
         ),
     ];
     for (tool, arguments, code) in &strikes {
-        let place = place();
-        let mut client = place.executor(&[]);
+        let fixture = fixture();
+        let mut client = fixture.executor(&[]);
         for _ in 0..2 {
-            assert_eq!(client.code(tool, arguments.clone()), *code);
+            assert_eq!(client.call_code(tool, arguments.clone()), *code);
             is_free(&mut client);
         }
-        let third = client.failed(tool, arguments.clone());
+        let third = client.call_err(tool, arguments.clone());
         assert_eq!(third.code(), *code);
         is_locked_by(&mut client, &third);
     }
     // They count together, and as many as the owner says.
-    let place = place();
-    let mut client = place.executor(&["--lock-after", "5"]);
+    let fixture = fixture();
+    let mut client = fixture.executor(&["--lock-after", "5"]);
     for (tool, arguments, _) in &strikes[..4] {
-        client.failed(tool, arguments.clone());
+        client.call_err(tool, arguments.clone());
         is_free(&mut client);
     }
-    let fifth = client.failed(strikes[4].0, strikes[4].1.clone());
+    let fifth = client.call_err(strikes[4].0, strikes[4].1.clone());
     is_locked_by(&mut client, &fifth);
 }
 
 #[test]
 fn nothing_else_is_a_strike() {
-    let place = place();
-    let draft = place.draft(plan(json!({ "id": "OTHER", "allow": ["lib/**"] })));
-    symlink("/etc/passwd", place.at("src/link")).unwrap();
-    let mut client = place.executor(&["--lock-after", "1"]);
+    let fixture = fixture();
+    let draft = fixture.save_plan(plan(json!({ "id": "OTHER", "allow": ["lib/**"] })));
+    symlink("/etc/passwd", fixture.path("src/link")).unwrap();
+    let mut client = fixture.executor(&["--lock-after", "1"]);
     let conflict = "<<<<<<< a\n=======\n>>>>>>> b\n";
     for (tool, arguments, code) in [
         ("read_file", json!({ "path": "none" }), "FILE_NOT_FOUND"),
@@ -164,19 +164,19 @@ fn nothing_else_is_a_strike() {
         ),
     ] {
         for _ in 0..2 {
-            assert_eq!(client.code(tool, arguments.clone()), code);
+            assert_eq!(client.call_code(tool, arguments.clone()), code);
         }
         is_free(&mut client);
     }
-    assert_eq!(client.done("session_status", json!({}))["strikes"], 0);
+    assert_eq!(client.call_ok("session_status", json!({}))["strikes"], 0);
 }
 
 #[test]
 fn reading_works_while_it_is_locked_and_a_report_unlocks_it() {
-    let place = place();
-    let mut client = place.executor(&[]);
-    let first = client.failed("write_file", write(".git/HEAD"));
-    let plan = client.done("list_plans", json!({}))["plans"][0]["plan_hash"].clone();
+    let fixture = fixture();
+    let mut client = fixture.executor(&[]);
+    let first = client.call_err("write_file", write(".git/HEAD"));
+    let plan = client.call_ok("list_plans", json!({}))["plans"][0]["plan_hash"].clone();
     for (tool, arguments) in [
         ("session_status", json!({})),
         ("read_file", json!({ "path": "src/a.txt" })),
@@ -191,26 +191,26 @@ fn reading_works_while_it_is_locked_and_a_report_unlocks_it() {
         ("read_audit_log", json!({})),
         ("verify_audit_log", json!({})),
     ] {
-        client.done(tool, arguments);
+        client.call_ok(tool, arguments);
     }
     // What fails meanwhile is told as what it is, and does not become the cause.
     for _ in 0..4 {
-        let failed = client.failed("read_file", json!({ "path": "../x" }));
+        let failed = client.call_err("read_file", json!({ "path": "../x" }));
         assert_eq!(failed.code(), "PATH_TRAVERSAL_BLOCKED");
     }
     is_locked_by(&mut client, &first);
-    let begun = client.begin();
+    let begun = client.begin_session();
     assert_eq!(begun["locked"], true);
     assert_eq!(begun["lock"]["error_code"], "UNAUTHORIZED_ACTION");
     let said = report(&mut client);
     assert_eq!(said["unlocked"], true);
-    let text = place.got(said["path"].as_str().unwrap());
+    let text = fixture.read(said["path"].as_str().unwrap());
     assert!(
         text.contains("So it was.") && text.contains("UNAUTHORIZED_ACTION"),
         "{text}"
     );
     is_free(&mut client);
-    let status = client.done("session_status", json!({}));
+    let status = client.call_ok("session_status", json!({}));
     assert_eq!(
         (&status["locked"], &status["strikes"]),
         (&json!(false), &json!(0))
@@ -219,45 +219,48 @@ fn reading_works_while_it_is_locked_and_a_report_unlocks_it() {
 
 #[test]
 fn only_a_person_unlocks_where_a_person_said_so() {
-    let place = place();
-    let mut client = place.executor(&["--unlock", "person"]);
-    let first = client.failed("write_file", write(".git/HEAD"));
+    let fixture = fixture();
+    let mut client = fixture.executor(&["--unlock", "person"]);
+    let first = client.call_err("write_file", write(".git/HEAD"));
     assert_eq!(report(&mut client)["unlocked"], false);
     is_locked_by(&mut client, &first);
     client.end();
     // Nor by another server that is started otherwise.
-    let mut client = place.executor(&[]);
+    let mut client = fixture.executor(&[]);
     assert_eq!(report(&mut client)["unlocked"], false);
     is_locked_by(&mut client, &first);
 }
 
 #[test]
 fn a_lock_outlives_the_process_and_belongs_to_workspace_and_role() {
-    let place = place();
-    let other = place.beside("other");
+    let fixture = fixture();
+    let other = fixture.path_beside("other");
     std::fs::create_dir(&other).unwrap();
     let flags = ["--root", other.to_str().unwrap()];
-    let mut client = place.executor(&flags);
-    let first = client.failed("write_file", write(".git/HEAD"));
+    let mut client = fixture.executor(&flags);
+    let first = client.call_err("write_file", write(".git/HEAD"));
     client.server.process().signal("KILL");
     client.server.exit();
-    let mut client = place.serve(EXECUTOR, &flags);
-    let begun = client.begin();
+    let mut client = fixture.serve(EXECUTOR, &flags);
+    let begun = client.begin_session();
     assert_eq!(begun["locked"], true);
     assert_eq!(begun["lock"]["seq"], first.line.as_ref().unwrap()["seq"]);
     is_locked_by(&mut client, &first);
     // The planner of the same workspace, and the executor of another one, are free.
-    let mut planner = place.planner(&[]);
-    assert_eq!(planner.done("session_status", json!({}))["locked"], false);
-    planner.done(
+    let mut planner = fixture.planner(&[]);
+    assert_eq!(
+        planner.call_ok("session_status", json!({}))["locked"],
+        false
+    );
+    planner.call_ok(
         "lint_plan",
         json!({ "plan": plan(json!({ "allow": ["src/**"] })) }),
     );
-    let mut elsewhere = place.serve(EXECUTOR, &flags);
-    let begun = elsewhere.done("begin_session", json!({ "workspace_root": other }));
+    let mut elsewhere = fixture.serve(EXECUTOR, &flags);
+    let begun = elsewhere.call_ok("begin_session", json!({ "workspace_root": other }));
     assert_eq!(begun["locked"], false);
     // Another server of the role unlocks it for all.
-    let mut second = place.executor(&[]);
+    let mut second = fixture.executor(&[]);
     assert_eq!(report(&mut second)["unlocked"], true);
     is_free(&mut client);
 }

@@ -2,11 +2,11 @@
 //! processes find afterwards.
 
 mod arguments;
-mod asking;
 mod canary;
 mod codes;
 mod envelope;
 mod escapes;
+mod fixture;
 mod full_disk;
 mod gates;
 mod kernel;
@@ -14,8 +14,8 @@ mod killed;
 mod listing;
 mod locking;
 mod obligations;
-mod place;
 mod race;
+mod requests;
 
 mod recovery;
 mod shared;

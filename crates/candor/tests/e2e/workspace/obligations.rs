@@ -1,15 +1,15 @@
 //! The eight tests that the specification asks for in its section 8, through the wire.
 
-use crate::workspace::place::{EXECUTOR, Place};
+use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
 use candor_workspace::REGISTRY;
 use serde_json::{Value, json};
 use std::fs;
 
 #[test]
 fn obligation_1_a_raw_error_becomes_a_system_error() {
-    let place = Place::new();
-    let mut client = place.executor(&[]);
-    let failed = client.failed("read_file", json!({ "path": "src/none" }));
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.executor(&[]);
+    let failed = client.call_err("read_file", json!({ "path": "src/none" }));
     let cause = failed.cause().as_object().unwrap();
     let keys: Vec<_> = cause.keys().collect();
     assert_eq!(keys, ["message", "code", "name"]);
@@ -18,8 +18,8 @@ fn obligation_1_a_raw_error_becomes_a_system_error() {
 
 #[test]
 fn obligation_2_a_thrown_string_becomes_a_system_error() {
-    let place = Place::new();
-    let envelope = place.failed_start(&["--approvers", "none"]);
+    let fixture = WorkspaceFixture::new();
+    let envelope = fixture.failed_start(&["--approvers", "none"]);
     assert_eq!(envelope["error_code"], "BOOTSTRAP_FAILURE");
     let cause = envelope["cause"].as_str().unwrap();
     assert!(cause.contains("none"), "{cause}");
@@ -27,25 +27,25 @@ fn obligation_2_a_thrown_string_becomes_a_system_error() {
 
 #[test]
 fn obligation_3_a_thrown_object_becomes_a_system_error() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     let wrong = "0".repeat(64);
-    let failed = client.failed(
+    let failed = client.call_err(
         "write_file",
         json!({ "path": "src/a.txt", "content": "", "previous_hash": wrong }),
     );
     assert_eq!(
         *failed.cause(),
-        json!({ "expected": wrong, "actual": place.hash("src/a.txt") })
+        json!({ "expected": wrong, "actual": fixture.hash("src/a.txt") })
     );
 }
 
 #[test]
 fn obligation_4_an_invariant_violation_has_its_id() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
-    fs::write(place.state().join("lock.WINDSURF.json"), "{}").unwrap();
-    let failed = client.failed("run_preflight", json!({}));
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
+    fs::write(fixture.state().join("lock.WINDSURF.json"), "{}").unwrap();
+    let failed = client.call_err("run_preflight", json!({}));
     assert_eq!(failed.code(), "INVARIANT_VIOLATION");
     assert_eq!(failed.envelope["invariant_id"], "STATE_INTACT");
     assert_eq!(failed.line.unwrap()["invariant_id"], "STATE_INTACT");
@@ -53,9 +53,9 @@ fn obligation_4_an_invariant_violation_has_its_id() {
 
 #[test]
 fn obligation_5_a_pre_session_error_has_no_session() {
-    let place = Place::new();
-    let mut client = place.serve(EXECUTOR, &[]);
-    let failed = client.failed("read_file", json!({ "path": "src/a.txt" }));
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.serve(EXECUTOR, &[]);
+    let failed = client.call_err("read_file", json!({ "path": "src/a.txt" }));
     assert_eq!(failed.envelope["session_id"], Value::Null);
     assert_eq!(failed.envelope["workspace_root"], Value::Null);
     assert_eq!(failed.envelope["role"], EXECUTOR);
@@ -63,12 +63,12 @@ fn obligation_5_a_pre_session_error_has_no_session() {
 
 #[test]
 fn obligation_6_phase_and_plan_are_preserved() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     let unknown = "ab".repeat(32);
     // Whatever fails: before the plan is looked for, and by the plan.
     for path in ["src/none/x", "src/b.txt"] {
-        let failed = client.failed(
+        let failed = client.call_err(
             "write_file",
             json!({ "path": path, "content": "", "plan_hash": unknown, "phase_id": "PHASE_5A" }),
         );
@@ -79,7 +79,7 @@ fn obligation_6_phase_and_plan_are_preserved() {
 
 #[test]
 fn obligation_7_an_envelope_is_plain_json_of_the_published_form() {
-    let place = Place::new();
+    let fixture = WorkspaceFixture::new();
     let files = (REGISTRY.schemas)();
     let validator = |name: &str| {
         let file = files.iter().find(|file| file.name == name).unwrap();
@@ -87,15 +87,15 @@ fn obligation_7_an_envelope_is_plain_json_of_the_published_form() {
     };
     let envelope = validator("workspace.envelope");
     let result = validator("workspace.result");
-    let mut client = place.serve(EXECUTOR, &[]);
-    let check = |client: &mut crate::workspace::asking::Client, tool: &str, arguments: Value| {
-        let answer = client.ask(tool, &arguments);
+    let mut client = fixture.serve(EXECUTOR, &[]);
+    let check = |client: &mut crate::workspace::requests::AgentClient, tool: &str, arguments: Value| {
+        let answer = client.call(tool, &arguments);
         assert!(result.is_valid(&answer["result"]), "{answer}");
-        let failed = client.taken(&answer);
+        let failed = client.parse_failure(&answer);
         assert!(envelope.is_valid(&failed.envelope), "{}", failed.text);
     };
     check(&mut client, "session_status", json!({}));
-    client.begin();
+    client.begin_session();
     check(&mut client, "read_file", json!({ "path": "none" }));
     check(
         &mut client,
@@ -111,13 +111,13 @@ fn obligation_7_an_envelope_is_plain_json_of_the_published_form() {
 
 #[test]
 fn obligation_8_the_entry_is_written_before_the_answer() {
-    let place = Place::new();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.executor(&[]);
     for _ in 0..20 {
-        let before = place.lines().len();
-        let failed = client.failed("read_file", json!({ "path": "none" }));
+        let before = fixture.log_lines().len();
+        let failed = client.call_err("read_file", json!({ "path": "none" }));
         // The answer has only just come, and its line is there.
-        let lines = place.lines();
+        let lines = fixture.log_lines();
         assert_eq!(lines.len(), before + 1);
         assert_eq!(lines.last(), failed.line.as_ref());
     }

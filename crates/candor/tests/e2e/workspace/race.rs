@@ -1,7 +1,7 @@
 //! Somebody swaps files and directories for links that lead out, as fast as they can.
 
-use crate::workspace::asking::Client;
-use crate::workspace::place::Place;
+use crate::workspace::fixture::WorkspaceFixture;
+use crate::workspace::requests::AgentClient;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use std::fs;
@@ -28,11 +28,11 @@ fn outcome(answer: &Value) -> String {
 }
 
 /// Asks these in turns until the time is over; how many came out well, and how many led out.
-fn run(mut client: Client, calls: &[(&str, Value)], until: Instant) -> (u32, u32) {
+fn run(mut client: AgentClient, calls: &[(&str, Value)], until: Instant) -> (u32, u32) {
     let (mut well, mut out) = (0, 0);
     while Instant::now() < until {
         for (tool, arguments) in calls {
-            let answer = client.ask(tool, arguments);
+            let answer = client.call(tool, arguments);
             match outcome(&answer).as_str() {
                 "ok" => well += 1,
                 "OUTSIDE_WORKSPACE" => out += 1,
@@ -56,13 +56,17 @@ fn run(mut client: Client, calls: &[(&str, Value)], until: Instant) -> (u32, u32
 
 #[test]
 fn a_link_that_is_swapped_in_never_leads_out() {
-    let place = Place::allowed();
-    fs::create_dir(place.beside("outside")).unwrap();
-    fs::write(place.beside("outside/file"), SECRET).unwrap();
-    place.put("src/dir/file", "inside");
-    place.put("src/file", "inside");
-    symlink(place.beside("outside"), place.at("src/dir.link")).unwrap();
-    symlink(place.beside("outside/file"), place.at("src/file.link")).unwrap();
+    let fixture = WorkspaceFixture::with_plan();
+    fs::create_dir(fixture.path_beside("outside")).unwrap();
+    fs::write(fixture.path_beside("outside/file"), SECRET).unwrap();
+    fixture.write("src/dir/file", "inside");
+    fixture.write("src/file", "inside");
+    symlink(fixture.path_beside("outside"), fixture.path("src/dir.link")).unwrap();
+    symlink(
+        fixture.path_beside("outside/file"),
+        fixture.path("src/file.link"),
+    )
+    .unwrap();
     let over = AtomicBool::new(false);
     let until = Instant::now() + TIME;
     let writes = [
@@ -80,7 +84,7 @@ fn a_link_that_is_swapped_in_never_leads_out() {
         ),
         (
             "delete_file",
-            json!({ "path": "src/dir/made", "previous_hash": crate::workspace::place::sha256(b"new") }),
+            json!({ "path": "src/dir/made", "previous_hash": crate::workspace::fixture::sha256(b"new") }),
         ),
     ];
     let reads = [
@@ -95,15 +99,15 @@ fn a_link_that_is_swapped_in_never_leads_out() {
             // Not for ever, where the others have failed.
             while !over.load(Ordering::Relaxed) && Instant::now() < until + TIME {
                 for name in ["dir", "file"] {
-                    let (one, other) = (place.at("src").join(name), format!("{name}.link"));
-                    let other = place.at("src").join(other);
+                    let (one, other) = (fixture.path("src").join(name), format!("{name}.link"));
+                    let other = fixture.path("src").join(other);
                     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
                     swaps += 1;
                 }
             }
             swaps
         });
-        let (writer, reader) = (place.executor(&[]), place.executor(&[]));
+        let (writer, reader) = (fixture.executor(&[]), fixture.executor(&[]));
         let reading = scope.spawn(move || run(reader, &reads, until));
         let wrote = run(writer, &writes, until);
         let read = reading.join().unwrap();
@@ -114,10 +118,10 @@ fn a_link_that_is_swapped_in_never_leads_out() {
             assert!(well > 0 && out > 0, "{wrote:?} {read:?}");
         }
     });
-    let names = fs::read_dir(place.beside("outside")).unwrap();
+    let names = fs::read_dir(fixture.path_beside("outside")).unwrap();
     let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["file"]);
-    let text = fs::read_to_string(place.beside("outside/file")).unwrap();
+    let text = fs::read_to_string(fixture.path_beside("outside/file")).unwrap();
     assert_eq!(text, SECRET);
-    place.verify();
+    fixture.verify();
 }

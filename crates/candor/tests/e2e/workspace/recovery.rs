@@ -1,6 +1,6 @@
 //! What the next session makes of a write that a dead process left, and what the log says about it.
 
-use crate::workspace::place::{Place, sha256};
+use crate::workspace::fixture::{WorkspaceFixture, sha256};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use std::path::PathBuf;
 const HEAD: &str = "candor-journal/1 ";
 
 /// A workspace whose last change was one write, by a process that has ended; the journal of that.
-fn wrote() -> (Place, PathBuf) {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
-    client.done(
+fn wrote() -> (WorkspaceFixture, PathBuf) {
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
+    client.call_ok(
         "write_file",
         json!({ "path": "src/a.txt", "content": "new" }),
     );
     client.end();
-    let state = place.state();
+    let state = fixture.state();
     let files = ["journal.0", "journal.1"].map(|name| state.join(name));
     let journal = files.into_iter().find(|file| file.exists()).unwrap();
-    (place, journal)
+    (fixture, journal)
 }
 
 /// The entry of a journal as it was before the call was on record, with something else in it.
@@ -34,12 +34,12 @@ fn reopened(journal: &PathBuf, change: impl FnOnce(&mut Value)) {
 }
 
 /// What the log says about the recovery that the next session makes.
-fn said(place: &Place) -> (String, Value) {
-    let mut client = place.executor(&[]);
-    client.done("verify_audit_log", json!({}));
+fn said(fixture: &WorkspaceFixture) -> (String, Value) {
+    let mut client = fixture.executor(&[]);
+    client.call_ok("verify_audit_log", json!({}));
     client.end();
-    place.verify();
-    let lines = place.lines();
+    fixture.verify();
+    let lines = fixture.log_lines();
     let mut recoveries = lines.iter().filter(|line| line["tool_name"] == "recovery");
     let line = recoveries.next().unwrap().clone();
     assert!(recoveries.next().is_none(), "it is said once");
@@ -50,17 +50,17 @@ fn said(place: &Place) -> (String, Value) {
 
 #[test]
 fn a_write_that_is_on_record_is_finished() {
-    let (place, journal) = wrote();
+    let (fixture, journal) = wrote();
     reopened(&journal, |_| {});
-    let (said, line) = said(&place);
+    let (said, line) = said(&fixture);
     assert!(said.ends_with("was finished"), "{said}");
     assert_eq!(line["effect"], "done");
-    assert_eq!(place.got("src/a.txt"), "new");
-    let mut client = place.executor(&[]);
+    assert_eq!(fixture.read("src/a.txt"), "new");
+    let mut client = fixture.executor(&[]);
     client.end();
     assert_eq!(
-        place
-            .lines()
+        fixture
+            .log_lines()
             .iter()
             .filter(|line| line["tool_name"] == "recovery")
             .count(),
@@ -70,47 +70,47 @@ fn a_write_that_is_on_record_is_finished() {
 
 #[test]
 fn a_write_that_is_not_on_record_is_undone() {
-    let (place, journal) = wrote();
+    let (fixture, journal) = wrote();
     // As a process leaves it that dies between the exchange of the files and the line.
     let aside = std::cell::RefCell::new(String::new());
     reopened(&journal, |entry| {
         entry["about"]["request_id"] = json!("of nobody");
         *aside.borrow_mut() = entry["steps"][0]["aside"].as_str().unwrap().to_owned();
     });
-    place.put(&aside.borrow(), "one\ntwo\nthree\n");
-    let (said, line) = said(&place);
+    fixture.write(&aside.borrow(), "one\ntwo\nthree\n");
+    let (said, line) = said(&fixture);
     assert!(said.ends_with("was undone"), "{said}");
     assert_eq!(line["effect"], "none");
-    assert_eq!(place.got("src/a.txt"), "one\ntwo\nthree\n");
-    assert!(!place.at(&aside.borrow()).exists());
+    assert_eq!(fixture.read("src/a.txt"), "one\ntwo\nthree\n");
+    assert!(!fixture.path(&aside.borrow()).exists());
 }
 
 /// What somebody has changed since is theirs.
 #[test]
 fn a_file_that_was_changed_since_is_left_alone() {
-    let (place, journal) = wrote();
+    let (fixture, journal) = wrote();
     let aside = std::cell::RefCell::new(String::new());
     reopened(&journal, |entry| {
         entry["about"]["request_id"] = json!("of nobody");
         *aside.borrow_mut() = entry["steps"][0]["aside"].as_str().unwrap().to_owned();
     });
-    place.put(&aside.borrow(), "one\ntwo\nthree\n");
-    place.put("src/a.txt", "by a person");
-    let (said, _) = said(&place);
+    fixture.write(&aside.borrow(), "one\ntwo\nthree\n");
+    fixture.write("src/a.txt", "by a person");
+    let (said, _) = said(&fixture);
     assert!(said.contains("somebody has changed since"), "{said}");
-    assert_eq!(place.got("src/a.txt"), "by a person");
+    assert_eq!(fixture.read("src/a.txt"), "by a person");
 }
 
 #[test]
 fn a_torn_line_is_put_aside_with_a_record() {
-    let (place, _) = wrote();
-    let log = place.got("audit-log.jsonl");
-    place.put("audit-log.jsonl", format!("{log}{{\"torn\":"));
-    let mut client = place.executor(&[]);
-    client.done("verify_audit_log", json!({}));
+    let (fixture, _) = wrote();
+    let log = fixture.read("audit-log.jsonl");
+    fixture.write("audit-log.jsonl", format!("{log}{{\"torn\":"));
+    let mut client = fixture.executor(&[]);
+    client.call_ok("verify_audit_log", json!({}));
     client.end();
-    place.verify();
-    let lines = place.lines();
+    fixture.verify();
+    let lines = fixture.log_lines();
     let torn = lines.iter().find(|line| line["cause"]["name"] == "TornLog");
     assert!(torn.is_some(), "{lines:?}");
 }

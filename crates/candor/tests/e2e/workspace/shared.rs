@@ -1,7 +1,8 @@
 //! Several processes in one workspace: one log without a gap, one winner.
 
-use crate::workspace::asking::{Client, call};
-use crate::workspace::place::Place;
+use crate::requests::call;
+use crate::workspace::fixture::WorkspaceFixture;
+use crate::workspace::requests::AgentClient;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::thread;
@@ -9,7 +10,7 @@ use std::thread;
 const CALLS: u64 = 500;
 
 /// Sends many calls at once; the receipts.
-fn pipelined(client: &mut Client, name: &str) -> Vec<(u64, String)> {
+fn pipelined(client: &mut AgentClient, name: &str) -> Vec<(u64, String)> {
     for id in 1..=CALLS {
         let (tool, arguments) = match id % 50 {
             0 => (
@@ -35,12 +36,12 @@ fn pipelined(client: &mut Client, name: &str) -> Vec<(u64, String)> {
 
 #[test]
 fn four_processes_share_a_log() {
-    let place = Place::allowed();
+    let fixture = WorkspaceFixture::with_plan();
     let mut clients: Vec<_> = (0..2)
         .flat_map(|_| {
             [
-                place.executor(&[]),
-                place.planner(&["--lock-after", "1000"]),
+                fixture.executor(&[]),
+                fixture.planner(&["--lock-after", "1000"]),
             ]
         })
         .collect();
@@ -56,8 +57,8 @@ fn four_processes_share_a_log() {
     for client in &mut clients {
         client.end();
     }
-    place.verify();
-    let lines = place.lines();
+    fixture.verify();
+    let lines = fixture.log_lines();
     assert_eq!(receipts.len() as u64, 4 * CALLS);
     assert_eq!(
         lines.len() as u64,
@@ -75,10 +76,10 @@ fn four_processes_share_a_log() {
 #[test]
 fn one_writer_wins() {
     const CLIENTS: usize = 32;
-    let place = Place::allowed();
-    let mut clients: Vec<_> = (0..CLIENTS).map(|_| place.executor(&[])).collect();
+    let fixture = WorkspaceFixture::with_plan();
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| fixture.executor(&[])).collect();
     for round in 0..2 {
-        let before = place.hash("src/a.txt");
+        let before = fixture.hash("src/a.txt");
         for (number, client) in clients.iter_mut().enumerate() {
             let content = format!("{round} {number}");
             let arguments =
@@ -92,12 +93,12 @@ fn one_writer_wins() {
                 winners.push(format!("{round} {number}"));
                 continue;
             }
-            let failed = client.taken(&answer);
+            let failed = client.parse_failure(&answer);
             assert_eq!(failed.code(), "HASH_MISMATCH", "{failed:?}");
             assert_eq!(failed.cause()["expected"], json!(before));
             assert_eq!(failed.effect(), "none");
         }
-        assert_eq!(winners, [place.got("src/a.txt")]);
+        assert_eq!(winners, [fixture.read("src/a.txt")]);
     }
-    place.verify();
+    fixture.verify();
 }

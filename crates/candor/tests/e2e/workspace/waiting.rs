@@ -1,17 +1,18 @@
 //! Waiting for a person, and calls that nobody waits for any more.
 
-use crate::workspace::asking::call;
-use crate::workspace::place::{LIMIT, Place, plan};
+use crate::fixture::LIMIT;
+use crate::requests::call;
+use crate::workspace::fixture::{WorkspaceFixture, plan};
 use candor_testkit::Exit;
 use serde_json::{Value, json};
 
 #[test]
 fn an_approval_ends_the_wait() {
-    let place = Place::new();
-    let draft = place.draft(plan(json!({ "allow": ["src/**"] })));
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::new();
+    let draft = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
+    let mut client = fixture.executor(&[]);
     let wait = |seconds: u64| json!({ "plan_hash": &draft[..8], "timeout_s": seconds });
-    let waited = client.done("wait_for_approval", wait(0));
+    let waited = client.call_ok("wait_for_approval", wait(0));
     assert_eq!(waited["approval"]["approved"], false);
     client
         .server
@@ -19,20 +20,20 @@ fn an_approval_ends_the_wait() {
     // Others are answered meanwhile.
     let answer = client.server.ask(call(8, "session_status", &json!({})));
     assert!(answer.contains("\"id\":8"), "{answer}");
-    place.approve(&draft);
+    fixture.approve(&draft);
     let answer: Value = serde_json::from_str(&client.server.line().unwrap()).unwrap();
     let waited = &answer["result"]["structuredContent"];
     assert_eq!(waited["approval"]["approved"], true, "{answer}");
     assert_eq!(waited["approval"]["approver"], "anna");
-    client.done("write_file", json!({ "path": "src/b.txt", "content": "x" }));
+    client.call_ok("write_file", json!({ "path": "src/b.txt", "content": "x" }));
 }
 
 /// A call that was cancelled is not answered, but it is on record like any other.
 #[test]
 fn a_cancelled_call_is_on_record() {
-    let place = Place::new();
-    let draft = place.draft(plan(json!({ "allow": ["src/**"] })));
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::new();
+    let draft = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
+    let mut client = fixture.executor(&[]);
     let wait = json!({ "plan_hash": draft, "timeout_s": 600 });
     client.server.send_line(call(7, "wait_for_approval", &wait));
     client.server.ask(call(8, "session_status", &json!({})));
@@ -41,32 +42,32 @@ fn a_cancelled_call_is_on_record() {
     let next = client.server.ask(call(9, "session_status", &json!({})));
     assert!(next.contains("\"id\":9"), "{next}");
     client.end();
-    let lines = place.lines();
+    let lines = fixture.log_lines();
     let line = lines.iter().find(|line| line["request_id"] == "7").unwrap();
     assert_eq!(line["error_code"], "UNKNOWN_TOOL_FAILURE", "{line}");
     assert!(line["envelope"]["cause"].is_object(), "{line}");
-    place.verify();
+    fixture.verify();
 }
 
 /// A server that is told to end answers what it can no longer do, and its log is whole.
 #[test]
 fn a_server_that_ends_says_so() {
-    let place = Place::new();
-    let draft = place.draft(plan(json!({ "allow": ["src/**"] })));
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::new();
+    let draft = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
+    let mut client = fixture.executor(&[]);
     let wait = json!({ "plan_hash": draft, "timeout_s": 600 });
     client.server.send_line(call(7, "wait_for_approval", &wait));
     client.server.ask(call(8, "session_status", &json!({})));
     client.server.process().signal("TERM");
     for answer in client.server.rest() {
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        let failed = client.taken(&answer);
+        let failed = client.parse_failure(&answer);
         assert_eq!(failed.code(), "UNKNOWN_TOOL_FAILURE");
     }
     let exit = client.server.process().exit_within(LIMIT);
     assert_eq!(exit, Some(Exit::Code(0)));
-    place.verify();
-    let lines = place.lines();
+    fixture.verify();
+    let lines = fixture.log_lines();
     assert!(
         lines.iter().any(|line| line["request_id"] == "7"),
         "{lines:?}"

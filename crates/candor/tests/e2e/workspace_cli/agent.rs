@@ -1,6 +1,7 @@
-//! An agent: the Rust client `rmcp`, with the server that the person configured.
+//! An agent: the Rust client `rmcp`, with the server that the owner configured.
 
-use crate::workspace_cli::place::{CANDOR, LIMIT, Place};
+use crate::fixture::{CANDOR, LIMIT};
+use crate::workspace_cli::fixture::OwnerFixture;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;
 use rmcp::{RoleClient, ServiceExt};
@@ -14,32 +15,32 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Starts the server that `init` told the client to run.
-    pub(crate) async fn configured(place: &Place, config: &Value) -> Agent {
+    /// Starts the server that `init` printed for the client.
+    pub(crate) async fn configured(fixture: &OwnerFixture, config: &Value) -> Agent {
         let server = &config["mcpServers"]["candor-workspace"];
         let args = server["args"].as_array().unwrap();
         let args: Vec<_> = args.iter().map(|arg| arg.as_str().unwrap()).collect();
-        Agent::start(place, server["command"].as_str().unwrap(), &args).await
+        Agent::start(fixture, server["command"].as_str().unwrap(), &args).await
     }
 
-    /// An executor, whose session has begun.
-    pub(crate) async fn executor(place: &Place) -> Agent {
+    /// Starts a session of an executor.
+    pub(crate) async fn executor(fixture: &OwnerFixture) -> Agent {
         let args = ["workspace", "serve", "--role", "executor"];
-        let agent = Agent::start(place, CANDOR, &args).await;
-        agent.begin(place).await;
+        let agent = Agent::start(fixture, CANDOR, &args).await;
+        agent.begin(fixture).await;
         agent
     }
 
-    /// A planner, whose session has begun.
-    pub(crate) async fn planner(place: &Place) -> Agent {
+    /// Starts a session of a planner.
+    pub(crate) async fn planner(fixture: &OwnerFixture) -> Agent {
         let args = ["workspace", "serve", "--role", "planner"];
-        let agent = Agent::start(place, CANDOR, &args).await;
-        agent.begin(place).await;
+        let agent = Agent::start(fixture, CANDOR, &args).await;
+        agent.begin(fixture).await;
         agent
     }
 
-    async fn start(place: &Place, program: &str, args: &[&str]) -> Agent {
-        let mut command = Command::from(place.command(program, args));
+    async fn start(fixture: &OwnerFixture, program: &str, args: &[&str]) -> Agent {
+        let mut command = Command::from(fixture.command(program, args));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(Stdio::null()).kill_on_drop(true);
         let mut process = command.spawn().expect("the server can be started");
@@ -50,9 +51,9 @@ impl Agent {
         Agent { session, process }
     }
 
-    pub(crate) async fn begin(&self, place: &Place) {
-        let root = json!({ "workspace_root": place.ws().to_str().unwrap() });
-        self.done("begin_session", root).await;
+    pub(crate) async fn begin(&self, fixture: &OwnerFixture) {
+        let root = json!({ "workspace_root": fixture.workspace().to_str().unwrap() });
+        self.call_ok("begin_session", root).await;
     }
 
     async fn call(&self, tool: &'static str, arguments: Value) -> (bool, Value) {
@@ -61,25 +62,25 @@ impl Agent {
         let result = self.session.call_tool(params).await.unwrap();
         let content = serde_json::to_value(&result.content).unwrap();
         let text = content[0]["text"].as_str().unwrap();
-        let said = serde_json::from_str(text).unwrap();
-        (result.is_error.unwrap_or_default(), said)
+        let content = serde_json::from_str(text).unwrap();
+        (result.is_error.unwrap_or_default(), content)
     }
 
-    /// What a call that succeeds answers.
-    pub(crate) async fn done(&self, tool: &'static str, arguments: Value) -> Value {
-        let (is_error, said) = self.call(tool, arguments).await;
-        assert!(!is_error, "{tool}: {said}");
-        said
+    /// Makes a call that must succeed and returns its content.
+    pub(crate) async fn call_ok(&self, tool: &'static str, arguments: Value) -> Value {
+        let (is_error, content) = self.call(tool, arguments).await;
+        assert!(!is_error, "{tool}: {content}");
+        content
     }
 
-    /// The envelope of a call that fails.
-    pub(crate) async fn failed(&self, tool: &'static str, arguments: Value) -> Value {
-        let (is_error, said) = self.call(tool, arguments).await;
-        assert!(is_error, "{tool}: {said}");
-        said
+    /// Makes a call that must fail and returns its envelope.
+    pub(crate) async fn call_err(&self, tool: &'static str, arguments: Value) -> Value {
+        let (is_error, content) = self.call(tool, arguments).await;
+        assert!(is_error, "{tool}: {content}");
+        content
     }
 
-    /// The client goes, and the server with it.
+    /// Closes the session; the server must then exit with 0.
     pub(crate) async fn end(mut self) {
         self.session.close().await.unwrap();
         let ended = tokio::time::timeout(LIMIT, self.process.wait()).await;

@@ -1,15 +1,15 @@
 //! `allow`: a plan in one step, and the mistakes that people make with it.
 
-use crate::workspace_cli::place::Place;
+use crate::workspace_cli::fixture::OwnerFixture;
 use candor_testkit::Exit;
 use insta::assert_snapshot;
 
 #[test]
 fn a_plan_is_written_shown_and_signed_in_one_step() {
-    let place = Place::new();
-    place.write("ws/src/b/c.rs", "");
-    place.write("ws/src/b/d.txt", "");
-    let said = place.signed(&[
+    let fixture = OwnerFixture::new();
+    fixture.write("ws/src/b/c.rs", "");
+    fixture.write("ws/src/b/d.txt", "");
+    let said = fixture.run_signed(&[
         "allow",
         "src/**/*.rs",
         "Cargo.toml",
@@ -50,9 +50,9 @@ fn a_plan_is_written_shown_and_signed_in_one_step() {
                  can leave this machine
     approved 66a37dc7e69b by anna until INSTANT
     ");
-    let plan = std::fs::read_dir(place.at("ws/docs/plans")).unwrap();
+    let plan = std::fs::read_dir(fixture.path("ws/docs/plans")).unwrap();
     assert_eq!(plan.count(), 2);
-    let line = place.last_line();
+    let line = fixture.last_line();
     assert_eq!(line["tool_name"], "approve");
     assert_eq!(line["approval"]["approver"], "anna");
     assert_eq!(
@@ -64,22 +64,22 @@ fn a_plan_is_written_shown_and_signed_in_one_step() {
 
 #[test]
 fn a_second_plan_is_worth_a_note() {
-    let place = Place::new();
-    place.signed(&["allow", "src/**"]);
-    let again = place.run(&["allow", "src/**", "--passphrase-file", "../pass"]);
+    let fixture = OwnerFixture::new();
+    fixture.run_signed(&["allow", "src/**"]);
+    let again = fixture.run(&["allow", "src/**", "--passphrase-file", "../pass"]);
     assert_eq!(again.stderr, "");
-    let other = place.run(&["allow", "tests/**", "--passphrase-file", "../pass"]);
+    let other = fixture.run(&["allow", "tests/**", "--passphrase-file", "../pass"]);
     assert_eq!(other.exit, Exit::Code(0));
     assert_snapshot!(other.stderr, @"note: other plans are approved too (74ada96309d4): an agent has to say which one it works by; `candor workspace revoke` ends one");
 }
 
 #[test]
 fn what_is_not_meant_is_not_signed() {
-    let place = Place::new();
-    place.write("ws/src/b.rs", "");
+    let fixture = OwnerFixture::new();
+    fixture.write("ws/src/b.rs", "");
     let with = |more: &[&'static str]| {
         let allow = ["allow", "--passphrase-file", "../pass"];
-        place.complaint(&allow.iter().chain(more).copied().collect::<Vec<_>>())
+        fixture.run_err(&allow.iter().chain(more).copied().collect::<Vec<_>>())
     };
     assert_snapshot!(with(&["src"]), @r#"
     error: "src" is a directory
@@ -128,37 +128,37 @@ fn what_is_not_meant_is_not_signed() {
 
     For more information, try '--help'.
     ");
-    assert!(!place.at("ws/docs").exists() && !place.at("ws/audit-log.jsonl").exists());
+    assert!(!fixture.path("ws/docs").exists() && !fixture.path("ws/audit-log.jsonl").exists());
 }
 
 #[test]
 fn nobody_signs_without_key_passphrase_or_consent() {
-    let place = Place::empty();
-    assert_snapshot!(place.complaint(&["allow", "src/**", "--yes"]), @r"
+    let fixture = OwnerFixture::empty();
+    assert_snapshot!(fixture.run_err(&["allow", "src/**", "--yes"]), @r"
     error: there is no key BASE/config/approver.key
     hint: make one with `candor workspace init`, or name yours with --ssh-key FILE
     ");
-    let place = Place::new();
-    assert_snapshot!(place.complaint(&["allow", "src/**"]), @r"
+    let fixture = OwnerFixture::new();
+    assert_snapshot!(fixture.run_err(&["allow", "src/**"]), @r"
     error: there is no terminal to ask on
     hint: run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase
     ");
-    place.write("wrong", "open sesamE\n");
-    let wrong = place.run(&["allow", "src/**", "--passphrase-file", "../wrong"]);
+    fixture.write("wrong", "open sesamE\n");
+    let wrong = fixture.run(&["allow", "src/**", "--passphrase-file", "../wrong"]);
     assert_eq!(wrong.exit, Exit::Code(1));
-    assert_snapshot!(place.normal(&wrong.stderr), @"error: the key BASE/config/approver.key cannot be used: the passphrase is wrong");
-    let none = place.run(&["allow", "src/**", "--yes"]);
+    assert_snapshot!(fixture.normalize(&wrong.stderr), @"error: the key BASE/config/approver.key cannot be used: the passphrase is wrong");
+    let none = fixture.run(&["allow", "src/**", "--yes"]);
     assert_eq!(none.exit, Exit::Code(1));
-    assert_snapshot!(place.normal(&none.stderr), @r"
+    assert_snapshot!(fixture.normalize(&none.stderr), @r"
     error: the key BASE/config/approver.key cannot be used: the key needs its passphrase
     hint: run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE
     ");
-    let gone = place.run(&["allow", "src/**", "--passphrase-file", "../gone"]);
-    assert_snapshot!(place.normal(&gone.stderr), @"error: the passphrase in ../gone cannot be read: No such file or directory (os error 2)");
-    std::fs::write(place.at("config/approvers"), "").unwrap();
-    assert_snapshot!(place.complaint(&["allow", "src/**", "--passphrase-file", "../pass"]), @r"
+    let gone = fixture.run(&["allow", "src/**", "--passphrase-file", "../gone"]);
+    assert_snapshot!(fixture.normalize(&gone.stderr), @"error: the passphrase in ../gone cannot be read: No such file or directory (os error 2)");
+    std::fs::write(fixture.path("config/approvers"), "").unwrap();
+    assert_snapshot!(fixture.run_err(&["allow", "src/**", "--passphrase-file", "../pass"]), @r"
     error: the key KEY is no approver's: it is not in BASE/config/approvers
     hint: `candor workspace init` adds its own; for another one append a line with a name and its public key to that file
     ");
-    assert!(!place.at("ws/docs").exists() && !place.at("ws/audit-log.jsonl").exists());
+    assert!(!fixture.path("ws/docs").exists() && !fixture.path("ws/audit-log.jsonl").exists());
 }

@@ -1,7 +1,7 @@
 //! `review`, `approve` and `revoke`: an agent's plan, and what a person makes of it.
 
 use crate::workspace_cli::agent::Agent;
-use crate::workspace_cli::place::Place;
+use crate::workspace_cli::fixture::OwnerFixture;
 use candor_testkit::Exit;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -28,22 +28,22 @@ fn edit() -> Value {
 
 #[tokio::test]
 async fn a_plan_is_approved_revoked_and_no_old_file_brings_it_back() {
-    let place = Place::new();
-    let planner = Agent::planner(&place).await;
-    let saved = planner.done("save_plan", plan("Tidy\u{202e}")).await;
+    let fixture = OwnerFixture::new();
+    let planner = Agent::planner(&fixture).await;
+    let saved = planner.call_ok("save_plan", plan("Tidy\u{202e}")).await;
     let hash = saved["plan_hash"].as_str().unwrap().to_owned();
     planner.end().await;
 
-    let executor = Agent::executor(&place).await;
-    let refused = executor.failed("write_file", edit()).await;
+    let executor = Agent::executor(&fixture).await;
+    let refused = executor.call_err("write_file", edit()).await;
     assert_eq!(refused["error_code"], "PLAN_NOT_APPROVED");
     let told = refused["human_message"].as_str().unwrap();
     let command = format!("candor workspace approve {} --root ", &hash[..12]);
     assert!(told.contains(&command), "{told}");
 
-    let listed = place.run(&["review"]);
+    let listed = fixture.run(&["review"]);
     assert_eq!(listed.exit, Exit::Code(0));
-    assert_snapshot!(place.normal(&String::from_utf8(listed.stdout).unwrap()), @r"
+    assert_snapshot!(fixture.normalize(&String::from_utf8(listed.stdout).unwrap()), @r"
     plan a51cbe36e82f
       title      Tidy\u202E
       objective  Tidy up.
@@ -62,44 +62,44 @@ async fn a_plan_is_approved_revoked_and_no_old_file_brings_it_back() {
       state      nobody has approved the plan yet
     ");
     assert_snapshot!(listed.stderr, @"hint: there is no terminal to ask on: `candor workspace approve PREFIX --yes` approves one");
-    executor.failed("write_file", edit()).await;
+    executor.call_err("write_file", edit()).await;
 
     // A passphrase alone does not say that somebody has read what an agent wrote.
-    let unread = place.complaint(&["approve", "--passphrase-file", "../pass"]);
+    let unread = fixture.run_err(&["approve", "--passphrase-file", "../pass"]);
     assert!(
         unread.starts_with("error: there is no terminal to ask on\n"),
         "{unread}"
     );
-    let unread = place.said(&["review", "--passphrase-file", "../pass"]);
+    let unread = fixture.run_ok(&["review", "--passphrase-file", "../pass"]);
     assert!(!unread.contains("approved a51"), "{unread}");
     // The only one that waits needs no name.
-    let approved = place.signed(&["approve", "--yes", "--for", "1h"]);
+    let approved = fixture.run_signed(&["approve", "--yes", "--for", "1h"]);
     assert!(
         approved.ends_with(&format!("approved {} by anna until INSTANT\n", &hash[..12])),
         "{approved}"
     );
-    executor.done("write_file", edit()).await;
-    assert_eq!(place.said(&["review"]), "no plan waits for approval\n");
+    executor.call_ok("write_file", edit()).await;
+    assert_eq!(fixture.run_ok(&["review"]), "no plan waits for approval\n");
 
-    let approvals = fs::read_dir(place.at("ws/docs/plans")).unwrap();
+    let approvals = fs::read_dir(fixture.path("ws/docs/plans")).unwrap();
     let approval = approvals
         .map(|entry| entry.unwrap().path())
         .find(|path| path.to_str().unwrap().ends_with(".approval.json"))
         .unwrap();
     let old = fs::read(&approval).unwrap();
     assert_eq!(
-        place.signed(&["revoke", &hash[..8]]),
+        fixture.run_signed(&["revoke", &hash[..8]]),
         format!("revoked {} by anna\n", &hash[..12])
     );
-    let line = place.last_line();
+    let line = fixture.last_line();
     assert_eq!(
         (&line["tool_name"], &line["plan_hash"]),
         (&json!("revoke"), &json!(hash))
     );
     fs::remove_file(&approval).unwrap();
-    executor.failed("write_file", edit()).await;
+    executor.call_err("write_file", edit()).await;
     fs::write(&approval, old).unwrap();
-    let refused = executor.failed("write_file", edit()).await;
+    let refused = executor.call_err("write_file", edit()).await;
     assert_eq!(refused["error_code"], "PLAN_NOT_APPROVED");
     assert!(
         refused["human_message"]
@@ -109,42 +109,42 @@ async fn a_plan_is_approved_revoked_and_no_old_file_brings_it_back() {
     );
 
     // A machine that approves whatever waits does not give again what was taken back.
-    let all = place.run(&["review", "--yes", "--passphrase-file", "../pass"]);
+    let all = fixture.run(&["review", "--yes", "--passphrase-file", "../pass"]);
     assert!(
         all.stderr
             .contains("was revoked; `candor workspace approve"),
         "{}",
         all.stderr
     );
-    executor.failed("write_file", edit()).await;
-    place.signed(&["approve", &hash[..8], "--yes"]);
-    executor.done("write_file", edit()).await;
+    executor.call_err("write_file", edit()).await;
+    fixture.run_signed(&["approve", &hash[..8], "--yes"]);
+    executor.call_ok("write_file", edit()).await;
     executor.end().await;
 }
 
 #[tokio::test]
 async fn everything_that_waits_is_approved_with_one_passphrase() {
-    let place = Place::new();
-    let planner = Agent::planner(&place).await;
-    planner.done("save_plan", plan("One")).await;
-    planner.done("save_plan", plan("Two")).await;
+    let fixture = OwnerFixture::new();
+    let planner = Agent::planner(&fixture).await;
+    planner.call_ok("save_plan", plan("One")).await;
+    planner.call_ok("save_plan", plan("Two")).await;
     planner.end().await;
-    assert_snapshot!(place.complaint(&["approve", "--passphrase-file", "../pass"]), @r"
+    assert_snapshot!(fixture.run_err(&["approve", "--passphrase-file", "../pass"]), @r"
     error: 2 plans wait for approval
     hint: name one by 8 digits or more of its hash; `candor workspace review` shows each
     ");
-    let said = place.signed(&["review", "--yes"]);
+    let said = fixture.run_signed(&["review", "--yes"]);
     assert_eq!(said.matches("by anna until INSTANT\n").count(), 2, "{said}");
-    assert_snapshot!(place.complaint(&["approve", "--passphrase-file", "../pass"]), @"error: no plan waits for approval");
+    assert_snapshot!(fixture.run_err(&["approve", "--passphrase-file", "../pass"]), @"error: no plan waits for approval");
 }
 
 #[tokio::test]
 async fn an_ssh_key_of_ones_own_signs_too() {
-    let place = Place::new();
-    place.signed(&["allow", "src/**"]);
+    let fixture = OwnerFixture::new();
+    fixture.run_signed(&["allow", "src/**"]);
     let made = Command::new("ssh-keygen")
         .args(["-q", "-t", "ed25519", "-N", "", "-C", "carl", "-f"])
-        .arg(place.at("id"))
+        .arg(fixture.path("id"))
         .status();
     assert!(made.unwrap().success());
     let with = |more: &[&'static str]| {
@@ -157,34 +157,34 @@ async fn an_ssh_key_of_ones_own_signs_too() {
     };
     let run = |arguments: Vec<String>| {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        place.run(&arguments)
+        fixture.run(&arguments)
     };
     let unknown = run(with(&[]));
     assert_eq!(unknown.exit, Exit::Code(1));
-    assert_snapshot!(place.normal(&unknown.stderr), @r"
+    assert_snapshot!(fixture.normalize(&unknown.stderr), @r"
     error: the key KEY is no approver's: it is not in BASE/config/approvers
     hint: `candor workspace init` adds its own; for another one append a line with a name and its public key to that file
     ");
-    let public = place.read("id.pub");
-    place.write("team", &format!("carl,charles {public}"));
+    let public = fixture.read("id.pub");
+    fixture.write("team", &format!("carl,charles {public}"));
     let team = run(with(&["--approvers", "../team"]));
-    assert_snapshot!(place.normal(&team.stderr), @r#"
+    assert_snapshot!(fixture.normalize(&team.stderr), @r#"
     error: the key KEY has several names: "carl", "charles"
     hint: say who you are with --name NAME
     "#);
     let other = run(with(&["--approvers", "../team", "--name", "anna"]));
-    assert_snapshot!(place.normal(&other.stderr), @r#"
+    assert_snapshot!(fixture.normalize(&other.stderr), @r#"
     error: the key KEY is not "anna"'s
     hint: its names are "carl", "charles"
     "#);
     let signed = run(with(&["--approvers", "../team", "--name", "carl"]));
     assert_eq!(signed.exit, Exit::Code(0), "{}", signed.stderr);
-    assert_eq!(place.last_line()["approval"]["approver"], "carl");
-    let status = place.said(&["status", "--approvers", "../team"]);
+    assert_eq!(fixture.last_line()["approval"]["approver"], "carl");
+    let status = fixture.run_ok(&["status", "--approvers", "../team"]);
     assert!(status.contains("approved by"), "{status}");
 
-    fs::copy(place.at("id"), place.at("ws/id")).unwrap();
-    let inside = place.complaint(&["allow", "src/**", "--yes", "--ssh-key", "id"]);
+    fs::copy(fixture.path("id"), fixture.path("ws/id")).unwrap();
+    let inside = fixture.run_err(&["allow", "src/**", "--yes", "--ssh-key", "id"]);
     assert_snapshot!(inside, @r"
     error: id lies in the workspace, where an agent could read it
     hint: move it out of the workspace
@@ -193,36 +193,36 @@ async fn an_ssh_key_of_ones_own_signs_too() {
 
 #[tokio::test]
 async fn a_key_that_was_revoked_approves_nothing() {
-    let place = Place::new();
-    place.signed(&["allow", "src/**"]);
-    let status: Value = serde_json::from_str(&place.said(&["status", "--json"])).unwrap();
+    let fixture = OwnerFixture::new();
+    fixture.run_signed(&["allow", "src/**"]);
+    let status: Value = serde_json::from_str(&fixture.run_ok(&["status", "--json"])).unwrap();
     assert_eq!(status["plans"][0]["approved"], true);
-    let json = place.run(&["status", "--json"]).stdout;
+    let json = fixture.run(&["status", "--json"]).stdout;
     let status: Value = serde_json::from_slice(&json).unwrap();
     let key = status["approvers"][0]["key_id"].as_str().unwrap();
-    assert_snapshot!(place.complaint(&["revoke", "--key", key]), @r"
+    assert_snapshot!(fixture.run_err(&["revoke", "--key", key]), @r"
     error: there is no terminal to ask on
     hint: run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase
     ");
     assert_eq!(
-        place.signed(&["revoke", "--key", key]),
+        fixture.run_signed(&["revoke", "--key", key]),
         "revoked the key KEY by anna\n"
     );
-    let executor = Agent::executor(&place).await;
-    let refused = executor.failed("write_file", edit()).await;
+    let executor = Agent::executor(&fixture).await;
+    let refused = executor.call_err("write_file", edit()).await;
     assert_eq!(refused["error_code"], "PLAN_NOT_APPROVED");
     executor.end().await;
-    let again = place.run(&["allow", "src/**", "--passphrase-file", "../pass"]);
+    let again = fixture.run(&["allow", "src/**", "--passphrase-file", "../pass"]);
     assert_eq!(again.exit, Exit::Code(1));
-    assert_snapshot!(place.normal(&again.stderr), @r#"
+    assert_snapshot!(fixture.normalize(&again.stderr), @r#"
     error: the plan 74ada96309d4 was not approved: the approval was revoked by "anna" at INSTANT
     "#);
 }
 
 #[test]
 fn mistakes_are_told() {
-    let place = Place::new();
-    let approve = |plan| place.complaint(&["approve", plan, "--passphrase-file", "../pass"]);
+    let fixture = OwnerFixture::new();
+    let approve = |plan| fixture.run_err(&["approve", plan, "--passphrase-file", "../pass"]);
     assert_snapshot!(approve("abc"), @r#"
     error: "abc" names no plan
     hint: a plan is named by 8 digits or more of its hash; `candor workspace status` lists them
@@ -235,11 +235,11 @@ fn mistakes_are_told() {
     error: no plan begins with 0123456789ab
     hint: `candor workspace status` lists them
     ");
-    assert_snapshot!(place.complaint(&["revoke", "0123456789ab"]), @r"
+    assert_snapshot!(fixture.run_err(&["revoke", "0123456789ab"]), @r"
     error: no plan begins with 0123456789ab
     hint: `candor workspace status` lists them
     ");
-    assert_snapshot!(place.complaint(&["revoke"]), @r"
+    assert_snapshot!(fixture.run_err(&["revoke"]), @r"
     error: the following required arguments were not provided:
       <PREFIX|--key <KEYID>>
 
@@ -247,12 +247,12 @@ fn mistakes_are_told() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(place.complaint(&["revoke", "--key", "anna"]), @r"
+    assert_snapshot!(fixture.run_err(&["revoke", "--key", "anna"]), @r"
     error: invalid value 'anna' for '--key <KEYID>': a key is SHA256: and its fingerprint, as `candor workspace status` shows it
 
     For more information, try '--help'.
     ");
-    place.write("ws/docs/plans/draft.toml", "title = 1");
-    let review = place.run(&["review"]);
+    fixture.write("ws/docs/plans/draft.toml", "title = 1");
+    let review = fixture.run(&["review"]);
     assert_snapshot!(review.stderr, @"note: docs/plans/draft.toml is left out: its name is no hash; save it as a plan");
 }

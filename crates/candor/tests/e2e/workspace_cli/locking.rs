@@ -1,7 +1,7 @@
 //! `unlock` and `status`: what went wrong, and that a person has seen it.
 
 use crate::workspace_cli::agent::Agent;
-use crate::workspace_cli::place::Place;
+use crate::workspace_cli::fixture::OwnerFixture;
 use candor_testkit::Exit;
 use insta::assert_snapshot;
 use serde_json::json;
@@ -9,18 +9,18 @@ use std::fs;
 
 #[tokio::test]
 async fn a_person_sees_why_it_is_locked_and_unlocks_it() {
-    let place = Place::new();
-    place.signed(&["allow", "src/**"]);
-    assert_eq!(place.said(&["unlock"]), "nothing is locked\n");
-    let agent = Agent::executor(&place).await;
+    let fixture = OwnerFixture::new();
+    fixture.run_signed(&["allow", "src/**"]);
+    assert_eq!(fixture.run_ok(&["unlock"]), "nothing is locked\n");
+    let agent = Agent::executor(&fixture).await;
     let hook = json!({ "path": ".git/hooks/pre-commit", "content": "x" });
-    let refused = agent.failed("write_file", hook).await;
+    let refused = agent.call_err("write_file", hook).await;
     assert_eq!(refused["error_code"], "UNAUTHORIZED_ACTION");
     let edit = json!({ "path": "src/a.rs", "content": "pub fn b() {}\n" });
-    let locked = agent.failed("write_file", edit.clone()).await;
+    let locked = agent.call_err("write_file", edit.clone()).await;
     assert_eq!(locked["error_code"], "SESSION_LOCKED");
     agent.end().await;
-    assert_snapshot!(place.said(&["status"]), @r"
+    assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
       approver  anna  KEY
       session   WINDSURF  SESSION  CLIENT, last call INSTANT
@@ -40,33 +40,33 @@ async fn a_person_sees_why_it_is_locked_and_unlocks_it() {
            4  INSTANT  WINDSURF     write_file            SESSION_LOCKED
     ");
 
-    let agent = Agent::executor(&place).await;
-    let unasked = place.run(&["unlock"]);
+    let agent = Agent::executor(&fixture).await;
+    let unasked = fixture.run(&["unlock"]);
     assert_eq!(unasked.exit, Exit::Code(1));
     assert_snapshot!(unasked.stderr, @r"
     error: there is no terminal to ask on
     hint: run it in a terminal; a machine gives --yes
     ");
     assert_eq!(
-        place.said(&["unlock", "--role", "planner", "--yes"]),
+        fixture.run_ok(&["unlock", "--role", "planner", "--yes"]),
         "nothing is locked\n"
     );
-    agent.failed("write_file", edit.clone()).await;
-    assert_snapshot!(place.said(&["unlock", "--yes"]), @r"
+    agent.call_err("write_file", edit.clone()).await;
+    assert_snapshot!(fixture.run_ok(&["unlock", "--yes"]), @r"
     WINDSURF is locked since INSTANT: UNAUTHORIZED_ACTION at line 3
       .git/hooks/pre-commit is protected: no agent may change it
     WINDSURF is unlocked
     ");
-    let line = place.last_line();
+    let line = fixture.last_line();
     assert_eq!(line["tool_name"], "unlock");
     assert_eq!(
         line["cause"]["message"],
         "WINDSURF was unlocked; UNAUTHORIZED_ACTION at line 3 had locked it"
     );
-    agent.done("write_file", edit).await;
+    agent.call_ok("write_file", edit).await;
     agent.end().await;
-    assert!(place.said(&["status"]).contains("lock      none"));
-    assert_snapshot!(place.complaint(&["unlock", "--role", "boss"]), @r"
+    assert!(fixture.run_ok(&["status"]).contains("lock      none"));
+    assert_snapshot!(fixture.run_err(&["unlock", "--role", "boss"]), @r"
     error: invalid value 'boss' for '--role <ROLE>': give executor or WINDSURF, or planner or ANTIGRAVITY
 
     For more information, try '--help'.
@@ -75,8 +75,8 @@ async fn a_person_sees_why_it_is_locked_and_unlocks_it() {
 
 #[test]
 fn an_empty_workspace_says_what_to_do() {
-    let place = Place::empty();
-    assert_snapshot!(place.said(&["status"]), @r"
+    let fixture = OwnerFixture::empty();
+    assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
       approver  nobody; `candor workspace init` makes a key
       session   none yet
@@ -87,32 +87,32 @@ fn an_empty_workspace_says_what_to_do() {
 
     log  lines: 0, the chain verifies
     ");
-    assert!(!place.at("state").exists() && !place.at("config").exists());
+    assert!(!fixture.path("state").exists() && !fixture.path("config").exists());
 }
 
 #[test]
 fn a_log_that_was_changed_is_told_with_its_line() {
-    let place = Place::new();
+    let fixture = OwnerFixture::new();
     for glob in ["a/**", "b/**", "c/**"] {
-        place.signed(&["allow", glob]);
+        fixture.run_signed(&["allow", glob]);
     }
-    let log = place.read("ws/audit-log.jsonl");
+    let log = fixture.read("ws/audit-log.jsonl");
     fs::write(
-        place.at("ws/audit-log.jsonl"),
+        fixture.path("ws/audit-log.jsonl"),
         log.replacen("\"anna\"", "\"hans\"", 2),
     )
     .unwrap();
     assert!(
-        place
-            .said(&["status"])
+        fixture
+            .run_ok(&["status"])
             .contains("log  lines: 0 right, then line 1 is wrong: it was changed\n")
     );
     let cut: String = log.split_inclusive('\n').take(2).collect();
-    fs::write(place.at("ws/audit-log.jsonl"), cut).unwrap();
-    let said = place.said(&["status"]);
+    fs::write(fixture.path("ws/audit-log.jsonl"), cut).unwrap();
+    let said = fixture.run_ok(&["status"]);
     assert!(said.contains("log  lines: 2 right, then line 3 is wrong: it is missing at the end, where the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{said}");
     // What a person does now is done all the same, and they are told that no line says so.
-    let revoked = place.run(&["allow", "d/**", "--passphrase-file", "../pass"]);
+    let revoked = fixture.run(&["allow", "d/**", "--passphrase-file", "../pass"]);
     assert_eq!(revoked.exit, Exit::Code(0));
     assert!(
         revoked
@@ -125,9 +125,9 @@ fn a_log_that_was_changed_is_told_with_its_line() {
 
 #[test]
 fn a_damaged_state_is_shown_and_ends_nothing() {
-    let place = Place::new();
-    place.signed(&["allow", "src/**"]);
-    let states = fs::read_dir(place.at("state")).unwrap();
+    let fixture = OwnerFixture::new();
+    fixture.run_signed(&["allow", "src/**"]);
+    let states = fs::read_dir(fixture.path("state")).unwrap();
     let state = states
         .map(|entry| entry.unwrap().path())
         .find(|path| path.is_dir())
@@ -136,7 +136,7 @@ fn a_damaged_state_is_shown_and_ends_nothing() {
     fs::write(state.join("lock.WINDSURF.json"), "{}").unwrap();
     fs::create_dir(state.join("revocations")).unwrap();
     fs::write(state.join("revocations/x"), "{}").unwrap();
-    assert_snapshot!(place.said(&["status"]), @r"
+    assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
       approver  anna  KEY
       session   none yet
@@ -150,7 +150,7 @@ fn a_damaged_state_is_shown_and_ends_nothing() {
     log  lines: 1 right, but the checkpoint outside the workspace cannot be read: the file is no checkpoint
            1  INSTANT  a person     approve               ok  74ada96309d4
     ");
-    assert_snapshot!(place.said(&["unlock", "--yes"]), @r"
+    assert_snapshot!(fixture.run_ok(&["unlock", "--yes"]), @r"
     WINDSURF is locked, and why cannot be read: the file is damaged
     WINDSURF is unlocked
     ");

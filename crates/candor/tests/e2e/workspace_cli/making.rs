@@ -1,6 +1,6 @@
 //! `init`: the key, who may approve, and what a client has to run.
 
-use crate::workspace_cli::place::Place;
+use crate::workspace_cli::fixture::OwnerFixture;
 use candor_testkit::Exit;
 use insta::assert_snapshot;
 use std::fs;
@@ -8,12 +8,12 @@ use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_key_is_made_once_and_trusted() {
-    let place = Place::empty();
+    let fixture = OwnerFixture::empty();
     let init = ["init", "--name", "anna", "--passphrase-file", "../pass"];
-    let ended = place.run(&init);
+    let ended = fixture.run(&init);
     assert_eq!(ended.exit, Exit::Code(0));
-    assert_snapshot!(place.normal(&ended.stderr), @"hint: the record of what agents do is audit-log.jsonl in the workspace; unless you keep it in git, add audit-log.jsonl* to .gitignore");
-    assert_snapshot!(place.normal(&String::from_utf8(ended.stdout).unwrap()), @r#"
+    assert_snapshot!(fixture.normalize(&ended.stderr), @"hint: the record of what agents do is audit-log.jsonl in the workspace; unless you keep it in git, add audit-log.jsonl* to .gitignore");
+    assert_snapshot!(fixture.normalize(&String::from_utf8(ended.stdout).unwrap()), @r#"
     a new key is in BASE/config/approver.key
     anna may approve with it: KEY
 
@@ -41,26 +41,32 @@ fn a_key_is_made_once_and_trusted() {
       }
     }
     "#);
-    let mode = |path| fs::metadata(place.at(path)).unwrap().permissions().mode() & 0o777;
+    let mode = |path| {
+        fs::metadata(fixture.path(path))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777
+    };
     assert_eq!(
         (mode("config"), mode("config/approver.key")),
         (0o700, 0o600)
     );
     let (key, approvers) = (
-        place.read("config/approver.key"),
-        place.read("config/approvers"),
+        fixture.read("config/approver.key"),
+        fixture.read("config/approvers"),
     );
     assert!(approvers.starts_with("anna namespaces=\"candor-approval\" ssh-ed25519 "));
-    assert_eq!(fs::read_dir(place.at("config")).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(fixture.path("config")).unwrap().count(), 2);
 
-    let again = place.said(&["init", "--name", "bob"]);
+    let again = fixture.run_ok(&["init", "--name", "bob"]);
     assert!(again.starts_with("the key BASE/config/approver.key was there already, and stays as it is\nanna may approve with it: "), "{again}");
-    assert_eq!(place.read("config/approver.key"), key);
-    assert_eq!(place.read("config/approvers"), approvers);
+    assert_eq!(fixture.read("config/approver.key"), key);
+    assert_eq!(fixture.read("config/approvers"), approvers);
 
     // Whoever lost the list of approvers gets it again, without a passphrase.
-    fs::remove_file(place.at("config/approvers")).unwrap();
-    place.said(&["init", "--name", "anna"]);
+    fs::remove_file(fixture.path("config/approvers")).unwrap();
+    fixture.run_ok(&["init", "--name", "anna"]);
     let parts = |text: &str| {
         text.trim_end()
             .split(' ')
@@ -68,14 +74,14 @@ fn a_key_is_made_once_and_trusted() {
             .map(String::from)
             .collect::<Vec<_>>()
     };
-    assert_eq!(parts(&place.read("config/approvers")), parts(&approvers));
+    assert_eq!(parts(&fixture.read("config/approvers")), parts(&approvers));
     // Others in it stay.
     let other =
         "carl ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBYjQ5vNfkOSUhHVKC0YPy8bJ8R5wJTQo2NfZk1yZ0vA";
-    fs::write(place.at("config/approvers"), other).unwrap();
-    place.said(&["init", "--name", "anna"]);
+    fs::write(fixture.path("config/approvers"), other).unwrap();
+    fixture.run_ok(&["init", "--name", "anna"]);
     assert!(
-        place
+        fixture
             .read("config/approvers")
             .starts_with(&format!("{other}\nanna "))
     );
@@ -83,51 +89,51 @@ fn a_key_is_made_once_and_trusted() {
 
 #[test]
 fn a_key_without_a_passphrase_has_to_be_asked_for() {
-    let place = Place::empty();
-    place.write("none", "\n");
-    assert_snapshot!(place.complaint(&["init", "--passphrase-file", "../none"]), @r"
+    let fixture = OwnerFixture::empty();
+    fixture.write("none", "\n");
+    assert_snapshot!(fixture.run_err(&["init", "--passphrase-file", "../none"]), @r"
     error: the passphrase is empty; no key was made
     hint: choose one, or say --no-passphrase if anything that runs as you may approve
     ");
-    assert_snapshot!(place.complaint(&["init"]), @r"
+    assert_snapshot!(fixture.run_err(&["init"]), @r"
     error: there is no terminal to ask for a passphrase on
     hint: run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE
     ");
-    assert!(!place.at("config/approver.key").exists());
-    let ended = place.run(&["init", "--name", "anna", "--no-passphrase"]);
+    assert!(!fixture.path("config/approver.key").exists());
+    let ended = fixture.run(&["init", "--name", "anna", "--no-passphrase"]);
     assert_eq!(ended.exit, Exit::Code(0));
     assert!(ended.stderr.starts_with(
         "note: the key has no passphrase: whatever runs as you can approve with it\n"
     ));
-    let allowed = place.said(&["allow", "src/**", "--yes"]);
+    let allowed = fixture.run_ok(&["allow", "src/**", "--yes"]);
     assert!(allowed.contains("by anna until"), "{allowed}");
 }
 
 #[test]
 fn secrets_stay_out_of_the_workspace() {
-    let place = Place::empty();
-    place.write("ws/pass", "x");
-    assert_snapshot!(place.complaint(&["init", "--passphrase-file", "pass"]), @r"
+    let fixture = OwnerFixture::empty();
+    fixture.write("ws/pass", "x");
+    assert_snapshot!(fixture.run_err(&["init", "--passphrase-file", "pass"]), @r"
     error: pass lies in the workspace, where an agent could read it
     hint: move it out of the workspace
     ");
-    assert_snapshot!(place.complaint(&["init", "--config-dir", "keys", "--passphrase-file", "../pass"]), @r"
+    assert_snapshot!(fixture.run_err(&["init", "--config-dir", "keys", "--passphrase-file", "../pass"]), @r"
     error: the workspace BASE/ws contains BASE/ws/keys, where an agent must not reach
     hint: run this in a repository or name one with --root DIR; --config-dir and --state-dir move the other
     ");
-    assert_snapshot!(place.complaint(&["init", "--root", "..", "--passphrase-file", "../pass"]), @r"
+    assert_snapshot!(fixture.run_err(&["init", "--root", "..", "--passphrase-file", "../pass"]), @r"
     error: the workspace BASE contains BASE/config, where an agent must not reach
     hint: run this in a repository or name one with --root DIR; --config-dir and --state-dir move the other
     ");
-    assert!(!place.at("ws/keys").exists() && !place.at("config/approver.key").exists());
+    assert!(!fixture.path("ws/keys").exists() && !fixture.path("config/approver.key").exists());
 }
 
 #[test]
 fn mistakes_are_told() {
-    let place = Place::empty();
+    let fixture = OwnerFixture::empty();
     let with = |more: &[&'static str]| {
         let init = ["init", "--passphrase-file", "../pass"];
-        place.complaint(&init.iter().chain(more).copied().collect::<Vec<_>>())
+        fixture.run_err(&init.iter().chain(more).copied().collect::<Vec<_>>())
     };
     assert_snapshot!(with(&["--name", "a,b"]), @r#"
     error: "a,b" cannot stand in a list of approvers
@@ -137,13 +143,13 @@ fn mistakes_are_told() {
     error: the workspace BASE/ws/nowhere cannot be opened: No such file or directory (os error 2)
     hint: name a directory with --root DIR
     ");
-    assert!(!place.at("config/approver.key").exists());
-    place.write("config/approver.key", "no key");
+    assert!(!fixture.path("config/approver.key").exists());
+    fixture.write("config/approver.key", "no key");
     assert_snapshot!(with(&[]), @r"
     error: BASE/config/approver.key is no OpenSSH private key
     hint: move it away, and run this again
     ");
-    assert_snapshot!(place.complaint(&["inti"]), @r"
+    assert_snapshot!(fixture.run_err(&["inti"]), @r"
     error: unrecognized subcommand 'inti'
 
       tip: a similar subcommand exists: 'init'

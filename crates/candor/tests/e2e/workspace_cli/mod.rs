@@ -4,9 +4,9 @@
 mod agent;
 mod allowing;
 mod approving;
+mod fixture;
 mod locking;
 mod making;
 mod path;
-mod place;
 mod terminal;
 mod verified;

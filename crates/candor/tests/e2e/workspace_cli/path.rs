@@ -1,7 +1,7 @@
 //! The ten-minute path: from a fresh repository to the first approved edit and its record.
 
 use crate::workspace_cli::agent::Agent;
-use crate::workspace_cli::place::Place;
+use crate::workspace_cli::fixture::OwnerFixture;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -14,25 +14,25 @@ fn configuration(said: &str) -> Value {
 #[tokio::test]
 async fn from_a_fresh_repository_to_the_first_approved_edit_in_three_commands() {
     // `git init` is the first command; no hash is typed in any.
-    let place = Place::empty();
+    let fixture = OwnerFixture::empty();
 
-    let init = place.run(&["init", "--name", "anna", "--passphrase-file", "../pass"]);
+    let init = fixture.run(&["init", "--name", "anna", "--passphrase-file", "../pass"]);
     let config = configuration(&String::from_utf8(init.stdout).unwrap());
-    place.signed(&["allow", "src/**"]);
+    fixture.run_signed(&["allow", "src/**"]);
 
-    let agent = Agent::configured(&place, &config).await;
-    agent.begin(&place).await;
+    let agent = Agent::configured(&fixture, &config).await;
+    agent.begin(&fixture).await;
     let edit = json!({ "path": "src/a.rs", "content": "pub fn a() -> u8 { 1 }\n" });
-    let written = agent.done("write_file", edit).await;
+    let written = agent.call_ok("write_file", edit).await;
     assert_eq!(written["plan"]["approver"], "anna", "{written}");
     let outside = json!({ "path": "README.md", "content": "x" });
-    let refused = agent.failed("write_file", outside).await;
+    let refused = agent.call_err("write_file", outside).await;
     assert_eq!(refused["error_code"], "PLAN_SCOPE_VIOLATION");
     agent.end().await;
-    assert_eq!(place.read("ws/src/a.rs"), "pub fn a() -> u8 { 1 }\n");
-    assert!(!place.at("ws/README.md").exists());
+    assert_eq!(fixture.read("ws/src/a.rs"), "pub fn a() -> u8 { 1 }\n");
+    assert!(!fixture.path("ws/README.md").exists());
 
-    assert_snapshot!(place.said(&["status"]), @r"
+    assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
       approver  anna  KEY
       session   WINDSURF  SESSION  CLIENT, last call INSTANT
@@ -49,7 +49,7 @@ async fn from_a_fresh_repository_to_the_first_approved_edit_in_three_commands() 
            3  INSTANT  WINDSURF     write_file            ok  src/a.rs
            4  INSTANT  WINDSURF     write_file            PLAN_SCOPE_VIOLATION  README.md
     ");
-    let status: Value = serde_json::from_str(&place.said(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&fixture.run_ok(&["status", "--json"])).unwrap();
     assert_eq!(status["plans"][0]["approved"], true);
     assert_eq!(status["log"]["verified"]["ok"], true);
 }

@@ -1,19 +1,20 @@
 //! The same at a terminal: what is asked, what is not shown, and that no means no.
 
+use crate::fixture::{CANDOR, LIMIT};
 use crate::workspace_cli::agent::Agent;
-use crate::workspace_cli::place::{CANDOR, LIMIT, Place};
+use crate::workspace_cli::fixture::OwnerFixture;
 use candor_testkit::{Exit, Process};
 use serde_json::json;
 use std::io::{Read, Write};
 
 /// Runs a command at a terminal; each answer is typed when its question is there. All that was to be
 /// seen, and whether it went well.
-fn typed(place: &Place, command: &str, answers: &[(&str, &str)]) -> (String, bool) {
-    at_terminal(place, &format!("{CANDOR} workspace {command}"), answers)
+fn typed(fixture: &OwnerFixture, command: &str, answers: &[(&str, &str)]) -> (String, bool) {
+    at_terminal(fixture, &format!("{CANDOR} workspace {command}"), answers)
 }
 
-fn at_terminal(place: &Place, command: &str, answers: &[(&str, &str)]) -> (String, bool) {
-    let script = place.command(
+fn at_terminal(fixture: &OwnerFixture, command: &str, answers: &[(&str, &str)]) -> (String, bool) {
+    let script = fixture.command(
         "script",
         &["--quiet", "--return", "--command", command, "/dev/null"],
     );
@@ -35,14 +36,17 @@ fn at_terminal(place: &Place, command: &str, answers: &[(&str, &str)]) -> (Strin
     screen.read_to_end(&mut rest).unwrap();
     seen.push_str(&String::from_utf8_lossy(&rest));
     let exit = process.exit_within(LIMIT).unwrap();
-    (place.normal(&seen.replace('\r', "")), exit == Exit::Code(0))
+    (
+        fixture.normalize(&seen.replace('\r', "")),
+        exit == Exit::Code(0),
+    )
 }
 
 #[test]
 fn a_passphrase_is_asked_twice_and_never_shown() {
-    let place = Place::empty();
+    let fixture = OwnerFixture::empty();
     let (said, well) = typed(
-        &place,
+        &fixture,
         "init --name anna",
         &[
             ("for your new key: ", "open sesame"),
@@ -53,11 +57,11 @@ fn a_passphrase_is_asked_twice_and_never_shown() {
         !well && said.contains("the two passphrases differ; no key was made"),
         "{said}"
     );
-    let (said, well) = typed(&place, "init --name anna", &[("for your new key: ", "")]);
+    let (said, well) = typed(&fixture, "init --name anna", &[("for your new key: ", "")]);
     assert!(!well && said.contains("the passphrase is empty"), "{said}");
-    assert!(!place.at("config/approver.key").exists());
+    assert!(!fixture.path("config/approver.key").exists());
     let (said, well) = typed(
-        &place,
+        &fixture,
         "init --name anna",
         &[
             ("for your new key: ", "open sesame"),
@@ -66,11 +70,11 @@ fn a_passphrase_is_asked_twice_and_never_shown() {
     );
     assert!(well && !said.contains("sesame"), "{said}");
 
-    let (said, well) = typed(&place, "allow 'src/**'", &[("Sign it? [y/N] ", "")]);
+    let (said, well) = typed(&fixture, "allow 'src/**'", &[("Sign it? [y/N] ", "")]);
     assert!(well && said.ends_with("nothing was written\n"), "{said}");
-    assert!(!place.at("ws/docs").exists());
+    assert!(!fixture.path("ws/docs").exists());
     let (said, well) = typed(
-        &place,
+        &fixture,
         "allow 'src/**'",
         &[
             ("Sign it? [y/N] ", "y"),
@@ -83,42 +87,42 @@ fn a_passphrase_is_asked_twice_and_never_shown() {
 
 #[tokio::test]
 async fn each_plan_and_each_lock_is_asked_about() {
-    let place = Place::empty();
-    place.run(&["init", "--name", "anna", "--no-passphrase"]);
-    let planner = Agent::planner(&place).await;
+    let fixture = OwnerFixture::empty();
+    fixture.run(&["init", "--name", "anna", "--no-passphrase"]);
+    let planner = Agent::planner(&fixture).await;
     for title in ["One", "Two"] {
         let phase = json!({ "id": "A", "allow": ["src/**"], "operations": ["modify"] });
         let plan = json!({ "title": title, "objective": "o", "phase": [phase] });
-        planner.done("save_plan", json!({ "plan": plan })).await;
+        planner.call_ok("save_plan", json!({ "plan": plan })).await;
     }
     planner.end().await;
     let question = "Approve it? [y/N] ";
-    let (said, well) = typed(&place, "review", &[(question, "no"), (question, "Y")]);
+    let (said, well) = typed(&fixture, "review", &[(question, "no"), (question, "Y")]);
     assert!(
         well && said.matches("by anna until INSTANT").count() == 1,
         "{said}"
     );
-    let (said, well) = typed(&place, "approve", &[(question, "x")]);
+    let (said, well) = typed(&fixture, "approve", &[(question, "x")]);
     assert!(well && said.ends_with("nothing was approved\n"), "{said}");
 
-    let agent = Agent::executor(&place).await;
+    let agent = Agent::executor(&fixture).await;
     let hook = json!({ "path": ".git/hooks/pre-commit", "content": "x" });
-    agent.failed("write_file", hook).await;
-    let (said, well) = typed(&place, "unlock", &[("Unlock it? [y/N] ", "")]);
+    agent.call_err("write_file", hook).await;
+    let (said, well) = typed(&fixture, "unlock", &[("Unlock it? [y/N] ", "")]);
     assert!(well && said.ends_with("WINDSURF stays locked\n"), "{said}");
     let edit = json!({ "path": "src/a.rs", "content": "pub fn b() {}\n" });
-    let locked = agent.failed("write_file", edit.clone()).await;
+    let locked = agent.call_err("write_file", edit.clone()).await;
     assert_eq!(locked["error_code"], "SESSION_LOCKED");
-    let (said, well) = typed(&place, "unlock", &[("Unlock it? [y/N] ", "yes")]);
+    let (said, well) = typed(&fixture, "unlock", &[("Unlock it? [y/N] ", "yes")]);
     assert!(well && said.ends_with("WINDSURF is unlocked\n"), "{said}");
-    agent.done("write_file", edit).await;
+    agent.call_ok("write_file", edit).await;
     agent.end().await;
 
-    let status = place.run(&["status", "--json"]).stdout;
+    let status = fixture.run(&["status", "--json"]).stdout;
     let status: serde_json::Value = serde_json::from_slice(&status).unwrap();
     let key = status["approvers"][0]["key_id"].as_str().unwrap();
     let (said, well) = typed(
-        &place,
+        &fixture,
         &format!("revoke --key {key}"),
         &[("approved here? [y/N] ", "n")],
     );
@@ -127,14 +131,14 @@ async fn each_plan_and_each_lock_is_asked_about() {
 
 #[test]
 fn colours_are_for_terminals() {
-    let place = Place::new();
-    let coloured = typed(&place, "status", &[]).0;
+    let fixture = OwnerFixture::new();
+    let coloured = typed(&fixture, "status", &[]).0;
     assert!(coloured.contains("workspace BASE/ws"), "{coloured}");
     let command = format!("env --unset=NO_COLOR TERM=xterm {CANDOR} workspace status");
-    let (coloured, well) = at_terminal(&place, &command, &[]);
+    let (coloured, well) = at_terminal(&fixture, &command, &[]);
     assert!(
         well && coloured.contains("\u{1b}[1mworkspace\u{1b}[0m BASE/ws"),
         "{coloured:?}"
     );
-    assert!(!place.said(&["status"]).contains('\u{1b}'));
+    assert!(!fixture.run_ok(&["status"]).contains('\u{1b}'));
 }

@@ -7,7 +7,7 @@ mod runner;
 
 use super::cases::{self, Case, Form};
 use super::report::{Era, Expected, HANDSHAKE, STATELESS};
-use super::server::{Listening, Orders, Target};
+use super::target::{HttpServer, OrderStore, Target};
 use runner::Language;
 use serde_json::{Value, json};
 
@@ -109,7 +109,7 @@ fn text(value: &Value) -> &str {
 impl Client {
     /// Every dialect, in every era of this client.
     fn sees_every_failure(&self) {
-        let listening = Listening::playground(&[]);
+        let listening = HttpServer::playground(&[]);
         for era in self.eras {
             for target in [Target::playground(&[]), listening.target()] {
                 self.plays(&target, *era, &cases::playground(), era.own_form());
@@ -122,7 +122,7 @@ impl Client {
         let forced = [(Form::Result, "result"), (Form::Error, "jsonrpc")];
         for (form, name) in forced {
             let flags = ["--failures", name];
-            let listening = Listening::playground(&flags);
+            let listening = HttpServer::playground(&flags);
             let eras = self.eras.iter().filter(|era| era.own_form() != form);
             for era in eras {
                 for target in [Target::playground(&flags), listening.target()] {
@@ -139,7 +139,7 @@ impl Client {
 
     /// The order tools, whose answers have to fit the `outputSchema` that each publishes.
     fn sees_orders(&self) {
-        let store = Orders::new();
+        let store = OrderStore::new();
         let listening = store.listening();
         let server = ("candor-orders", env!("CARGO_PKG_VERSION"));
         let cases = cases::order_tools();

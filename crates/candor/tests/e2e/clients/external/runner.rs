@@ -2,7 +2,7 @@
 
 use crate::clients::cases::Case;
 use crate::clients::report::Era;
-use crate::clients::server::Target;
+use crate::clients::target::Target;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;

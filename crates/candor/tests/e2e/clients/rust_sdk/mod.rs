@@ -7,7 +7,7 @@ mod weather;
 
 use super::cases::{self, Case, Form};
 use super::report::{Era, Expected, HANDSHAKE, STATELESS};
-use super::server::{Listening, Target};
+use super::target::{HttpServer, Target};
 use serde_json::Value;
 
 const ERAS: &[Era] = &[
@@ -48,7 +48,7 @@ async fn sees_every_failure_over_stdio() {
 
 #[tokio::test]
 async fn sees_every_failure_over_http() {
-    let listening = Listening::playground(&[]);
+    let listening = HttpServer::playground(&[]);
     for era in ERAS {
         let target = listening.target();
         plays(&target, *era, &cases::playground(), era.own_form()).await;
@@ -59,7 +59,7 @@ async fn sees_every_failure_over_http() {
 async fn sees_the_form_that_is_not_its_eras_own() {
     for (form, name) in [(Form::Result, "result"), (Form::Error, "jsonrpc")] {
         let flags = ["--failures", name];
-        let listening = Listening::playground(&flags);
+        let listening = HttpServer::playground(&flags);
         for era in ERAS.iter().filter(|era| era.own_form() != form) {
             for target in [Target::playground(&flags), listening.target()] {
                 plays(&target, *era, &cases::github(), form).await;

@@ -2,11 +2,11 @@
 
 use super::session::run;
 use super::{ERAS, Expected, cases, quirks};
-use crate::clients::server::Orders;
+use crate::clients::target::OrderStore;
 
 #[tokio::test]
 async fn succeed_and_fail_as_published() {
-    let store = Orders::new();
+    let store = OrderStore::new();
     let listening = store.listening();
     for era in ERAS {
         for target in [store.target(), listening.target()] {

@@ -2,7 +2,7 @@
 
 use crate::clients::cases::Case;
 use crate::clients::report::{Era, STATELESS};
-use crate::clients::server::Target;
+use crate::clients::target::Target;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ProtocolVersion};
 use rmcp::service::RunningService;
 use rmcp::transport::streamable_http_client::{

@@ -2,7 +2,7 @@
 
 use super::session::{call, connect, run};
 use super::{ERAS, Expected, Form, cases, quirks};
-use crate::clients::server::{Target, workspace};
+use crate::clients::target::{Target, workspace};
 use serde_json::json;
 
 /// The promise of the README.

@@ -1,9 +1,10 @@
 //! 4002 and 5001: a database that is gone, a breaker that opens and closes again, and an order system
 //! that lacks an operation.
 
-use crate::orders::asking::{Asked, call, check, order, parsed};
-use crate::orders::masking::{masked, same, unhurried};
-use crate::orders::place::Place;
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::masking::{all_equal, mask, mask_waits};
+use crate::orders::requests::{OrderCalls, check_failure, order};
+use crate::requests::{Transport, call, parse};
 use candor_testkit::Http;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ fn wait_of(error: &Value) -> u64 {
 fn by_the_contract(mut server: &Http, tool: &str, arguments: &Value) -> (Value, Vec<u64>) {
     let mut codes = Vec::new();
     for _ in 0..50 {
-        let answer = parsed(&server.answer(&call(tool, arguments)));
+        let answer = parse(&server.send_message(&call(1, tool, arguments)));
         let result = &answer["result"];
         if result["isError"] != true {
             return (result["structuredContent"].clone(), codes);
@@ -37,33 +38,36 @@ fn by_the_contract(mut server: &Http, tool: &str, arguments: &Value) -> (Value, 
 /// PostgreSQL is stopped under a server: 4002 for reads and changes alike, and afterwards all is well.
 #[test]
 fn a_stopped_database_is_4002() {
-    let Some(place) = Place::postgres() else {
+    let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let server = place.http(&["--breaker-failures", "0", "--attempts", "1"]);
+    let server = fixture.http(&["--breaker-failures", "0", "--attempts", "1"]);
     let mut asked = &server;
-    asked.ordered(&order("a", "TEA", 1));
-    place.server().stop();
+    asked.create_order(&order("a", "TEA", 1));
+    fixture.server().stop();
     let arguments = order("k", "TEA", 1);
     let seen = [
-        asked.fails("create-sales-order", &arguments),
-        asked.fails("get-orders", &json!({})),
+        asked.call_err_in_both_eras("create-sales-order", &arguments),
+        asked.call_err_in_both_eras("get-orders", &json!({})),
     ];
-    assert_snapshot!(masked(&seen.join("\n")));
+    assert_snapshot!(mask(&seen.join("\n")));
     for answer in &seen {
-        assert_eq!(check(answer)["details"]["context"]["effect"], "none");
+        assert_eq!(
+            check_failure(answer)["details"]["context"]["effect"],
+            "none"
+        );
     }
-    place.server().restart().unwrap();
+    fixture.server().restart().unwrap();
     let (made, _) = by_the_contract(&server, "create-sales-order", &arguments);
     assert_eq!(made["order"]["status"], "pending");
-    assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), "2");
+    assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "2");
 }
 
 /// Three failures in a row open the breaker; the wait that it tells is true: whoever waits that long
 /// is the probe that closes it.
 #[test]
 fn an_open_breaker_is_4002_until_a_probe_passes() {
-    let place = Place::file();
+    let fixture = OrdersFixture::sqlite();
     let script = r#"{"rules":[{"operations":["get-orders"],"calls":[1,2,3],"fault":{"kind":"unavailable"}}]}"#;
     let flags = [
         "--attempts",
@@ -73,23 +77,23 @@ fn an_open_breaker_is_4002_until_a_probe_passes() {
         "--breaker-pause-ms",
         "300",
     ];
-    let server = place.faulty(script, &flags);
+    let server = fixture.faulty_http(script, &flags);
     let mut asked = &server;
     for _ in 0..3 {
-        let error = asked.failed("get-orders", &json!({}));
+        let error = asked.call_err("get-orders", &json!({}));
         assert_eq!((&error["code"], wait_of(&error)), (&json!(4002), 1000));
     }
     // Open: nothing is asked, whatever the tool, and nothing happens.
-    let answer = asked.answer(&call("create-sales-order", &order("k", "TEA", 1)));
-    assert_snapshot!(unhurried(&answer), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable: it failed repeatedly and is left alone for a while\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":MS}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}}}"#);
-    let error = check(&answer);
+    let answer = asked.send_message(&call(1, "create-sales-order", &order("k", "TEA", 1)));
+    assert_snapshot!(mask_waits(&answer), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable: it failed repeatedly and is left alone for a while\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":MS}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}}}"#);
+    let error = check_failure(&answer);
     assert!((1..=300).contains(&wait_of(&error)), "{error}");
-    let newer = asked.newer("create-sales-order", &order("k", "TEA", 1));
-    assert_eq!(check(&newer)["code"], 4002);
-    assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), "0");
+    let newer = asked.send_stateless("create-sales-order", &order("k", "TEA", 1));
+    assert_eq!(check_failure(&newer)["code"], 4002);
+    assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "0");
     sleep(Duration::from_millis(wait_of(&error)));
-    asked.ordered(&order("k", "TEA", 1));
-    asked.done("get-orders", &json!({}));
+    asked.create_order(&order("k", "TEA", 1));
+    asked.call_ok("get-orders", &json!({}));
     let metrics = server.get("/metrics", &[]).text();
     let refused = metrics.lines().filter(|line| line.contains("breaker"));
     let refused: Vec<_> = refused.filter(|line| !line.starts_with('#')).collect();
@@ -99,7 +103,7 @@ fn an_open_breaker_is_4002_until_a_probe_passes() {
 /// A probe that fails opens the breaker again at once.
 #[test]
 fn a_probe_that_fails_opens_it_again() {
-    let place = Place::file();
+    let fixture = OrdersFixture::sqlite();
     let script = r#"{"rules":[{"operations":["get-orders"],"calls":[1,2,3],"fault":{"kind":"unavailable"}}]}"#;
     let flags = [
         "--attempts",
@@ -109,7 +113,7 @@ fn a_probe_that_fails_opens_it_again() {
         "--breaker-pause-ms",
         "100",
     ];
-    let server = place.faulty(script, &flags);
+    let server = fixture.faulty_http(script, &flags);
     let (found, codes) = by_the_contract(&server, "get-orders", &json!({}));
     assert_eq!(found["orders"], json!([]));
     // Two that open it, the probe that fails, and whatever came too early in between.
@@ -120,34 +124,34 @@ fn a_probe_that_fails_opens_it_again() {
 /// What was sent and never answered may have happened: the answer says so, and the same key tells.
 #[test]
 fn a_lost_answer_is_4002_with_an_unknown_effect() {
-    let answers = Place::each().map(|place| {
+    let answers = OrdersFixture::for_each_database().map(|fixture| {
         let script = r#"{"rules":[{"calls":[1],"fault":{"kind":"lost-answer"}}]}"#;
-        let server = place.faulty(script, &["--attempts", "1"]);
+        let server = fixture.faulty_http(script, &["--attempts", "1"]);
         let arguments = order("k", "TEA", 1);
-        let answer = (&server).answer(&call("create-sales-order", &arguments));
-        check(&answer);
-        let id = place.shelf().lines("SELECT id FROM orders");
-        assert_eq!((&server).ordered(&arguments), id);
-        assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), "1");
+        let answer = (&server).send_message(&call(1, "create-sales-order", &arguments));
+        check_failure(&answer);
+        let id = fixture.database().lines("SELECT id FROM orders");
+        assert_eq!((&server).create_order(&arguments), id);
+        assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "1");
         answer
     });
-    assert_snapshot!(same(answers), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"unknown\",\"retryAfterMs\":1000}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}}}"#);
+    assert_snapshot!(all_equal(answers), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"unknown\",\"retryAfterMs\":1000}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}}}"#);
 }
 
 #[test]
 fn an_operation_that_is_lacking_is_5001_and_its_tool_stays_listed() {
-    let place = Place::file();
+    let fixture = OrdersFixture::sqlite();
     let script =
         r#"{"rules":[{"operations":["create-return"],"every":1,"fault":{"kind":"unsupported"}}]}"#;
-    let server = place.faulty(script, &[]);
+    let server = fixture.faulty_http(script, &[]);
     let returned = json!({
         "orderId": "ord_1", "outcome": "refund", "idempotencyKey": "k",
         "lineItems": [{ "sku": "TEA", "quantity": 1 }],
     });
-    let answer = (&server).fails("create-return", &returned);
+    let answer = (&server).call_err_in_both_eras("create-return", &returned);
     assert_snapshot!(answer, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":5001,\"message\":\"Not implemented by this adapter\",\"retryable\":false,\"details\":{\"suggestion\":\"Use another tool; this adapter cannot do it.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}}}"#);
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    let tools = parsed(&(&server).answer(list));
+    let tools = parse(&(&server).send_message(list));
     let tools = tools["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools
         .iter()

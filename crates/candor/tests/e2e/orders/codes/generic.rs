@@ -1,16 +1,17 @@
 //! What is no call of a tool, what the published schema refuses, and what is a bug: errors of JSON-RPC.
 
-use crate::orders::asking::{Asked, check, order};
-use crate::orders::masking::same;
-use crate::orders::place::Place;
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::masking::all_equal;
+use crate::orders::requests::{OrderCalls, check_failure, order};
+use crate::requests::Transport;
 use candor_testkit::Exit;
 use insta::assert_snapshot;
 use serde_json::json;
 
 #[test]
 fn what_is_no_call_is_an_error_of_json_rpc() {
-    let place = Place::file();
-    let mut server = place.stdio(&[]);
+    let fixture = OrdersFixture::sqlite();
+    let mut server = fixture.stdio(&[]);
     let answers = [
         "nonsense",
         r#"{"jsonrpc":"2.0","id":1}"#,
@@ -20,7 +21,7 @@ fn what_is_no_call_is_an_error_of_json_rpc() {
     ]
     .map(|message| {
         let answer = server.ask(message);
-        check(&answer);
+        check_failure(&answer);
         answer
     });
     assert_snapshot!(answers.join("\n"));
@@ -29,8 +30,8 @@ fn what_is_no_call_is_an_error_of_json_rpc() {
 /// One violation of each kind, and many at once: the first stands in front.
 #[test]
 fn what_the_schema_refuses_is_32602() {
-    let place = Place::file();
-    let server = place.http(&[]);
+    let fixture = OrdersFixture::sqlite();
+    let server = fixture.http(&[]);
     let line = |line| json!({ "order": { "lineItems": [line] }, "idempotencyKey": "k" });
     let answers = [
         ("create-sales-order", json!({})),
@@ -61,27 +62,27 @@ fn what_the_schema_refuses_is_32602() {
         ),
     ]
     .map(|(tool, arguments)| {
-        let answer = (&server).answer(&crate::orders::asking::call(tool, &arguments));
-        assert_eq!(check(&answer)["code"], -32602);
+        let answer = (&server).send_message(&crate::requests::call(1, tool, &arguments));
+        assert_eq!(check_failure(&answer)["code"], -32602);
         answer
     });
     assert_snapshot!(answers.join("\n"));
-    assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), "0");
+    assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "0");
 }
 
 /// A store whose tables were changed behind our back: ours is broken, and nothing is told of it.
 #[test]
 fn a_broken_store_is_32603() {
-    let answers = Place::each().map(|place| {
-        place.shelf().run("DROP TABLE records");
-        let mut server = place.stdio(&[]);
-        let answer = server.fails("create-sales-order", &order("k", "TEA", 1));
+    let answers = OrdersFixture::for_each_database().map(|fixture| {
+        fixture.database().run("DROP TABLE records");
+        let mut server = fixture.stdio(&[]);
+        let answer = server.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1));
         for table in ["orders", "keys"] {
             let count = format!("SELECT COUNT(*) FROM {table}");
-            assert_eq!(place.shelf().lines(&count), "0");
+            assert_eq!(fixture.database().lines(&count), "0");
         }
         assert_eq!(server.end().1, Exit::Code(0));
         answer
     });
-    assert_snapshot!(same(answers), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"fault":{"class":"server","retry":"never","retry_after_ms":null,"effect":"none","remedy":"Report it to the owner of the server with the time of the call."}}}}"#);
+    assert_snapshot!(all_equal(answers), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"fault":{"class":"server","retry":"never","retry_after_ms":null,"effect":"none","remedy":"Report it to the owner of the server with the time of the call."}}}}"#);
 }

@@ -1,20 +1,20 @@
 //! 2001, 2002 and 2003: what is wrong with the arguments, found after the schema.
 
-use crate::orders::asking::{Asked, order};
-use crate::orders::masking::{masked, same};
-use crate::orders::place::Place;
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::masking::{all_equal, mask};
+use crate::orders::requests::{OrderCalls, order};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 /// Makes the same failures happen on every database, and on both wires; the answers must be the same.
-fn everywhere(cause: impl Fn(&mut dyn Asked) -> Vec<String>) -> String {
+fn everywhere(cause: impl Fn(&mut dyn OrderCalls) -> Vec<String>) -> String {
     let mut seen = Vec::new();
-    for place in Place::each() {
-        seen.push(masked(&cause(&mut &place.http(&[])).join("\n")));
-        let other = Place::file();
-        seen.push(masked(&cause(&mut other.stdio(&[])).join("\n")));
+    for fixture in OrdersFixture::for_each_database() {
+        seen.push(mask(&cause(&mut &fixture.http(&[])).join("\n")));
+        let other = OrdersFixture::sqlite();
+        seen.push(mask(&cause(&mut other.stdio(&[])).join("\n")));
     }
-    same(seen)
+    all_equal(seen)
 }
 
 fn with(key: &str, member: &str, value: Value) -> Value {
@@ -28,10 +28,12 @@ fn what_does_not_add_up_is_2001() {
     let seen = everywhere(|server| {
         let range = json!({ "createdAtMin": "2026-01-02T00:00:00Z", "createdAtMax": "2026-01-01T00:00:00Z" });
         vec![
-            server.fails("create-sales-order", &with("k1", "total", json!("25.01"))),
-            server.fails("get-orders", &range),
-            server.fails("create-sales-order", &with("k2", "currency", json!("XYZ"))),
-            server.fails(
+            server
+                .call_err_in_both_eras("create-sales-order", &with("k1", "total", json!("25.01"))),
+            server.call_err_in_both_eras("get-orders", &range),
+            server
+                .call_err_in_both_eras("create-sales-order", &with("k2", "currency", json!("XYZ"))),
+            server.call_err_in_both_eras(
                 "create-sales-order",
                 &with(
                     "k3",
@@ -47,9 +49,9 @@ fn what_does_not_add_up_is_2001() {
 #[test]
 fn an_order_without_an_address_is_2002() {
     let seen = everywhere(|server| {
-        let id = server.ordered(&order("k1", "TEA", 1));
+        let id = server.create_order(&order("k1", "TEA", 1));
         let fulfil = json!({ "orderId": id, "idempotencyKey": "k2" });
-        vec![server.fails("fulfill-order", &fulfil)]
+        vec![server.call_err_in_both_eras("fulfill-order", &fulfil)]
     });
     assert_snapshot!(seen);
 }
@@ -58,18 +60,18 @@ fn an_order_without_an_address_is_2002() {
 fn what_has_no_form_is_2003() {
     let seen = everywhere(|server| {
         for number in 0..2 {
-            server.ordered(&order(&format!("k{number}"), "TEA", 1));
+            server.create_order(&order(&format!("k{number}"), "TEA", 1));
         }
-        let page = server.done("get-orders", &json!({ "pageSize": 1 }));
+        let page = server.call_ok("get-orders", &json!({ "pageSize": 1 }));
         let cursor = page["nextCursor"].as_str().unwrap().to_owned();
         let other = json!({ "statuses": ["pending"], "cursor": cursor });
         let mut decimals = order("k9", "TEA", 1);
         decimals["order"]["lineItems"][0]["unitPrice"] = json!("0.125");
         vec![
-            server.fails("get-orders", &other),
-            server.fails("get-customers", &json!({ "cursor": cursor })),
-            server.fails("get-orders", &json!({ "cursor": "bm90IG91cnM" })),
-            server.fails("create-sales-order", &decimals),
+            server.call_err_in_both_eras("get-orders", &other),
+            server.call_err_in_both_eras("get-customers", &json!({ "cursor": cursor })),
+            server.call_err_in_both_eras("get-orders", &json!({ "cursor": "bm90IG91cnM" })),
+            server.call_err_in_both_eras("create-sales-order", &decimals),
         ]
     });
     assert_snapshot!(seen);

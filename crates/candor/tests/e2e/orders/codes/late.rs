@@ -1,8 +1,9 @@
 //! 3002: an order system that hangs, and a database that somebody else keeps waiting.
 
-use crate::orders::asking::{Asked, call, check, order, parsed};
-use crate::orders::masking::same;
-use crate::orders::place::Place;
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::masking::all_equal;
+use crate::orders::requests::{OrderCalls, check_failure, order};
+use crate::requests::{Transport, call, parse};
 use candor_testkit::Http;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -13,29 +14,29 @@ const SOON: [&str; 4] = ["--deadline-ms", "1000", "--breaker-failures", "0"];
 
 #[test]
 fn a_hang_is_3002() {
-    let place = Place::file();
+    let fixture = OrdersFixture::sqlite();
     let script = r#"{"rules":[
         {"operations":["create-sales-order"],"every":1,"fault":{"kind":"hang"}},
         {"operations":["cancel-order"],"every":1,"fault":{"kind":"lost-hang"}},
         {"operations":["get-orders"],"every":1,"fault":{"kind":"timeout"}}]}"#;
-    let clean = place.http(&[]);
-    let id = (&clean).ordered(&order("a", "TEA", 1));
+    let clean = fixture.http(&[]);
+    let id = (&clean).create_order(&order("a", "TEA", 1));
     drop(clean);
-    let server = place.faulty(script, &SOON);
+    let server = fixture.faulty_http(script, &SOON);
     let mut server = &server;
     let cancel = json!({ "orderId": id, "idempotencyKey": "n" });
     // Once only: the second call would find the change made, and have no effect of its own.
-    let lost = server.answer(&call("cancel-order", &cancel));
-    check(&lost);
+    let lost = server.send_message(&call(1, "cancel-order", &cancel));
+    check_failure(&lost);
     let seen = [
-        server.fails("create-sales-order", &order("k", "TEA", 1)),
+        server.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1)),
         lost,
-        server.fails("get-orders", &json!({})),
+        server.call_err_in_both_eras("get-orders", &json!({})),
     ];
     assert_snapshot!(seen.join("\n"));
     // The hang was before the store, the lost answer behind it.
     assert_eq!(
-        place.shelf().lines("SELECT status FROM orders"),
+        fixture.database().lines("SELECT status FROM orders"),
         "cancelled"
     );
 }
@@ -44,32 +45,34 @@ fn a_hang_is_3002() {
 /// goes on afterwards, and the same key makes the change once the way is free.
 #[test]
 fn a_blocked_database_is_3002_and_leaves_nothing() {
-    let answers = Place::each().map(|place| {
-        let server = place.http(&SOON);
-        let shelf = place.shelf();
+    let answers = OrdersFixture::for_each_database().map(|fixture| {
+        let server = fixture.http(&SOON);
+        let database = fixture.database();
         let arguments = order("k", "TEA", 1);
         let begun = Instant::now();
-        let answer = shelf.holding_tea(|| (&server).fails("create-sales-order", &arguments));
+        let answer = database.while_tea_is_locked(|| {
+            (&server).call_err_in_both_eras("create-sales-order", &arguments)
+        });
         let waited = begun.elapsed();
         assert!(waited >= Duration::from_secs(2), "two calls in {waited:?}");
-        assert_eq!(shelf.lines("SELECT COUNT(*) FROM orders"), "0");
-        assert_eq!(shelf.lines("SELECT COUNT(*) FROM keys"), "0");
+        assert_eq!(database.lines("SELECT COUNT(*) FROM orders"), "0");
+        assert_eq!(database.lines("SELECT COUNT(*) FROM keys"), "0");
         // What was waiting may be told of its end a moment later; the contract says: the same key again.
         let id = until_done(&server, &arguments);
-        let rows = shelf.lines("SELECT id, status FROM orders");
+        let rows = database.lines("SELECT id, status FROM orders");
         assert_eq!(rows, format!("{id} pending"));
         let reserved = "SELECT reserved FROM variants WHERE sku = 'TEA'";
-        assert_eq!(shelf.lines(reserved), "1");
+        assert_eq!(database.lines(reserved), "1");
         answer
     });
-    assert_snapshot!(same(answers), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":3002,\"message\":\"Operation timed out\",\"retryable\":true,\"details\":{\"suggestion\":\"Send the same call with the same idempotencyKey; it finds what the first attempt did.\",\"context\":{\"class\":\"limit\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"none","retryAfterMs":null}}}}}"#);
+    assert_snapshot!(all_equal(answers), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":3002,\"message\":\"Operation timed out\",\"retryable\":true,\"details\":{\"suggestion\":\"Send the same call with the same idempotencyKey; it finds what the first attempt did.\",\"context\":{\"class\":\"limit\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"none","retryAfterMs":null}}}}}"#);
 }
 
 /// The id of the order that comes of a call made again as often as the contract says.
 fn until_done(mut server: &Http, arguments: &Value) -> String {
     for _ in 0..20 {
-        let answer = server.answer(&call("create-sales-order", arguments));
-        let answer = parsed(&answer);
+        let answer = server.send_message(&call(1, "create-sales-order", arguments));
+        let answer = parse(&answer);
         let made = &answer["result"]["structuredContent"]["order"]["id"];
         match made.as_str() {
             Some(id) => return id.to_owned(),

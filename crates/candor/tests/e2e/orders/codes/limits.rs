@@ -1,47 +1,49 @@
 //! 3001: more calls than one client may make, of one tool or of all.
 
-use crate::orders::asking::{Asked, call, check, order, parsed};
-use crate::orders::masking::unhurried;
-use crate::orders::place::Place;
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::masking::mask_waits;
+use crate::orders::requests::{OrderCalls, check_failure, order};
+use crate::requests::{Transport, call, parse};
 use candor_testkit::Http;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 /// Sends so many calls; the answers that fail.
-fn burst(server: &mut dyn Asked, tool: &str, arguments: &Value, calls: usize) -> Vec<String> {
-    let answers = (0..calls).map(|_| server.answer(&call(tool, arguments)));
-    let failing = |answer: &String| parsed(answer)["result"]["isError"] == true;
+fn burst(server: &mut dyn OrderCalls, tool: &str, arguments: &Value, calls: usize) -> Vec<String> {
+    let answers = (0..calls).map(|_| server.send_message(&call(1, tool, arguments)));
+    let failing = |answer: &String| parse(answer)["result"]["isError"] == true;
     answers.filter(failing).collect()
 }
 
 #[test]
 fn a_burst_beyond_the_limit_of_a_tool_is_3001() {
-    let place = Place::file();
-    let mut server = place.stdio(&["--tool-calls-per-minute", "5"]);
+    let fixture = OrdersFixture::sqlite();
+    let mut server = fixture.stdio(&["--tool-calls-per-minute", "5"]);
     let refused = burst(&mut server, "get-orders", &json!({}), 8);
     assert_eq!(refused.len(), 3, "{refused:?}");
     for answer in &refused {
-        let error = check(answer);
+        let error = check_failure(answer);
         let wait = error["details"]["context"]["retryAfterMs"]
             .as_u64()
             .unwrap();
         assert!((1..=60_000).contains(&wait), "{error}");
     }
-    assert_snapshot!(unhurried(&refused[0]), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":3001,\"message\":\"Rate limit exceeded\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call.\",\"context\":{\"class\":\"limit\",\"effect\":\"none\",\"retryAfterMs\":MS}}}}"}],"structuredContent":{"error":{"code":3001,"message":"Rate limit exceeded","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call.","context":{"class":"limit","effect":"none","retryAfterMs":MS}}}},"isError":true,"error":{"code":3001,"message":"Rate limit exceeded","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call.","context":{"class":"limit","effect":"none","retryAfterMs":MS}}}}}"#);
+    assert_snapshot!(mask_waits(&refused[0]), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":3001,\"message\":\"Rate limit exceeded\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call.\",\"context\":{\"class\":\"limit\",\"effect\":\"none\",\"retryAfterMs\":MS}}}}"}],"structuredContent":{"error":{"code":3001,"message":"Rate limit exceeded","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call.","context":{"class":"limit","effect":"none","retryAfterMs":MS}}}},"isError":true,"error":{"code":3001,"message":"Rate limit exceeded","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call.","context":{"class":"limit","effect":"none","retryAfterMs":MS}}}}}"#);
     // The other tools have a count of their own, and in the newer era it is the same failure.
-    server.done("get-products", &json!({}));
-    let newer = server.newer("get-orders", &json!({}));
-    assert_eq!(check(&newer)["code"], 3001);
+    server.call_ok("get-products", &json!({}));
+    let newer = server.send_stateless("get-orders", &json!({}));
+    assert_eq!(check_failure(&newer)["code"], 3001);
 }
 
 #[test]
 fn a_burst_over_all_tools_is_3001_and_changes_nothing() {
-    let place = Place::file();
-    let server = place.http(&["--calls-per-minute", "4"]);
+    let fixture = OrdersFixture::sqlite();
+    let server = fixture.http(&["--calls-per-minute", "4"]);
     let mut refused = 0;
     for number in 0..7 {
         let key = format!("k{number}");
-        let answer = parsed(&(&server).answer(&call("create-sales-order", &order(&key, "TEA", 1))));
+        let answer =
+            parse(&(&server).send_message(&call(1, "create-sales-order", &order(&key, "TEA", 1))));
         if answer["result"]["isError"] == true {
             assert_eq!(answer["result"]["error"]["code"], 3001, "{answer}");
             refused += 1;
@@ -49,15 +51,18 @@ fn a_burst_over_all_tools_is_3001_and_changes_nothing() {
     }
     assert_eq!(refused, 3);
     let made = (7 - refused).to_string();
-    assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), made);
+    assert_eq!(
+        fixture.database().lines("SELECT COUNT(*) FROM orders"),
+        made
+    );
 }
 
 /// Each bearer token has a count of its own.
 #[test]
 fn the_limit_is_a_clients_own() {
-    let place = Place::file();
-    let (read, write) = (place.write("read", "one"), place.write("write", "two"));
-    let server = place.http(&[
+    let fixture = OrdersFixture::sqlite();
+    let (read, write) = (fixture.write("read", "one"), fixture.write("write", "two"));
+    let server = fixture.http(&[
         "--tool-calls-per-minute",
         "2",
         "--bearer-file",
@@ -68,10 +73,10 @@ fn the_limit_is_a_clients_own() {
     let as_whom = |server: &Http, token: &str| {
         let header = format!("Bearer {token}");
         let response = server.post(
-            call("get-orders", &json!({})),
+            call(1, "get-orders", &json!({})),
             &[("Authorization", &header)],
         );
-        parsed(&response.text())["result"]["isError"] == true
+        parse(&response.text())["result"]["isError"] == true
     };
     let mut answers: Vec<_> = (0..4).map(|_| as_whom(&server, "one")).collect();
     answers.push(as_whom(&server, "two"));

@@ -1,8 +1,8 @@
 //! 4001: everything that the store itself says no to, with its identifier.
 
-use crate::orders::asking::{Asked, address, order};
-use crate::orders::masking::{masked, same};
-use crate::orders::place::Place;
+use crate::orders::fixture::OrdersFixture;
+use crate::orders::masking::{all_equal, mask};
+use crate::orders::requests::{OrderCalls, address, order};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -41,9 +41,9 @@ fn with_lines(id: &str, key: &str, sku: &str, quantity: u64) -> Value {
 }
 
 /// Every refusal once, on a store of five cups at two places.
-fn refusals(server: &mut dyn Asked) -> Vec<String> {
-    let first = server.ordered(&shippable("a", 2, "externalId", json!("web-1")));
-    let second = server.ordered(&shippable("b", 2, "name", json!("#2")));
+fn refusals(server: &mut dyn OrderCalls) -> Vec<String> {
+    let first = server.create_order(&shippable("a", 2, "externalId", json!("web-1")));
+    let second = server.create_order(&shippable("b", 2, "name", json!("#2")));
     let create = "create-sales-order";
     let unknown = json!({ "id": "cus_0" });
     let mut at_south = with_lines(&first, "f1", "CUP", 1);
@@ -51,40 +51,40 @@ fn refusals(server: &mut dyn Asked) -> Vec<String> {
     let mut returned = with_lines(&first, "r1", "CUP", 1);
     returned["outcome"] = json!("refund");
     let mut seen = vec![
-        server.fails(create, &order("c1", "NONE", 1)),
-        server.fails(create, &shippable("c2", 1, "customer", unknown)),
-        server.fails(create, &shippable("c3", 1, "externalId", json!("web-1"))),
-        server.fails(create, &order("c4", "CUP", 2)),
-        server.fails(create, &order("a", "CUP", 1)),
-        server.fails("cancel-order", &about("ord_none", "n1")),
-        server.fails("fulfill-order", &at_south),
-        server.fails("fulfill-order", &with_lines(&first, "f2", "CUP", 3)),
-        server.fails("cancel-order", &with_lines(&first, "n2", "TEA", 1)),
-        server.fails("create-return", &returned),
+        server.call_err_in_both_eras(create, &order("c1", "NONE", 1)),
+        server.call_err_in_both_eras(create, &shippable("c2", 1, "customer", unknown)),
+        server.call_err_in_both_eras(create, &shippable("c3", 1, "externalId", json!("web-1"))),
+        server.call_err_in_both_eras(create, &order("c4", "CUP", 2)),
+        server.call_err_in_both_eras(create, &order("a", "CUP", 1)),
+        server.call_err_in_both_eras("cancel-order", &about("ord_none", "n1")),
+        server.call_err_in_both_eras("fulfill-order", &at_south),
+        server.call_err_in_both_eras("fulfill-order", &with_lines(&first, "f2", "CUP", 3)),
+        server.call_err_in_both_eras("cancel-order", &with_lines(&first, "n2", "TEA", 1)),
+        server.call_err_in_both_eras("create-return", &returned),
     ];
-    server.done("cancel-order", &about(&second, "n3"));
-    seen.push(server.fails("cancel-order", &about(&second, "n4")));
+    server.call_ok("cancel-order", &about(&second, "n3"));
+    seen.push(server.call_err_in_both_eras("cancel-order", &about(&second, "n4")));
     seen
 }
 
 #[test]
 fn every_no_of_the_store_is_4001_with_its_identifier() {
     let mut seen = Vec::new();
-    for place in Place::each() {
-        seen.push(masked(&refusals(&mut &place.http(&[])).join("\n")));
+    for fixture in OrdersFixture::for_each_database() {
+        seen.push(mask(&refusals(&mut &fixture.http(&[])).join("\n")));
         let stock = "SELECT sku, on_hand, reserved FROM variants ORDER BY sku";
         // The first order still has its two; nothing that was refused took any.
-        assert_eq!(place.shelf().lines(stock), "CUP 5 2\nTEA 1000000 0");
+        assert_eq!(fixture.database().lines(stock), "CUP 5 2\nTEA 1000000 0");
         let refused = "SELECT COUNT(*) FROM records WHERE outcome <> 'done'";
         assert_eq!(
-            place.shelf().lines(refused),
+            fixture.database().lines(refused),
             "10",
             "each on record, but for the key of another call"
         );
     }
-    let other = Place::file();
-    seen.push(masked(&refusals(&mut other.stdio(&[])).join("\n")));
-    let first = same(seen);
+    let other = OrdersFixture::sqlite();
+    seen.push(mask(&refusals(&mut other.stdio(&[])).join("\n")));
+    let first = all_equal(seen);
     assert_snapshot!(first);
     let mut said: BTreeSet<_> = first
         .split(r#""originalError":""#)
@@ -98,30 +98,30 @@ fn every_no_of_the_store_is_4001_with_its_identifier() {
 /// Whoever may only read is told so, before anything is looked at.
 #[test]
 fn a_change_without_the_write_token_is_4001() {
-    let place = Place::file();
-    let (read, write) = (place.write("read", "one"), place.write("write", "two"));
-    let server = place.http(&["--bearer-file", &read, "--write-bearer-file", &write]);
+    let fixture = OrdersFixture::sqlite();
+    let (read, write) = (fixture.write("read", "one"), fixture.write("write", "two"));
+    let server = fixture.http(&["--bearer-file", &read, "--write-bearer-file", &write]);
     let server = server.with_header("Authorization", "Bearer one");
-    let answer = (&server).fails("create-sales-order", &order("k", "TEA", 1));
+    let answer = (&server).call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1));
     assert_snapshot!(answer, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4001,\"message\":\"Adapter error: this server takes changes only with its write token\",\"retryable\":false,\"details\":{\"suggestion\":\"Ask the owner of the server for the write token; reading works without it.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null},\"originalError\":\"WRITE_TOKEN_REQUIRED\"}}}"}],"structuredContent":{"error":{"code":4001,"message":"Adapter error: this server takes changes only with its write token","retryable":false,"details":{"suggestion":"Ask the owner of the server for the write token; reading works without it.","context":{"class":"upstream","effect":"none","retryAfterMs":null},"originalError":"WRITE_TOKEN_REQUIRED"}}},"isError":true,"error":{"code":4001,"message":"Adapter error: this server takes changes only with its write token","retryable":false,"details":{"suggestion":"Ask the owner of the server for the write token; reading works without it.","context":{"class":"upstream","effect":"none","retryAfterMs":null},"originalError":"WRITE_TOKEN_REQUIRED"}}}}"#);
-    (&server).done("get-orders", &json!({}));
-    assert_eq!(place.shelf().lines("SELECT COUNT(*) FROM orders"), "0");
+    (&server).call_ok("get-orders", &json!({}));
+    assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "0");
 }
 
 /// What an order system of somebody else's may say: its identifiers reach the client, its words never.
 #[test]
 fn identifiers_of_others_are_passed_on() {
-    let place = Place::file();
+    let fixture = OrdersFixture::sqlite();
     let script = r#"{"rules":[
         {"operations":["create-sales-order"],"every":1,"fault":{"kind":"refused","originalError":"CREDIT_HOLD","retryable":false}},
         {"operations":["get-orders"],"every":1,"fault":{"kind":"refused","originalError":"NIGHTLY_RUN","retryable":true}},
         {"operations":["get-products"],"every":1,"fault":{"kind":"garbage"}}]}"#;
-    let server = place.faulty(script, &["--attempts", "1", "--breaker-failures", "0"]);
+    let server = fixture.faulty_http(script, &["--attempts", "1", "--breaker-failures", "0"]);
     let mut server = &server;
     let seen = [
-        server.fails("create-sales-order", &order("k", "TEA", 1)),
-        server.fails("get-orders", &json!({})),
-        server.fails("get-products", &json!({})),
+        server.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1)),
+        server.call_err_in_both_eras("get-orders", &json!({})),
+        server.call_err_in_both_eras("get-products", &json!({})),
     ];
     assert_snapshot!(seen.join("\n"));
 }

@@ -1,7 +1,8 @@
 //! A client that does what the contract says: the same call with the same key, until an answer is final.
 
 use super::servers::Addresses;
-use crate::orders::asking::{address, parsed};
+use crate::orders::requests::address;
+use crate::requests::parse;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -104,7 +105,7 @@ impl Client {
             .body(message.to_owned());
         let response = post.send().await?.error_for_status()?;
         let body = response.bytes().await?;
-        Ok(parsed(&String::from_utf8_lossy(&body)))
+        Ok(parse(&String::from_utf8_lossy(&body)))
     }
 
     /// Waits as long as the failure says, and a little by chance; only what is retryable may come.
@@ -143,7 +144,7 @@ fn message(number: usize) -> String {
         },
         "idempotencyKey": format!("wish-{number}"),
     });
-    crate::orders::asking::call("create-sales-order", &arguments)
+    crate::requests::call(1, "create-sales-order", &arguments)
 }
 
 /// Lets all clients work at once; what they made and met.

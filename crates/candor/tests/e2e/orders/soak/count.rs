@@ -1,21 +1,21 @@
 //! What there is after a run, counted twice: by SQL, and by the tools.
 
 use super::client::{Made, units};
-use crate::orders::asking::Asked;
-use crate::orders::place::{FREE, Place};
+use crate::orders::fixture::{OrdersFixture, UNLIMITED};
+use crate::orders::requests::OrderCalls;
 use serde_json::{Value, json};
 
 /// Exactly these orders, stock, keys and records.
-pub(super) fn check(place: &Place, orders: usize, made: &Made) {
+pub(super) fn check(fixture: &OrdersFixture, orders: usize, made: &Made) {
     assert_eq!(made.len(), orders);
     let reserved: usize = (0..orders).map(units).sum();
-    by_sql(place, orders, reserved, made);
-    by_tools(place, orders, reserved, made);
+    by_sql(fixture, orders, reserved, made);
+    by_tools(fixture, orders, reserved, made);
 }
 
-fn by_sql(place: &Place, orders: usize, reserved: usize, made: &Made) {
-    let shelf = place.shelf();
-    let count = |what: &str| shelf.lines(&format!("SELECT COUNT(*) FROM {what}"));
+fn by_sql(fixture: &OrdersFixture, orders: usize, reserved: usize, made: &Made) {
+    let database = fixture.database();
+    let count = |what: &str| database.lines(&format!("SELECT COUNT(*) FROM {what}"));
     let all = orders.to_string();
     for what in [
         "orders",
@@ -32,13 +32,13 @@ fn by_sql(place: &Place, orders: usize, reserved: usize, made: &Made) {
     ] {
         assert_eq!(count(what), all, "{what}");
     }
-    assert_eq!(shelf.untrue(), [""; 0]);
+    assert_eq!(database.broken_invariants(), [""; 0]);
     let stock = "SELECT on_hand, reserved FROM variants WHERE sku = 'TEA'";
-    assert_eq!(shelf.lines(stock), format!("1000000 {reserved}"));
+    assert_eq!(database.lines(stock), format!("1000000 {reserved}"));
     let lines = "SELECT CAST(SUM(quantity) AS BIGINT) FROM order_lines";
-    assert_eq!(shelf.lines(lines), reserved.to_string());
+    assert_eq!(database.lines(lines), reserved.to_string());
     assert_eq!(count("customers"), "8", "Ada and seven buyers");
-    let found = shelf.rows("SELECT external_id, id FROM orders");
+    let found = database.rows("SELECT external_id, id FROM orders");
     let found: Made = found
         .into_iter()
         .map(|row| (row[0].clone(), row[1].clone()))
@@ -49,8 +49,8 @@ fn by_sql(place: &Place, orders: usize, reserved: usize, made: &Made) {
     );
 }
 
-fn by_tools(place: &Place, orders: usize, reserved: usize, made: &Made) {
-    let server = place.http(&FREE);
+fn by_tools(fixture: &OrdersFixture, orders: usize, reserved: usize, made: &Made) {
+    let server = fixture.http(&UNLIMITED);
     let mut server = &server;
     let (mut found, mut seen) = (Made::new(), 0);
     let mut cursor = Value::Null;
@@ -59,7 +59,7 @@ fn by_tools(place: &Place, orders: usize, reserved: usize, made: &Made) {
         if cursor.is_string() {
             arguments["cursor"] = cursor;
         }
-        let page = server.done("get-orders", &arguments);
+        let page = server.call_ok("get-orders", &arguments);
         for order in page["orders"].as_array().unwrap() {
             let text = |member: &str| order[member].as_str().unwrap().to_owned();
             found.insert(text("externalId"), text("id"));
@@ -72,7 +72,7 @@ fn by_tools(place: &Place, orders: usize, reserved: usize, made: &Made) {
     }
     assert_eq!(seen, orders);
     assert!(found == *made, "the tools show other orders than there are");
-    let stock = server.done("get-inventory", &json!({ "skus": ["TEA"] }));
+    let stock = server.call_ok("get-inventory", &json!({ "skus": ["TEA"] }));
     assert_eq!(stock["inventory"][0]["onHand"], 1_000_000);
     assert_eq!(stock["inventory"][0]["reservedTotal"], reserved);
     assert_eq!(

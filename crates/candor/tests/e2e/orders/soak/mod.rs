@@ -1,11 +1,12 @@
 //! Exactly once: clients that retry by the contract, while answers are lost, calls hang, servers are
 //! killed and the database is restarted, make each order once and no other.
 
+use crate::fixture::LIMIT;
+use crate::orders::fixture::OrdersFixture;
 mod client;
 mod count;
 mod servers;
 
-use crate::orders::place::{LIMIT, Place};
 use client::{Client, Met};
 use servers::Servers;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -45,8 +46,8 @@ fn kills(count: usize, servers: usize) -> Vec<Strike> {
 }
 
 /// Makes so many orders; the strikes come evenly on the way.
-fn run(place: &Place, orders: usize, servers: usize, strikes: &[Strike]) {
-    let mut servers = Servers::start(place, SEED, servers);
+fn run(fixture: &OrdersFixture, orders: usize, servers: usize, strikes: &[Strike]) {
+    let mut servers = Servers::start(fixture, SEED, servers);
     let (done, progress) = channel();
     let clients = (0..CLIENTS).map(|number| {
         let numbers = (number..orders).step_by(CLIENTS).collect();
@@ -57,10 +58,10 @@ fn run(place: &Place, orders: usize, servers: usize, strikes: &[Strike]) {
     let at_work = thread::spawn(move || client::all(clients));
     let struck = strike_through(&progress, orders, strikes, |strike| match strike {
         Strike::Kill(number) => servers.kill(number),
-        Strike::Restart => place.server().restart().unwrap(),
+        Strike::Restart => fixture.server().restart().unwrap(),
         Strike::Crash => {
-            place.server().kill();
-            place.server().restart().unwrap();
+            fixture.server().kill();
+            fixture.server().restart().unwrap();
         }
     });
     let (made, met) = at_work
@@ -74,7 +75,7 @@ fn run(place: &Place, orders: usize, servers: usize, strikes: &[Strike]) {
     }
     met.check();
     drop(servers);
-    count::check(place, orders, &made);
+    count::check(fixture, orders, &made);
 }
 
 /// Strikes whenever another share of the orders is made.
@@ -98,21 +99,21 @@ fn strike_through(
 
 #[test]
 fn every_order_is_made_once_on_a_file() {
-    run(&Place::file(), orders(), 1, &kills(8, 1));
+    run(&OrdersFixture::sqlite(), orders(), 1, &kills(8, 1));
 }
 
 #[test]
 fn every_order_is_made_once_on_two_servers_of_one_database() {
-    if let Some(place) = Place::postgres() {
-        run(&place, orders(), 2, &kills(8, 2));
+    if let Some(fixture) = OrdersFixture::postgres() {
+        run(&fixture, orders(), 2, &kills(8, 2));
     }
 }
 
 #[test]
 fn every_order_is_made_once_while_the_database_restarts() {
-    if let Some(place) = Place::postgres() {
+    if let Some(fixture) = OrdersFixture::postgres() {
         let strikes = [Strike::Restart, Strike::Kill(0), Strike::Crash];
-        run(&place, 500, 2, &strikes);
+        run(&fixture, 500, 2, &strikes);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The servers of a run: killed, started again at another address, and found there by the clients.
 
-use crate::orders::place::{FREE, LIMIT, Place};
+use crate::fixture::LIMIT;
+use crate::orders::fixture::{OrdersFixture, UNLIMITED};
 use candor_testkit::{Exit, Http};
 use serde_json::json;
 use std::net::SocketAddr;
@@ -20,21 +21,21 @@ const GUARD: [&str; 6] = [
 pub(super) type Addresses = watch::Receiver<Vec<SocketAddr>>;
 
 pub(super) struct Servers<'a> {
-    place: &'a Place,
+    fixture: &'a OrdersFixture,
     seed: u64,
     all: Vec<Http>,
     addresses: watch::Sender<Vec<SocketAddr>>,
 }
 
 impl<'a> Servers<'a> {
-    pub(super) fn start(place: &'a Place, seed: u64, count: usize) -> Servers<'a> {
+    pub(super) fn start(fixture: &'a OrdersFixture, seed: u64, count: usize) -> Servers<'a> {
         let all: Vec<_> = (1..)
             .take(count)
-            .map(|more| server(place, seed + more))
+            .map(|more| server(fixture, seed + more))
             .collect();
         let (addresses, _) = watch::channel(all.iter().map(Http::address).collect());
         Servers {
-            place,
+            fixture,
             seed: seed + 100,
             all,
             addresses,
@@ -51,14 +52,14 @@ impl<'a> Servers<'a> {
         old.signal("KILL");
         assert_eq!(old.process().exit_within(LIMIT), Some(Exit::Signal(9)));
         self.seed += 1;
-        *old = server(self.place, self.seed);
+        *old = server(self.fixture, self.seed);
         let address = old.address();
         self.addresses.send_modify(|all| all[number] = address);
     }
 }
 
 /// A server whose calls fail in every way that a client has to bear.
-fn server(place: &Place, seed: u64) -> Http {
+fn server(fixture: &OrdersFixture, seed: u64) -> Http {
     let rule = |percent: u64, fault| json!({ "percent": percent, "fault": fault });
     let script = json!({
         "seed": seed,
@@ -72,6 +73,6 @@ fn server(place: &Place, seed: u64) -> Http {
             rule(3, json!({ "kind": "limited", "retryAfterMs": 10 })),
         ],
     });
-    let flags: Vec<_> = FREE.iter().chain(&GUARD).copied().collect();
-    place.faulty(&script.to_string(), &flags)
+    let flags: Vec<_> = UNLIMITED.iter().chain(&GUARD).copied().collect();
+    fixture.faulty_http(&script.to_string(), &flags)
 }

@@ -1,6 +1,6 @@
 //! Authorization errors.
 
-use crate::workspace::place::{EXECUTOR, PLANNER, Place};
+use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture};
 use candor_testkit::Process;
 use serde_json::json;
 use std::fs::{self, Permissions};
@@ -13,10 +13,10 @@ const NOBODY: u32 = 65_534;
 
 #[test]
 fn unauthorized_action() {
-    let place = Place::allowed();
-    place.put(".env", "secret");
-    place.put(".git/HEAD", "");
-    place.put(".candor/deny_read", "");
+    let fixture = WorkspaceFixture::with_plan();
+    fixture.write(".env", "secret");
+    fixture.write(".git/HEAD", "");
+    fixture.write(".candor/deny_read", "");
     for path in [
         "audit-log.jsonl",
         "audit-log.jsonl.lock",
@@ -24,31 +24,31 @@ fn unauthorized_action() {
         "docs/plans/x.toml",
         ".git/config",
     ] {
-        let mut client = place.executor(&[]);
-        let failed = client.failed("write_file", json!({ "path": path, "content": "x" }));
+        let mut client = fixture.executor(&[]);
+        let failed = client.call_err("write_file", json!({ "path": path, "content": "x" }));
         assert_eq!(failed.code(), "UNAUTHORIZED_ACTION", "{path}");
-        client.done("write_failure_report", json!({ "title": "t", "body": "b" }));
+        client.call_ok("write_failure_report", json!({ "title": "t", "body": "b" }));
         client.end();
     }
-    let mut executor = place.executor(&[]);
-    let failed = executor.failed("save_plan", json!({}));
+    let mut executor = fixture.executor(&[]);
+    let failed = executor.call_err("save_plan", json!({}));
     assert_eq!(failed.code(), "UNAUTHORIZED_ACTION");
-    let failed = executor.failed("read_file", json!({ "path": ".env" }));
+    let failed = executor.call_err("read_file", json!({ "path": ".env" }));
     assert_eq!(failed.code(), "UNAUTHORIZED_ACTION");
-    let mut planner = place.planner(&[]);
+    let mut planner = fixture.planner(&[]);
     for tool in ["write_file", "apply_changes"] {
-        let failed = planner.failed(tool, json!({ "path": 1 }));
+        let failed = planner.call_err(tool, json!({ "path": 1 }));
         assert_eq!(failed.code(), "UNAUTHORIZED_ACTION");
         assert_eq!(failed.envelope["role"], PLANNER);
     }
-    assert_eq!(place.got(".env"), "secret");
+    assert_eq!(fixture.read(".env"), "secret");
 }
 
 #[test]
 fn insufficient_permissions_on_a_server_that_changes_nothing() {
-    let place = Place::allowed();
-    let before = place.hash("src/a.txt");
-    let mut client = place.executor(&["--read-only"]);
+    let fixture = WorkspaceFixture::with_plan();
+    let before = fixture.hash("src/a.txt");
+    let mut client = fixture.executor(&["--read-only"]);
     for (tool, arguments) in [
         ("write_file", json!({ "path": "src/b", "content": "x" })),
         (
@@ -60,13 +60,13 @@ fn insufficient_permissions_on_a_server_that_changes_nothing() {
             json!({ "changes": [{ "path": "src/b", "content": "x" }] }),
         ),
     ] {
-        let failed = client.failed(tool, arguments);
+        let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "INSUFFICIENT_PERMISSIONS", "{tool}");
         assert_eq!(failed.cause()["name"], "ReadOnlyServer");
     }
-    client.done("read_file", json!({ "path": "src/a.txt" }));
-    assert_eq!(place.hash("src/a.txt"), before);
-    assert!(!place.at("src/b").exists());
+    client.call_ok("read_file", json!({ "path": "src/a.txt" }));
+    assert_eq!(fixture.hash("src/a.txt"), before);
+    assert!(!fixture.path("src/b").exists());
 }
 
 fn give(path: &Path) {
@@ -79,37 +79,39 @@ fn give(path: &Path) {
 }
 
 /// The same server, run by somebody whom permissions hold for.
-fn by_somebody(place: &Place) -> Command {
-    let command = place.command(EXECUTOR, &[]);
-    if fs::metadata(place.root()).unwrap().uid() != 0 {
+fn by_somebody(fixture: &WorkspaceFixture) -> Command {
+    let command = fixture.command(EXECUTOR, &[]);
+    if fs::metadata(fixture.root()).unwrap().uid() != 0 {
         return command;
     }
-    let program = place.beside("candor");
+    let program = fixture.path_beside("candor");
     // By another process: a file that this one has open for writing cannot be executed.
     let mut copy = Command::new("cp");
     copy.arg(command.get_program()).arg(&program);
-    Process::run(copy, crate::workspace::place::LIMIT);
+    Process::run(copy, crate::fixture::LIMIT);
     let mut other = Command::new(&program);
-    other.args(command.get_args()).current_dir(place.beside(""));
+    other
+        .args(command.get_args())
+        .current_dir(fixture.path_beside(""));
     other.uid(NOBODY).gid(NOBODY);
-    give(&place.beside(""));
+    give(&fixture.path_beside(""));
     other
 }
 
 #[test]
 fn insufficient_permissions_of_the_operating_system() {
-    let place = Place::allowed();
-    place.put("src/closed/a", "kept");
-    place.put("src/secret", "hidden");
-    fs::set_permissions(place.beside(""), Permissions::from_mode(0o755)).unwrap();
-    let command = by_somebody(&place);
+    let fixture = WorkspaceFixture::with_plan();
+    fixture.write("src/closed/a", "kept");
+    fixture.write("src/secret", "hidden");
+    fs::set_permissions(fixture.path_beside(""), Permissions::from_mode(0o755)).unwrap();
+    let command = by_somebody(&fixture);
     let set = |path, mode| {
-        fs::set_permissions(place.at(path), Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(fixture.path(path), Permissions::from_mode(mode)).unwrap();
     };
     set("src/closed", 0o555);
     set("src/secret", 0o000);
-    let mut client = place.client(command);
-    client.begin();
+    let mut client = fixture.client(command);
+    client.begin_session();
     for (tool, arguments) in [
         (
             "write_file",
@@ -121,29 +123,29 @@ fn insufficient_permissions_of_the_operating_system() {
         ),
         ("read_file", json!({ "path": "src/secret" })),
     ] {
-        let failed = client.failed(tool, arguments);
+        let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "INSUFFICIENT_PERMISSIONS", "{failed:?}");
         assert_eq!(failed.cause()["code"], "EACCES");
         assert_eq!(failed.effect(), "none");
     }
     client.end();
     set("src/closed", 0o755);
-    assert_eq!(place.got("src/closed/a"), "kept");
-    assert_eq!(fs::read_dir(place.at("src/closed")).unwrap().count(), 1);
+    assert_eq!(fixture.read("src/closed/a"), "kept");
+    assert_eq!(fs::read_dir(fixture.path("src/closed")).unwrap().count(), 1);
 }
 
 #[test]
 fn role_mismatch() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     for (tool, arguments) in [
         ("read_file", json!({ "path": "src/a.txt", "role": PLANNER })),
         ("session_status", json!({ "role": "nobody" })),
     ] {
-        let failed = client.failed(tool, arguments);
+        let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "ROLE_MISMATCH", "{failed:?}");
     }
     for role in [EXECUTOR, "executor"] {
-        client.done("session_status", json!({ "role": role }));
+        client.call_ok("session_status", json!({ "role": role }));
     }
 }

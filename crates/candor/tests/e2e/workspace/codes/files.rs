@@ -1,15 +1,15 @@
 //! File operation errors.
 
+use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
 use crate::workspace::kernel::{limit, minding_sizes};
-use crate::workspace::place::{EXECUTOR, Place};
 use rustix::process::Resource;
 use serde_json::json;
 use std::fs::{self, File};
 
 #[test]
 fn file_not_found() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     for (tool, arguments) in [
         ("read_file", json!({ "path": "src/none" })),
         (
@@ -17,7 +17,7 @@ fn file_not_found() {
             json!({ "path": "src/none", "edits": [{ "old": "a", "new": "b" }] }),
         ),
     ] {
-        let failed = client.failed(tool, arguments);
+        let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "FILE_NOT_FOUND", "{failed:?}");
         assert_eq!(failed.cause()["code"], "ENOENT");
     }
@@ -25,28 +25,28 @@ fn file_not_found() {
 
 #[test]
 fn file_already_exists() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     let create = |path| json!({ "path": path, "content": "x", "create_only": true });
-    let failed = client.failed("write_file", create("src/a.txt"));
+    let failed = client.call_err("write_file", create("src/a.txt"));
     assert_eq!(failed.code(), "FILE_ALREADY_EXISTS");
     assert_eq!(failed.cause()["code"], "EEXIST");
-    assert_eq!(place.got("src/a.txt"), "one\ntwo\nthree\n");
-    client.done("write_file", create("src/b.txt"));
+    assert_eq!(fixture.read("src/a.txt"), "one\ntwo\nthree\n");
+    client.call_ok("write_file", create("src/b.txt"));
 }
 
 #[test]
 fn file_read_failed() {
-    let place = Place::new();
-    place.put("src/bytes", b"\xff\xfe");
-    let large = File::create(place.at("src/large")).unwrap();
+    let fixture = WorkspaceFixture::new();
+    fixture.write("src/bytes", b"\xff\xfe");
+    let large = File::create(fixture.path("src/large")).unwrap();
     large.set_len(5 * 1024 * 1024 + 1).unwrap();
-    let mut client = place.executor(&[]);
+    let mut client = fixture.executor(&[]);
     for path in ["src", "src/bytes", "src/large"] {
-        let failed = client.failed("read_file", json!({ "path": path }));
+        let failed = client.call_err("read_file", json!({ "path": path }));
         assert_eq!(failed.code(), "FILE_READ_FAILED", "{path}");
     }
-    let bytes = client.done(
+    let bytes = client.call_ok(
         "read_file",
         json!({ "path": "src/bytes", "encoding": "base64" }),
     );
@@ -56,14 +56,14 @@ fn file_read_failed() {
 /// A file that grows beyond what the machine permits: the old bytes stay, and nothing lies about.
 #[test]
 fn file_write_failed() {
-    let place = Place::allowed();
-    let mut client = place.client(minding_sizes(&place.command(EXECUTOR, &[])));
-    client.begin();
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.client(minding_sizes(&fixture.command(EXECUTOR, &[])));
+    client.begin_session();
     let pid = client.server.process().pid();
     limit(pid, Resource::Fsize, Some(512 * 1024));
     let large = "x".repeat(600 * 1024);
     for path in ["src/a.txt", "src/new"] {
-        let failed = client.failed("write_file", json!({ "path": path, "content": large }));
+        let failed = client.call_err("write_file", json!({ "path": path, "content": large }));
         assert_eq!(failed.code(), "FILE_WRITE_FAILED", "{failed:?}");
         assert_eq!(failed.cause()["code"], "EFBIG");
         assert_eq!(failed.effect(), "none");
@@ -73,11 +73,11 @@ fn file_write_failed() {
         { "path": "src/a.txt", "content": "small" },
         { "path": "src/new", "content": large },
     ]);
-    let failed = client.failed("apply_changes", json!({ "changes": changes }));
+    let failed = client.call_err("apply_changes", json!({ "changes": changes }));
     assert_eq!(failed.code(), "FILE_WRITE_FAILED");
-    assert_eq!(place.got("src/a.txt"), "one\ntwo\nthree\n");
-    assert_eq!(fs::read_dir(place.at("src")).unwrap().count(), 1);
+    assert_eq!(fixture.read("src/a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(fs::read_dir(fixture.path("src")).unwrap().count(), 1);
     limit(pid, Resource::Fsize, None);
-    client.done("write_file", json!({ "path": "src/new", "content": large }));
-    place.verify();
+    client.call_ok("write_file", json!({ "path": "src/new", "content": large }));
+    fixture.verify();
 }

@@ -1,7 +1,7 @@
 //! Generic errors.
 
+use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
 use crate::workspace::kernel::{limit, without};
-use crate::workspace::place::{EXECUTOR, Place};
 use rustix::process::Resource;
 use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 use serde_json::json;
@@ -22,19 +22,19 @@ const ENOMEM: u32 = 12;
 /// the boundary makes a failure of it, and the server lives on.
 #[test]
 fn internal_error() {
-    let place = Place::allowed();
+    let fixture = WorkspaceFixture::with_plan();
     let is = |argument, value| {
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value).unwrap()
     };
     // The bytes of an id, asked for without flags; hash maps ask otherwise.
     let ids = SeccompRule::new(vec![is(1, 16), is(2, 0)]).unwrap();
-    let mut client = without(GETRANDOM, vec![ids], EIO, || place.serve(EXECUTOR, &[]));
+    let mut client = without(GETRANDOM, vec![ids], EIO, || fixture.serve(EXECUTOR, &[]));
     for _ in 0..2 {
-        let root = json!({ "workspace_root": place.root_text() });
-        let failed = client.failed("begin_session", root);
+        let root = json!({ "workspace_root": fixture.root_text() });
+        let failed = client.call_err("begin_session", root);
         assert_eq!(failed.code(), "INTERNAL_ERROR", "{failed:?}");
     }
-    let failed = client.failed("session_status", json!({}));
+    let failed = client.call_err("session_status", json!({}));
     assert_eq!(failed.code(), "SESSION_NOT_INITIALIZED");
     client.end();
 }
@@ -42,23 +42,23 @@ fn internal_error() {
 /// A kernel without memory for the last step of a write: nothing was changed, and the cause says why.
 #[test]
 fn unknown_tool_failure() {
-    let place = Place::allowed();
-    let mut client = without(RENAMEAT2, Vec::new(), ENOMEM, || place.executor(&[]));
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = without(RENAMEAT2, Vec::new(), ENOMEM, || fixture.executor(&[]));
     for path in ["src/a.txt", "src/b.txt"] {
-        let failed = client.failed("write_file", json!({ "path": path, "content": "x" }));
+        let failed = client.call_err("write_file", json!({ "path": path, "content": "x" }));
         assert_eq!(failed.code(), "UNKNOWN_TOOL_FAILURE", "{failed:?}");
         assert_eq!(failed.cause()["code"], "ENOMEM");
         assert_eq!(failed.effect(), "none");
     }
-    assert_eq!(place.got("src/a.txt"), "one\ntwo\nthree\n");
-    assert_eq!(fs::read_dir(place.at("src")).unwrap().count(), 1);
+    assert_eq!(fixture.read("src/a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(fs::read_dir(fixture.path("src")).unwrap().count(), 1);
 }
 
 /// A process that may open hardly any more files: the file is as it was, or the answer is a success.
 #[test]
 fn unknown_tool_failure_without_handles() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     let pid = client.server.process().pid();
     let had = rustix::process::getrlimit(Resource::Nofile).current;
     let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count() as u64;
@@ -66,19 +66,22 @@ fn unknown_tool_failure_without_handles() {
     // Checkpoints need handles too, now and then: once more where one was in the way.
     for round in 0..50 {
         let text = format!("{round}\n");
-        let before = place.got("src/a.txt");
+        let before = fixture.read("src/a.txt");
         limit(pid, Resource::Nofile, Some(open + round % 5));
-        let answer = client.ask(
+        let answer = client.call(
             "write_file",
             &json!({ "path": "src/a.txt", "content": text }),
         );
         limit(pid, Resource::Nofile, had);
         if answer["result"]["isError"] != true {
-            assert_eq!(place.got("src/a.txt"), text);
+            assert_eq!(fixture.read("src/a.txt"), text);
             continue;
         }
-        let failed = client.taken(&answer);
-        assert_eq!((failed.effect(), place.got("src/a.txt")), ("none", before));
+        let failed = client.parse_failure(&answer);
+        assert_eq!(
+            (failed.effect(), fixture.read("src/a.txt")),
+            ("none", before)
+        );
         assert!(failed.text.contains("EMFILE"), "{failed:?}");
         seen.push(failed.code().to_owned());
         if failed.code() == "UNKNOWN_TOOL_FAILURE" {
@@ -91,5 +94,5 @@ fn unknown_tool_failure_without_handles() {
         seen.iter().any(|code| code == "UNKNOWN_TOOL_FAILURE"),
         "{seen:?}"
     );
-    place.verify();
+    fixture.verify();
 }

@@ -1,16 +1,16 @@
 //! Governance errors: invariants, and starts that fail.
 
-use crate::workspace::asking::{Client, Failed};
-use crate::workspace::place::{EXECUTOR, Place, failed_start, sha256};
+use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture, failed_start, sha256};
+use crate::workspace::requests::{AgentClient, CallFailure};
 use candor_testkit::Exit;
 use serde_json::{Value, json};
 use std::fs;
 
 /// It is one, it locks, and no report unlocks it.
-fn violates(client: &mut Client, failed: &Failed, id: &str) {
+fn violates(client: &mut AgentClient, failed: &CallFailure, id: &str) {
     assert_eq!(failed.code(), "INVARIANT_VIOLATION", "{failed:?}");
     assert_eq!(failed.envelope["invariant_id"], id);
-    let locked = client.code("write_file", json!({ "path": "src/b", "content": "x" }));
+    let locked = client.call_code("write_file", json!({ "path": "src/b", "content": "x" }));
     assert!(
         ["SESSION_LOCKED", "INVARIANT_VIOLATION"].contains(&locked.as_str()),
         "{locked}"
@@ -19,81 +19,81 @@ fn violates(client: &mut Client, failed: &Failed, id: &str) {
 
 #[test]
 fn invariant_violation_of_the_root() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
-    fs::rename(place.root(), place.beside("moved")).unwrap();
-    fs::create_dir(place.root()).unwrap();
-    let answer = client.ask("session_status", &json!({}));
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
+    fs::rename(fixture.root(), fixture.path_beside("moved")).unwrap();
+    fs::create_dir(fixture.root()).unwrap();
+    let answer = client.call("session_status", &json!({}));
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     let envelope: Value = serde_json::from_str(text).unwrap();
     assert_eq!(envelope["error_code"], "INVARIANT_VIOLATION");
     assert_eq!(envelope["invariant_id"], "ROOT_UNCHANGED");
-    let locked = client.ask("write_file", &json!({ "path": "src/b", "content": "x" }));
+    let locked = client.call("write_file", &json!({ "path": "src/b", "content": "x" }));
     let locked = locked["result"]["content"][0]["text"].as_str().unwrap();
     assert!(
         locked.contains("\"error_code\":\"SESSION_LOCKED\""),
         "{locked}"
     );
-    assert_eq!(fs::read_dir(place.root()).unwrap().count(), 0);
-    let log = fs::read_to_string(place.beside("moved/audit-log.jsonl")).unwrap();
+    assert_eq!(fs::read_dir(fixture.root()).unwrap().count(), 0);
+    let log = fs::read_to_string(fixture.path_beside("moved/audit-log.jsonl")).unwrap();
     assert!(log.contains("ROOT_UNCHANGED"), "the log went with its root");
 }
 
 #[test]
 fn invariant_violation_of_the_chain() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     for _ in 0..3 {
-        client.done("list_plans", json!({}));
+        client.call_ok("list_plans", json!({}));
     }
-    let log = place.got("audit-log.jsonl");
+    let log = fixture.read("audit-log.jsonl");
     let forged = log.replacen("list_plans", "read_plans", 1);
     assert_eq!(log.len(), forged.len());
-    place.put("audit-log.jsonl", forged);
-    let failed = client.failed("verify_audit_log", json!({}));
+    fixture.write("audit-log.jsonl", forged);
+    let failed = client.call_err("verify_audit_log", json!({}));
     assert_eq!(failed.cause()["first_bad_seq"], 2, "{failed:?}");
     violates(&mut client, &failed, "AUDIT_CHAIN_INTACT");
-    client.done("write_failure_report", json!({ "title": "t", "body": "b" }));
-    let locked = client.code("write_file", json!({ "path": "src/b", "content": "x" }));
+    client.call_ok("write_failure_report", json!({ "title": "t", "body": "b" }));
+    let locked = client.call_code("write_file", json!({ "path": "src/b", "content": "x" }));
     assert_eq!(locked, "SESSION_LOCKED", "only a person unlocks");
 }
 
 #[test]
 fn invariant_violation_of_the_state() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
-    fs::write(place.state().join("lock.WINDSURF.json"), "garbage").unwrap();
-    let failed = client.failed("write_file", json!({ "path": "src/b", "content": "x" }));
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
+    fs::write(fixture.state().join("lock.WINDSURF.json"), "garbage").unwrap();
+    let failed = client.call_err("write_file", json!({ "path": "src/b", "content": "x" }));
     violates(&mut client, &failed, "STATE_INTACT");
-    assert!(!place.at("src/b").exists());
+    assert!(!fixture.path("src/b").exists());
 }
 
 #[test]
 fn invariant_violation_of_the_journal() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     client.end();
     let body = "{\"garbage\":1}";
     let hash = sha256(body.as_bytes());
     let entry = format!("candor-journal/1 o {hash} {}\n{body}", body.len());
-    fs::write(place.state().join("journal.0"), entry).unwrap();
-    let mut client = place.serve(EXECUTOR, &[]);
-    let root = json!({ "workspace_root": place.root_text() });
-    let failed = client.failed("begin_session", root);
+    fs::write(fixture.state().join("journal.0"), entry).unwrap();
+    let mut client = fixture.serve(EXECUTOR, &[]);
+    let root = json!({ "workspace_root": fixture.root_text() });
+    let failed = client.call_err("begin_session", root);
     assert_eq!(failed.code(), "INVARIANT_VIOLATION");
     assert_eq!(failed.envelope["invariant_id"], "JOURNAL_CONSISTENT");
 }
 
 #[test]
 fn invariant_violation_of_protected_paths() {
-    let place = Place::new();
-    place.put(".git/hooks/pre-commit", "hook");
-    let plan = place.allow_phase(json!({
+    let fixture = WorkspaceFixture::new();
+    fixture.write(".git/hooks/pre-commit", "hook");
+    let plan = fixture.allow_phase(json!({
         "allow": ["src/**"],
         "verify": [["chmod", "777", ".git/hooks/pre-commit"]],
     }));
-    let mut client = place.executor(&[]);
-    let failed = client.failed("run_preflight", json!({ "plan_hash": plan }));
+    let mut client = fixture.executor(&[]);
+    let failed = client.call_err("run_preflight", json!({ "plan_hash": plan }));
     violates(&mut client, &failed, "PROTECTED_PATHS_UNCHANGED");
     assert!(failed.cause()["paths"].is_array(), "{failed:?}");
 }
@@ -101,7 +101,7 @@ fn invariant_violation_of_protected_paths() {
 /// What a start that failed prints is an envelope too.
 fn is_startup(envelope: &Value, code: &str) {
     let keys: Vec<_> = envelope.as_object().unwrap().keys().collect();
-    assert_eq!(keys, crate::workspace::asking::KEYS);
+    assert_eq!(keys, crate::workspace::requests::KEYS);
     assert_eq!(envelope["error_code"], code, "{envelope}");
     assert_eq!(envelope["tool_name"], "startup");
     for name in ["role", "session_id", "workspace_root"] {
@@ -112,41 +112,41 @@ fn is_startup(envelope: &Value, code: &str) {
 
 #[test]
 fn bootstrap_failure() {
-    let place = Place::new();
-    let inside = place.at("inside");
+    let fixture = WorkspaceFixture::new();
+    let inside = fixture.path("inside");
     for flags in [
         vec!["--approvers", "missing"],
         vec!["--checkpoint-key", "config/approvers"],
         vec!["--checkpoint-key", "missing"],
         vec!["--root", "missing"],
     ] {
-        is_startup(&place.failed_start(&flags), "BOOTSTRAP_FAILURE");
+        is_startup(&fixture.failed_start(&flags), "BOOTSTRAP_FAILURE");
     }
     for name in ["CANDOR_STATE_DIR", "CANDOR_CONFIG_DIR"] {
-        let mut command = std::process::Command::new(crate::workspace::place::CANDOR);
+        let mut command = std::process::Command::new(crate::fixture::CANDOR);
         command
             .args(["workspace", "serve", "--role", "executor", "--root"])
-            .arg(place.root())
-            .env("CANDOR_STATE_DIR", place.beside("state"))
-            .env("CANDOR_CONFIG_DIR", place.beside("config"))
+            .arg(fixture.root())
+            .env("CANDOR_STATE_DIR", fixture.path_beside("state"))
+            .env("CANDOR_CONFIG_DIR", fixture.path_beside("config"))
             .env(name, &inside);
         is_startup(&failed_start(command), "BOOTSTRAP_FAILURE");
     }
-    fs::write(place.beside("config/approvers"), "anna not-a-key\n").unwrap();
-    is_startup(&place.failed_start(&[]), "BOOTSTRAP_FAILURE");
+    fs::write(fixture.path_beside("config/approvers"), "anna not-a-key\n").unwrap();
+    is_startup(&fixture.failed_start(&[]), "BOOTSTRAP_FAILURE");
     assert!(!inside.exists());
 }
 
 #[test]
 fn self_audit_failure() {
-    let place = Place::new();
-    let mut client = place.serve(EXECUTOR, &[]);
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.serve(EXECUTOR, &[]);
     for _ in 0..3 {
-        client.code("session_status", json!({}));
+        client.call_code("session_status", json!({}));
     }
     assert_eq!(client.server.end().1, Exit::Code(0));
-    let file = place.beside("state/refusals.jsonl");
+    let file = fixture.path_beside("state/refusals.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replacen("session_status", "session_stotus", 1)).unwrap();
-    is_startup(&place.failed_start(&[]), "SELF_AUDIT_FAILURE");
+    is_startup(&fixture.failed_start(&[]), "SELF_AUDIT_FAILURE");
 }

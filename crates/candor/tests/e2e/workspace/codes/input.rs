@@ -1,15 +1,15 @@
 //! Input validation errors.
 
-use crate::workspace::place::Place;
+use crate::workspace::fixture::WorkspaceFixture;
 use serde_json::json;
 
 #[test]
 fn invalid_input_type() {
-    let place = Place::new();
-    let mut client = place.executor(&[]);
-    let failed = client.failed("read_file", json!([]));
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.executor(&[]);
+    let failed = client.call_err("read_file", json!([]));
     assert_eq!(failed.code(), "INVALID_INPUT_TYPE");
-    let failed = client.failed("read_file", json!({ "path": 5 }));
+    let failed = client.call_err("read_file", json!({ "path": 5 }));
     assert_eq!(failed.code(), "INVALID_INPUT_TYPE");
     let violations = failed.cause()["violations"].as_array().unwrap();
     assert_eq!(violations[0]["path"], "/path");
@@ -17,27 +17,27 @@ fn invalid_input_type() {
 
 #[test]
 fn invalid_input_format() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     for arguments in [
         json!({ "path": "src/b", "content": "x", "plan_hash": "nonsense" }),
         json!({ "path": "src/b", "content": "x", "phase_id": "lower" }),
         json!({ "path": "src/b", "content": "x", "previous_hash": "0123" }),
         json!({ "path": "src/b", "content": "=x=", "encoding": "base64" }),
     ] {
-        let failed = client.failed("write_file", arguments);
+        let failed = client.call_err("write_file", arguments);
         assert_eq!(failed.code(), "INVALID_INPUT_FORMAT", "{failed:?}");
         assert!(failed.cause()["violations"].is_array());
     }
-    let mut planner = place.planner(&[]);
-    let failed = planner.failed("save_plan", json!({ "content": "title = " }));
+    let mut planner = fixture.planner(&[]);
+    let failed = planner.call_err("save_plan", json!({ "content": "title = " }));
     assert_eq!(failed.code(), "INVALID_INPUT_FORMAT");
 }
 
 #[test]
 fn invalid_input_value() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     for (tool, arguments) in [
         ("read_file", json!({ "path": "src/a.txt", "offset": 0 })),
         ("read_file", json!({ "path": "src/a.txt", "unknown": 0 })),
@@ -48,15 +48,15 @@ fn invalid_input_value() {
         ("write_failure_report", json!({ "title": " ", "body": "b" })),
         ("search_files", json!({ "pattern": "" })),
     ] {
-        let failed = client.failed(tool, arguments);
+        let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "INVALID_INPUT_VALUE", "{failed:?}");
     }
 }
 
 #[test]
 fn missing_required_field() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     for (tool, arguments) in [
         ("read_file", json!({})),
         ("write_file", json!({ "content": "x" })),
@@ -65,7 +65,7 @@ fn missing_required_field() {
         ("apply_changes", json!({ "changes": [{ "path": "src/b" }] })),
         ("begin_session", json!({})),
     ] {
-        let failed = client.failed(tool, arguments);
+        let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "MISSING_REQUIRED_FIELD", "{failed:?}");
     }
 }

@@ -1,24 +1,26 @@
 //! Path errors.
 
-use crate::workspace::place::Place;
+use crate::workspace::fixture::WorkspaceFixture;
 use serde_json::json;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 #[test]
 fn invalid_path() {
-    let place = Place::allowed();
-    let fifo = Command::new("mkfifo").arg(place.at("src/fifo")).status();
+    let fixture = WorkspaceFixture::with_plan();
+    let fifo = Command::new("mkfifo")
+        .arg(fixture.path("src/fifo"))
+        .status();
     assert!(fifo.unwrap().success());
-    let _socket = UnixListener::bind(place.at("src/socket")).unwrap();
-    let mut client = place.executor(&[]);
+    let _socket = UnixListener::bind(fixture.path("src/socket")).unwrap();
+    let mut client = fixture.executor(&[]);
     let long = "n".repeat(256);
     let deep = "d/".repeat(2100);
     for path in [
         "a\0b",
         ".",
         "./",
-        &place.root_text(),
+        &fixture.root_text(),
         &long,
         &deep,
         "src/fifo",
@@ -32,37 +34,37 @@ fn invalid_path() {
                 json!({ "path": path, "previous_hash": "0".repeat(64) }),
             ),
         ] {
-            let failed = client.failed(tool, arguments);
+            let failed = client.call_err(tool, arguments);
             assert_eq!(failed.code(), "INVALID_PATH", "{tool} {path:?}");
         }
     }
-    let failed = client.failed("write_file", json!({ "path": "src", "content": "x" }));
+    let failed = client.call_err("write_file", json!({ "path": "src", "content": "x" }));
     assert_eq!(failed.code(), "INVALID_PATH");
 }
 
 #[test]
 fn path_not_found() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
     for path in ["src/none/a", "src/a.txt/b", "none/a"] {
         for (tool, arguments) in [
             ("read_file", json!({ "path": path })),
             ("write_file", json!({ "path": path, "content": "x" })),
         ] {
-            let failed = client.failed(tool, arguments);
+            let failed = client.call_err(tool, arguments);
             assert_eq!(failed.code(), "PATH_NOT_FOUND", "{tool} {path}");
         }
     }
-    let failed = client.failed("list_files", json!({ "path": "none" }));
+    let failed = client.call_err("list_files", json!({ "path": "none" }));
     assert_eq!(failed.code(), "PATH_NOT_FOUND");
-    assert!(!place.at("src/none").exists(), "no directory is made");
+    assert!(!fixture.path("src/none").exists(), "no directory is made");
 }
 
 #[test]
 fn path_traversal_blocked() {
-    let place = Place::allowed();
-    let mut client = place.executor(&["--lock-after", "1000"]);
-    let absolute = format!("{}/src/../src/a.txt", place.root_text());
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&["--lock-after", "1000"]);
+    let absolute = format!("{}/src/../src/a.txt", fixture.root_text());
     for path in [
         "..",
         "../x",
@@ -76,7 +78,7 @@ fn path_traversal_blocked() {
             ("list_files", json!({ "path": path })),
             ("write_file", json!({ "path": path, "content": "x" })),
         ] {
-            let failed = client.failed(tool, arguments);
+            let failed = client.call_err(tool, arguments);
             assert_eq!(failed.code(), "PATH_TRAVERSAL_BLOCKED", "{tool} {path}");
         }
     }
@@ -84,16 +86,16 @@ fn path_traversal_blocked() {
 
 #[test]
 fn outside_workspace() {
-    let place = Place::allowed();
-    let mut client = place.executor(&["--lock-after", "1000"]);
-    std::os::unix::fs::symlink("/etc", place.at("src/etc")).unwrap();
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&["--lock-after", "1000"]);
+    std::os::unix::fs::symlink("/etc", fixture.path("src/etc")).unwrap();
     for path in ["/etc/passwd", "/", "src/etc/passwd"] {
         for (tool, arguments) in [
             ("read_file", json!({ "path": path })),
             ("list_files", json!({ "path": path })),
             ("write_file", json!({ "path": path, "content": "x" })),
         ] {
-            let failed = client.failed(tool, arguments);
+            let failed = client.call_err(tool, arguments);
             assert_eq!(failed.code(), "OUTSIDE_WORKSPACE", "{tool} {path}");
         }
     }

@@ -1,15 +1,15 @@
 //! Policy enforcement errors.
 
-use crate::workspace::place::Place;
+use crate::workspace::fixture::WorkspaceFixture;
 use serde_json::json;
 
 const CONFLICT: &str = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n";
 
 #[test]
 fn policy_violation() {
-    let place = Place::allowed();
-    let mut client = place.executor(&[]);
-    let failed = client.failed(
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
+    let failed = client.call_err(
         "write_file",
         json!({ "path": "src/b.txt", "content": CONFLICT }),
     );
@@ -19,27 +19,27 @@ fn policy_violation() {
     assert!(finding["rule"].is_string() && finding["text"].is_string());
     assert_eq!(failed.cause()["omitted"], 0);
     // Both at once.
-    place.allow_phase(
+    fixture.allow_phase(
         json!({ "id": "STRICT", "allow": ["src/**"], "policy": { "profiles": ["rust-strict"] } }),
     );
-    let mut strict = place.executor(&["--rust-strict"]);
+    let mut strict = fixture.executor(&["--rust-strict"]);
     let both = format!("{CONFLICT}fn f() {{ g().unwrap() }}\n");
-    let plan = place.allow(&["src/**"]);
-    let failed = strict.failed(
+    let plan = fixture.allow(&["src/**"]);
+    let failed = strict.call_err(
         "write_file",
         json!({ "path": "src/b.rs", "content": both, "plan_hash": plan }),
     );
     assert_eq!(failed.code(), "POLICY_VIOLATION");
-    assert!(!place.at("src/b.txt").exists());
+    assert!(!fixture.path("src/b.txt").exists());
 }
 
 #[test]
 fn rust_policy_violation() {
-    let place = Place::new();
-    place.put("src/old.rs", "fn f() { g().unwrap() }\n");
-    place.allow_phase(json!({ "allow": ["src/**"], "policy": { "profiles": ["rust-strict"] } }));
-    let mut client = place.executor(&[]);
-    let failed = client.failed(
+    let fixture = WorkspaceFixture::new();
+    fixture.write("src/old.rs", "fn f() { g().unwrap() }\n");
+    fixture.allow_phase(json!({ "allow": ["src/**"], "policy": { "profiles": ["rust-strict"] } }));
+    let mut client = fixture.executor(&[]);
+    let failed = client.call_err(
         "write_file",
         json!({ "path": "src/b.rs", "content": "fn f() {\n    g().unwrap();\n    todo!()\n}\n" }),
     );
@@ -48,11 +48,11 @@ fn rust_policy_violation() {
     let lines: Vec<_> = findings.iter().map(|one| one["line"].clone()).collect();
     assert_eq!(lines, [json!(2), json!(3)], "{failed:?}");
     // Words in prose, and what was there before, are no findings.
-    client.done(
+    client.call_ok(
         "write_file",
         json!({ "path": "src/c.rs", "content": "// unwrap() and panic! are words\nfn f() {}\n" }),
     );
-    client.done(
+    client.call_ok(
         "write_file",
         json!({ "path": "src/old.rs", "edits": [{ "old": "fn f", "new": "fn h() {}\nfn f" }] }),
     );
@@ -60,13 +60,13 @@ fn rust_policy_violation() {
 
 #[test]
 fn preflight_failed() {
-    let place = Place::new();
-    let plan = place.allow_phase(json!({
+    let fixture = WorkspaceFixture::new();
+    let plan = fixture.allow_phase(json!({
         "allow": ["src/**"],
         "verify": [["sh", "-c", "echo said; exit 3"]],
     }));
-    let mut client = place.executor(&[]);
-    let failed = client.failed("run_preflight", json!({ "plan_hash": plan }));
+    let mut client = fixture.executor(&[]);
+    let failed = client.call_err("run_preflight", json!({ "plan_hash": plan }));
     assert_eq!(failed.code(), "PREFLIGHT_FAILED");
     let cause = failed.cause().as_object().unwrap();
     let keys: Vec<_> = cause.keys().collect();
@@ -77,17 +77,17 @@ fn preflight_failed() {
     assert_eq!(cause["exit_code"], 3, "{failed:?}");
     assert_eq!(cause["output_tail"], "said\n");
     // A check that runs with each write takes the write back.
-    let each = place.allow_phase(json!({
+    let each = fixture.allow_phase(json!({
         "allow": ["src/**"],
         "verify": [["sh", "-c", "grep -q good src/b.txt"]],
         "preflight": "each_write",
     }));
     let write = |content| json!({ "path": "src/b.txt", "content": content, "plan_hash": each });
-    let failed = client.failed("write_file", write("bad"));
+    let failed = client.call_err("write_file", write("bad"));
     assert_eq!(
         (failed.code(), failed.effect()),
         ("PREFLIGHT_FAILED", "none")
     );
-    assert!(!place.at("src/b.txt").exists());
-    client.done("write_file", write("good"));
+    assert!(!fixture.path("src/b.txt").exists());
+    client.call_ok("write_file", write("good"));
 }

@@ -1,81 +1,69 @@
-//! A directory of a test's own, and the program `context` run to its end in it.
+//! A temporary directory with documents and caches, and the program `context` run in it.
 
-use crate::context::server::Server;
-use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes, renamed};
+use crate::context::server::ContextServer;
+use crate::fixture::{CANDOR, Directory, LIMIT, context};
+use candor_testkit::{ProcessOutput, Exit, Process, ReachedCodes};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 use tempfile::TempDir;
 
-pub(crate) const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
-
-/// How long a command may take before a test fails; none of them should.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
-
-/// Returns `candor` under the name `context`.
-pub(crate) fn context() -> PathBuf {
-    renamed(CANDOR, "context")
-}
-
-/// The user and the group that nothing belongs to.
+/// The user and the group that own no file.
 const NOBODY: u32 = 65_534;
 
-/// A directory that is gone with the test.
-pub(crate) struct Place(TempDir);
+/// A directory with documents and caches; other users can read it.
+pub(crate) struct ContextFixture(Directory);
 
-/// What a command said, and how it ended.
+/// The output and exit code of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Place {
-    pub(crate) fn empty() -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        Place(folder)
+impl ContextFixture {
+    pub(crate) fn empty() -> ContextFixture {
+        let directory = Directory::new();
+        fs::set_permissions(directory.root(), fs::Permissions::from_mode(0o755)).unwrap();
+        ContextFixture(directory)
     }
 
-    /// With four small documents below `docs`, and nothing built.
-    pub(crate) fn with_docs() -> Place {
-        let place = Place::empty();
-        place.write("docs/fox.md", "the quick brown fox\n");
-        place.write("docs/guide/Install.md", "Install it, then run it.\n");
-        place.write("docs/empty.md", "");
-        // What a terminal would take for a style or leave out is content like any other.
-        place.write(
+    /// Contains four small documents below `docs`, and no cache.
+    pub(crate) fn with_docs() -> ContextFixture {
+        let fixture = ContextFixture::empty();
+        fixture.write("docs/fox.md", "the quick brown fox\n");
+        fixture.write("docs/guide/Install.md", "Install it, then run it.\n");
+        fixture.write("docs/empty.md", "");
+        // Characters that a terminal would interpret or leave out are content like any other.
+        fixture.write(
             "docs/odd.md",
             "fox \u{7f} \u{9b}31m \u{1b}[0m \"\\\u{2028} ÄÖ fox\r\n",
         );
-        place
+        fixture
     }
 
-    /// With those documents and a cache of them, `cache`.
-    pub(crate) fn with_cache() -> Place {
-        let place = Place::with_docs();
-        place.built("docs", "cache");
-        place
+    /// Contains those documents and a cache of them, `cache`.
+    pub(crate) fn with_cache() -> ContextFixture {
+        let fixture = ContextFixture::with_docs();
+        fixture.build("docs", "cache");
+        fixture
     }
 
     pub(crate) fn root(&self) -> &Path {
-        self.0.path()
+        self.0.root()
     }
 
     pub(crate) fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
-        self.0.path().join(inside)
+        self.0.path(inside)
     }
 
-    /// Writes a file, and the directories above it.
+    /// Writes a file and creates the directories above it.
     pub(crate) fn write(&self, inside: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
-        let path = self.path(inside);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+        self.0.write(inside, bytes);
     }
 
     pub(crate) fn read(&self, inside: impl AsRef<Path>) -> Vec<u8> {
@@ -83,14 +71,14 @@ impl Place {
         fs::read(&path).unwrap_or_else(|error| panic!("{error}: {}", path.display()))
     }
 
-    /// Changes a text file: everywhere `from`, which must be there, becomes `to`.
+    /// Replaces `from`, which must be in the text file, everywhere by `to`.
     pub(crate) fn edit(&self, inside: impl AsRef<Path>, from: &str, to: &str) {
         let text = String::from_utf8(self.read(&inside)).unwrap();
         assert!(text.contains(from), "{from} is not in {text}");
         self.write(inside, text.replace(from, to));
     }
 
-    /// Changes bytes of a file: the first `from`, which must be there, becomes `to`.
+    /// Replaces the first `from`, which must be in the file, by `to`.
     pub(crate) fn edit_bytes(&self, inside: &str, from: &[u8], to: &[u8]) {
         let bytes = self.read(inside);
         let at = bytes.windows(from.len()).position(|part| part == from);
@@ -102,18 +90,18 @@ impl Place {
         fs::remove_file(self.path(inside)).unwrap();
     }
 
-    pub(crate) fn mode(&self, inside: impl AsRef<Path>, mode: u32) {
+    pub(crate) fn set_mode(&self, inside: impl AsRef<Path>, mode: u32) {
         fs::set_permissions(self.path(inside), fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// The file of a document, relative to the place.
+    /// Returns the file of a document, relative to the root.
     pub(crate) fn document(&self, cache: &str, id: &str) -> String {
         let index: serde_json::Value =
             serde_json::from_slice(&self.read(format!("{cache}/index.json"))).unwrap();
         format!("{cache}/{}", index[id].as_str().unwrap())
     }
 
-    /// A copy of a cache as another program would make it: without what makes it fast.
+    /// Copies a cache as another program would: without the files that make it fast.
     pub(crate) fn copy_unsealed(&self, from: &str, to: impl AsRef<Path>) {
         let (from, to) = (self.path(from), self.path(to));
         fs::create_dir_all(to.join("documents")).unwrap();
@@ -127,7 +115,7 @@ impl Place {
         }
     }
 
-    /// A command of `context`, to be run here.
+    /// Returns `context ARGUMENTS`, to be run in the root.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         self.command_of(&context(), arguments)
     }
@@ -146,40 +134,39 @@ impl Place {
         command
     }
 
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Said {
-        said(self.command(arguments))
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> CommandOutput {
+        run_command(self.command(arguments))
     }
 
-    /// What a command answers; it says nothing beside.
-    pub(crate) fn answer<S: AsRef<OsStr>>(&self, arguments: &[S]) -> String {
-        let said = self.run(arguments);
+    /// Runs a command that must succeed and print nothing on stderr. Returns its stdout.
+    pub(crate) fn run_ok<S: AsRef<OsStr>>(&self, arguments: &[S]) -> String {
+        let output = self.run(arguments);
         assert_eq!(
-            (said.code, said.stderr.as_str()),
+            (output.code, output.stderr.as_str()),
             (0, ""),
             "{}",
-            said.stdout
+            output.stdout
         );
-        said.stdout
+        output.stdout
     }
 
-    /// What a command complains about; it answers nothing.
-    pub(crate) fn complaint<S: AsRef<OsStr>>(&self, code: i32, arguments: &[S]) -> String {
-        let said = self.run(arguments);
+    /// Runs a command that must fail with `code` and print nothing on stdout. Returns its stderr.
+    pub(crate) fn run_err<S: AsRef<OsStr>>(&self, code: i32, arguments: &[S]) -> String {
+        let output = self.run(arguments);
         assert_eq!(
-            (said.code, said.stdout.as_str()),
+            (output.code, output.stdout.as_str()),
             (code, ""),
             "{}",
-            said.stderr
+            output.stderr
         );
-        said.stderr
+        output.stderr
     }
 
-    /// Builds a cache.
-    pub(crate) fn built(&self, sources: &str, cache: &str) {
-        self.answer(&["build", "--sources", sources, "--cache", cache]);
+    pub(crate) fn build(&self, sources: &str, cache: &str) {
+        self.run_ok(&["build", "--sources", sources, "--cache", cache]);
     }
 
-    /// `resolve` below this place, with errors as programs read them.
+    /// Returns `context resolve` below the root, with errors as JSON.
     pub(crate) fn resolve_command<S: AsRef<OsStr>>(
         &self,
         cache: S,
@@ -193,13 +180,13 @@ impl Place {
         command
     }
 
-    pub(crate) fn resolve(&self, cache: &str, query: &str, budget: &str) -> Said {
-        said(self.resolve_command(cache, query, budget))
+    pub(crate) fn resolve(&self, cache: &str, query: &str, budget: &str) -> CommandOutput {
+        run_command(self.resolve_command(cache, query, budget))
     }
 
-    /// A server of what is below this place.
-    pub(crate) fn serve(&self, flags: &[&str]) -> Server {
-        Server::start(self.serve_command(flags))
+    /// Starts a server of the caches below the root.
+    pub(crate) fn serve(&self, flags: &[&str]) -> ContextServer {
+        ContextServer::start(self.serve_command(flags))
     }
 
     pub(crate) fn serve_command(&self, flags: &[&str]) -> Command {
@@ -209,8 +196,8 @@ impl Place {
     }
 }
 
-impl Said {
-    /// The answer, or the error object: the text that the server must have given.
+impl CommandOutput {
+    /// Returns the answer or the error object, which the server must return too.
     pub(crate) fn text(&self) -> &str {
         match self.code {
             0 => &self.stdout,
@@ -219,8 +206,8 @@ impl Said {
     }
 }
 
-/// Runs a command to its end. Error objects on stderr are noted.
-pub(crate) fn said(command: Command) -> Said {
+/// Runs a command to its end, and records the codes of error objects on stderr as seen.
+pub(crate) fn run_command(command: Command) -> CommandOutput {
     let ProcessOutput {
         exit,
         stdout,
@@ -232,15 +219,15 @@ pub(crate) fn said(command: Command) -> Said {
     let mut reached = ReachedCodes::default();
     reached.set_dialect(Some("context"));
     reached.record(stderr.as_bytes());
-    Said {
+    CommandOutput {
         code,
         stdout: String::from_utf8(stdout).unwrap(),
         stderr,
     }
 }
 
-/// The error object of a code with the message that its specification recommends.
-pub(crate) fn object(code: &str) -> String {
+/// Returns the error object of a code, with the message that the specification recommends.
+pub(crate) fn error_object(code: &str) -> String {
     let message = match code {
         "cache_missing" => "Cache does not exist",
         "cache_invalid" => "Cache exists but is invalid",
@@ -253,7 +240,7 @@ pub(crate) fn object(code: &str) -> String {
     format!("{{\"error\":{{\"code\":\"{code}\",\"message\":\"{message}\"}}}}\n")
 }
 
-pub(crate) fn exit_of(code: &str) -> i32 {
+pub(crate) fn exit_code_of(code: &str) -> i32 {
     let codes = [
         "invalid_query",
         "invalid_budget",
@@ -265,15 +252,15 @@ pub(crate) fn exit_of(code: &str) -> i32 {
     2 + codes.iter().position(|one| *one == code).unwrap() as i32
 }
 
-/// Somebody whom permissions hold for: root may read everything.
-pub(crate) struct Somebody(Option<TempDir>);
+/// A user whom file permissions restrict: root may read everything.
+pub(crate) struct OtherUser(Option<TempDir>);
 
-impl Somebody {
-    pub(crate) fn new() -> Somebody {
+impl OtherUser {
+    pub(crate) fn new() -> OtherUser {
         if !is_root() {
-            return Somebody(None);
+            return OtherUser(None);
         }
-        // The program may lie where only root can go.
+        // The program may be in a directory that only root can enter.
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let program = folder.path().join("context");
@@ -282,11 +269,11 @@ impl Somebody {
             let copied = Command::new("cp").arg(CANDOR).arg(&program).status();
             assert!(copied.unwrap().success());
         }
-        Somebody(Some(folder))
+        OtherUser(Some(folder))
     }
 
-    /// The same command, run by them.
-    pub(crate) fn runs(&self, command: &Command) -> Command {
+    /// Returns the same command, run by this user.
+    pub(crate) fn command_as(&self, command: &Command) -> Command {
         let Some(folder) = &self.0 else {
             return like(command, Command::new(command.get_program()));
         };
@@ -296,7 +283,7 @@ impl Somebody {
     }
 }
 
-/// Arguments, variables and directory of a command for another program.
+/// Copies arguments, variables and directory of a command to another program.
 fn like(command: &Command, mut other: Command) -> Command {
     other.args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -316,18 +303,18 @@ pub(crate) fn is_root() -> bool {
     file.as_file().metadata().unwrap().uid() == 0
 }
 
-/// The same command by way of a shell that sets a limit first.
-pub(crate) fn limited(command: &Command, limit: &str) -> Command {
+/// Returns the same command, started by a shell that sets a limit first.
+pub(crate) fn with_limit(command: &Command, limit: &str) -> Command {
     let mut shell = Command::new("sh");
     let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
     shell.args(["-c", &script]).arg(command.get_program());
     like(command, shell)
 }
 
-/// The same command with at most this much memory.
-pub(crate) fn within_memory(command: &Command, bytes: u64) -> Command {
-    let mut limited = limited(command, &format!("-v {}", bytes / 1024));
-    // The C library reserves room for each thread; how many there are is the machine's affair.
-    limited.env("MALLOC_ARENA_MAX", "1");
-    limited
+/// Returns the same command with at most this much memory.
+pub(crate) fn with_memory_limit(command: &Command, bytes: u64) -> Command {
+    let mut with_limit = with_limit(command, &format!("-v {}", bytes / 1024));
+    // The C library reserves memory for each thread, and the number of threads depends on the machine.
+    with_limit.env("MALLOC_ARENA_MAX", "1");
+    with_limit
 }

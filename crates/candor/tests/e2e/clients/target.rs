@@ -1,5 +1,6 @@
-//! The servers under test, as clients are told of them: a program to start, or an address.
+//! The servers under test, as clients are configured for them: a program to start, or a URL.
 
+use crate::fixture::{CANDOR, Directory, candor, run_ok};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -7,23 +8,19 @@ use std::process::{Child, Command, Stdio};
 
 const WEATHER: &str = "weather-example";
 
-/// A script under which one query fails, and nothing else.
+/// A fault script that makes one query fail, and no other operation.
 const SCRIPT: &str =
     r#"{"rules":[{"operations":["get-returns"],"every":1,"fault":{"kind":"unavailable"}}]}"#;
 
-const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
-
-/// Where a client finds a server.
+/// A server as a client is configured for it.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
-    /// A program that the client starts.
     Stdio { program: PathBuf, args: Vec<String> },
-    /// An address.
     Http { url: String },
 }
 
 impl Target {
-    /// The playground, to be started by the client.
+    /// Returns the playground, which the client starts.
     pub(crate) fn playground(flags: &[&str]) -> Self {
         Target::Stdio {
             program: PathBuf::from(CANDOR),
@@ -31,7 +28,7 @@ impl Target {
         }
     }
 
-    /// The example server, to be started by the client.
+    /// Returns the example server, which the client starts.
     pub(crate) fn weather() -> Self {
         Target::Stdio {
             program: build_weather(),
@@ -45,31 +42,25 @@ fn playground_args(flags: &[&str]) -> Vec<String> {
     words.map(ToString::to_string).collect()
 }
 
-/// A store of orders with the sample catalogue, which goes with this.
-pub(crate) struct Orders {
-    folder: tempfile::TempDir,
+/// A store of orders with the sample catalogue.
+pub(crate) struct OrderStore {
+    directory: Directory,
 }
 
-impl Orders {
+impl OrderStore {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder can be made");
-        std::fs::write(folder.path().join("script.json"), SCRIPT).expect("a file can be made");
-        let store = Orders { folder };
-        let seeded = Command::new(CANDOR)
-            .args(["orders", "seed", "--database", &store.path("orders.db")])
-            .output();
-        let seeded = seeded.expect("the program can be started");
-        assert!(seeded.status.success(), "{seeded:?}");
-        store
-    }
-
-    fn path(&self, name: &str) -> String {
-        let path = self.folder.path().join(name);
-        path.to_string_lossy().into_owned()
+        let directory = Directory::new();
+        directory.write("script.json", SCRIPT);
+        let database = directory.text("orders.db");
+        run_ok(candor(&["orders", "seed", "--database", &database]));
+        OrderStore { directory }
     }
 
     fn args(&self) -> Vec<String> {
-        let (database, script) = (self.path("orders.db"), self.path("script.json"));
+        let (database, script) = (
+            self.directory.text("orders.db"),
+            self.directory.text("script.json"),
+        );
         let words = [
             "orders",
             "serve",
@@ -85,7 +76,7 @@ impl Orders {
         words.map(String::from).into()
     }
 
-    /// The order tools, to be started by the client.
+    /// Returns the order tools, which the client starts.
     pub(crate) fn target(&self) -> Target {
         Target::Stdio {
             program: PathBuf::from(CANDOR),
@@ -93,25 +84,25 @@ impl Orders {
         }
     }
 
-    /// The order tools over HTTP.
-    pub(crate) fn listening(&self) -> Listening {
-        Listening::start(self.args())
+    /// Starts the order tools over HTTP.
+    pub(crate) fn listening(&self) -> HttpServer {
+        HttpServer::start(self.args())
     }
 }
 
 /// A server that listens on HTTP until this is dropped.
-pub(crate) struct Listening {
+pub(crate) struct HttpServer {
     process: Child,
     url: String,
 }
 
-impl Listening {
-    /// A playground.
+impl HttpServer {
+    /// Starts a playground.
     pub(crate) fn playground(flags: &[&str]) -> Self {
-        Listening::start(playground_args(flags))
+        HttpServer::start(playground_args(flags))
     }
 
-    /// Starts one on a free port, and waits until it says where it is.
+    /// Starts a server on a free port, and waits until it prints its URL.
     fn start(args: Vec<String>) -> Self {
         let mut process = Command::new(CANDOR)
             .args(args)
@@ -122,15 +113,15 @@ impl Listening {
             .expect("the server can be started");
         let stderr = process.stderr.take().expect("stderr is a pipe");
         let mut lines = BufReader::new(stderr).lines();
-        let first = lines.next().expect("the server says where it listens");
-        let first = first.expect("what the server says is text");
+        let first = lines.next().expect("the server prints its URL");
+        let first = first.expect("stderr is text");
         let (_, url) = first
             .split_once(" listening on ")
             .unwrap_or_else(|| panic!("not an address: {first}"));
         let url = url.to_owned();
         // A full pipe would stop the server.
         std::thread::spawn(move || lines.for_each(drop));
-        Listening { process, url }
+        HttpServer { process, url }
     }
 
     pub(crate) fn target(&self) -> Target {
@@ -140,15 +131,15 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for HttpServer {
     fn drop(&mut self) {
-        // It may have ended already, which a client has noticed then.
+        // It may have ended already; the client has noticed that.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Builds the example in the profile and with the features of this test, and says where the program is.
+/// Builds the example in the profile and with the features of this test. Returns the path of the program.
 fn build_weather() -> PathBuf {
     let this = std::env::current_exe().expect("a test knows its own path");
     let profile_dir = this.ancestors().nth(2).expect("TARGET/PROFILE/deps/TEST");
@@ -173,10 +164,10 @@ fn build_weather() -> PathBuf {
         let is_it = message["target"]["name"] == WEATHER;
         is_it.then(|| message["executable"].as_str().map(PathBuf::from))?
     });
-    program.expect("cargo says where the program is")
+    program.expect("cargo prints the path of the program")
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub(crate) fn workspace() -> &'static Path {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     root.expect("this crate lies two levels below the root")

@@ -1,45 +1,37 @@
-//! A folder with a log in it, always the same one, and the program that looks at it.
+//! A temporary directory with an audit log of fixed content, and `candor audit` run in it.
 
+use crate::fixture::{self, Directory, LIMIT};
 use candor_audit::{
     AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogOptions, PrivateKey, Signer,
 };
 use candor_disk::RealDisk;
-use candor_testkit::{Exit, Process, ProcessOutput};
+use candor_testkit::{ProcessOutput, Process};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::process::Command;
 
-const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
-
-/// How long anything may take before a test fails.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// A folder: `log.jsonl` in it, and `state` for checkpoints.
-pub(crate) struct Place {
-    folder: tempfile::TempDir,
+/// A directory with the log `log.jsonl`, and `state` for its checkpoints.
+pub(crate) struct AuditFixture {
+    directory: Directory,
 }
 
-impl Place {
-    pub(crate) fn empty() -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("state")).unwrap();
-        Place { folder }
+impl AuditFixture {
+    pub(crate) fn empty() -> AuditFixture {
+        let directory = Directory::new();
+        fs::create_dir(directory.path("state")).unwrap();
+        AuditFixture { directory }
     }
 
-    /// With a log of four entries of different servers.
-    pub(crate) fn new() -> Place {
-        let place = Place::empty();
-        place.append(entries(), None);
-        place
+    /// Contains a log of four entries of different servers.
+    pub(crate) fn new() -> AuditFixture {
+        let fixture = AuditFixture::empty();
+        fixture.append(entries(), None);
+        fixture
     }
 
-    /// Appends entries, and leaves a checkpoint in `state/checkpoint.json`.
-    pub(crate) fn append(
-        &self,
-        entries: Vec<Value>,
-        key: Option<PrivateKey>,
-    ) -> Vec<AppendReceipt> {
+    /// Appends entries, and writes a checkpoint to `state/checkpoint.json`.
+    pub(crate) fn append(&self, entries: Vec<Value>, key: Option<PrivateKey>) -> Vec<AppendReceipt> {
         let state = RealDisk::at(self.path("state")).unwrap();
         let options = LogOptions {
             rotate_at: 700,
@@ -50,7 +42,7 @@ impl Place {
             }),
             ..LogOptions::default()
         };
-        let disk = RealDisk::at(self.folder.path()).unwrap();
+        let disk = RealDisk::at(self.directory.root()).unwrap();
         let log = Log::open(disk, "log.jsonl", options).unwrap();
         let lines = entries.into_iter().map(|entry| match entry {
             Value::Object(members) => members,
@@ -62,20 +54,20 @@ impl Place {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path(name)
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
+        self.directory.read(name)
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
+        self.directory.write(name, text);
     }
 
-    /// The names of the log's files, but for its lock.
+    /// Returns the sorted names of the log's files without its lock file.
     pub(crate) fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let entries = fs::read_dir(self.directory.root()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = names.filter(|name| name.starts_with("log.jsonl")).collect();
         names.retain(|name| !name.ends_with(".lock"));
@@ -83,40 +75,26 @@ impl Place {
         names
     }
 
-    /// `candor audit ARGUMENTS`, in the folder.
-    pub(crate) fn run(&self, arguments: &[&str]) -> ProcessOutput {
-        let mut command = Process::command(CANDOR, &["audit"]);
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = fixture::candor(&["audit"]);
+        command.args(arguments).current_dir(self.directory.root());
         command
-            .args(arguments)
-            .env_remove("CLICOLOR_FORCE")
-            .env("NO_COLOR", "1")
-            .current_dir(self.folder.path());
-        Process::run(command, LIMIT)
     }
 
-    /// What it answers; it says nothing beside.
-    pub(crate) fn said(&self, arguments: &[&str]) -> String {
-        let ended = self.run(arguments);
-        assert_eq!(ended.stderr, "", "{arguments:?}");
-        assert_eq!(ended.exit, Exit::Code(0), "{arguments:?}");
-        String::from_utf8(ended.stdout).unwrap()
+    pub(crate) fn run(&self, arguments: &[&str]) -> ProcessOutput {
+        Process::run(self.command(arguments), LIMIT)
     }
 
-    /// What it complains about, ending like this; it answers nothing.
-    pub(crate) fn complaint(&self, exit: i32, arguments: &[&str]) -> String {
-        let ended = self.run(arguments);
-        assert_eq!(
-            ended.exit,
-            Exit::Code(exit),
-            "{arguments:?} {}",
-            ended.stderr
-        );
-        assert_eq!(String::from_utf8_lossy(&ended.stdout), "", "{arguments:?}");
-        ended.stderr
+    pub(crate) fn run_ok(&self, arguments: &[&str]) -> String {
+        fixture::run_ok(self.command(arguments))
+    }
+
+    pub(crate) fn run_err(&self, code: i32, arguments: &[&str]) -> String {
+        fixture::run_err_with(code, self.command(arguments))
     }
 }
 
-/// Entries as different servers write them.
+/// Returns entries as different servers write them.
 pub(crate) fn entries() -> Vec<Value> {
     let when = |second: u32| format!("2026-01-02T03:04:0{second}.000Z");
     vec![

@@ -1,6 +1,7 @@
-//! Calls of tools, and their answers taken apart. Whatever fails here is held to the whole contract.
+//! Calls of the workspace tools; every failure is checked against the whole contract of the envelope.
 
-use crate::workspace::place::Place;
+use crate::requests::{call, parse};
+use crate::workspace::fixture::WorkspaceFixture;
 use candor_testkit::{Exit, Stdio};
 use candor_workspace::dialect::codes::ROWS;
 use serde_json::{Value, json};
@@ -22,34 +23,27 @@ pub(crate) const KEYS: [&str; 11] = [
     "timestamp",
 ];
 
-/// The line of a call.
-pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> String {
-    let params = json!({ "name": tool, "arguments": arguments });
-    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
-}
-
-/// One server and its only client.
-pub(crate) struct Client {
+/// The only client of one server.
+pub(crate) struct AgentClient {
     pub(crate) server: Stdio,
     root: String,
     logs: [PathBuf; 2],
-    /// The session, once it has begun.
+    /// The id of the session; `None` before it begins.
     pub(crate) session: Option<String>,
     last_id: u64,
 }
 
-/// A call that failed.
 #[derive(Debug)]
-pub(crate) struct Failed {
-    /// The text as it was sent.
+pub(crate) struct CallFailure {
+    /// The text of the answer.
     pub(crate) text: String,
     pub(crate) envelope: Value,
     pub(crate) meta: Value,
-    /// Its line of the log, where it has one.
+    /// Its line of the log, if it has one.
     pub(crate) line: Option<Value>,
 }
 
-impl Failed {
+impl CallFailure {
     pub(crate) fn code(&self) -> &str {
         self.envelope["error_code"].as_str().unwrap()
     }
@@ -62,45 +56,43 @@ impl Failed {
         &self.envelope["cause"]
     }
 
-    /// Whether something was changed.
     pub(crate) fn effect(&self) -> &str {
         self.meta["dev.candor/fault"]["effect"].as_str().unwrap()
     }
 }
 
-impl Client {
-    pub(crate) fn new(server: Stdio, place: &Place) -> Client {
-        Client {
+impl AgentClient {
+    pub(crate) fn new(server: Stdio, fixture: &WorkspaceFixture) -> AgentClient {
+        AgentClient {
             server,
-            root: place.root_text(),
+            root: fixture.root_text(),
             logs: [
-                place.at("audit-log.jsonl"),
-                place.beside("state/refusals.jsonl"),
+                fixture.path("audit-log.jsonl"),
+                fixture.path_beside("state/refusals.jsonl"),
             ],
             session: None,
             last_id: 0,
         }
     }
 
-    /// Begins the session.
-    pub(crate) fn begin(&mut self) -> Value {
-        let begun = self.done("begin_session", json!({ "workspace_root": self.root }));
+    pub(crate) fn begin_session(&mut self) -> Value {
+        let begun = self.call_ok("begin_session", json!({ "workspace_root": self.root }));
         self.session = Some(begun["session_id"].as_str().unwrap().to_owned());
         begun
     }
 
-    /// The whole answer to a call.
-    pub(crate) fn ask(&mut self, tool: &str, arguments: &Value) -> Value {
+    /// Makes a call and returns the whole answer.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.last_id += 1;
         let answer = self.server.ask(call(self.last_id, tool, arguments));
-        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let answer = parse(&answer);
         assert_eq!(answer["id"], self.last_id, "{answer}");
         answer
     }
 
-    /// What a call that succeeds answers.
-    pub(crate) fn done(&mut self, tool: &str, arguments: Value) -> Value {
-        let mut answer = self.ask(tool, &arguments);
+    /// Makes a call that must succeed, and returns its structured content.
+    pub(crate) fn call_ok(&mut self, tool: &str, arguments: Value) -> Value {
+        let mut answer = self.call(tool, &arguments);
         let failed = answer["result"]["isError"] == true || answer.get("error").is_some();
         assert!(!failed, "{tool} {arguments}: {answer}");
         let receipt = &answer["result"]["_meta"]["dev.candor/receipt"];
@@ -108,19 +100,19 @@ impl Client {
         answer["result"]["structuredContent"].take()
     }
 
-    /// What a call that fails answers, held to the contract.
-    pub(crate) fn failed(&mut self, tool: &str, arguments: Value) -> Failed {
-        let answer = self.ask(tool, &arguments);
-        let failed = self.taken(&answer);
+    /// Makes a call that must fail as the contract demands.
+    pub(crate) fn call_err(&mut self, tool: &str, arguments: Value) -> CallFailure {
+        let answer = self.call(tool, &arguments);
+        let failed = self.parse_failure(&answer);
         assert_eq!(failed.envelope["tool_name"], tool);
         failed
     }
 
-    /// The code of a call: `ok` where it succeeds.
-    pub(crate) fn code(&mut self, tool: &str, arguments: Value) -> String {
-        let answer = self.ask(tool, &arguments);
+    /// Makes a call and returns its code, or `ok` if it succeeds.
+    pub(crate) fn call_code(&mut self, tool: &str, arguments: Value) -> String {
+        let answer = self.call(tool, &arguments);
         match answer["result"]["isError"] == true {
-            true => self.taken(&answer).code().to_owned(),
+            true => self.parse_failure(&answer).code().to_owned(),
             false => {
                 assert!(answer.get("error").is_none(), "{answer}");
                 String::from("ok")
@@ -128,8 +120,8 @@ impl Client {
         }
     }
 
-    /// A failing answer in its parts.
-    pub(crate) fn taken(&self, answer: &Value) -> Failed {
+    /// Parses a failing answer and checks it against the contract.
+    pub(crate) fn parse_failure(&self, answer: &Value) -> CallFailure {
         let result = &answer["result"];
         let members: Vec<_> = result.as_object().unwrap().keys().collect();
         assert_eq!(members, ["content", "isError", "_meta"], "{answer}");
@@ -141,7 +133,7 @@ impl Client {
         assert_eq!(envelope.to_string(), text, "compact JSON");
         self.check(&envelope);
         let meta = result["_meta"].clone();
-        Failed {
+        CallFailure {
             line: self.line(&meta["dev.candor/receipt"], &envelope),
             text: text.to_owned(),
             envelope,
@@ -149,7 +141,7 @@ impl Client {
         }
     }
 
-    /// What holds for every envelope.
+    /// Checks what every envelope must contain.
     fn check(&self, envelope: &Value) {
         let mut keys: Vec<_> = envelope.as_object().unwrap().keys().collect();
         keys.retain(|key| *key != "stack_trace");
@@ -161,7 +153,7 @@ impl Client {
         );
         assert!(!envelope["cause"].is_null(), "{envelope}");
         assert!(envelope["cause"].to_string().len() <= 16 * 1024);
-        Client::check_cause(code, &envelope["cause"]);
+        AgentClient::check_cause(code, &envelope["cause"]);
         let time = envelope["timestamp"].as_str().unwrap();
         assert!(
             time.len() == "2026-01-02T03:04:05.678Z".len() && time.ends_with('Z'),
@@ -177,7 +169,7 @@ impl Client {
         assert_eq!(envelope["workspace_root"], json!(root));
     }
 
-    /// The form that a cause has with its code.
+    /// Checks that the cause has the form that its code demands.
     fn check_cause(code: &str, cause: &Value) {
         let keys: Vec<_> = cause.as_object().unwrap().keys().collect();
         let begins = |names: &[&str]| keys.iter().zip(names).all(|(key, name)| *key == name);
@@ -200,7 +192,7 @@ impl Client {
         assert!(right, "{code}: {cause}");
     }
 
-    /// The line that a receipt names: it has what was sent, but for the stack.
+    /// Returns the log line of a receipt, which must contain the envelope without its stack.
     fn line(&self, receipt: &Value, envelope: &Value) -> Option<Value> {
         if receipt.is_null() {
             let code = envelope["error_code"].as_str().unwrap();
@@ -234,7 +226,7 @@ impl Client {
         Some(line)
     }
 
-    /// Ends the session as a client does.
+    /// Closes stdin; the server must then exit with 0.
     pub(crate) fn end(&mut self) {
         assert_eq!(self.server.end(), (vec![], Exit::Code(0)));
     }

@@ -1,61 +1,60 @@
-//! An order system of a test's own behind HTTP: it answers as it is told, and remembers what it heard.
+//! A fake order system behind HTTP: it answers as the test wants, and keeps the requests it received.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// What was asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
 
-impl Heard {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(own, _)| own == name);
+        let found = self.headers.iter().find(|(header, _)| header == name);
         found.map(|(_, value)| value.as_str())
     }
 }
 
-/// Status, further headers and body of an answer.
-pub(crate) type Said = (u16, &'static str, String);
+/// Status, additional headers and body of a response.
+pub(crate) type SystemResponse = (u16, &'static str, String);
 
-/// A running order system; it goes on until the test ends.
-pub(crate) struct System {
+/// A running order system; it runs until the test ends.
+pub(crate) struct FakeOrderSystem {
     address: SocketAddr,
-    heard: Receiver<Heard>,
+    received: Receiver<ReceivedRequest>,
 }
 
-impl System {
-    /// One that offers these operations and keeps keys; `answer` is asked for everything else.
+impl FakeOrderSystem {
+    /// Starts one that offers these operations and keeps idempotency keys; `answer` makes every other response.
     pub(crate) fn start(
         operations: &'static [&'static str],
-        answer: impl Fn(&Heard) -> Said + Send + 'static,
-    ) -> System {
+        answer: impl Fn(&ReceivedRequest) -> SystemResponse + Send + 'static,
+    ) -> FakeOrderSystem {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (sender, heard) = channel();
+        let (sender, received) = channel();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                // A connection that breaks is the server's to tell of.
+                // The server under test reports a connection that breaks.
                 let _ = exchange(stream.unwrap(), operations, &answer, &sender);
             }
         });
-        System { address, heard }
+        FakeOrderSystem { address, received }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Everything that was asked so far, but for what it can do.
-    pub(crate) fn heard(&self) -> Vec<Heard> {
-        let all = self.heard.try_iter();
-        all.filter(|heard| !heard.path.ends_with("/capabilities"))
+    /// Returns the requests received so far, without those for capabilities.
+    pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
+        let all = self.received.try_iter();
+        all.filter(|received| !received.path.ends_with("/capabilities"))
             .collect()
     }
 }
@@ -63,8 +62,8 @@ impl System {
 fn exchange(
     stream: TcpStream,
     operations: &[&str],
-    answer: &impl Fn(&Heard) -> Said,
-    sender: &Sender<Heard>,
+    answer: &impl Fn(&ReceivedRequest) -> SystemResponse,
+    sender: &Sender<ReceivedRequest>,
 ) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut lines = Vec::new();
@@ -84,29 +83,29 @@ fn exchange(
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .collect();
-    let mut heard = Heard {
+    let mut received = ReceivedRequest {
         path: first.split(' ').nth(1).unwrap_or_default().to_owned(),
         headers,
         body: String::new(),
     };
-    let length = heard
+    let length = received
         .header("content-length")
         .map(|text| text.parse().unwrap());
     let mut body = vec![0; length.unwrap_or_default()];
     stream.read_exact(&mut body)?;
-    heard.body = String::from_utf8(body).unwrap();
-    let (status, more, body) = match heard.path.ends_with("/capabilities") {
+    received.body = String::from_utf8(body).unwrap();
+    let (status, more, body) = match received.path.ends_with("/capabilities") {
         true => {
             let offered =
                 serde_json::json!({ "protocol": 1, "operations": operations, "keepsKeys": true });
             (200, "", offered.to_string())
         }
-        false => answer(&heard),
+        false => answer(&received),
     };
-    // Nobody listens any more where the test is over.
-    let _ = sender.send(heard);
+    // The receiver is gone if the test has ended.
+    let _ = sender.send(received);
     let head = format!(
-        "HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n{more}\r\n",
+        "HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n{more}\r\n",
         body.len()
     );
     stream.get_mut().write_all((head + &body).as_bytes())

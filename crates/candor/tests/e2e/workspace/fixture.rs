@@ -1,6 +1,7 @@
-//! A workspace of a test's own, with a person who approves plans, and servers in it.
+//! A workspace with an approver's key, and the servers of both roles in it.
 
-use crate::workspace::asking::Client;
+use crate::fixture::{self, Directory, LIMIT};
+use crate::workspace::requests::AgentClient;
 use candor_disk::RealDisk;
 use candor_fault::Timestamp;
 use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes, Stdio};
@@ -15,115 +16,110 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-/// The program.
-pub(crate) const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
-
-/// How long anything may take before a test fails.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
-
-/// Under this name the codes of the server itself are noted: the playground can raise them all.
+/// The name under which codes count as raised by the workspace server itself: the playground can raise them all.
 const SERVED: &str = "workspace-serve";
 
-/// Who plans, and who executes.
+/// The names of the roles.
 pub(crate) const PLANNER: &str = "ANTIGRAVITY";
 pub(crate) const EXECUTOR: &str = "WINDSURF";
 
 const APPROVER: &str = "anna";
 
-/// A folder with a workspace, a configuration and a state directory.
-pub(crate) struct Place {
-    folder: tempfile::TempDir,
+/// A directory with a workspace, a configuration directory and a state directory.
+pub(crate) struct WorkspaceFixture {
+    directory: Directory,
     key: ApproverKey,
 }
 
-impl Place {
-    /// With some source in it and no plan.
-    pub(crate) fn new() -> Place {
-        Place::within(tempfile::tempdir().unwrap())
+impl WorkspaceFixture {
+    /// Contains a source file and no plan.
+    pub(crate) fn new() -> WorkspaceFixture {
+        WorkspaceFixture::within(Directory::new())
     }
 
-    /// In a folder that is there.
-    pub(crate) fn within(folder: tempfile::TempDir) -> Place {
-        let place = Place { folder, key: key() };
+    /// Uses a directory that exists.
+    pub(crate) fn within(directory: Directory) -> WorkspaceFixture {
+        let fixture = WorkspaceFixture {
+            directory,
+            key: key(),
+        };
         for name in ["ws/src", "config", "state"] {
-            fs::create_dir_all(place.beside(name)).unwrap();
+            fs::create_dir_all(fixture.path_beside(name)).unwrap();
         }
-        let approver = approver_line(APPROVER, place.key.public_key());
-        fs::write(place.beside("config/approvers"), approver).unwrap();
-        place.put("src/a.txt", "one\ntwo\nthree\n");
-        place
+        let approver = approver_line(APPROVER, fixture.key.public_key());
+        fs::write(fixture.path_beside("config/approvers"), approver).unwrap();
+        fixture.write("src/a.txt", "one\ntwo\nthree\n");
+        fixture
     }
 
-    /// With an approved plan that allows everything in `src`.
-    pub(crate) fn allowed() -> Place {
-        let place = Place::new();
-        place.allow(&["src/**"]);
-        place
+    /// Contains an approved plan that allows everything in `src`.
+    pub(crate) fn with_plan() -> WorkspaceFixture {
+        let fixture = WorkspaceFixture::new();
+        fixture.allow(&["src/**"]);
+        fixture
     }
 
-    /// A path beside the workspace.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
-        let folder = self.folder.path().canonicalize().unwrap();
-        folder.join(name)
+    /// Returns a path beside the workspace.
+    pub(crate) fn path_beside(&self, name: &str) -> PathBuf {
+        let directory = self.directory.root().canonicalize().unwrap();
+        directory.join(name)
     }
 
-    /// The workspace.
     pub(crate) fn root(&self) -> PathBuf {
-        self.beside("ws")
+        self.path_beside("ws")
     }
 
-    /// The workspace as agents name it.
+    /// Returns the root as agents name it.
     pub(crate) fn root_text(&self) -> String {
         self.root().to_str().unwrap().to_owned()
     }
 
-    /// A path in the workspace.
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
+    /// Returns a path in the workspace.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root().join(path)
     }
 
-    /// Writes a file of the workspace, by no tool.
-    pub(crate) fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
-        let at = self.at(path);
+    /// Writes a file of the workspace without a tool.
+    pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let at = self.path(path);
         fs::create_dir_all(at.parent().unwrap()).unwrap();
         fs::write(at, bytes).unwrap();
     }
 
-    /// What a file of the workspace holds.
-    pub(crate) fn got(&self, path: &str) -> String {
-        fs::read_to_string(self.at(path)).unwrap()
+    /// Returns the content of a file of the workspace.
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// The hash of a file of the workspace.
+    /// Returns the hash of a file of the workspace.
     pub(crate) fn hash(&self, path: &str) -> String {
-        sha256(&fs::read(self.at(path)).unwrap())
+        sha256(&fs::read(self.path(path)).unwrap())
     }
 
     fn disk(&self) -> RealDisk {
         RealDisk::at(self.root()).unwrap()
     }
 
-    /// The state directory of the workspace.
+    /// Returns the state directory of the workspace.
     pub(crate) fn state(&self) -> PathBuf {
         let root = Root::open(self.root()).unwrap();
-        state::of_root(&self.beside("state"), root.id())
+        state::of_root(&self.path_beside("state"), root.id())
     }
 
-    /// Stores a plan; its hash.
-    pub(crate) fn draft(&self, plan: Value) -> String {
+    /// Stores a plan and returns its hash.
+    pub(crate) fn save_plan(&self, plan: Value) -> String {
         let plan = Plan::from_value(plan).unwrap();
         let (hash, _) = store::save(&self.disk(), &plan).unwrap();
         hash.as_str().to_owned()
     }
 
-    /// A person signs a plan.
+    /// Approves a plan with the approver's key.
     pub(crate) fn approve(&self, plan: &str) {
         self.sign(plan, &self.key, -60, 3600);
     }
 
-    /// Somebody signs a plan for a time, in seconds from now.
+    /// Signs a plan with any key, for a period in seconds from now.
     pub(crate) fn sign(&self, plan: &str, key: &ApproverKey, from: i64, to: i64) {
         let plan = PlanHash::read(plan).unwrap();
         let (from, to) = (moment(from), moment(to));
@@ -132,12 +128,12 @@ impl Place {
         approval::save_approval(&self.disk(), &signed).unwrap();
     }
 
-    /// The person's key.
+    /// Returns the approver's key.
     pub(crate) fn key(&self) -> &ApproverKey {
         &self.key
     }
 
-    /// A person takes an approval back.
+    /// Revokes the approval of a plan.
     pub(crate) fn revoke(&self, plan: &str) {
         let plan = RevocationTarget::Plan(PlanHash::read(plan).unwrap());
         let revocation = Revocation::new(plan, &self.root_text(), APPROVER, moment(0)).unwrap();
@@ -145,87 +141,85 @@ impl Place {
         approval::revoke(&state, &self.key, revocation).unwrap();
     }
 
-    /// Stores and approves a plan of one phase; its hash.
+    /// Stores and approves a plan of one phase. Returns its hash.
     pub(crate) fn allow(&self, globs: &[&str]) -> String {
         self.allow_phase(json!({ "allow": globs }))
     }
 
-    /// The same with more in its phase.
+    /// Stores and approves a plan of one phase with these members. Returns its hash.
     pub(crate) fn allow_phase(&self, phase: Value) -> String {
-        let hash = self.draft(plan(phase));
+        let hash = self.save_plan(plan(phase));
         self.approve(&hash);
         hash
     }
 
-    /// `candor workspace serve` for a role, not yet started.
+    /// Returns `candor workspace serve` for a role.
     pub(crate) fn command(&self, role: &str, flags: &[&str]) -> Command {
-        let mut command = Process::command(CANDOR, &["workspace", "serve", "--role", role]);
+        let mut command = fixture::candor(&["workspace", "serve", "--role", role]);
         command
             .arg("--root")
             .arg(self.root())
             .arg("--config-dir")
-            .arg(self.beside("config"))
+            .arg(self.path_beside("config"))
             .arg("--state-dir")
-            .arg(self.beside("state"))
+            .arg(self.path_beside("state"))
             .args(flags)
-            .env_remove("DEBUG_STACK")
-            .env("NO_COLOR", "1")
-            .current_dir(self.folder.path());
+            .current_dir(self.directory.root());
         command
     }
 
-    /// A client of a server that was started by a command.
-    pub(crate) fn client(&self, command: Command) -> Client {
+    /// Starts a command and connects a client to it.
+    pub(crate) fn client(&self, command: Command) -> AgentClient {
         let mut server = Stdio::start(command);
         server.reaching(SERVED);
-        Client::new(server, self)
+        AgentClient::new(server, self)
     }
 
-    /// A client without a session.
-    pub(crate) fn serve(&self, role: &str, flags: &[&str]) -> Client {
+    /// Starts a server and connects a client without a session.
+    pub(crate) fn serve(&self, role: &str, flags: &[&str]) -> AgentClient {
         self.client(self.command(role, flags))
     }
 
-    /// A client of the executor, with a session.
-    pub(crate) fn executor(&self, flags: &[&str]) -> Client {
+    /// Starts a session of an executor.
+    pub(crate) fn executor(&self, flags: &[&str]) -> AgentClient {
         let mut client = self.serve(EXECUTOR, flags);
-        client.begin();
+        client.begin_session();
         client
     }
 
-    /// A client of the planner, with a session.
-    pub(crate) fn planner(&self, flags: &[&str]) -> Client {
+    /// Starts a session of a planner.
+    pub(crate) fn planner(&self, flags: &[&str]) -> AgentClient {
         let mut client = self.serve(PLANNER, flags);
-        client.begin();
+        client.begin_session();
         client
     }
 
-    /// The envelope of a start that fails.
+    /// Returns the envelope of a start that must fail.
     pub(crate) fn failed_start(&self, flags: &[&str]) -> Value {
         failed_start(self.command(EXECUTOR, flags))
     }
 
-    /// The log from its first line.
-    pub(crate) fn lines(&self) -> Vec<Value> {
-        lines(&self.at("audit-log.jsonl"))
+    /// Returns the lines of the audit log.
+    pub(crate) fn log_lines(&self) -> Vec<Value> {
+        lines(&self.path("audit-log.jsonl"))
     }
 
-    /// What was refused before there was a session.
+    /// Returns the log of calls that were refused before a session began.
     pub(crate) fn refusals(&self) -> Vec<Value> {
-        lines(&self.beside("state/refusals.jsonl"))
+        lines(&self.path_beside("state/refusals.jsonl"))
     }
 
-    /// Every line of the log is there, in order, and chained.
+    /// Checks that the log is chained and that its lines are numbered without a gap.
     pub(crate) fn verify(&self) {
         let verified = candor_audit::verify(self.disk(), state::LOG).unwrap();
         assert_eq!(verified.flaw, None);
-        for (seq, line) in (1..).zip(self.lines()) {
+        for (seq, line) in (1..).zip(self.log_lines()) {
             assert_eq!(line["seq"], seq, "{line}");
         }
     }
 }
 
-/// The envelope that a process prints instead of serving; nothing but it is on stderr's last line.
+/// Returns the envelope that a process which cannot start prints as the last line of stderr.
 pub(crate) fn failed_start(command: Command) -> Value {
     let ProcessOutput {
         exit,
@@ -243,7 +237,7 @@ pub(crate) fn failed_start(command: Command) -> Value {
     envelope
 }
 
-/// A plan of one phase that may do everything, and what is said about it beside.
+/// Returns a plan of one phase that allows every operation, with further members of the phase.
 pub(crate) fn plan(phase: Value) -> Value {
     let mut whole = json!({ "id": "WORK", "operations": ["create", "modify", "delete"] });
     for (name, value) in phase.as_object().unwrap() {
@@ -252,7 +246,7 @@ pub(crate) fn plan(phase: Value) -> Value {
     json!({ "title": "Work", "objective": "Change some files", "phase": [whole] })
 }
 
-/// A key of somebody.
+/// Generates a key.
 pub(crate) fn key() -> ApproverKey {
     ApproverKey::generate(&mut ssh_key::rand_core::OsRng, "somebody").unwrap()
 }
@@ -262,7 +256,7 @@ fn moment(seconds: i64) -> Timestamp {
     Timestamp::from_second(now + seconds).unwrap()
 }
 
-/// The lines of a log; none where there is no log.
+/// Returns the lines of a log, or none if there is no log.
 pub(crate) fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let parsed = text.lines().map(|line| serde_json::from_str(line).unwrap());

@@ -1,4 +1,4 @@
-//! What is in a store, read and written by SQL: what servers say is held against it.
+//! The content of a store, read and written with SQL, to compare it with the answers of servers.
 
 use candor_orders::sql::{DatabaseUrl, invariants};
 use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Row as _};
@@ -19,19 +19,18 @@ INSERT INTO stock (sku, location_id, on_hand, created_at, updated_at) VALUES
 INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at) VALUES
     ('cus_1', 'Ada@example.com', 'ada@example.com', 'Ada', NULL, 1, 1)";
 
-/// One store.
 #[derive(Clone)]
-pub(crate) struct Shelf {
+pub(crate) struct Database {
     url: String,
 }
 
-impl Shelf {
-    pub(crate) fn of(database: &str) -> Shelf {
+impl Database {
+    pub(crate) fn at(database: &str) -> Database {
         let url = match database.contains("://") {
             true => database.to_owned(),
             false => format!("sqlite://{database}"),
         };
-        Shelf { url }
+        Database { url }
     }
 
     pub(crate) fn fill(&self) {
@@ -40,14 +39,14 @@ impl Shelf {
         }
     }
 
-    /// A connection of a test's own.
+    /// Opens a connection beside those of the servers.
     pub(crate) async fn connect(&self) -> AnyConnection {
         sqlx::any::install_default_drivers();
         AnyConnection::connect(&self.url).await.unwrap()
     }
 
-    /// Does something while somebody else is in the middle of a change of the stock of tea.
-    pub(crate) fn holding_tea<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Does `work` while another connection holds a lock on the stock of tea.
+    pub(crate) fn while_tea_is_locked<T>(&self, work: impl FnOnce() -> T) -> T {
         let hold = match self.url.starts_with("sqlite:") {
             true => "BEGIN IMMEDIATE",
             false => "BEGIN; SELECT sku FROM variants WHERE sku = 'TEA' FOR UPDATE",
@@ -60,7 +59,7 @@ impl Shelf {
                     let mut connection = self.connect().await;
                     sqlx::raw_sql(hold).execute(&mut connection).await.unwrap();
                     holds.send(()).unwrap();
-                    // Also over when the work has failed.
+                    // The channel also closes if the work has failed.
                     let _ = over.recv();
                     sqlx::raw_sql("ROLLBACK")
                         .execute(&mut connection)
@@ -75,12 +74,11 @@ impl Shelf {
         })
     }
 
-    /// Runs a statement.
     pub(crate) fn run(&self, statement: &str) {
         self.rows(statement);
     }
 
-    /// The rows of a query, their columns as text.
+    /// Returns the rows of a query, their columns as text.
     pub(crate) fn rows(&self, query: &str) -> Vec<Vec<String>> {
         wait_for(async {
             let mut connection = self.connect().await;
@@ -91,8 +89,8 @@ impl Shelf {
         })
     }
 
-    /// What is not true of the store, and always should be.
-    pub(crate) fn untrue(&self) -> Vec<String> {
+    /// Returns the invariants that the store breaks.
+    pub(crate) fn broken_invariants(&self) -> Vec<String> {
         let place = match self.url.strip_prefix("sqlite://") {
             Some(path) => DatabaseUrl::file(Path::new(path)),
             None => DatabaseUrl::postgres(&self.url),
@@ -100,7 +98,7 @@ impl Shelf {
         wait_for(async { invariants(&place.unwrap()).await.unwrap() })
     }
 
-    /// The rows of a query, each in one line.
+    /// Returns the rows of a query, each on one line.
     pub(crate) fn lines(&self, query: &str) -> String {
         let rows = self.rows(query);
         let lines: Vec<_> = rows.iter().map(|row| row.join(" ")).collect();
@@ -109,17 +107,17 @@ impl Shelf {
 }
 
 fn texts(row: &sqlx::any::AnyRow) -> Vec<String> {
-    let text = |place: usize| {
-        let number: Result<i64, _> = row.try_get(place);
+    let text = |index: usize| {
+        let number: Result<i64, _> = row.try_get(index);
         match number {
             Ok(number) => number.to_string(),
-            Err(_) => row.get(place),
+            Err(_) => row.get(index),
         }
     };
     (0..row.columns().len()).map(text).collect()
 }
 
-/// Waits for a future on a thread of its own: tests are asynchronous or not, and both may call.
+/// Waits for a future on a new thread, so that asynchronous tests can call it too.
 pub(crate) fn wait_for<T: Send>(future: impl Future<Output = T> + Send) -> T {
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread()
