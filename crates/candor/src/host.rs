@@ -32,9 +32,9 @@ pub fn stdio<S: Server>(server: S) -> ExitCode {
 
 /// Serves on stdin and stdout.
 pub(crate) fn stdio_server<S: Server>(server: S) -> io::Result<()> {
-    let desk = Dispatcher::new(server, system_clock(), &MetricsHub::default())
+    let dispatcher = Dispatcher::new(server, system_clock(), &MetricsHub::default())
         .map_err(io::Error::other)?;
-    run(|stop| serve(desk, io::stdin(), io::stdout(), stop))
+    run(|stop| serve(dispatcher, io::stdin(), io::stdout(), stop))
 }
 
 /// Runs `work` on a runtime of its own until it ends; SIGTERM and SIGINT set its token.

@@ -1,4 +1,4 @@
-//! Candor for authors of servers: declare codes with [`registry!`], add tools to a [`Plain`] server (or
+//! Candor for authors of servers: declare codes with [`registry!`], add tools to a [`SimpleServer`] server (or
 //! implement [`Server`]), and serve with [`stdio`]. Every failure of such a server has a stable code,
 //! says whether to retry and whether anything happened, and validates against a schema.
 //!
@@ -6,10 +6,10 @@
 
 pub mod cli;
 mod host;
-mod lines;
-mod plain;
 mod playground;
 pub mod registries;
+mod simple_server;
+mod stderr_lines;
 
 pub use candor_fault::dialects::Candor;
 pub use candor_fault::{
@@ -19,5 +19,5 @@ pub use candor_fault::{
 pub use candor_schema as schema;
 pub use candor_street::{Call, CallContext, Reply, Server, Tool, Tools, reply, reply_text};
 pub use host::{stdio, system_clock};
-pub use plain::Plain;
 pub use serde_json;
+pub use simple_server::SimpleServer;

@@ -1,5 +1,5 @@
 //! A whole MCP server: one tool, and two codes of its own.
-use candor::{Candor, Plain, Tool, registry, reply, serde_json::Value, serde_json::json};
+use candor::{Candor, SimpleServer, Tool, registry, reply, serde_json::Value, serde_json::json};
 use std::{process::ExitCode, time::Duration};
 
 registry! { Candor<Code>, "weather";
@@ -21,5 +21,5 @@ fn main() -> ExitCode {
         }
     };
     let tool = Tool::read_only("forecast", "Tomorrow's weather in a city.", input, run);
-    candor::stdio(Plain::new("weather", "1.0.0").with_answering(tool, output))
+    candor::stdio(SimpleServer::new("weather", "1.0.0").with_tool_returning(tool, output))
 }

@@ -1,6 +1,6 @@
 //! `candor explain`: what a code means, whether to retry, whether anything happened, what to do.
 
-use super::{Trouble, print};
+use super::{CommandError, print};
 use crate::registries::{REGISTRIES, find_registry, find_rows};
 use anstyle::{AnsiColor, Style};
 use candor_fault::{CodeRow, Effect, Registry, Retry, RowValue};
@@ -26,7 +26,7 @@ const DIM: Style = Style::new().dimmed();
 const CODE: Style = AnsiColor::Cyan.on_default().bold();
 
 impl ExplainArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let registries = self.registries();
         let rows = match &self.code {
             Some(key) if registries.is_empty() => rows_of(key)?,
@@ -56,12 +56,12 @@ impl ExplainArgs {
     }
 }
 
-fn pretty(rows: &[&CodeRow]) -> Result<String, Trouble> {
+fn pretty(rows: &[&CodeRow]) -> Result<String, CommandError> {
     let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)?;
     Ok(text + "\n")
 }
 
-fn rows_of(key: &str) -> Result<Vec<&'static CodeRow>, Trouble> {
+fn rows_of(key: &str) -> Result<Vec<&'static CodeRow>, CommandError> {
     let rows = find_rows(key);
     if !rows.is_empty() {
         return Ok(rows);
@@ -72,7 +72,7 @@ fn rows_of(key: &str) -> Result<Vec<&'static CodeRow>, Trouble> {
         Some(near) => format!("did you mean `{near}`? `candor explain` lists every code"),
         None => String::from("`candor explain` lists every code"),
     };
-    Err(Trouble::new(format!("there is no code `{}`", key.escape_debug())).hinting(help))
+    Err(CommandError::new(format!("there is no code `{}`", key.escape_debug())).with_hint(help))
 }
 
 fn known_keys() -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What every command that listens has in common: address, hosts, tokens.
 
-use super::Trouble;
+use super::CommandError;
 use crate::host::run;
 use candor_wire::http::{Admission, Paths, Secret, serve};
 use clap::Args;
@@ -32,7 +32,10 @@ pub(super) struct ListenArgs {
 impl ListenArgs {
     /// What the arguments ask of everybody who comes; those who write may have to show a token of
     /// their own.
-    pub(super) fn admission(&self, to_write: Option<&Path>) -> Result<Arc<Admission>, Trouble> {
+    pub(super) fn admission(
+        &self,
+        to_write: Option<&Path>,
+    ) -> Result<Arc<Admission>, CommandError> {
         let bearer = self.bearer_file.as_deref().map(secret).transpose()?;
         if !self.bind.is_loopback() && bearer.is_none() {
             let message = format!(
@@ -40,7 +43,7 @@ impl ListenArgs {
                 self.bind
             );
             return Err(
-                Trouble::new(message).hinting("add --bearer-file FILE, or leave out --bind")
+                CommandError::new(message).with_hint("add --bearer-file FILE, or leave out --bind")
             );
         }
         Ok(Arc::new(Admission {
@@ -54,11 +57,11 @@ impl ListenArgs {
 
     /// Serves the paths that `make` makes until a signal comes; `announce` is told the address once it
     /// is bound.
-    pub(super) fn serve<F: Future<Output = Result<Paths, Trouble>>>(
+    pub(super) fn serve<F: Future<Output = Result<Paths, CommandError>>>(
         &self,
         make: impl FnOnce() -> F,
         announce: impl FnOnce(&str),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CommandError> {
         run(|stop| async {
             let paths = make().await?;
             let address = SocketAddr::new(self.bind, self.port);
@@ -70,22 +73,22 @@ impl ListenArgs {
     }
 
     /// A sentence about an address that cannot be had.
-    fn cannot_bind(&self, error: &std::io::Error) -> Trouble {
+    fn cannot_bind(&self, error: &std::io::Error) -> CommandError {
         let address = SocketAddr::new(self.bind, self.port);
-        Trouble::new(format!("cannot listen on {address}: {error}"))
-            .hinting("take another port with --port, or any free one with --port 0")
+        CommandError::new(format!("cannot listen on {address}: {error}"))
+            .with_hint("take another port with --port, or any free one with --port 0")
     }
 }
 
-fn secret(path: &Path) -> Result<Secret, Trouble> {
+fn secret(path: &Path) -> Result<Secret, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Trouble::new(format!(
+        CommandError::new(format!(
             "cannot read the token in {}: {error}",
             path.display()
         ))
     })?;
     Secret::new(&text).ok_or_else(|| {
-        Trouble::new(format!("the token in {} is empty", path.display()))
-            .hinting("write one line into it, for example from `openssl rand -hex 32`")
+        CommandError::new(format!("the token in {} is empty", path.display()))
+            .with_hint("write one line into it, for example from `openssl rand -hex 32`")
     })
 }

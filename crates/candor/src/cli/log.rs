@@ -1,7 +1,7 @@
 //! The log: where it goes, how much of it, and, behind a feature, to a collector.
 
-use super::Trouble;
-use crate::lines::Lines;
+use super::CommandError;
+use crate::stderr_lines::StderrLines;
 use clap::Args;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -28,7 +28,7 @@ pub(super) struct LogArgs {
         default_value = "text",
         value_enum
     )]
-    log_form: Form,
+    log_form: LogForm,
     /// Send spans to an OpenTelemetry collector at this URL (OTLP over HTTP), e.g. http://127.0.0.1:4318/v1/traces
     #[cfg(feature = "otel")]
     #[arg(long, global = true, value_name = "URL")]
@@ -36,7 +36,7 @@ pub(super) struct LogArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
+enum LogForm {
     /// For people
     Text,
     /// One JSON object a line
@@ -45,7 +45,7 @@ enum Form {
 
 /// Keeps the log's way out open; what is still inside leaves when this is dropped.
 #[derive(Debug)]
-pub(super) struct Flushed {
+pub(super) struct LogGuard {
     // Before the lines: what cannot be sent is told there.
     #[cfg(feature = "otel")]
     _spans: Option<super::otlp::Spans>,
@@ -54,7 +54,7 @@ pub(super) struct Flushed {
 
 /// Waits for the last lines when it is dropped.
 #[derive(Debug)]
-struct LastLines(Lines);
+struct LastLines(StderrLines);
 
 impl Drop for LastLines {
     fn drop(&mut self) {
@@ -65,8 +65,8 @@ impl Drop for LastLines {
 type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 impl LogArgs {
-    pub(super) fn start(&self) -> Result<Flushed, Trouble> {
-        let way = Lines::shared();
+    pub(super) fn start(&self) -> Result<LogGuard, CommandError> {
+        let way = StderrLines::shared();
         let last = LastLines(way.clone());
         // Without colours, whose code is left out of the build: asking for them would be a panic.
         let lines = tracing_subscriber::fmt::layer()
@@ -74,8 +74,8 @@ impl LogArgs {
             .with_ansi(false)
             .with_target(false);
         let lines: BoxLayer = match self.form() {
-            Form::Text => lines.with_filter(self.log).boxed(),
-            Form::Json => lines.json().with_filter(self.log).boxed(),
+            LogForm::Text => lines.with_filter(self.log).boxed(),
+            LogForm::Json => lines.json().with_filter(self.log).boxed(),
         };
         #[cfg(feature = "otel")]
         {
@@ -83,7 +83,7 @@ impl LogArgs {
             let all: Vec<BoxLayer> = [lines].into_iter().chain(layer).collect();
             // A second start in one process keeps the first log.
             let _ = tracing_subscriber::registry().with(all).try_init();
-            Ok(Flushed {
+            Ok(LogGuard {
                 _spans: spans,
                 _last: last,
             })
@@ -92,11 +92,11 @@ impl LogArgs {
         {
             // A second start in one process keeps the first log.
             let _ = tracing_subscriber::registry().with(lines).try_init();
-            Ok(Flushed { _last: last })
+            Ok(LogGuard { _last: last })
         }
     }
 
-    fn form(&self) -> Form {
+    fn form(&self) -> LogForm {
         self.log_form
     }
 }

@@ -1,11 +1,10 @@
 //! The command line: what was typed, then what is done about it.
 
 mod audit;
-mod base;
 mod context;
-mod data;
+mod data_dir;
 mod explain;
-mod failures;
+mod failure_form;
 mod github;
 mod listen;
 mod log;
@@ -16,6 +15,7 @@ mod playground;
 mod sandbox;
 mod serve;
 mod workspace;
+mod xdg;
 
 use crate::host::{complain, hint, quiet_panics};
 use clap::error::ErrorKind;
@@ -57,7 +57,7 @@ enum Command {
     /// Show what a code means, whether to retry, and what to do
     Explain(explain::ExplainArgs),
     /// Start every server that works without configuration, over HTTP
-    Serve(serve::ServeArgs),
+    Serve(serve::ServeAllArgs),
     /// Start a server that fails to order, for authors of clients
     Playground(playground::PlaygroundArgs),
     /// Build caches of documents and select from them within a token budget
@@ -84,45 +84,45 @@ enum Command {
 
 /// A failure of a command, for the person at the terminal.
 #[derive(Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct CommandError {
     message: String,
     hint: Option<String>,
     exit: u8,
     /// What is printed instead of the message, where a program reads it.
-    object: Option<String>,
+    json: Option<String>,
 }
 
-impl Trouble {
+impl CommandError {
     fn new(message: impl Into<String>) -> Self {
-        Trouble {
+        CommandError {
             message: message.into(),
             hint: None,
             exit: USAGE,
-            object: None,
+            json: None,
         }
     }
 
-    fn exiting(mut self, exit: u8) -> Self {
+    fn with_exit_code(mut self, exit: u8) -> Self {
         self.exit = exit;
         self
     }
 
-    fn with_object(mut self, object: String) -> Self {
-        self.object = Some(object);
+    fn with_json(mut self, json: String) -> Self {
+        self.json = Some(json);
         self
     }
 
-    fn hinting(mut self, hint: impl Into<String>) -> Self {
+    fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 }
 
-impl Trouble {
-    fn tell(&self) {
-        if let Some(object) = &self.object {
+impl CommandError {
+    fn print(&self) {
+        if let Some(json) = &self.json {
             // Where stderr is gone there is nobody to tell.
-            let _ = io::stderr().write_all(object.as_bytes());
+            let _ = io::stderr().write_all(json.as_bytes());
             return;
         }
         complain(&self.message);
@@ -132,9 +132,9 @@ impl Trouble {
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        Trouble::new(error.to_string())
+        CommandError::new(error.to_string())
     }
 }
 
@@ -188,18 +188,18 @@ fn run_context(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn perform(log: &log::LogArgs, work: impl FnOnce() -> Result<(), Trouble>) -> ExitCode {
+fn perform(log: &log::LogArgs, work: impl FnOnce() -> Result<(), CommandError>) -> ExitCode {
     quiet_panics();
     match log.start().and_then(|_flushed| work()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(trouble) => {
-            trouble.tell();
-            ExitCode::from(trouble.exit)
+        Err(error) => {
+            error.print();
+            ExitCode::from(error.exit)
         }
     }
 }
 
-fn act(command: Command) -> Result<(), Trouble> {
+fn act(command: Command) -> Result<(), CommandError> {
     match command {
         Command::Explain(explain) => explain.run(),
         Command::Serve(serve) => serve.run(),
@@ -233,7 +233,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// Writes an answer to stdout. A reader that went away early is no failure: `candor explain | head`.
-fn print(bytes: &[u8]) -> Result<(), Trouble> {
+fn print(bytes: &[u8]) -> Result<(), CommandError> {
     let mut out = anstream::stdout();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -1,6 +1,6 @@
 //! Spans to an OpenTelemetry collector.
 
-use super::Trouble;
+use super::CommandError;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
@@ -23,7 +23,7 @@ impl Drop for Spans {
 type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// The layer that sends spans to `url`, if there is one.
-pub(super) fn start(url: Option<&str>) -> Result<(Option<Spans>, Option<BoxLayer>), Trouble> {
+pub(super) fn start(url: Option<&str>) -> Result<(Option<Spans>, Option<BoxLayer>), CommandError> {
     let Some(url) = url else {
         return Ok((None, None));
     };
@@ -32,7 +32,7 @@ pub(super) fn start(url: Option<&str>) -> Result<(Option<Spans>, Option<BoxLayer
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(url)
         .build()
-        .map_err(|error| Trouble::new(format!("spans cannot be sent to {url}: {error}")))?;
+        .map_err(|error| CommandError::new(format!("spans cannot be sent to {url}: {error}")))?;
     let provider = SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
         .with_resource(Resource::builder().with_service_name("candor").build())

@@ -1,7 +1,7 @@
 //! `candor playground`: the server that fails to order.
 
-use super::Trouble;
-use super::failures::FailuresArg;
+use super::CommandError;
+use super::failure_form::FailureFormArg;
 use super::listen::ListenArgs;
 use crate::host::{stdio_server, system_clock};
 use crate::playground::Playground;
@@ -22,8 +22,8 @@ pub(super) struct PlaygroundArgs {
     #[arg(long)]
     http: bool,
     /// The form of failures where a dialect has two
-    #[arg(long, value_enum, default_value_t = FailuresArg::Auto)]
-    failures: FailuresArg,
+    #[arg(long, value_enum, default_value_t = FailureFormArg::Auto)]
+    failures: FailureFormArg,
     /// Give every call this many milliseconds
     #[arg(long, value_name = "MS")]
     deadline_ms: Option<u64>,
@@ -35,7 +35,7 @@ pub(super) struct PlaygroundArgs {
 }
 
 impl PlaygroundArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let deadline = self.deadline_ms.map(Duration::from_millis);
         let server = Playground::new(self.failures.into(), deadline, self.conformance);
         if !self.http {
@@ -43,8 +43,9 @@ impl PlaygroundArgs {
         }
         let admission = self.listen.admission(None)?;
         let metrics = MetricsHub::default();
-        let desk = Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
-        let endpoint = Endpoint::new(desk, admission.clone());
+        let dispatcher =
+            Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+        let endpoint = Endpoint::new(dispatcher, admission.clone());
         let paths = router(admission, metrics, super::VERSION).with("/mcp", endpoint);
         self.listen.serve(|| ready(Ok(paths)), announce)
     }

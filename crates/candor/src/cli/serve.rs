@@ -1,13 +1,13 @@
 //! `candor serve`: everything that works without configuration, on one address.
 
-use super::data::DataArgs;
+use super::data_dir::DataDirArgs;
 use super::github::{self, WriteArgs};
 use super::listen::ListenArgs;
 use super::orders::{self, ORDERS};
-use super::{Trouble, VERSION};
+use super::{CommandError, VERSION};
 use crate::host::system_clock;
-use crate::lines::Lines;
 use crate::playground::Playground;
+use crate::stderr_lines::StderrLines;
 use candor_street::{Dispatcher, FailureForm, MetricsHub};
 use candor_wire::http::{Admission, Endpoint, Paths, router};
 use clap::Args;
@@ -18,11 +18,11 @@ use std::sync::Arc;
 ///
 /// Prints where each server is and what to try. Ends on Ctrl-C or SIGTERM, after running calls.
 #[derive(Debug, Args)]
-pub(super) struct ServeArgs {
+pub(super) struct ServeAllArgs {
     #[command(flatten)]
     listen: ListenArgs,
     #[command(flatten)]
-    data: DataArgs,
+    data: DataDirArgs,
     #[command(flatten)]
     writing: WriteArgs,
 }
@@ -33,16 +33,20 @@ const GITHUB: &str = "/mcp";
 /// Where the playground is.
 const PLAYGROUND: &str = "/playground/mcp";
 
-impl ServeArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+impl ServeAllArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let admission = self.listen.admission(self.writing.bearer_file())?;
         let bearer = admission.bearer.is_some();
-        let lines = Lines::shared();
+        let lines = StderrLines::shared();
         let make = || self.paths(&lines, admission);
         self.listen.serve(make, |address| announce(address, bearer))
     }
 
-    async fn paths(&self, lines: &Lines, admission: Arc<Admission>) -> Result<Paths, Trouble> {
+    async fn paths(
+        &self,
+        lines: &StderrLines,
+        admission: Arc<Admission>,
+    ) -> Result<Paths, CommandError> {
         let metrics = MetricsHub::default();
         let forge = github::open_local(&self.data.forge()?).await?;
         let server = github::server(forge, self.writing.config(), lines, &self.data.directory()?)?;
@@ -50,7 +54,7 @@ impl ServeArgs {
         let playground = Playground::new(FailureForm::Auto, None, false);
         let playground =
             Dispatcher::new(playground, system_clock(), &metrics).map_err(io::Error::other)?;
-        let orders = orders::embedded(&self.data).await?;
+        let orders = orders::open_in_data_dir(&self.data).await?;
         let orders = orders::server(orders, self.orders(), &metrics);
         let orders = Dispatcher::new(orders, system_clock(), &metrics).map_err(io::Error::other)?;
         let orders = Endpoint::new(orders, Arc::clone(&admission));
@@ -63,7 +67,7 @@ impl ServeArgs {
     }
 }
 
-impl ServeArgs {
+impl ServeAllArgs {
     fn orders(&self) -> candor_orders::Config {
         candor_orders::Config {
             failures: self.writing.config().failures,

@@ -1,15 +1,15 @@
 //! A server that fails to order: for our own tests, and for authors of clients who want to see what
 //! theirs does with a failure.
 
-mod every;
-mod fixtures;
-mod flaky;
+mod all_dialects;
+mod conformance;
+mod script;
 mod tools;
 
+use all_dialects::AllDialects;
 use candor_fault::Form;
 use candor_street::{Era, FailureForm, Server, Tool, Tools};
-use every::Every;
-use flaky::Scripts;
+use script::Scripts;
 use std::time::Duration;
 
 /// The playground.
@@ -26,7 +26,7 @@ impl Playground {
         let tools = Tools::new("candor-playground", env!("CARGO_PKG_VERSION"));
         let tools = tools::all().into_iter().fold(tools, Tools::with);
         let more = if fixtures {
-            fixtures::all()
+            conformance::all()
         } else {
             Vec::new()
         };
@@ -40,7 +40,7 @@ impl Playground {
 }
 
 impl Server for Playground {
-    type Dialect = Every;
+    type Dialect = AllDialects;
     type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {

@@ -1,8 +1,8 @@
 //! The playground's own tools.
 
 use super::Playground;
-use super::every::{Every, Neutral, play, replay};
-use super::flaky::{Step, failure};
+use super::all_dialects::{AllDialects, Neutral, play, replay};
+use super::script::{ScriptStep, failure};
 use crate::registries::{REGISTRIES, find_registry, find_rows};
 use candor_fault::codes::candor as core;
 use candor_fault::{
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-type Outcome = Result<Reply, Fault<Every>>;
+type ToolResult = Result<Reply, Fault<AllDialects>>;
 
 /// The largest answer of `flood`.
 const MAX_FLOOD: u64 = 8 * 1024 * 1024;
@@ -84,11 +84,11 @@ fn fail() -> Tool<Playground> {
         "fail",
         "Fails with the code you ask for, in the form of its dialect. Not for work: nothing is ever done.",
         schema,
-        |_, fail: Fail, _| async move { Err(ordered(&fail)) },
+        |_, fail: Fail, _| async move { Err(requested_fault(&fail)) },
     )
 }
 
-fn ordered(fail: &Fail) -> Fault<Every> {
+fn requested_fault(fail: &Fail) -> Fault<AllDialects> {
     let code = match &fail.code {
         Value::String(code) => code.clone(),
         code => code.to_string(),
@@ -111,7 +111,7 @@ fn ordered(fail: &Fail) -> Fault<Every> {
 }
 
 /// The registered word below a code.
-fn reason_of(rows: &[&CodeRow], word: &str) -> Result<&'static str, Fault<Every>> {
+fn reason_of(rows: &[&CodeRow], word: &str) -> Result<&'static str, Fault<AllDialects>> {
     let known: Vec<_> = rows
         .iter()
         .flat_map(|row| row.reasons)
@@ -122,7 +122,7 @@ fn reason_of(rows: &[&CodeRow], word: &str) -> Result<&'static str, Fault<Every>
     }
     let near = candor_schema::nearest(word, known.iter().copied());
     let hint = near.map(|near| format!("did you mean '{near}'?"));
-    Err(wrong(
+    Err(wrong_argument(
         &["reason"],
         None,
         &json!(word),
@@ -132,13 +132,13 @@ fn reason_of(rows: &[&CodeRow], word: &str) -> Result<&'static str, Fault<Every>
 }
 
 /// A wrong argument that no schema could name.
-fn wrong(
+fn wrong_argument(
     path: &[&str],
     index: Option<usize>,
     value: &Value,
     expected: String,
     hint: Option<String>,
-) -> Fault<Every> {
+) -> Fault<AllDialects> {
     let members = path.iter().map(|name| PathStep::Member((*name).to_owned()));
     let violation = Violation {
         path: ArgumentPath(members.chain(index.map(PathStep::Item)).collect()),
@@ -154,7 +154,7 @@ fn wrong(
     play(fault)
 }
 
-fn unknown_code(fail: &Fail, code: &str) -> Fault<Every> {
+fn unknown_code(fail: &Fail, code: &str) -> Fault<AllDialects> {
     let rows = find_registry(&fail.dialect).into_iter();
     let names: Vec<_> = rows
         .flat_map(|registry| registry.rows)
@@ -163,7 +163,7 @@ fn unknown_code(fail: &Fail, code: &str) -> Fault<Every> {
     let near = candor_schema::nearest(code, names.iter().map(String::as_str));
     let hint = near.map(|near| format!("did you mean '{near}'?"));
     let expected = format!("a code of the {} dialect", fail.dialect);
-    wrong(&["code"], None, &fail.code, expected, hint)
+    wrong_argument(&["code"], None, &fail.code, expected, hint)
 }
 
 #[derive(Deserialize)]
@@ -193,13 +193,13 @@ fn flaky() -> Tool<Playground> {
     )
 }
 
-async fn follow(server: &Playground, flaky: Flaky) -> Outcome {
+async fn follow(server: &Playground, flaky: Flaky) -> ToolResult {
     let mut steps = Vec::new();
     for (index, text) in flaky.script.iter().enumerate() {
         let expected = "`ok`, `fail DIALECT/CODE`, `delay MS`, `panic` or `maybe PERCENT STEP`";
-        let step = Step::read(text);
+        let step = ScriptStep::parse(text);
         steps.push(step.ok_or_else(|| {
-            wrong(
+            wrong_argument(
                 &["script"],
                 Some(index),
                 &json!(text),
@@ -211,11 +211,11 @@ async fn follow(server: &Playground, flaky: Flaky) -> Outcome {
     let seed = flaky.seed.unwrap_or(0);
     let call = server.scripts.advance(&flaky.script, seed);
     let step = steps.swap_remove((call % steps.len() as u64) as usize);
-    match step.decided(seed, call) {
-        Step::Ok | Step::Maybe(..) => {}
-        Step::Delay(wait) => tokio::time::sleep(wait).await,
-        Step::Panic => ordered_panic("the script said so"),
-        Step::Fail(section, code) => {
+    match step.decide(seed, call) {
+        ScriptStep::Ok | ScriptStep::Maybe(..) => {}
+        ScriptStep::Delay(wait) => tokio::time::sleep(wait).await,
+        ScriptStep::Panic => panic_on_demand("the script said so"),
+        ScriptStep::Fail(section, code) => {
             return Err(failure(&section, &code).unwrap_or_else(|| {
                 let bug: Fault<Neutral> = core::Internal.fault(Effect::None);
                 play(bug.with_cause(Cause::from("a step that was read has no failure")))
@@ -272,7 +272,7 @@ fn hang() -> Tool<Playground> {
 }
 
 #[derive(Deserialize)]
-struct Nothing {}
+struct NoArguments {}
 
 fn panic() -> Tool<Playground> {
     let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
@@ -280,11 +280,11 @@ fn panic() -> Tool<Playground> {
         "panic",
         "Panics inside the server, to show that the answer is an ordinary failure and the server lives on.",
         schema,
-        |_, _: Nothing, _| async move { ordered_panic("a panic to order") },
+        |_, _: NoArguments, _| async move { panic_on_demand("a panic to order") },
     )
 }
 
 #[allow(clippy::panic)] // Panicking is what these tools are for.
-fn ordered_panic<T>(why: &'static str) -> T {
+fn panic_on_demand<T>(why: &'static str) -> T {
     panic!("{why}")
 }

@@ -1,6 +1,6 @@
 //! The programs under test, temporary directories, and commands that run to their end.
 
-use candor_testkit::{ProcessOutput, Exit, Process};
+use candor_testkit::{Exit, Process, ProcessOutput};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

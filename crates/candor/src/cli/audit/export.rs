@@ -1,8 +1,8 @@
 //! `candor audit export`: entries of a log for other programs.
 
-use super::entry::{COLUMNS, Entry};
-use super::{BROKEN, Named};
-use crate::cli::Trouble;
+use super::log_entry::{COLUMNS, LogEntry};
+use super::{BROKEN, NamedFile};
+use crate::cli::CommandError;
 use candor_audit::{LogLine, lines};
 use clap::Args;
 use std::io::{self, BufWriter, Write};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// jsonl prints the lines as they stand, so that their hashes can be checked; csv prints a table of
 /// the members that people ask for.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ExportArgs {
+pub(in crate::cli) struct AuditExportArgs {
     /// The log: the file that is being written
     #[arg(value_name = "LOG")]
     path: PathBuf,
@@ -24,32 +24,34 @@ pub(in crate::cli) struct ExportArgs {
     #[arg(long, value_name = "SEQ")]
     to: Option<u64>,
     /// How entries are printed
-    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+    format: ExportFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum ExportFormat {
     /// The lines as they are
     Jsonl,
     /// A table with a header
     Csv,
 }
 
-impl ExportArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let log = Named::at(&self.path)?;
+impl AuditExportArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let log = NamedFile::at(&self.path)?;
         log.extent()?;
         let entries = lines(log.disk.clone(), &log.name, self.from);
-        let entries = entries.map_err(|error| log.unread(&error))?;
+        let entries = entries.map_err(|error| log.cannot_read(&error))?;
         let mut out = BufWriter::new(io::stdout().lock());
         let mut gone = match self.format {
-            Format::Jsonl => false,
-            Format::Csv => closed(write_row(&mut out, COLUMNS.iter().map(|(name, _)| *name)))?,
+            ExportFormat::Jsonl => false,
+            ExportFormat::Csv => {
+                closed(write_row(&mut out, COLUMNS.iter().map(|(name, _)| *name)))?
+            }
         };
         let mut last = self.from.saturating_sub(1);
         for raw in entries {
-            let raw = raw.map_err(|error| log.unread(&error))?;
+            let raw = raw.map_err(|error| log.cannot_read(&error))?;
             if gone
                 || self
                     .to
@@ -58,12 +60,12 @@ impl ExportArgs {
                 break;
             }
             gone = match self.format {
-                Format::Jsonl => closed(write_line(&mut out, &raw))?,
-                Format::Csv => {
-                    let entry = Entry::read(&raw).ok_or_else(|| {
+                ExportFormat::Jsonl => closed(write_line(&mut out, &raw))?,
+                ExportFormat::Csv => {
+                    let entry = LogEntry::read(&raw).ok_or_else(|| {
                         let path = self.path.display();
-                        Trouble::new(format!("what follows line {last} of {path} is no line"))
-                            .exiting(BROKEN)
+                        CommandError::new(format!("what follows line {last} of {path} is no line"))
+                            .with_exit_code(BROKEN)
                     })?;
                     let cells = entry.columns().map(|(_, text)| text);
                     closed(write_row(&mut out, cells.iter().map(String::as_str)))?
@@ -76,7 +78,7 @@ impl ExportArgs {
 }
 
 /// Whether the reader went away early, which is no failure.
-fn closed(written: io::Result<()>) -> Result<bool, Trouble> {
+fn closed(written: io::Result<()>) -> Result<bool, CommandError> {
     match written {
         Ok(()) => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),

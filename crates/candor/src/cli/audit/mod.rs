@@ -1,13 +1,13 @@
 //! `candor audit`: looks at chained logs of any server, and the one thing a person may do to them.
 
-mod entry;
 mod export;
+mod log_entry;
 mod quarantine;
-mod show;
 mod stats;
+mod tail;
 mod verify;
 
-use super::Trouble;
+use super::CommandError;
 use candor_audit::{Checkpoint, CheckpointFile, LogFlaw, LogSize, log_size};
 use candor_disk::RealDisk;
 use clap::Subcommand;
@@ -19,10 +19,10 @@ const BROKEN: u8 = 3;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    Verify(verify::VerifyArgs),
-    Tail(show::TailArgs),
-    Export(export::ExportArgs),
-    Stats(stats::StatsArgs),
+    Verify(verify::AuditVerifyArgs),
+    Tail(tail::AuditTailArgs),
+    Export(export::AuditExportArgs),
+    Stats(stats::AuditStatsArgs),
     Quarantine(quarantine::QuarantineArgs),
 }
 
@@ -36,7 +36,7 @@ Try:
   candor audit stats audit-log.jsonl";
 
 impl AuditCommand {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             AuditCommand::Verify(verify) => verify.run(),
             AuditCommand::Tail(tail) => tail.run(),
@@ -48,51 +48,58 @@ impl AuditCommand {
 }
 
 /// A file that somebody named: the directory that holds it, held open, and its name there.
-struct Named {
+struct NamedFile {
     path: PathBuf,
     disk: RealDisk,
     name: String,
 }
 
-impl Named {
-    fn at(path: &Path) -> Result<Named, Trouble> {
+impl NamedFile {
+    fn at(path: &Path) -> Result<NamedFile, CommandError> {
         let shown = path.display();
         let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| Trouble::new(format!("{shown} does not name a file")))?;
+        let name =
+            name.ok_or_else(|| CommandError::new(format!("{shown} does not name a file")))?;
         let dir = match path.parent() {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
         let disk = RealDisk::at(dir);
-        let disk = disk.map_err(|error| Trouble::new(format!("cannot open {shown}: {error}")))?;
-        Ok(Named {
+        let disk =
+            disk.map_err(|error| CommandError::new(format!("cannot open {shown}: {error}")))?;
+        Ok(NamedFile {
             path: path.to_owned(),
             disk,
             name: name.to_owned(),
         })
     }
 
-    fn unread(&self, error: &io::Error) -> Trouble {
-        Trouble::new(format!("cannot read {}: {error}", self.path.display()))
+    fn cannot_read(&self, error: &io::Error) -> CommandError {
+        CommandError::new(format!("cannot read {}: {error}", self.path.display()))
     }
 
     /// How large the log of this name is; a log without a file is a mistake.
-    fn extent(&self) -> Result<LogSize, Trouble> {
+    fn extent(&self) -> Result<LogSize, CommandError> {
         let extent =
-            log_size(self.disk.clone(), &self.name).map_err(|error| self.unread(&error))?;
+            log_size(self.disk.clone(), &self.name).map_err(|error| self.cannot_read(&error))?;
         match extent.files {
             0 => Err(
-                Trouble::new(format!("there is no log {}", self.path.display()))
-                    .hinting("name its newest file, such as audit-log.jsonl"),
+                CommandError::new(format!("there is no log {}", self.path.display()))
+                    .with_hint("name its newest file, such as audit-log.jsonl"),
             ),
             _ => Ok(extent),
         }
     }
 
     /// The checkpoint in this file.
-    fn checkpoint(&self) -> Result<Checkpoint, Trouble> {
-        let there = self.place().read().map_err(|error| self.unread(&error))?;
-        there.ok_or_else(|| Trouble::new(format!("there is no checkpoint {}", self.path.display())))
+    fn checkpoint(&self) -> Result<Checkpoint, CommandError> {
+        let there = self
+            .place()
+            .read()
+            .map_err(|error| self.cannot_read(&error))?;
+        there.ok_or_else(|| {
+            CommandError::new(format!("there is no checkpoint {}", self.path.display()))
+        })
     }
 
     fn place(&self) -> CheckpointFile {
@@ -101,7 +108,7 @@ impl Named {
 }
 
 /// What is wrong with a log, in words.
-fn words(flaw: LogFlaw) -> &'static str {
+fn describe(flaw: LogFlaw) -> &'static str {
     match flaw {
         LogFlaw::NotALine(_) => "it is no line of a log",
         LogFlaw::Changed(_) => "it is not what its hash says",
@@ -113,7 +120,7 @@ fn words(flaw: LogFlaw) -> &'static str {
 }
 
 /// What is wrong with a log, for programs.
-fn kind(flaw: LogFlaw) -> &'static str {
+fn kind_of(flaw: LogFlaw) -> &'static str {
     match flaw {
         LogFlaw::NotALine(_) => "not_a_line",
         LogFlaw::Changed(_) => "changed",

@@ -1,8 +1,8 @@
 //! `candor audit quarantine`: a person moves a log aside, so that a new one can begin.
 
-use super::verify::{broken, key_text};
-use super::{Named, counted, kind};
-use crate::cli::{Trouble, print};
+use super::verify::{broken_error, key_text};
+use super::{NamedFile, counted, kind_of};
+use crate::cli::{CommandError, print};
 use crate::host::{note, system_clock};
 use candor_audit::{
     CheckpointWriter, PrivateKey, QuarantineError, QuarantinedLog, Signer, quarantine,
@@ -42,9 +42,9 @@ pub(in crate::cli) struct QuarantineArgs {
 }
 
 impl QuarantineArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let log = Named::at(&self.path)?;
-        let places = self.checkpoint.iter().map(|path| Named::at(path));
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let log = NamedFile::at(&self.path)?;
+        let places = self.checkpoint.iter().map(|path| NamedFile::at(path));
         let places = places.collect::<Result<Vec<_>, _>>()?;
         if places.is_empty() {
             log.extent()?;
@@ -53,49 +53,49 @@ impl QuarantineArgs {
             Some(path) => Some(signer(path)?),
             None => None,
         };
-        if !self.yes && !self.agreed(&log, &places)? {
-            return Err(Trouble::new("nothing was moved"));
+        if !self.yes && !self.confirm(&log, &places)? {
+            return Err(CommandError::new("nothing was moved"));
         }
         let clock = system_clock();
         let checkpoints = CheckpointWriter {
-            files: places.iter().map(Named::place).collect(),
+            files: places.iter().map(NamedFile::place).collect(),
             signer,
             now: Box::new(move || iso_millis(clock.now())),
         };
-        let say = |aside: &QuarantinedLog| self.first_line(aside);
+        let first_line = |quarantined: &QuarantinedLog| self.first_line(quarantined);
         let moved = quarantine(
             log.disk.clone(),
             &log.name,
             PATIENCE,
             Some(&checkpoints),
-            &say,
+            &first_line,
         );
-        let (aside, _) = moved.map_err(|error| self.failed(&error))?;
+        let (quarantined, _) = moved.map_err(|error| self.failed(&error))?;
         let path = self.path.display();
-        let files = counted(aside.files.len() as u64, "file");
+        let files = counted(quarantined.files.len() as u64, "file");
         let mut text = format!("{path} was moved aside ({files}), and a new log begins\n");
-        for name in &aside.files {
+        for name in &quarantined.files {
             text += &format!("  {}\n", self.path.with_file_name(name).display());
         }
         print(text.as_bytes())
     }
 
     /// Asks the person at the terminal.
-    fn agreed(&self, log: &Named, places: &[Named]) -> Result<bool, Trouble> {
+    fn confirm(&self, log: &NamedFile, places: &[NamedFile]) -> Result<bool, CommandError> {
         if !io::stdin().is_terminal() {
             return Err(
-                Trouble::new("there is nobody to ask whether to move the log")
-                    .hinting("say --yes if you mean it"),
+                CommandError::new("there is nobody to ask whether to move the log")
+                    .with_hint("say --yes if you mean it"),
             );
         }
         // What cannot be read is part of why it is moved.
         let seen = places.iter().filter_map(|place| place.checkpoint().ok());
         let seen: Vec<_> = seen.collect();
         let verified = verify_against(log.disk.clone(), &log.name, &seen);
-        let verified = verified.map_err(|error| log.unread(&error))?;
+        let verified = verified.map_err(|error| log.cannot_read(&error))?;
         let path = self.path.display();
-        match broken(&self.path, &verified) {
-            Some(trouble) => note(&trouble.message),
+        match broken_error(&self.path, &verified) {
+            Some(error) => note(&error.message),
             None => note(&format!(
                 "{path} is whole: {}",
                 counted(verified.lines, "line")
@@ -113,17 +113,17 @@ impl QuarantineArgs {
     }
 
     /// What the new log says about the old one.
-    fn first_line(&self, aside: &QuarantinedLog) -> Map<String, Value> {
+    fn first_line(&self, quarantined: &QuarantinedLog) -> Map<String, Value> {
         let clock = system_clock();
-        let flaw = aside
+        let flaw = quarantined
             .flaw
-            .map(|flaw| json!({ "kind": kind(flaw), "seq": flaw.seq() }));
+            .map(|flaw| json!({ "kind": kind_of(flaw), "seq": flaw.seq() }));
         let members = json!({
             "v": 1,
             "timestamp": iso_millis(clock.now()),
             "kind": "quarantine",
             "why": self.why,
-            "old": { "last": aside.last, "flaw": flaw, "files": aside.files },
+            "old": { "last": quarantined.last, "flaw": flaw, "files": quarantined.files },
         });
         match members {
             Value::Object(members) => members,
@@ -131,9 +131,9 @@ impl QuarantineArgs {
         }
     }
 
-    fn failed(&self, error: &QuarantineError) -> Trouble {
-        let trouble = Trouble::new(format!("{}: {error}", self.path.display()));
-        trouble.hinting(match error {
+    fn failed(&self, error: &QuarantineError) -> CommandError {
+        let shown = CommandError::new(format!("{}: {error}", self.path.display()));
+        shown.with_hint(match error {
             QuarantineError::Locked => "end the server that writes it, then try again",
             QuarantineError::TooLong | QuarantineError::NotCanonical(_) => {
                 "say less with --why, then try again"
@@ -145,9 +145,10 @@ impl QuarantineArgs {
     }
 }
 
-fn signer(path: &std::path::Path) -> Result<Signer, Trouble> {
+fn signer(path: &std::path::Path) -> Result<Signer, CommandError> {
     let shown = path.display();
     let key = PrivateKey::from_openssh(key_text(path)?);
-    let key = key.map_err(|_| Trouble::new(format!("{shown} is no private key of OpenSSH")))?;
-    Signer::new(key).map_err(|why| Trouble::new(format!("cannot sign with {shown}: {why}")))
+    let key =
+        key.map_err(|_| CommandError::new(format!("{shown} is no private key of OpenSSH")))?;
+    Signer::new(key).map_err(|why| CommandError::new(format!("cannot sign with {shown}: {why}")))
 }

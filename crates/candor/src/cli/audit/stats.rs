@@ -1,8 +1,8 @@
 //! `candor audit stats`: what a log is about, in numbers.
 
-use super::Named;
-use super::entry::Entry;
-use crate::cli::{Trouble, print};
+use super::NamedFile;
+use super::log_entry::LogEntry;
+use crate::cli::{CommandError, print};
 use candor_audit::lines;
 use candor_fault::escape_visible;
 use clap::Args;
@@ -19,7 +19,7 @@ const MAX_NAMES: usize = 1000;
 /// Its size, the time it covers, and how often each tool and each code stands in it. Nothing is
 /// proved: that is `candor audit verify`.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct StatsArgs {
+pub(in crate::cli) struct AuditStatsArgs {
     /// The log: the file that is being written
     #[arg(value_name = "LOG")]
     path: PathBuf,
@@ -29,26 +29,26 @@ pub(in crate::cli) struct StatsArgs {
 }
 
 #[derive(Default)]
-struct Counts {
+struct LogCounts {
     lines: u64,
-    strange: u64,
+    unreadable: u64,
     first: Option<String>,
     last: Option<String>,
     tools: BTreeMap<String, u64>,
     codes: BTreeMap<String, u64>,
 }
 
-impl StatsArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let log = Named::at(&self.path)?;
+impl AuditStatsArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let log = NamedFile::at(&self.path)?;
         let extent = log.extent()?;
-        let mut counts = Counts::default();
-        let all = lines(log.disk.clone(), &log.name, 0).map_err(|error| log.unread(&error))?;
+        let mut counts = LogCounts::default();
+        let all = lines(log.disk.clone(), &log.name, 0).map_err(|error| log.cannot_read(&error))?;
         for raw in all {
-            let raw = raw.map_err(|error| log.unread(&error))?;
-            match Entry::read(&raw) {
+            let raw = raw.map_err(|error| log.cannot_read(&error))?;
+            match LogEntry::read(&raw) {
                 Some(entry) => counts.take(&entry),
-                None => counts.strange += 1,
+                None => counts.unreadable += 1,
             }
         }
         let text = match self.json {
@@ -56,7 +56,7 @@ impl StatsArgs {
                 let object = json!({
                     "log": self.path.to_string_lossy(),
                     "lines": counts.lines,
-                    "not_lines": counts.strange,
+                    "not_lines": counts.unreadable,
                     "files": extent.files,
                     "bytes": extent.bytes,
                     "first": counts.first,
@@ -72,8 +72,8 @@ impl StatsArgs {
     }
 }
 
-impl Counts {
-    fn take(&mut self, entry: &Entry) {
+impl LogCounts {
+    fn take(&mut self, entry: &LogEntry) {
         self.lines += 1;
         let when = Some(entry.when()).filter(|when| !when.is_empty());
         if let Some(when) = when {
@@ -86,8 +86,8 @@ impl Counts {
 
     fn text(&self, files: usize, bytes: u64) -> String {
         let mut text = format!("lines  {}\nfiles  {files}\nbytes  {bytes}\n", self.lines);
-        if self.strange > 0 {
-            text += &format!("no lines of a log  {}\n", self.strange);
+        if self.unreadable > 0 {
+            text += &format!("no lines of a log  {}\n", self.unreadable);
         }
         for (name, when) in [("first", &self.first), ("last", &self.last)] {
             if let Some(when) = when {

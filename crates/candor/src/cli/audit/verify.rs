@@ -1,7 +1,7 @@
 //! `candor audit verify`: proves a log whole, or names the first line that is not as it was.
 
-use super::{BROKEN, Named, counted, kind, words};
-use crate::cli::{Trouble, print};
+use super::{BROKEN, NamedFile, counted, describe, kind_of};
+use crate::cli::{CommandError, print};
 use candor_audit::{Checkpoint, LogFlaw, PublicKey, Verification, verify_against};
 use clap::Args;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Looks at every line of every file of the log. Without a checkpoint a log that was cut short at its
 /// end, or written anew as a whole, looks whole: give the checkpoints that are kept elsewhere.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct VerifyArgs {
+pub(in crate::cli) struct AuditVerifyArgs {
     /// The log: the file that is being written
     #[arg(value_name = "LOG")]
     path: PathBuf,
@@ -27,16 +27,16 @@ pub(in crate::cli) struct VerifyArgs {
     json: bool,
 }
 
-impl VerifyArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let log = Named::at(&self.path)?;
+impl AuditVerifyArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let log = NamedFile::at(&self.path)?;
         let keys = self.key.iter().map(|path| public_key(path));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let checkpoints = self.checkpoint.iter().map(|path| {
-            let checkpoint = Named::at(path)?.checkpoint()?;
+            let checkpoint = NamedFile::at(path)?.checkpoint()?;
             Ok((path.as_path(), checkpoint))
         });
-        let checkpoints = checkpoints.collect::<Result<Vec<_>, Trouble>>()?;
+        let checkpoints = checkpoints.collect::<Result<Vec<_>, CommandError>>()?;
         if checkpoints.is_empty() {
             // Where a checkpoint has seen lines, a log that is gone is broken.
             log.extent()?;
@@ -45,30 +45,30 @@ impl VerifyArgs {
             let unsigned = |(_, checkpoint): &&(_, Checkpoint)| !checkpoint.is_signed_by(&keys);
             if let Some((path, _)) = checkpoints.iter().find(unsigned) {
                 let path = path.display();
-                return Err(Trouble::new(format!(
+                return Err(CommandError::new(format!(
                     "the checkpoint {path} is not signed by a key that was given"
                 ))
-                .hinting("it may have been replaced; take it for nothing")
-                .exiting(BROKEN));
+                .with_hint("it may have been replaced; take it for nothing")
+                .with_exit_code(BROKEN));
             }
         }
         let seen: Vec<_> = checkpoints.iter().map(|(_, seen)| seen.clone()).collect();
         let verified = verify_against(log.disk.clone(), &log.name, &seen);
-        let verified = verified.map_err(|error| log.unread(&error))?;
+        let verified = verified.map_err(|error| log.cannot_read(&error))?;
         let shown = match (self.json, verified.flaw) {
             (true, _) => self.object(&verified, &checkpoints)?,
             (false, Some(_)) => String::new(),
             (false, None) => self.text(&verified, &checkpoints),
         };
         print(shown.as_bytes())?;
-        broken(&self.path, &verified).map_or(Ok(()), Err)
+        broken_error(&self.path, &verified).map_or(Ok(()), Err)
     }
 
     fn object(
         &self,
         verified: &Verification,
         checkpoints: &[(&Path, Checkpoint)],
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, CommandError> {
         let checkpoints = checkpoints.iter().map(|(path, checkpoint)| {
             json!({
                 "file": path.to_string_lossy(),
@@ -80,9 +80,9 @@ impl VerifyArgs {
                 "signature_checked": !self.key.is_empty(),
             })
         });
-        let flaw = verified
-            .flaw
-            .map(|flaw| json!({ "kind": kind(flaw), "seq": flaw.seq(), "message": words(flaw) }));
+        let flaw = verified.flaw.map(
+            |flaw| json!({ "kind": kind_of(flaw), "seq": flaw.seq(), "message": describe(flaw) }),
+        );
         let report = json!({
             "log": self.path.to_string_lossy(),
             "files": verified.files,
@@ -121,7 +121,7 @@ impl VerifyArgs {
 }
 
 /// What is said about a log that is not what it was.
-pub(super) fn broken(path: &Path, verified: &Verification) -> Option<Trouble> {
+pub(super) fn broken_error(path: &Path, verified: &Verification) -> Option<CommandError> {
     let flaw = verified.flaw?;
     let (path, seq) = (path.display(), flaw.seq());
     let before = match (flaw, seq) {
@@ -130,29 +130,32 @@ pub(super) fn broken(path: &Path, verified: &Verification) -> Option<Trouble> {
         (_, 2) => String::from("line 1 is whole; "),
         (_, seq) => format!("lines 1 to {} hold together; ", seq - 1),
     };
-    let trouble = Trouble::new(format!("{path} is broken at line {seq}: {}", words(flaw)));
+    let error = CommandError::new(format!(
+        "{path} is broken at line {seq}: {}",
+        describe(flaw)
+    ));
     let hint = format!("{before}`candor audit quarantine {path}` moves the log aside");
-    Some(trouble.hinting(hint).exiting(BROKEN))
+    Some(error.with_hint(hint).with_exit_code(BROKEN))
 }
 
 /// The longest file that is read as a key.
 const MAX_KEY: u64 = 64 * 1024;
 
 /// A file that holds a key.
-pub(super) fn key_text(path: &Path) -> Result<String, Trouble> {
+pub(super) fn key_text(path: &Path) -> Result<String, CommandError> {
     use std::io::Read;
     let shown = path.display();
     let mut text = String::new();
     let opened = std::fs::File::open(path);
     let read = opened.and_then(|file| file.take(MAX_KEY).read_to_string(&mut text));
-    read.map_err(|error| Trouble::new(format!("cannot read the key {shown}: {error}")))?;
+    read.map_err(|error| CommandError::new(format!("cannot read the key {shown}: {error}")))?;
     Ok(text)
 }
 
-fn public_key(path: &Path) -> Result<PublicKey, Trouble> {
+fn public_key(path: &Path) -> Result<PublicKey, CommandError> {
     let key = PublicKey::from_openssh(key_text(path)?.trim());
     key.map_err(|_| {
-        Trouble::new(format!("{} is no public key", path.display()))
-            .hinting("give a file with one line, as ssh-keygen makes: ssh-ed25519 AAAA…")
+        CommandError::new(format!("{} is no public key", path.display()))
+            .with_hint("give a file with one line, as ssh-keygen makes: ssh-ed25519 AAAA…")
     })
 }

@@ -1,7 +1,7 @@
 //! `context resolve`, `passages`, `inspect` and `verify`: commands that query a cache.
 
 use super::{CommonArgs, any_path, now};
-use crate::cli::Trouble;
+use crate::cli::CommandError;
 use candor_context::{
     Budget, Failure, Query, QueryFlaw, Reader, inspect, to_json_line, to_pretty_json, verify,
 };
@@ -51,7 +51,7 @@ impl QueryArgs {
     fn query(
         &self,
         ask: impl FnOnce(&mut Reader<'_>, &Query, Budget, ResponseFormat) -> Result<Vec<u8>, Failure>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CommandError> {
         let text = self.query.to_str();
         let text = text.ok_or(Failure::Query(QueryFlaw::NotUtf8));
         let query = self.common.judged(text.and_then(Query::new))?;
@@ -84,7 +84,7 @@ pub(in crate::cli) struct ContextResolveArgs {
 }
 
 impl ContextResolveArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         self.question
             .query(|reader, query, budget, format| format.write(&reader.resolve(query, budget)?))
     }
@@ -102,7 +102,7 @@ pub(in crate::cli) struct ContextPassagesArgs {
 }
 
 impl ContextPassagesArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         self.question
             .query(|reader, query, budget, format| format.write(&reader.passages(query, budget)?))
     }
@@ -122,7 +122,7 @@ pub(in crate::cli) struct ContextInspectArgs {
 }
 
 impl ContextInspectArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let look = |location: &_| inspect(location, &self.cache, &now);
         self.common.print_pretty(&self.common.run(look)?)
     }
@@ -142,12 +142,12 @@ pub(in crate::cli) struct ContextVerifyArgs {
 }
 
 impl ContextVerifyArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let check = |location: &_| verify(location, &self.cache, &now);
         let report = self.common.run(check)?;
         self.common.print_pretty(&report)?;
         match report.failure() {
-            Some(failure) => Err(self.common.trouble(failure)),
+            Some(failure) => Err(self.common.error(failure)),
             None => Ok(()),
         }
     }

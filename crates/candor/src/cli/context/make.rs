@@ -2,7 +2,7 @@
 
 use super::progress::BuildBar;
 use super::{CommonArgs, any_path, now};
-use crate::cli::Trouble;
+use crate::cli::CommandError;
 use candor_context::{Build, BuildOutcome, Failure, Location, SourceFilter, seal, status};
 use candor_fault::Timestamp;
 use clap::Args;
@@ -29,9 +29,9 @@ struct SourceArgs {
 }
 
 impl SourceArgs {
-    fn filter(&self) -> Result<SourceFilter, Trouble> {
+    fn filter(&self) -> Result<SourceFilter, CommandError> {
         SourceFilter::new(&self.include, &self.exclude, self.respect_gitignore).map_err(|bad| {
-            Trouble::new(format!(
+            CommandError::new(format!(
                 "the glob `{}` cannot be used: {}",
                 bad.glob, bad.reason
             ))
@@ -108,7 +108,7 @@ pub(in crate::cli) struct ContextSealArgs {
 
 /// Returns the `created_at` of a build: now, or the time that the environment sets for reproducible
 /// builds.
-fn created_at() -> Result<Timestamp, Trouble> {
+fn created_at() -> Result<Timestamp, CommandError> {
     const NAME: &str = "SOURCE_DATE_EPOCH";
     // The only variable that a build reads. No query reads it.
     #[allow(clippy::disallowed_methods)]
@@ -119,8 +119,8 @@ fn created_at() -> Result<Timestamp, Trouble> {
     let fixed_at = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
     fixed_at.ok_or_else(|| {
         let shown = fixed.to_string_lossy();
-        Trouble::new(format!("{NAME} is `{}`", shown.escape_debug()))
-            .hinting("it must be a number of seconds since 1970, or not be set")
+        CommandError::new(format!("{NAME} is `{}`", shown.escape_debug()))
+            .with_hint("it must be a number of seconds since 1970, or not be set")
     })
 }
 
@@ -136,7 +136,7 @@ struct BuildRequest<'a> {
 }
 
 impl BuildRequest<'_> {
-    fn run(&self, run: Run) -> Result<(), Trouble> {
+    fn run(&self, run: Run) -> Result<(), CommandError> {
         let filter = self.source.filter()?;
         let created_at = created_at()?;
         let bar = BuildBar::default();
@@ -164,7 +164,7 @@ impl BuildRequest<'_> {
 }
 
 impl ContextBuildArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let making = BuildRequest {
             source: &self.source,
             cache: &self.cache,
@@ -177,7 +177,7 @@ impl ContextBuildArgs {
 }
 
 impl ContextUpdateArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let making = BuildRequest {
             source: &self.source,
             cache: &self.cache,
@@ -190,7 +190,7 @@ impl ContextUpdateArgs {
 }
 
 impl ContextStatusArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let filter = self.source.filter()?;
         let compare = |location: &Location| {
             status(location, &self.source.sources, &self.cache, &filter, &now)
@@ -206,7 +206,7 @@ impl ContextStatusArgs {
 }
 
 impl ContextSealArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let sealed = self
             .common
             .run(|location| seal(location, &self.cache, self.passages, &now));

@@ -5,7 +5,7 @@ mod make;
 mod progress;
 mod serve;
 
-use super::Trouble;
+use super::CommandError;
 use crate::host::system_clock;
 use candor_context::dialect::Context;
 use candor_context::{Failure, Location};
@@ -59,7 +59,7 @@ enum ErrorFormat {
 }
 
 impl ContextCommand {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             ContextCommand::Build(build) => build.run(),
             ContextCommand::Update(update) => update.run(),
@@ -85,49 +85,52 @@ impl CommonArgs {
 
     /// Runs the work of a command. Failures are reported in the requested form, and a panic becomes the
     /// dialect's internal error.
-    fn run<T>(&self, work: impl FnOnce(&Location) -> Result<T, Failure>) -> Result<T, Trouble> {
+    fn run<T>(
+        &self,
+        work: impl FnOnce(&Location) -> Result<T, Failure>,
+    ) -> Result<T, CommandError> {
         let work = || match &self.root {
             Some(root) => work(&Location::below(root)?),
             None => work(&Location::Anywhere),
         };
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         let done = done.unwrap_or(Err(Failure::Bug("a panic; --log error shows where")));
-        done.map_err(|failure| self.trouble(&failure))
+        done.map_err(|failure| self.error(&failure))
     }
 
     /// Reports a failure of an argument, before any file is read.
-    fn judged<T>(&self, judged: Result<T, Failure>) -> Result<T, Trouble> {
-        judged.map_err(|failure| self.trouble(&failure))
+    fn judged<T>(&self, judged: Result<T, Failure>) -> Result<T, CommandError> {
+        judged.map_err(|failure| self.error(&failure))
     }
 
-    fn trouble(&self, failure: &Failure) -> Trouble {
+    fn error(&self, failure: &Failure) -> CommandError {
         let fault = failure.fault();
-        let trouble = Trouble::new(failure.to_string())
-            .hinting(hint(failure).unwrap_or_else(|| fault.remedy().to_owned()))
-            .exiting(fault.row().exit.unwrap_or(super::USAGE));
+        let error = CommandError::new(failure.to_string())
+            .with_hint(hint(failure).unwrap_or_else(|| fault.remedy().to_owned()))
+            .with_exit_code(fault.row().exit.unwrap_or(super::USAGE));
         match self.error_format {
-            ErrorFormat::Text => trouble,
-            ErrorFormat::Json => trouble.with_object(Context::error_object(&fault)),
+            ErrorFormat::Text => error,
+            ErrorFormat::Json => error.with_json(Context::error_object(&fault)),
         }
     }
 
     /// Writes a response to stdout unchanged: a sequence that looks like a terminal style may belong to a
     /// document. A reader that closes the pipe early is not a failure.
-    fn print(&self, bytes: &[u8]) -> Result<(), Trouble> {
+    fn print(&self, bytes: &[u8]) -> Result<(), CommandError> {
         let mut out = io::stdout().lock();
         let written = out.write_all(bytes).and_then(|()| out.flush());
         match written {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 let doing = String::from("write the answer");
-                Err(self.trouble(&Failure::System { doing, error }))
+                Err(self.error(&Failure::System { doing, error }))
             }
             _ => Ok(()),
         }
     }
 
     /// Prints a response as indented JSON.
-    fn print_pretty(&self, value: &impl Serialize) -> Result<(), Trouble> {
-        let unwritten = |_| self.trouble(&Failure::Bug("an answer cannot be written"));
+    fn print_pretty(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        let unwritten = |_| self.error(&Failure::Bug("an answer cannot be written"));
         let mut text = serde_json::to_string_pretty(value).map_err(unwritten)?;
         text.push('\n');
         self.print(text.as_bytes())

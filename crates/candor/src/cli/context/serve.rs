@@ -1,7 +1,7 @@
 //! `context serve`: serves the caches below a root to agents.
 
 use super::{CommonArgs, now};
-use crate::cli::Trouble;
+use crate::cli::CommandError;
 use crate::host::stdio_server;
 use candor_context::{ChangeDetection, ContextServer, Location};
 use clap::Args;
@@ -26,7 +26,7 @@ pub(in crate::cli) struct ContextServeArgs {
 }
 
 impl ContextServeArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let common = CommonArgs::text();
         let location = common.run(|_| Location::below(&self.root))?;
         let noticing = match self.no_watch {

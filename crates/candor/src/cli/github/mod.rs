@@ -1,25 +1,25 @@
 //! `candor github`: the GitHub tools, and the local forge that they work on without GitHub.
 
-mod manage;
-mod options;
+mod owner_commands;
 mod serve;
+mod write_options;
 
-use super::Trouble;
+use super::CommandError;
 use crate::host::system_clock;
 use candor_forge::local::{Identity, LocalForge, Refused};
 use candor_forge::{Failure, Forge, Missing};
 use clap::Subcommand;
-pub(super) use options::{WriteArgs, server};
 use std::path::Path;
 use std::sync::Arc;
+pub(super) use write_options::{WriteArgs, server};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GithubCommand {
-    Serve(serve::ServeArgs),
-    Init(manage::InitArgs),
-    Import(manage::ImportArgs),
-    Status(manage::StatusArgs),
-    Protect(manage::ProtectArgs),
+    Serve(serve::GithubServeArgs),
+    Init(owner_commands::GithubInitArgs),
+    Import(owner_commands::GithubImportArgs),
+    Status(owner_commands::GithubStatusArgs),
+    Protect(owner_commands::ProtectArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
@@ -33,7 +33,7 @@ Try:
   candor github serve --allow-writes                    the tools, on stdio";
 
 impl GithubCommand {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             GithubCommand::Serve(serve) => serve.run(),
             GithubCommand::Init(init) => init.run(),
@@ -54,33 +54,33 @@ fn identity() -> Identity {
 
 /// The local forge in this directory; where there is none, one with the sample repository is made,
 /// and one that was not made to its end is completed.
-pub(super) async fn open_local(dir: &Path) -> Result<Arc<dyn Forge>, Trouble> {
+pub(super) async fn open_local(dir: &Path) -> Result<Arc<dyn Forge>, CommandError> {
     candor_forge::local::init(dir)
         .await
-        .map_err(|error| refused(&error))?;
+        .map_err(|error| forge_error(&error))?;
     Ok(Arc::new(open(dir).await?))
 }
 
-async fn open(dir: &Path) -> Result<LocalForge, Trouble> {
+async fn open(dir: &Path) -> Result<LocalForge, CommandError> {
     let forge = LocalForge::open(dir, system_clock(), identity()).await;
-    forge.map_err(|error| refused(&error))
+    forge.map_err(|error| forge_error(&error))
 }
 
 /// A sentence about a forge that cannot be had, and what to do.
-fn refused(error: &Refused) -> Trouble {
-    let trouble = Trouble::new(error.to_string());
+fn forge_error(error: &Refused) -> CommandError {
+    let shown = CommandError::new(error.to_string());
     match error {
-        Refused::NotAForge(_) => trouble.hinting("make one with `candor github init`"),
-        Refused::NotEmpty(_) => trouble.hinting("name another directory with --data-dir"),
-        Refused::Newer { .. } => trouble.hinting("take a newer candor, or another --data-dir"),
-        Refused::Exists(_) => trouble.hinting("choose another owner/name"),
-        Refused::NotARepository(_) => trouble.hinting("give the directory of a clone"),
-        Refused::BadPattern(_) => trouble.hinting("write a branch; * stands for any text but /"),
+        Refused::NotAForge(_) => shown.with_hint("make one with `candor github init`"),
+        Refused::NotEmpty(_) => shown.with_hint("name another directory with --data-dir"),
+        Refused::Newer { .. } => shown.with_hint("take a newer candor, or another --data-dir"),
+        Refused::Exists(_) => shown.with_hint("choose another owner/name"),
+        Refused::NotARepository(_) => shown.with_hint("give the directory of a clone"),
+        Refused::BadPattern(_) => shown.with_hint("write a branch; * stands for any text but /"),
         Refused::Failed(failure) => match **failure {
             Failure::Missing(Missing::Repository) => {
-                trouble.hinting("`candor github status` shows all repositories")
+                shown.with_hint("`candor github status` shows all repositories")
             }
-            _ => trouble,
+            _ => shown,
         },
     }
 }

@@ -1,12 +1,12 @@
 //! `candor github serve`: the GitHub tools, on GitHub or on the local forge.
 
 use super::open_local;
-use super::options::{self, WriteArgs, allow_list};
-use crate::cli::data::DataArgs;
+use super::write_options::{self, WriteArgs, allow_list};
+use crate::cli::data_dir::DataDirArgs;
 use crate::cli::listen::ListenArgs;
-use crate::cli::{Trouble, VERSION};
+use crate::cli::{CommandError, VERSION};
 use crate::host::{run, system_clock};
-use crate::lines::Lines;
+use crate::stderr_lines::StderrLines;
 use candor_forge::github::{GithubForge, PUBLIC_API, Settings, Timeouts};
 use candor_forge::{
     AllowList, Config, Forge, ForgeServer, MAX_TREE_ENTRIES, TREE_ENTRIES, WRITES_A_MINUTE,
@@ -27,10 +27,10 @@ use std::sync::Arc;
 /// `--backend github` asks GitHub, with the token in GITHUB_TOKEN or --github-token-file. Nothing is
 /// changed without --allow-writes, and every write is on record before it is answered.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ServeArgs {
+pub(in crate::cli) struct GithubServeArgs {
     /// Where repositories are
-    #[arg(long, value_enum, default_value_t = Backend::Local)]
-    backend: Backend,
+    #[arg(long, value_enum, default_value_t = BackendName::Local)]
+    backend: BackendName,
     /// The REST API of GitHub, or https://HOST/api/v3 of an Enterprise server
     #[arg(long, value_name = "URL", default_value = PUBLIC_API)]
     api_url: String,
@@ -52,7 +52,7 @@ pub(in crate::cli) struct ServeArgs {
     #[command(flatten)]
     writing: WriteArgs,
     #[command(flatten)]
-    data: DataArgs,
+    data: DataDirArgs,
     /// Listen on HTTP at /mcp instead of stdio
     #[arg(long)]
     http: bool,
@@ -61,7 +61,7 @@ pub(in crate::cli) struct ServeArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Backend {
+enum BackendName {
     /// Bare git repositories in the data directory
     Local,
     /// GitHub, or an Enterprise server
@@ -94,42 +94,42 @@ fn writes(text: &str) -> Result<NonZeroU32, String> {
     })
 }
 
-impl ServeArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let lines = Lines::shared();
+impl GithubServeArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let lines = StderrLines::shared();
         match self.http {
             true => self.over_http(&lines),
             false => self.over_stdio(&lines),
         }
     }
 
-    fn over_stdio(&self, lines: &Lines) -> Result<(), Trouble> {
+    fn over_stdio(&self, lines: &StderrLines) -> Result<(), CommandError> {
         run(|stop| async {
             let server = self.server(lines).await?;
-            let desk = Dispatcher::new(server, system_clock(), &MetricsHub::default());
-            let desk = desk.map_err(io::Error::other)?;
-            Ok(stdio::serve(desk, io::stdin(), io::stdout(), stop).await?)
+            let dispatcher = Dispatcher::new(server, system_clock(), &MetricsHub::default());
+            let dispatcher = dispatcher.map_err(io::Error::other)?;
+            Ok(stdio::serve(dispatcher, io::stdin(), io::stdout(), stop).await?)
         })
     }
 
-    fn over_http(&self, lines: &Lines) -> Result<(), Trouble> {
+    fn over_http(&self, lines: &StderrLines) -> Result<(), CommandError> {
         let admission = self.listen.admission(self.writing.bearer_file())?;
         let make = || async {
             let metrics = MetricsHub::default();
             let server = self.server(lines).await?;
-            let desk =
+            let dispatcher =
                 Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
-            let endpoint = Endpoint::new(desk, Arc::clone(&admission));
+            let endpoint = Endpoint::new(dispatcher, Arc::clone(&admission));
             Ok(router(Arc::clone(&admission), metrics, VERSION).with("/mcp", endpoint))
         };
         self.listen.serve(make, announce)
     }
 
-    async fn server(&self, lines: &Lines) -> Result<ForgeServer, Trouble> {
+    async fn server(&self, lines: &StderrLines) -> Result<ForgeServer, CommandError> {
         let repos = allow_list(&self.repos)?;
         let forge = match self.backend {
-            Backend::Local => open_local(&self.data.forge()?).await?,
-            Backend::Github => self.github(&repos)?,
+            BackendName::Local => open_local(&self.data.forge()?).await?,
+            BackendName::Github => self.github(&repos)?,
         };
         let config = Config {
             repos,
@@ -138,10 +138,10 @@ impl ServeArgs {
             writes_a_minute: self.writes_per_minute,
             ..self.writing.config()
         };
-        options::server(forge, config, lines, &self.data.directory()?)
+        write_options::server(forge, config, lines, &self.data.directory()?)
     }
 
-    fn github(&self, repos: &AllowList) -> Result<Arc<dyn Forge>, Trouble> {
+    fn github(&self, repos: &AllowList) -> Result<Arc<dyn Forge>, CommandError> {
         let repos = repos.clone();
         let forge = GithubForge::new(Settings {
             api_url: self.api_url.clone(),
@@ -154,16 +154,16 @@ impl ServeArgs {
         });
         match forge {
             Ok(forge) => Ok(Arc::new(forge)),
-            Err(error) => Err(Trouble::new(error.to_string())
-                .hinting("see --api-url in `candor github serve --help`")),
+            Err(error) => Err(CommandError::new(error.to_string())
+                .with_hint("see --api-url in `candor github serve --help`")),
         }
     }
 
     /// The token for GitHub: from the file, else from the environment, else none.
-    fn token(&self) -> Result<Option<BearerToken>, Trouble> {
+    fn token(&self) -> Result<Option<BearerToken>, CommandError> {
         let text = match &self.github_token_file {
             Some(path) => std::fs::read_to_string(path).map_err(|error| {
-                Trouble::new(format!(
+                CommandError::new(format!(
                     "cannot read the token in {}: {error}",
                     path.display()
                 ))
@@ -180,8 +180,8 @@ impl ServeArgs {
         };
         let token = BearerToken::new(text.trim());
         let unusable = || {
-            Trouble::new("the token for GitHub is empty, or has characters that no token has")
-                .hinting("check the file of --github-token-file, or GITHUB_TOKEN")
+            CommandError::new("the token for GitHub is empty, or has characters that no token has")
+                .with_hint("check the file of --github-token-file, or GITHUB_TOKEN")
         };
         token.map(Some).ok_or_else(unusable)
     }

@@ -1,6 +1,6 @@
 //! `--backend`: another order system, over HTTP.
 
-use crate::cli::Trouble;
+use crate::cli::CommandError;
 use candor_http_client::{BearerToken, HttpSetupError};
 use candor_orders::Adapter;
 use candor_orders::http::{AdapterSetupError, HttpAdapter, HttpSettings};
@@ -23,19 +23,19 @@ pub(super) struct BackendArgs {
 
 impl BackendArgs {
     /// Nothing here makes sense without the adapter.
-    pub(super) fn must_be_absent(&self) -> Result<(), Trouble> {
+    pub(super) fn must_be_absent(&self) -> Result<(), CommandError> {
         match self.backend {
             None => Ok(()),
-            Some(_) => Err(Trouble::new("--backend is for another order system")
-                .hinting("add --adapter http, or leave out --backend")),
+            Some(_) => Err(CommandError::new("--backend is for another order system")
+                .with_hint("add --adapter http, or leave out --backend")),
         }
     }
 
     /// The order system, and what must not reach a log.
-    pub(super) async fn open(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), Trouble> {
+    pub(super) async fn open(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), CommandError> {
         let missing = || {
-            Trouble::new("--adapter http needs the address of the order system")
-                .hinting("add --backend URL")
+            CommandError::new("--adapter http needs the address of the order system")
+                .with_hint("add --backend URL")
         };
         let url = self.backend.as_ref().ok_or_else(missing)?;
         let token = self.backend_bearer_file.as_deref().map(token).transpose()?;
@@ -52,26 +52,26 @@ impl BackendArgs {
 }
 
 /// The token in a file: as it is sent, and as it must not be shown.
-pub(super) fn token(path: &Path) -> Result<(BearerToken, String), Trouble> {
+pub(super) fn token(path: &Path) -> Result<(BearerToken, String), CommandError> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Trouble::new(format!("cannot read the token in {shown}: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot read the token in {shown}: {error}")))?;
     let text = text.trim().to_owned();
     let bearer = BearerToken::new(&text).ok_or_else(|| {
-        Trouble::new(format!(
+        CommandError::new(format!(
             "{shown} is empty, or has characters that no token has"
         ))
-        .hinting("put nothing but the token into it, in visible ASCII")
+        .with_hint("put nothing but the token into it, in visible ASCII")
     })?;
     Ok((bearer, text))
 }
 
 /// A sentence about an order system that cannot be asked, and what to do.
-pub(super) fn unusable(error: AdapterSetupError) -> Trouble {
-    let trouble = Trouble::new(error.to_string());
+pub(super) fn unusable(error: AdapterSetupError) -> CommandError {
+    let shown = CommandError::new(error.to_string());
     match error {
-        AdapterSetupError::Http(HttpSetupError::Unencrypted) => trouble
-            .hinting("--allow-insecure-backend sends everything in the open, the token among it"),
-        _ => trouble.hinting("docs/adapter-protocol.md says what stands behind the address"),
+        AdapterSetupError::Http(HttpSetupError::Unencrypted) => shown
+            .with_hint("--allow-insecure-backend sends everything in the open, the token among it"),
+        _ => shown.with_hint("docs/adapter-protocol.md says what stands behind the address"),
     }
 }

@@ -1,6 +1,6 @@
 //! What the owner decides about limits, deadlines, retries and the breaker.
 
-use crate::cli::failures::FailuresArg;
+use crate::cli::failure_form::FailureFormArg;
 use candor_guard::retry::Policy;
 use candor_orders::{CALLS_A_MINUTE, Config, DEADLINE, GuardConfig, TOOL_CALLS_A_MINUTE};
 use clap::Args;
@@ -34,8 +34,8 @@ pub(super) struct GuardArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1000))]
     retry_percent: u32,
     /// The form of failures that the published schema shows
-    #[arg(long, value_enum, default_value_t = FailuresArg::Auto)]
-    failures: FailuresArg,
+    #[arg(long, value_enum, default_value_t = FailureFormArg::Auto)]
+    failures: FailureFormArg,
 }
 
 fn millis(time: Duration) -> u64 {
@@ -45,7 +45,7 @@ fn millis(time: Duration) -> u64 {
 impl GuardArgs {
     /// What these arguments decide; these texts are kept out of logs.
     pub(super) fn config(&self, secrets: Vec<String>) -> Config {
-        let usual = GuardConfig::default();
+        let default_currency = GuardConfig::default();
         let attempts = NonZeroU32::new(self.attempts).unwrap_or(NonZeroU32::MIN);
         let guard = GuardConfig {
             deadline: self.deadline(),
@@ -53,10 +53,10 @@ impl GuardArgs {
             breaker_pause: Duration::from_millis(self.breaker_pause_ms),
             retry: Policy {
                 attempts,
-                ..usual.retry
+                ..default_currency.retry
             },
             retry_percent: self.retry_percent,
-            ..usual
+            ..default_currency
         };
         Config {
             failures: self.failures.into(),

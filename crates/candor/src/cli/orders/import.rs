@@ -1,8 +1,8 @@
 //! `candor orders import`: bring one's own catalogue and stock into a store.
 
+use super::database::{DatabaseArgs, DatabaseLocation};
 use super::migrate::CurrencyArgs;
-use super::place::{PlaceArgs, Placed};
-use crate::cli::{Trouble, print};
+use crate::cli::{CommandError, print};
 use crate::host::{run, system_clock};
 use candor_orders::model::UtcTime;
 use candor_orders::sql::{IMPORT_MAX, ImportCounts, ImportError, ImportReport, import};
@@ -16,56 +16,56 @@ use std::path::{Path, PathBuf};
 /// All of it or nothing. What is there already is changed where it differs; what the file does not name
 /// stays as it is, so the same file can be brought in again. Tables are made where they are missing.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ImportArgs {
+pub(in crate::cli) struct OrdersImportArgs {
     /// Locations, products, their variants with prices, and how many lie where; docs/orders.md has its form
     file: PathBuf,
     #[command(flatten)]
-    place: PlaceArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     currency: CurrencyArgs,
 }
 
-impl ImportArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+impl OrdersImportArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let text = read(&self.file)?;
-        let placed = self.place.placed()?;
+        let location = self.database.location()?;
         let imported = run(|_| async {
-            self.currency.migrate(&placed).await?;
+            self.currency.migrate(&location).await?;
             let now = UtcTime::from(system_clock().now());
-            let imported = import(&placed.place, &text, now).await;
-            imported.map_err(|error| self.refused(&error, &placed))
+            let imported = import(&location.place, &text, now).await;
+            imported.map_err(|error| self.refused(&error, &location))
         })?;
-        print(told(&imported).as_bytes())
+        print(summary(&imported).as_bytes())
     }
 
-    fn refused(&self, error: &ImportError, placed: &Placed) -> Trouble {
+    fn refused(&self, error: &ImportError, location: &DatabaseLocation) -> CommandError {
         match error {
-            ImportError::Store(error) => placed.unusable(error),
+            ImportError::Store(error) => location.unusable(error),
             _ => {
                 let file = self.file.display();
-                Trouble::new(format!("{file} was not brought in: {error}"))
-                    .hinting("nothing was changed; docs/orders.md says how the file is written")
+                CommandError::new(format!("{file} was not brought in: {error}"))
+                    .with_hint("nothing was changed; docs/orders.md says how the file is written")
             }
         }
     }
 }
 
-fn read(path: &Path) -> Result<String, Trouble> {
+fn read(path: &Path) -> Result<String, CommandError> {
     let shown = path.display();
-    let unread = |error| Trouble::new(format!("cannot read the catalogue {shown}: {error}"));
+    let unread = |error| CommandError::new(format!("cannot read the catalogue {shown}: {error}"));
     let file = File::open(path).map_err(unread)?;
     let mut text = String::new();
     let length = file.take(IMPORT_MAX + 1).read_to_string(&mut text);
     match length.map_err(unread)? as u64 > IMPORT_MAX {
         false => Ok(text),
-        true => Err(Trouble::new(format!(
+        true => Err(CommandError::new(format!(
             "the catalogue {shown} has more than {IMPORT_MAX} bytes"
         ))
-        .hinting("bring it in in parts")),
+        .with_hint("bring it in in parts")),
     }
 }
 
-fn told(imported: &ImportReport) -> String {
+fn summary(imported: &ImportReport) -> String {
     let ImportReport {
         locations,
         products,

@@ -1,7 +1,7 @@
 //! `candor orders migrate`: make the tables of a store.
 
-use super::place::{PlaceArgs, Placed};
-use crate::cli::{Trouble, print};
+use super::database::{DatabaseArgs, DatabaseLocation};
+use crate::cli::{CommandError, print};
 use crate::host::run;
 use candor_orders::model::Currency;
 use candor_orders::sql::{self, MigrationOutcome, migrate};
@@ -14,7 +14,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MigrateArgs {
     #[command(flatten)]
-    place: PlaceArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     currency: CurrencyArgs,
 }
@@ -29,10 +29,13 @@ pub(super) struct CurrencyArgs {
 impl CurrencyArgs {
     /// Makes the tables where they are missing; a store that is there must have the currency that was
     /// asked for.
-    pub(super) async fn migrate(&self, placed: &Placed) -> Result<MigrationOutcome, Trouble> {
-        let place = &placed.place;
-        let unusable = |error| placed.unusable(&error);
-        let migrated = migrate(place, self.currency.map_or_else(usual, Ok)?).await;
+    pub(super) async fn migrate(
+        &self,
+        location: &DatabaseLocation,
+    ) -> Result<MigrationOutcome, CommandError> {
+        let place = &location.place;
+        let unusable = |error| location.unusable(&error);
+        let migrated = migrate(place, self.currency.map_or_else(default_currency, Ok)?).await;
         let migrated = migrated.map_err(unusable)?;
         let Some(asked) = self.currency else {
             return Ok(migrated);
@@ -43,15 +46,16 @@ impl CurrencyArgs {
             false => {
                 let (there, asked) = (there.code(), asked.code());
                 let why = format!("the store has its prices in {there}, not in {asked}");
-                Err(Trouble::new(why).hinting("leave out --currency, or name another --database"))
+                Err(CommandError::new(why)
+                    .with_hint("leave out --currency, or name another --database"))
             }
         }
     }
 }
 
 /// The currency of a store that nobody names one for.
-pub(super) fn usual() -> Result<Currency, Trouble> {
-    Currency::read("USD").ok_or_else(|| Trouble::new("the dollar is gone"))
+pub(super) fn default_currency() -> Result<Currency, CommandError> {
+    Currency::read("USD").ok_or_else(|| CommandError::new("the dollar is gone"))
 }
 
 /// A currency as it is typed.
@@ -61,9 +65,9 @@ fn currency(code: &str) -> Result<Currency, String> {
 }
 
 impl MigrateArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let placed = self.place.placed()?;
-        let migrated = run(|_| async { self.currency.migrate(&placed).await })?;
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let location = self.database.location()?;
+        let migrated = run(|_| async { self.currency.migrate(&location).await })?;
         print(match migrated {
             MigrationOutcome::Created => b"tables made\n",
             MigrationOutcome::Current => b"tables are there already; nothing was changed\n",

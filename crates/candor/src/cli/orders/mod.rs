@@ -1,25 +1,25 @@
 //! `candor orders`: the order tools, and the store that they work on without another order system.
 
 mod backend;
-mod check;
+mod check_adapter;
+mod database;
 mod guard;
 mod import;
 mod migrate;
-mod place;
 mod seed;
 mod serve;
 
-use super::Trouble;
+use super::CommandError;
 use clap::Subcommand;
-pub(super) use serve::{ORDERS, embedded, server};
+pub(super) use serve::{ORDERS, open_in_data_dir, server};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OrdersCommand {
-    Serve(Box<serve::ServeArgs>),
+    Serve(Box<serve::OrdersServeArgs>),
     Migrate(migrate::MigrateArgs),
     Seed(seed::SeedArgs),
-    CheckAdapter(check::CheckArgs),
-    Import(import::ImportArgs),
+    CheckAdapter(check_adapter::CheckAdapterArgs),
+    Import(import::OrdersImportArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
@@ -34,7 +34,7 @@ Try:
   candor orders check-adapter http://127.0.0.1:9000     does that order system keep the protocol?";
 
 impl OrdersCommand {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             OrdersCommand::Serve(serve) => serve.run(),
             OrdersCommand::Migrate(migrate) => migrate.run(),

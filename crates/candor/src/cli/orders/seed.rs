@@ -1,8 +1,8 @@
 //! `candor orders seed`: fill a store with samples.
 
+use super::database::DatabaseArgs;
 use super::migrate::CurrencyArgs;
-use super::place::PlaceArgs;
-use crate::cli::{Trouble, print};
+use crate::cli::{CommandError, print};
 use crate::host::run;
 use candor_orders::sql::{SAMPLE_ORDERS_MAX, SampleCounts, SeedOptions, seed};
 use clap::Args;
@@ -15,7 +15,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SeedArgs {
     #[command(flatten)]
-    place: PlaceArgs,
+    database: DatabaseArgs,
     /// Have so many sample orders too
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=SAMPLE_ORDERS_MAX))]
     orders: u64,
@@ -24,8 +24,8 @@ pub(in crate::cli) struct SeedArgs {
 }
 
 impl SeedArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let placed = self.place.placed()?;
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let location = self.database.location()?;
         let plan = SeedOptions {
             orders: self.orders,
         };
@@ -37,9 +37,9 @@ impl SeedArgs {
             }
         };
         let seeded = run(|_| async {
-            self.currency.migrate(&placed).await?;
-            let seeded = seed(&placed.place, plan, &mut progress).await;
-            seeded.map_err(|error| placed.unusable(&error))
+            self.currency.migrate(&location).await?;
+            let seeded = seed(&location.place, plan, &mut progress).await;
+            seeded.map_err(|error| location.unusable(&error))
         });
         if terminal && self.orders > 0 {
             let _ = writeln!(io::stderr());

@@ -1,12 +1,12 @@
 //! `candor orders serve`: the order tools, on a store of their own or in front of an order system.
 
 use super::backend::BackendArgs;
+use super::database::{DatabaseArgs, DatabaseLocation, in_data_dir};
 use super::guard::GuardArgs;
-use super::migrate::usual;
-use super::place::{PlaceArgs, Placed, in_data};
-use crate::cli::data::DataArgs;
+use super::migrate::default_currency;
+use crate::cli::data_dir::DataDirArgs;
 use crate::cli::listen::ListenArgs;
-use crate::cli::{Trouble, VERSION};
+use crate::cli::{CommandError, VERSION};
 use crate::host::{run, system_clock};
 use candor_orders::faulty::{FaultyAdapter, Script};
 use candor_orders::sql::{
@@ -31,12 +31,12 @@ pub(in crate::cli) const ORDERS: &str = "/orders/mcp";
 /// data directory, which is made where it is missing. Every change needs an idempotencyKey: sent again
 /// with the same key it is made once, and its outcome comes back.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ServeArgs {
+pub(in crate::cli) struct OrdersServeArgs {
     /// What keeps the orders
     #[arg(long, value_enum, default_value_t = AdapterName::Sql)]
     adapter: AdapterName,
     #[command(flatten)]
-    place: PlaceArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     backend: BackendArgs,
     /// How many connections to PostgreSQL are open at most
@@ -68,32 +68,32 @@ enum AdapterName {
     Http,
 }
 
-impl ServeArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+impl OrdersServeArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         match self.http {
             true => self.over_http(),
             false => self.over_stdio(),
         }
     }
 
-    fn over_stdio(&self) -> Result<(), Trouble> {
+    fn over_stdio(&self) -> Result<(), CommandError> {
         run(|stop| async {
             let metrics = MetricsHub::default();
             let server = self.server(&metrics).await?;
-            let desk =
+            let dispatcher =
                 Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
-            Ok(stdio::serve(desk, io::stdin(), io::stdout(), stop).await?)
+            Ok(stdio::serve(dispatcher, io::stdin(), io::stdout(), stop).await?)
         })
     }
 
-    fn over_http(&self) -> Result<(), Trouble> {
+    fn over_http(&self) -> Result<(), CommandError> {
         let admission = self.listen.admission(self.write_bearer_file.as_deref())?;
         let make = || async {
             let metrics = MetricsHub::default();
             let server = self.server(&metrics).await?;
-            let desk =
+            let dispatcher =
                 Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
-            let endpoint = Endpoint::new(desk, Arc::clone(&admission));
+            let endpoint = Endpoint::new(dispatcher, Arc::clone(&admission));
             Ok(router(Arc::clone(&admission), metrics, VERSION).with(ORDERS, endpoint))
         };
         let changed = match self.adapter {
@@ -105,14 +105,14 @@ impl ServeArgs {
     }
 
     /// The order system, failing as the script says where there is one.
-    fn scripted(&self, adapter: Arc<dyn Adapter>) -> Result<Arc<dyn Adapter>, Trouble> {
+    fn scripted(&self, adapter: Arc<dyn Adapter>) -> Result<Arc<dyn Adapter>, CommandError> {
         match &self.faulty {
             None => Ok(adapter),
             Some(path) => Ok(Arc::new(FaultyAdapter::new(adapter, script(path)?))),
         }
     }
 
-    async fn server(&self, metrics: &MetricsHub) -> Result<OrdersServer, Trouble> {
+    async fn server(&self, metrics: &MetricsHub) -> Result<OrdersServer, CommandError> {
         let (adapter, secrets) = match self.adapter {
             AdapterName::Sql => self.sql().await?,
             AdapterName::Http => self.backend.open().await?,
@@ -122,53 +122,60 @@ impl ServeArgs {
     }
 
     /// The store, and what of its address must not reach a log.
-    async fn sql(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), Trouble> {
+    async fn sql(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), CommandError> {
         self.backend.must_be_absent()?;
-        let placed = self.place.placed()?;
+        let location = self.database.location()?;
         let config = SqlConfig {
             keep_keys: Duration::from_secs(self.keep_keys_hours * 60 * 60),
             connections: self.connections,
             deadline: self.guard.deadline(),
         };
-        let adapter = open(&placed, config).await?;
-        Ok((adapter, placed.passwords))
+        let adapter = open(&location, config).await?;
+        Ok((adapter, location.passwords))
     }
 }
 
-fn script(path: &Path) -> Result<Script, Trouble> {
+fn script(path: &Path) -> Result<Script, CommandError> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Trouble::new(format!("cannot read the script {shown}: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot read the script {shown}: {error}")))?;
     Script::read(&text).map_err(|error| {
-        Trouble::new(format!("the script {shown} cannot be played: {error}"))
-            .hinting("docs/orders.md says how scripts are written")
+        CommandError::new(format!("the script {shown} cannot be played: {error}"))
+            .with_hint("docs/orders.md says how scripts are written")
     })
 }
 
 /// A store; a file that is missing is made.
-async fn open(placed: &Placed, config: SqlConfig) -> Result<Arc<dyn Adapter>, Trouble> {
-    if placed.is_file {
-        tables(placed).await?;
+async fn open(
+    location: &DatabaseLocation,
+    config: SqlConfig,
+) -> Result<Arc<dyn Adapter>, CommandError> {
+    if location.is_file {
+        create_tables(location).await?;
     }
     let random = Arc::new(|| fastrand::u64(..));
-    let adapter = SqlAdapter::open(&placed.place, config, system_clock(), random).await;
-    Ok(Arc::new(adapter.map_err(|error| placed.unusable(&error))?))
+    let adapter = SqlAdapter::open(&location.place, config, system_clock(), random).await;
+    Ok(Arc::new(
+        adapter.map_err(|error| location.unusable(&error))?,
+    ))
 }
 
 /// Makes the tables of a file where they are missing; says whether they were.
-async fn tables(placed: &Placed) -> Result<MigrationOutcome, Trouble> {
-    let migrated = migrate(&placed.place, usual()?).await;
-    migrated.map_err(|error| placed.unusable(&error))
+async fn create_tables(location: &DatabaseLocation) -> Result<MigrationOutcome, CommandError> {
+    let migrated = migrate(&location.place, default_currency()?).await;
+    migrated.map_err(|error| location.unusable(&error))
 }
 
 /// The store of orders in this data directory, with the sample catalogue where it is new.
-pub(in crate::cli) async fn embedded(data: &DataArgs) -> Result<Arc<dyn Adapter>, Trouble> {
-    let placed = in_data(data)?;
-    if tables(&placed).await? == MigrationOutcome::Created {
-        let filled = seed(&placed.place, SeedOptions::default(), &mut |_, _| {}).await;
-        filled.map_err(|error| placed.unusable(&error))?;
+pub(in crate::cli) async fn open_in_data_dir(
+    data: &DataDirArgs,
+) -> Result<Arc<dyn Adapter>, CommandError> {
+    let location = in_data_dir(data)?;
+    if create_tables(&location).await? == MigrationOutcome::Created {
+        let filled = seed(&location.place, SeedOptions::default(), &mut |_, _| {}).await;
+        filled.map_err(|error| location.unusable(&error))?;
     }
-    open(&placed, SqlConfig::default()).await
+    open(&location, SqlConfig::default()).await
 }
 
 /// The server in front of this order system.

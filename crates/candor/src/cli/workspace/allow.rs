@@ -1,12 +1,12 @@
 //! `candor workspace allow`: a plan of one phase, written, shown and signed in one step.
 
-use super::decide::{HOLDS, approve, told};
-use super::ground::{Ground, GroundArgs, short, warnings};
+use super::approve::{DEFAULT_DURATION, approve, summary};
+use super::opened::{OpenedWorkspace, WorkspaceArgs, lint_plan, short};
+use super::plan_page;
 use super::serve::toolchains;
-use super::show;
 use super::sign::SignArgs;
-use super::{ask, span, words};
-use crate::cli::{Trouble, print};
+use super::{duration, prompt, shell_words};
+use crate::cli::{CommandError, print};
 use crate::host::note;
 use candor_workspace::approval::Signers;
 use candor_workspace::plan::store::{StoredPlan, save};
@@ -38,13 +38,13 @@ pub(in crate::cli) struct AllowArgs {
     globs: Vec<String>,
     /// A command that proves the work (repeatable)
     #[arg(long, value_name = "COMMAND", value_parser = command)]
-    verify: Vec<Argv>,
+    verify: Vec<CommandWords>,
     /// Run the commands after each write, and undo the write where one fails
     #[arg(long, requires = "verify")]
     each_write: bool,
     /// How long this holds: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "SPAN", default_value = HOLDS, value_parser = span::read)]
-    holds: Duration,
+    #[arg(long = "for", value_name = "SPAN", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
+    duration: Duration,
     /// What may be done to the files
     #[arg(
         long,
@@ -72,15 +72,15 @@ pub(in crate::cli) struct AllowArgs {
     #[command(flatten)]
     sign: SignArgs,
     #[command(flatten)]
-    ground: GroundArgs,
+    workspace: WorkspaceArgs,
 }
 
 /// A command, taken apart.
 #[derive(Debug, Clone)]
-struct Argv(Vec<String>);
+struct CommandWords(Vec<String>);
 
-fn command(text: &str) -> Result<Argv, String> {
-    words::split(text).map(Argv)
+fn command(text: &str) -> Result<CommandWords, String> {
+    shell_words::split(text).map(CommandWords)
 }
 
 fn operation(text: &str) -> Result<Operation, String> {
@@ -94,37 +94,37 @@ fn variable(text: &str) -> Result<Env, String> {
 }
 
 impl AllowArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let ground = self.ground.open()?;
-        self.meant(&ground)?;
-        let plan = self.plan(&ground)?;
-        let lints = warnings(&plan)?;
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let workspace = self.workspace.open()?;
+        self.check_globs(&workspace)?;
+        let plan = self.plan(&workspace)?;
+        let lints = lint_plan(&plan)?;
         let text = render(&plan);
         let stored = StoredPlan {
             hash: hash(&text),
             plan,
             text,
         };
-        let signers = ground.signers(&self.sign.approvers)?;
-        let pen = self.sign.pen(&ground, &signers)?;
-        let decided = self.sign.by_machine();
-        self.sign.askable(decided)?;
-        let shown = show::plan(&ground, &stored, &lints);
+        let signers = workspace.signers(&self.sign.approvers)?;
+        let key_file = self.sign.key_file(&workspace, &signers)?;
+        let decided = self.sign.is_unattended();
+        self.sign.require_terminal(decided)?;
+        let shown = plan_page::render(&workspace, &stored, &lints);
         print(shown.as_bytes())?;
-        if !decided && !ask::yes("Sign it?")? {
+        if !decided && !prompt::yes("Sign it?")? {
             return print(b"nothing was written\n");
         }
-        let hand = pen.open()?;
-        let saved = save(&ground.root.disk(), &stored.plan);
-        saved.map_err(|error| Trouble::new(format!("the plan cannot be stored: {error}")))?;
-        let approved = approve(&ground, &hand, &signers, &stored.hash, self.holds)?;
-        print(told(&stored.hash, &approved).as_bytes())?;
-        others(&ground, &signers, &stored.hash)
+        let approver = key_file.open()?;
+        let saved = save(&workspace.root.disk(), &stored.plan);
+        saved.map_err(|error| CommandError::new(format!("the plan cannot be stored: {error}")))?;
+        let approved = approve(&workspace, &approver, &signers, &stored.hash, self.duration)?;
+        print(summary(&stored.hash, &approved).as_bytes())?;
+        note_other_plans(&workspace, &signers, &stored.hash)
     }
 
     /// Whether the globs are what people mean by them.
-    fn meant(&self, ground: &Ground) -> Result<(), Trouble> {
-        let at = |glob: &String| ground.root.path().join(glob);
+    fn check_globs(&self, workspace: &OpenedWorkspace) -> Result<(), CommandError> {
+        let at = |glob: &String| workspace.root.path().join(glob);
         let is_plain = |glob: &&String| !glob.contains(['*', '?', '[', '{', '\\']);
         let plain: Vec<_> = self.globs.iter().filter(is_plain).collect();
         if let Some(dir) = plain.iter().find(|glob| at(glob).is_dir()) {
@@ -133,8 +133,8 @@ impl AllowArgs {
                 "" | "." => String::from("**"),
                 dir => format!("{dir}/**"),
             };
-            return Err(Trouble::new(format!("{dir:?} is a directory"))
-                .hinting(format!("to allow every file in it write '{all}'")));
+            return Err(CommandError::new(format!("{dir:?} is a directory"))
+                .with_hint(format!("to allow every file in it write '{all}'")));
         }
         if plain.len() > 1 && plain.iter().all(|glob| at(glob).is_file()) {
             note(
@@ -144,9 +144,9 @@ impl AllowArgs {
         Ok(())
     }
 
-    fn plan(&self, ground: &Ground) -> Result<Plan, Trouble> {
+    fn plan(&self, workspace: &OpenedWorkspace) -> Result<Plan, CommandError> {
         let files = self.globs.join(", ");
-        let cargo = self.verify.iter().any(|Argv(argv)| {
+        let cargo = self.verify.iter().any(|CommandWords(argv)| {
             let program = argv.first().map(String::as_str);
             program == Some("cargo")
         });
@@ -155,7 +155,7 @@ impl AllowArgs {
             for (name, at) in toolchains() {
                 let value = format!("{name}={}", at.display());
                 if !env.iter().any(|env| env.name() == name) {
-                    env.push(variable(&value).map_err(Trouble::new)?);
+                    env.push(variable(&value).map_err(CommandError::new)?);
                 }
             }
             if writable.is_empty() {
@@ -164,7 +164,7 @@ impl AllowArgs {
             note(
                 "for cargo the plan passes on where its toolchain is, and lets it write what `writing` says",
             );
-            if !ground.root.path().join("Cargo.lock").exists() {
+            if !workspace.root.path().join("Cargo.lock").exists() {
                 note(
                     "there is no Cargo.lock, and the commands cannot write one: `cargo generate-lockfile` makes it",
                 );
@@ -176,10 +176,14 @@ impl AllowArgs {
         };
         let phase = Phase {
             id: PhaseId::try_from(String::from(PHASE))
-                .map_err(|error| Trouble::new(error.to_string()))?,
+                .map_err(|error| CommandError::new(error.to_string()))?,
             allow: self.globs.clone(),
             operations: self.operations.iter().copied().collect(),
-            verify: self.verify.iter().map(|Argv(argv)| argv.clone()).collect(),
+            verify: self
+                .verify
+                .iter()
+                .map(|CommandWords(argv)| argv.clone())
+                .collect(),
             preflight: match self.each_write {
                 true => Preflight::EachWrite,
                 false => Preflight::OnRequest,
@@ -196,18 +200,18 @@ impl AllowArgs {
             title: self
                 .title
                 .clone()
-                .unwrap_or_else(|| format!("Work on {}", cut(&files))),
+                .unwrap_or_else(|| format!("Work on {}", shorten(&files))),
             objective: format!("Let an agent change {files}."),
             phases: vec![phase],
         };
         // The bounds are looked at where a plan is read.
         let value = serde_json::to_value(&plan).map_err(std::io::Error::other)?;
-        Plan::from_value(value).map_err(|error| Trouble::new(error.to_string()))
+        Plan::from_value(value).map_err(|error| CommandError::new(error.to_string()))
     }
 }
 
 /// The start of a text, short enough for a title.
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     const CHARS: usize = 60;
     match text.char_indices().nth(CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -216,11 +220,15 @@ fn cut(text: &str) -> String {
 }
 
 /// Says where an agent has to name its plan, because it has several.
-fn others(ground: &Ground, signers: &Signers, own: &PlanHash) -> Result<(), Trouble> {
-    let revocations = ground.revocations()?;
+fn note_other_plans(
+    workspace: &OpenedWorkspace,
+    signers: &Signers,
+    own: &PlanHash,
+) -> Result<(), CommandError> {
+    let revocations = workspace.revocations()?;
     let mut others = Vec::new();
-    for stored in ground.plans()?.plans {
-        let approved = ground.standing(&stored.hash, signers, &revocations)?;
+    for stored in workspace.plans()?.plans {
+        let approved = workspace.approval_of(&stored.hash, signers, &revocations)?;
         if stored.hash != *own && approved.is_ok() {
             others.push(short(&stored.hash).to_owned());
         }

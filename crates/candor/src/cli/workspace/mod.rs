@@ -1,23 +1,23 @@
 //! `candor workspace …`: governed edits, for the agent that edits and for the person who decides.
 
 mod allow;
-mod ask;
-mod decide;
-mod ground;
+mod approve;
+mod directories;
+mod duration;
 mod init;
-mod matching;
-mod places;
+mod matching_files;
+mod opened;
+mod plan_page;
+mod prompt;
 mod review;
 mod revoke;
 mod serve;
-mod show;
+mod shell_words;
 mod sign;
-mod span;
 mod status;
 mod unlock;
-mod words;
 
-use super::Trouble;
+use super::CommandError;
 use clap::Subcommand;
 
 /// What `--help` says after the commands.
@@ -33,18 +33,18 @@ The first approved edit:
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkspaceCommand {
-    Init(init::InitArgs),
+    Init(init::WorkspaceInitArgs),
     Allow(allow::AllowArgs),
     Review(review::ReviewArgs),
     Approve(review::ApproveArgs),
     Revoke(revoke::RevokeArgs),
     Unlock(unlock::UnlockArgs),
-    Status(status::StatusArgs),
-    Serve(serve::ServeArgs),
+    Status(status::WorkspaceStatusArgs),
+    Serve(serve::WorkspaceServeArgs),
 }
 
 impl WorkspaceCommand {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             WorkspaceCommand::Init(init) => init.run(),
             WorkspaceCommand::Allow(allow) => allow.run(),

@@ -1,10 +1,10 @@
 //! `candor workspace review` and `approve`: the plans that wait for a person.
 
-use super::decide::{HOLDS, approve, told};
-use super::ground::{Ground, GroundArgs, protected, short, warnings};
-use super::sign::{Hand, SignArgs};
-use super::{ask, show, span};
-use crate::cli::{Trouble, print};
+use super::approve::{DEFAULT_DURATION, approve, summary};
+use super::opened::{OpenedWorkspace, WorkspaceArgs, is_protected, lint_plan, short};
+use super::sign::{Approver, SignArgs};
+use super::{duration, plan_page, prompt};
+use crate::cli::{CommandError, print};
 use crate::host::{hint, note};
 use candor_workspace::approval::{NotApproved, Signers};
 use candor_workspace::plan::store::{self, FindError, StoredPlan};
@@ -19,12 +19,12 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ReviewArgs {
     /// How long an approval holds: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "SPAN", default_value = HOLDS, value_parser = span::read)]
-    holds: Duration,
+    #[arg(long = "for", value_name = "SPAN", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
+    duration: Duration,
     #[command(flatten)]
     sign: SignArgs,
     #[command(flatten)]
-    ground: GroundArgs,
+    workspace: WorkspaceArgs,
 }
 
 /// Approve one plan
@@ -36,23 +36,26 @@ pub(in crate::cli) struct ApproveArgs {
     #[arg(value_name = "PREFIX")]
     plan: Option<String>,
     /// How long the approval holds: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "SPAN", default_value = HOLDS, value_parser = span::read)]
-    holds: Duration,
+    #[arg(long = "for", value_name = "SPAN", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
+    duration: Duration,
     #[command(flatten)]
     sign: SignArgs,
     #[command(flatten)]
-    ground: GroundArgs,
+    workspace: WorkspaceArgs,
 }
 
 /// A plan that waits, and why.
-struct Waiting {
+struct UnapprovedPlan {
     stored: StoredPlan,
     why: NotApproved,
 }
 
-fn waiting(ground: &Ground, signers: &Signers) -> Result<Vec<Waiting>, Trouble> {
-    let revocations = ground.revocations()?;
-    let listing = ground.plans()?;
+fn unapproved_plans(
+    workspace: &OpenedWorkspace,
+    signers: &Signers,
+) -> Result<Vec<UnapprovedPlan>, CommandError> {
+    let revocations = workspace.revocations()?;
+    let listing = workspace.plans()?;
     for (name, damage) in &listing.damaged {
         note(&format!(
             "docs/plans/{} is left out: {damage}",
@@ -64,38 +67,38 @@ fn waiting(ground: &Ground, signers: &Signers) -> Result<Vec<Waiting>, Trouble> 
     }
     let mut all = Vec::new();
     for stored in listing.plans {
-        if let Err(why) = ground.standing(&stored.hash, signers, &revocations)? {
-            all.push(Waiting { stored, why });
+        if let Err(why) = workspace.approval_of(&stored.hash, signers, &revocations)? {
+            all.push(UnapprovedPlan { stored, why });
         }
     }
     Ok(all)
 }
 
 impl ReviewArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let ground = self.ground.open()?;
-        let signers = ground.signers(&self.sign.approvers)?;
-        let waiting = waiting(&ground, &signers)?;
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let workspace = self.workspace.open()?;
+        let signers = workspace.signers(&self.sign.approvers)?;
+        let waiting = unapproved_plans(&workspace, &signers)?;
         if waiting.is_empty() {
             return print(b"no plan waits for approval\n");
         }
         // One passphrase for all of them.
-        let mut hand: Option<Hand> = None;
-        for Waiting { stored, why } in &waiting {
-            let lints = warnings(&stored.plan)?;
-            let shown = show::plan(&ground, stored, &lints);
+        let mut approver: Option<Approver> = None;
+        for UnapprovedPlan { stored, why } in &waiting {
+            let lints = lint_plan(&stored.plan)?;
+            let shown = plan_page::render(&workspace, stored, &lints);
             print(format!("{shown}  {:<10} {}\n", "state", visible(&why.to_string())).as_bytes())?;
-            if !self.signs(stored, why)? {
+            if !self.should_sign(stored, why)? {
                 continue;
             }
-            let hand = match &mut hand {
-                Some(hand) => hand,
-                none => none.insert(self.sign.pen(&ground, &signers)?.open()?),
+            let approver = match &mut approver {
+                Some(approver) => approver,
+                none => none.insert(self.sign.key_file(&workspace, &signers)?.open()?),
             };
-            let approved = approve(&ground, hand, &signers, &stored.hash, self.holds)?;
-            print(told(&stored.hash, &approved).as_bytes())?;
+            let approved = approve(&workspace, approver, &signers, &stored.hash, self.duration)?;
+            print(summary(&stored.hash, &approved).as_bytes())?;
         }
-        if !self.sign.yes && !ask::is_terminal() {
+        if !self.sign.yes && !prompt::is_terminal() {
             hint(
                 "there is no terminal to ask on: `candor workspace approve PREFIX --yes` approves one",
             );
@@ -104,7 +107,7 @@ impl ReviewArgs {
     }
 
     /// Whether this one is to be signed. What somebody has taken back is not given again unasked.
-    fn signs(&self, stored: &StoredPlan, why: &NotApproved) -> Result<bool, Trouble> {
+    fn should_sign(&self, stored: &StoredPlan, why: &NotApproved) -> Result<bool, CommandError> {
         match (self.sign.yes, why) {
             (true, NotApproved::Revoked { .. }) => {
                 let hash = short(&stored.hash);
@@ -114,40 +117,40 @@ impl ReviewArgs {
                 Ok(false)
             }
             (true, _) => Ok(true),
-            (false, _) if ask::is_terminal() => ask::yes("Approve it?"),
+            (false, _) if prompt::is_terminal() => prompt::yes("Approve it?"),
             (false, _) => Ok(false),
         }
     }
 }
 
 impl ApproveArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let ground = self.ground.open()?;
-        let signers = ground.signers(&self.sign.approvers)?;
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let workspace = self.workspace.open()?;
+        let signers = workspace.signers(&self.sign.approvers)?;
         let stored = match &self.plan {
-            Some(prefix) => named(&ground, prefix)?,
-            None => only(waiting(&ground, &signers)?)?,
+            Some(prefix) => named(&workspace, prefix)?,
+            None => only_one(unapproved_plans(&workspace, &signers)?)?,
         };
-        let lints = warnings(&stored.plan)?;
-        let pen = self.sign.pen(&ground, &signers)?;
+        let lints = lint_plan(&stored.plan)?;
+        let key_file = self.sign.key_file(&workspace, &signers)?;
         // An agent wrote it: that somebody has read it has to be said.
-        self.sign.askable(self.sign.yes)?;
-        print(show::plan(&ground, &stored, &lints).as_bytes())?;
-        if !self.sign.yes && !ask::yes("Approve it?")? {
+        self.sign.require_terminal(self.sign.yes)?;
+        print(plan_page::render(&workspace, &stored, &lints).as_bytes())?;
+        if !self.sign.yes && !prompt::yes("Approve it?")? {
             return print(b"nothing was approved\n");
         }
-        let hand = pen.open()?;
-        let approved = approve(&ground, &hand, &signers, &stored.hash, self.holds)?;
-        print(told(&stored.hash, &approved).as_bytes())
+        let approver = key_file.open()?;
+        let approved = approve(&workspace, &approver, &signers, &stored.hash, self.duration)?;
+        print(summary(&stored.hash, &approved).as_bytes())
     }
 }
 
-fn only(mut waiting: Vec<Waiting>) -> Result<StoredPlan, Trouble> {
+fn only_one(mut waiting: Vec<UnapprovedPlan>) -> Result<StoredPlan, CommandError> {
     match waiting.len() {
-        0 => Err(Trouble::new("no plan waits for approval")),
+        0 => Err(CommandError::new("no plan waits for approval")),
         1 => Ok(waiting.remove(0).stored),
         several => Err(
-            Trouble::new(format!("{several} plans wait for approval")).hinting(
+            CommandError::new(format!("{several} plans wait for approval")).with_hint(
                 "name one by 8 digits or more of its hash; `candor workspace review` shows each",
             ),
         ),
@@ -155,22 +158,27 @@ fn only(mut waiting: Vec<Waiting>) -> Result<StoredPlan, Trouble> {
 }
 
 /// The hash of the plan that a person means.
-pub(super) fn found(ground: &Ground, prefix: &str) -> Result<PlanHash, Trouble> {
+pub(super) fn find_plan(
+    workspace: &OpenedWorkspace,
+    prefix: &str,
+) -> Result<PlanHash, CommandError> {
     let reference = PlanRef::read(&prefix.to_ascii_lowercase()).ok_or_else(|| {
-        Trouble::new(format!("{prefix:?} names no plan")).hinting(
+        CommandError::new(format!("{prefix:?} names no plan")).with_hint(
             "a plan is named by 8 digits or more of its hash; `candor workspace status` lists them",
         )
     })?;
-    match store::find(&ground.root.disk(), &reference) {
+    match store::find(&workspace.root.disk(), &reference) {
         Ok(hash) => Ok(hash),
-        Err(FindError::Missing) => Err(Trouble::new(format!("no plan begins with {reference}"))
-            .hinting("`candor workspace status` lists them")),
-        Err(error) => Err(Trouble::new(error.to_string())),
+        Err(FindError::Missing) => Err(CommandError::new(format!(
+            "no plan begins with {reference}"
+        ))
+        .with_hint("`candor workspace status` lists them")),
+        Err(error) => Err(CommandError::new(error.to_string())),
     }
 }
 
-fn named(ground: &Ground, prefix: &str) -> Result<StoredPlan, Trouble> {
-    let hash = found(ground, prefix)?;
-    let loaded = store::load(&ground.root.disk(), &hash, &protected);
-    loaded.map_err(|error| Trouble::new(format!("{}: {error}", short(&hash))))
+fn named(workspace: &OpenedWorkspace, prefix: &str) -> Result<StoredPlan, CommandError> {
+    let hash = find_plan(workspace, prefix)?;
+    let loaded = store::load(&workspace.root.disk(), &hash, &is_protected);
+    loaded.map_err(|error| CommandError::new(format!("{}: {error}", short(&hash))))
 }

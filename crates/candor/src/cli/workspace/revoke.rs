@@ -1,10 +1,10 @@
 //! `candor workspace revoke`: what was approved is taken back, whatever file is restored later.
 
-use super::ask;
-use super::ground::{GroundArgs, short};
-use super::review::found;
+use super::opened::{WorkspaceArgs, short};
+use super::prompt;
+use super::review::find_plan;
 use super::sign::SignArgs;
-use crate::cli::{Trouble, print};
+use crate::cli::{CommandError, print};
 use candor_workspace::OwnerAction;
 use candor_workspace::approval::{KeyId, Revocation, RevocationTarget, revoke};
 use clap::Args;
@@ -26,7 +26,7 @@ pub(in crate::cli) struct RevokeArgs {
     #[command(flatten)]
     sign: SignArgs,
     #[command(flatten)]
-    ground: GroundArgs,
+    workspace: WorkspaceArgs,
 }
 
 fn key_id(text: &str) -> Result<KeyId, String> {
@@ -36,37 +36,44 @@ fn key_id(text: &str) -> Result<KeyId, String> {
 }
 
 impl RevokeArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let ground = self.ground.open()?;
-        let signers = ground.signers(&self.sign.approvers)?;
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let workspace = self.workspace.open()?;
+        let signers = workspace.signers(&self.sign.approvers)?;
         let subject = match (&self.plan, self.key) {
-            (Some(prefix), _) => RevocationTarget::Plan(found(&ground, prefix)?),
+            (Some(prefix), _) => RevocationTarget::Plan(find_plan(&workspace, prefix)?),
             (None, Some(key)) => RevocationTarget::Key(key),
-            (None, None) => return Err(Trouble::new("name a plan, or a key with --key KEYID")),
+            (None, None) => {
+                return Err(CommandError::new("name a plan, or a key with --key KEYID"));
+            }
         };
-        let pen = self.sign.pen(&ground, &signers)?;
-        let decided = self.sign.by_machine() || matches!(subject, RevocationTarget::Plan(_));
-        self.sign.askable(decided)?;
+        let key_file = self.sign.key_file(&workspace, &signers)?;
+        let decided = self.sign.is_unattended() || matches!(subject, RevocationTarget::Plan(_));
+        self.sign.require_terminal(decided)?;
         let question = "Revoke the key for good, with everything it approved here?";
-        if !decided && !ask::yes(question)? {
+        if !decided && !prompt::yes(question)? {
             return print(b"nothing was revoked\n");
         }
-        let hand = pen.open()?;
+        let approver = key_file.open()?;
         let wrong =
-            |why: &dyn std::fmt::Display| Trouble::new(format!("nothing was revoked: {why}"));
-        let revocation = Revocation::new(subject.clone(), &ground.name(), &hand.name, ground.now());
+            |why: &dyn std::fmt::Display| CommandError::new(format!("nothing was revoked: {why}"));
+        let revocation = Revocation::new(
+            subject.clone(),
+            &workspace.name(),
+            &approver.name,
+            workspace.now(),
+        );
         let revocation = revocation.map_err(|error| wrong(&error))?;
-        let signed = revoke(&ground.state()?, &hand.key, revocation);
+        let signed = revoke(&workspace.state()?, &approver.key, revocation);
         let signed = signed.map_err(|error| wrong(&error))?;
-        let (by, key_id) = (hand.name.as_str(), signed.key_id());
+        let (by, key_id) = (approver.name.as_str(), signed.key_id());
         let said = match &subject {
             RevocationTarget::Plan(plan) => {
-                ground.record(&OwnerAction::RevokedPlan { plan, by, key_id });
+                workspace.record(&OwnerAction::RevokedPlan { plan, by, key_id });
                 format!("revoked {} by {by}\n", short(plan))
             }
             RevocationTarget::Key(revoked) => {
                 let revoked = *revoked;
-                ground.record(&OwnerAction::RevokedKey {
+                workspace.record(&OwnerAction::RevokedKey {
                     revoked,
                     by,
                     key_id,

@@ -1,7 +1,7 @@
 //! `candor workspace serve`: the workspace tools for one role.
 
-use super::places::{PlaceArgs, Places, is_in};
-use crate::cli::Trouble;
+use super::directories::{Directories, DirectoryArgs, is_in};
+use crate::cli::CommandError;
 use crate::host::{stdio_server, system_clock};
 use candor_fault::Fault;
 use candor_sandbox::{Helper, Limits, SYSTEM_PATHS};
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Every call is in audit-log.jsonl of the workspace before it is answered. The person who starts the
 /// server fixes the roots: an agent can open no other directory.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ServeArgs {
+pub(in crate::cli) struct WorkspaceServeArgs {
     /// What the agent is for: executor (WINDSURF) or planner (ANTIGRAVITY)
     #[arg(long, value_parser = role)]
     role: Role,
@@ -60,7 +60,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long)]
     allow_unsandboxed_preflight: bool,
     #[command(flatten)]
-    places: PlaceArgs,
+    directories: DirectoryArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,38 +77,38 @@ pub(super) fn role(text: &str) -> Result<Role, String> {
 }
 
 /// A start that failed: the envelope on stderr is all that a client can read of it.
-fn failed(fault: &Fault<Workspace>) -> Trouble {
+fn failed(fault: &Fault<Workspace>) -> CommandError {
     let clock = system_clock();
     let mut envelope = Workspace::envelope(fault, None, clock.now());
     envelope.push('\n');
-    Trouble::new(fault.message()).with_object(envelope)
+    CommandError::new(fault.message()).with_json(envelope)
 }
 
-fn unusable(message: impl AsRef<str>) -> Trouble {
+fn unusable(message: impl AsRef<str>) -> CommandError {
     failed(&bootstrap_failure(message.as_ref()))
 }
 
-impl ServeArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let places = self.places.places()?;
-        let config = self.config(&places)?;
-        self.out_of_reach(&config.roots)?;
+impl WorkspaceServeArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let directories = self.directories.directories()?;
+        let config = self.config(&directories)?;
+        self.check_out_of_reach(&config.roots)?;
         let server = WorkspaceServer::new(config, system_clock());
         let server = server.map_err(|fault| failed(&fault))?;
         Ok(stdio_server(server)?)
     }
 
-    fn config(&self, places: &Places) -> Result<Config, Trouble> {
-        let roots = self.roots(places)?;
+    fn config(&self, directories: &Directories) -> Result<Config, CommandError> {
+        let roots = self.roots(directories)?;
         Ok(Config {
             role: self.role,
-            checks: self.checks(places, &roots)?,
+            checks: self.checks(directories, &roots)?,
             roots,
-            state: places.state.clone(),
+            state: directories.state.clone(),
             checkpoint_to: absolute(&self.checkpoint_to)?,
             signer: self.signer()?,
-            signers: places.signers(&self.approvers).map_err(unusable)?,
-            person_flags: self.places.flags(places),
+            signers: directories.signers(&self.approvers).map_err(unusable)?,
+            person_flags: self.directories.flags(directories),
             lock_after: self.lock_after,
             unlock: match self.unlock {
                 UnlockBy::Report => UnlockPolicy::Report,
@@ -122,7 +122,7 @@ impl ServeArgs {
         })
     }
 
-    fn roots(&self, places: &Places) -> Result<Vec<Root>, Trouble> {
+    fn roots(&self, directories: &Directories) -> Result<Vec<Root>, CommandError> {
         let named = match self.root.as_slice() {
             [] => vec![std::env::current_dir()?],
             named => absolute(named)?,
@@ -134,7 +134,7 @@ impl ServeArgs {
                     path.display()
                 ))
             })?;
-            match places.lies_in(&root) {
+            match directories.inside(&root) {
                 None => Ok(root),
                 Some(inside) => Err(unusable(format!(
                     "the root {} contains {}, where an agent must not reach; name another one with --config-dir or --state-dir",
@@ -147,7 +147,7 @@ impl ServeArgs {
     }
 
     /// An agent must not reach the files that say whom to believe, nor those that prove what it did.
-    fn out_of_reach(&self, roots: &[Root]) -> Result<(), Trouble> {
+    fn check_out_of_reach(&self, roots: &[Root]) -> Result<(), CommandError> {
         let files = self.approvers.iter().chain(&self.checkpoint_key);
         for file in files.chain(&self.checkpoint_to) {
             let path = std::path::absolute(file)?;
@@ -162,7 +162,7 @@ impl ServeArgs {
         Ok(())
     }
 
-    fn signer(&self) -> Result<Option<candor_audit::Signer>, Trouble> {
+    fn signer(&self) -> Result<Option<candor_audit::Signer>, CommandError> {
         let Some(file) = &self.checkpoint_key else {
             return Ok(None);
         };
@@ -175,7 +175,11 @@ impl ServeArgs {
         Ok(Some(signer))
     }
 
-    fn checks(&self, places: &Places, roots: &[Root]) -> Result<CommandConfig, Trouble> {
+    fn checks(
+        &self,
+        directories: &Directories,
+        roots: &[Root],
+    ) -> Result<CommandConfig, CommandError> {
         let system = SYSTEM_PATHS.iter().map(PathBuf::from);
         let readable = system.chain(toolchains().map(|(_, at)| at));
         Ok(CommandConfig {
@@ -185,7 +189,7 @@ impl ServeArgs {
                 first_args: vec![String::from("internal-sandbox")],
             },
             readable: readable.chain(absolute(&self.preflight_read)?).collect(),
-            never: never(places, roots),
+            never: never(directories, roots),
             path: variable("PATH").unwrap_or_else(|| String::from("/usr/local/bin:/usr/bin:/bin")),
             lang: variable("LANG").unwrap_or_else(|| String::from("C.UTF-8")),
             scratch: std::env::temp_dir(),
@@ -213,10 +217,10 @@ pub(super) fn toolchains() -> impl Iterator<Item = (&'static str, PathBuf)> {
 
 /// What no command of a plan may read: our own directories, and credentials of the toolchains. What lies
 /// in a root is kept from agents by other means.
-fn never(places: &Places, roots: &[Root]) -> Vec<PathBuf> {
+fn never(directories: &Directories, roots: &[Root]) -> Vec<PathBuf> {
     let secrets = toolchains().flat_map(|(_, home)| CARGO_SECRETS.map(|name| home.join(name)));
     let outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root.path()));
-    let own = [places.config.clone(), places.state.clone()];
+    let own = [directories.config.clone(), directories.state.clone()];
     own.into_iter().chain(secrets.filter(outside)).collect()
 }
 

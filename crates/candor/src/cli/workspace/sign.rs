@@ -1,9 +1,9 @@
 //! Who signs, and with which key.
 
-use super::ask;
-use super::ground::Ground;
-use super::places::is_in;
-use crate::cli::Trouble;
+use super::directories::is_in;
+use super::opened::OpenedWorkspace;
+use super::prompt;
+use crate::cli::CommandError;
 use crate::host::note;
 use candor_workspace::approval::{ApproverKey, KEY_BYTES_MAX, KeyError, KeyId, Signers};
 use clap::Args;
@@ -33,7 +33,7 @@ pub(super) struct SignArgs {
 }
 
 /// A key that may sign, and whose it is.
-pub(super) struct Pen<'a> {
+pub(super) struct KeyFile<'a> {
     args: &'a SignArgs,
     file: PathBuf,
     text: String,
@@ -41,38 +41,45 @@ pub(super) struct Pen<'a> {
 }
 
 /// Somebody who can sign.
-pub(super) struct Hand {
+pub(super) struct Approver {
     pub(super) key: ApproverKey,
     pub(super) name: String,
 }
 
 impl SignArgs {
     /// Whether a machine runs this, where what was typed is all that has to be known.
-    pub(super) fn by_machine(&self) -> bool {
+    pub(super) fn is_unattended(&self) -> bool {
         self.yes || self.passphrase_file.is_some()
     }
 
     /// Refuses to go on where somebody has to be asked and nobody can be.
-    pub(super) fn askable(&self, decided: bool) -> Result<(), Trouble> {
-        match decided || ask::is_terminal() {
+    pub(super) fn require_terminal(&self, decided: bool) -> Result<(), CommandError> {
+        match decided || prompt::is_terminal() {
             true => Ok(()),
-            false => Err(Trouble::new("there is no terminal to ask on").hinting(
+            false => Err(CommandError::new("there is no terminal to ask on").with_hint(
                 "run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase",
             )),
         }
     }
 
     /// The key, still closed: what is wrong with it is told before anything is asked.
-    pub(super) fn pen(&self, ground: &Ground, signers: &Signers) -> Result<Pen<'_>, Trouble> {
-        let file = self.ssh_key.clone().unwrap_or_else(|| ground.places.key());
+    pub(super) fn key_file(
+        &self,
+        workspace: &OpenedWorkspace,
+        signers: &Signers,
+    ) -> Result<KeyFile<'_>, CommandError> {
+        let file = self
+            .ssh_key
+            .clone()
+            .unwrap_or_else(|| workspace.directories.key());
         let secrets = [Some(&file), self.passphrase_file.as_ref()];
         for secret in secrets.into_iter().flatten() {
-            outside(ground, secret)?;
+            require_outside(workspace, secret)?;
         }
         let text = key_text(&file)?;
         let key_id = public_id(&text).ok_or_else(|| unusable(&file, &KeyError::NotAKey))?;
-        let name = self.named(ground, signers, key_id)?;
-        Ok(Pen {
+        let name = self.named(workspace, signers, key_id)?;
+        Ok(KeyFile {
             args: self,
             file,
             text,
@@ -80,60 +87,65 @@ impl SignArgs {
         })
     }
 
-    fn named(&self, ground: &Ground, signers: &Signers, key_id: KeyId) -> Result<String, Trouble> {
+    fn named(
+        &self,
+        workspace: &OpenedWorkspace,
+        signers: &Signers,
+        key_id: KeyId,
+    ) -> Result<String, CommandError> {
         let own = signers.entries().filter(|(_, key)| *key == key_id);
         let names: Vec<&String> = own.flat_map(|(names, _)| names).collect();
-        let approvers = ground.places.approvers();
+        let approvers = workspace.directories.approvers();
         let approvers = approvers.display();
         match (&self.name, names.as_slice()) {
-            (_, []) => Err(Trouble::new(format!(
+            (_, []) => Err(CommandError::new(format!(
                 "the key {key_id} is no approver's: it is not in {approvers}"
             ))
-            .hinting("`candor workspace init` adds its own; for another one append a line with a name and its public key to that file")),
-            (Some(name), names) if !names.contains(&name) => Err(Trouble::new(format!(
+            .with_hint("`candor workspace init` adds its own; for another one append a line with a name and its public key to that file")),
+            (Some(name), names) if !names.contains(&name) => Err(CommandError::new(format!(
                 "the key {key_id} is not {name:?}'s"
             ))
-            .hinting(format!("its names are {}", listed(names)))),
+            .with_hint(format!("its names are {}", listed(names)))),
             (Some(name), _) => Ok(name.clone()),
             (None, [name]) => Ok((*name).clone()),
-            (None, names) => Err(Trouble::new(format!(
+            (None, names) => Err(CommandError::new(format!(
                 "the key {key_id} has several names: {}",
                 listed(names)
             ))
-            .hinting("say who you are with --name NAME")),
+            .with_hint("say who you are with --name NAME")),
         }
     }
 }
 
-impl Pen<'_> {
+impl KeyFile<'_> {
     /// The key, opened; the person is asked for its passphrase.
-    pub(super) fn open(self) -> Result<Hand, Trouble> {
+    pub(super) fn open(self) -> Result<Approver, CommandError> {
         let key = match ApproverKey::from_file(&self.text, None) {
             Err(KeyError::NeedsPassphrase) => self.unlocked()?,
             opened => opened.map_err(|error| unusable(&self.file, &error))?,
         };
-        Ok(Hand {
+        Ok(Approver {
             key,
             name: self.name,
         })
     }
 
-    fn unlocked(&self) -> Result<ApproverKey, Trouble> {
+    fn unlocked(&self) -> Result<ApproverKey, CommandError> {
         let refused = |error: &KeyError| unusable(&self.file, error);
         let with =
             |passphrase: &str| ApproverKey::from_file(&self.text, Some(passphrase.as_bytes()));
         if let Some(file) = &self.args.passphrase_file {
-            return with(&ask::passphrase_in(file)?).map_err(|error| refused(&error));
+            return with(&prompt::passphrase_in(file)?).map_err(|error| refused(&error));
         }
-        if !ask::is_terminal() {
-            return Err(refused(&KeyError::NeedsPassphrase).hinting(
+        if !prompt::is_terminal() {
+            return Err(refused(&KeyError::NeedsPassphrase).with_hint(
                 "run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE",
             ));
         }
         let question = format!("Passphrase of {}", self.file.display());
         let mut tries = 1;
         loop {
-            match with(&ask::secret(&question)?) {
+            match with(&prompt::secret(&question)?) {
                 Err(KeyError::WrongPassphrase) if tries < TRIES => {
                     note("that is not its passphrase");
                     tries += 1;
@@ -144,8 +156,8 @@ impl Pen<'_> {
     }
 }
 
-fn unusable(file: &Path, error: &KeyError) -> Trouble {
-    Trouble::new(format!(
+fn unusable(file: &Path, error: &KeyError) -> CommandError {
+    CommandError::new(format!(
         "the key {} cannot be used: {error}",
         file.display()
     ))
@@ -157,26 +169,29 @@ fn listed(names: &[&String]) -> String {
 }
 
 /// Refuses a secret where an agent could read it.
-pub(super) fn outside(ground: &Ground, secret: &Path) -> Result<(), Trouble> {
-    match is_in(&ground.root, &std::path::absolute(secret)?) {
+pub(super) fn require_outside(
+    workspace: &OpenedWorkspace,
+    secret: &Path,
+) -> Result<(), CommandError> {
+    match is_in(&workspace.root, &std::path::absolute(secret)?) {
         false => Ok(()),
-        true => Err(Trouble::new(format!(
+        true => Err(CommandError::new(format!(
             "{} lies in the workspace, where an agent could read it",
             secret.display()
         ))
-        .hinting("move it out of the workspace")),
+        .with_hint("move it out of the workspace")),
     }
 }
 
 /// The text of a key file.
-pub(super) fn key_text(file: &Path) -> Result<String, Trouble> {
+pub(super) fn key_text(file: &Path) -> Result<String, CommandError> {
     let wrong = |why: &dyn std::fmt::Display| {
-        Trouble::new(format!("the key {} cannot be read: {why}", file.display()))
+        CommandError::new(format!("the key {} cannot be read: {why}", file.display()))
     };
     let opened = match std::fs::File::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(
-                Trouble::new(format!("there is no key {}", file.display())).hinting(
+                CommandError::new(format!("there is no key {}", file.display())).with_hint(
                     "make one with `candor workspace init`, or name yours with --ssh-key FILE",
                 ),
             );

@@ -1,9 +1,9 @@
 //! `candor workspace unlock`: a person lets a locked role work again.
 
-use super::ask;
-use super::ground::GroundArgs;
+use super::opened::WorkspaceArgs;
+use super::prompt;
 use super::serve::role;
-use crate::cli::{Trouble, print};
+use crate::cli::{CommandError, print};
 use candor_workspace::lock::{self, Lock, LockError};
 use candor_workspace::plan::visible;
 use candor_workspace::{OwnerAction, Role};
@@ -22,7 +22,7 @@ pub(in crate::cli) struct UnlockArgs {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    ground: GroundArgs,
+    workspace: WorkspaceArgs,
 }
 
 /// Why a role is locked, in a few lines.
@@ -37,11 +37,11 @@ pub(super) fn why(role: Role, lock: &Lock) -> String {
 }
 
 impl UnlockArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let ground = self.ground.open()?;
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let workspace = self.workspace.open()?;
         let mut locked = false;
         let wanted = |role: &Role| self.role.is_none_or(|only| only == *role);
-        let state = ground.known_state()?;
+        let state = workspace.existing_state()?;
         for role in Role::ALL.into_iter().filter(wanted) {
             let Some(state) = &state else { continue };
             let lock = match lock::read(state, role) {
@@ -49,7 +49,7 @@ impl UnlockArgs {
                 Ok(lock) => lock,
                 // A person may remove what nobody can read.
                 Err(LockError::Damaged) => None,
-                Err(error) => return Err(Trouble::new(error.to_string())),
+                Err(error) => return Err(CommandError::new(error.to_string())),
             };
             locked = true;
             let shown = match &lock {
@@ -57,14 +57,14 @@ impl UnlockArgs {
                 None => format!("{role} is locked, and why cannot be read: the file is damaged\n"),
             };
             print(shown.as_bytes())?;
-            if !self.agreed()? {
+            if !self.confirm()? {
                 print(format!("{role} stays locked\n").as_bytes())?;
                 continue;
             }
             let removed = lock::remove(state, role);
-            removed.map_err(|error| Trouble::new(format!("it stays locked: {error}")))?;
+            removed.map_err(|error| CommandError::new(format!("it stays locked: {error}")))?;
             let lock = lock.as_ref();
-            ground.record(&OwnerAction::Unlocked { role, lock });
+            workspace.record(&OwnerAction::Unlocked { role, lock });
             print(format!("{role} is unlocked\n").as_bytes())?;
         }
         match locked {
@@ -73,12 +73,12 @@ impl UnlockArgs {
         }
     }
 
-    fn agreed(&self) -> Result<bool, Trouble> {
-        match (self.yes, ask::is_terminal()) {
+    fn confirm(&self) -> Result<bool, CommandError> {
+        match (self.yes, prompt::is_terminal()) {
             (true, _) => Ok(true),
-            (false, true) => ask::yes("Unlock it?"),
-            (false, false) => Err(Trouble::new("there is no terminal to ask on")
-                .hinting("run it in a terminal; a machine gives --yes")),
+            (false, true) => prompt::yes("Unlock it?"),
+            (false, false) => Err(CommandError::new("there is no terminal to ask on")
+                .with_hint("run it in a terminal; a machine gives --yes")),
         }
     }
 }

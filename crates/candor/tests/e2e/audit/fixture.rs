@@ -5,7 +5,7 @@ use candor_audit::{
     AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogOptions, PrivateKey, Signer,
 };
 use candor_disk::RealDisk;
-use candor_testkit::{ProcessOutput, Process};
+use candor_testkit::{Process, ProcessOutput};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,11 @@ impl AuditFixture {
     }
 
     /// Appends entries, and writes a checkpoint to `state/checkpoint.json`.
-    pub(crate) fn append(&self, entries: Vec<Value>, key: Option<PrivateKey>) -> Vec<AppendReceipt> {
+    pub(crate) fn append(
+        &self,
+        entries: Vec<Value>,
+        key: Option<PrivateKey>,
+    ) -> Vec<AppendReceipt> {
         let state = RealDisk::at(self.path("state")).unwrap();
         let options = LogOptions {
             rotate_at: 700,

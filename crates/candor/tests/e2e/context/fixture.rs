@@ -2,7 +2,7 @@
 
 use crate::context::server::ContextServer;
 use crate::fixture::{CANDOR, Directory, LIMIT, context};
-use candor_testkit::{ProcessOutput, Exit, Process, ReachedCodes};
+use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -2,9 +2,13 @@
 
 use crate::fixture::{LIMIT, candor};
 use crate::github::fixture::GithubFixture;
-use candor_testkit::{ProcessOutput, Exit, Process};
+use candor_testkit::{Exit, Process, ProcessOutput};
 
-fn init(fixture: &GithubFixture, environment: &[(&str, &str)], arguments: &[&str]) -> ProcessOutput {
+fn init(
+    fixture: &GithubFixture,
+    environment: &[(&str, &str)],
+    arguments: &[&str],
+) -> ProcessOutput {
     let mut command = candor(arguments);
     command
         .env_remove("HOME")

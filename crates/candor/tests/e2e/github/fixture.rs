@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, CANDOR, Directory, LIMIT};
 use crate::github::requests::GithubCalls;
-use candor_testkit::{ProcessOutput, Exit, Http, Process, Stdio};
+use candor_testkit::{Exit, Http, Process, ProcessOutput, Stdio};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

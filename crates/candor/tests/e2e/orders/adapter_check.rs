@@ -1,7 +1,7 @@
 //! `candor orders check-adapter` against the sample adapter, as somebody at a terminal runs it.
 
 use crate::fixture::{LIMIT, candor};
-use candor_testkit::{ProcessOutput, Exit, Process};
+use candor_testkit::{Exit, Process, ProcessOutput};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::ChildStdin;

@@ -88,12 +88,13 @@ fn obligation_7_an_envelope_is_plain_json_of_the_published_form() {
     let envelope = validator("workspace.envelope");
     let result = validator("workspace.result");
     let mut client = fixture.serve(EXECUTOR, &[]);
-    let check = |client: &mut crate::workspace::requests::AgentClient, tool: &str, arguments: Value| {
-        let answer = client.call(tool, &arguments);
-        assert!(result.is_valid(&answer["result"]), "{answer}");
-        let failed = client.parse_failure(&answer);
-        assert!(envelope.is_valid(&failed.envelope), "{}", failed.text);
-    };
+    let check =
+        |client: &mut crate::workspace::requests::AgentClient, tool: &str, arguments: Value| {
+            let answer = client.call(tool, &arguments);
+            assert!(result.is_valid(&answer["result"]), "{answer}");
+            let failed = client.parse_failure(&answer);
+            assert!(envelope.is_valid(&failed.envelope), "{}", failed.text);
+        };
     check(&mut client, "session_status", json!({}));
     client.begin_session();
     check(&mut client, "read_file", json!({ "path": "none" }));

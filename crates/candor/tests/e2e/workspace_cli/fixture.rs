@@ -1,7 +1,7 @@
 //! A repository with keys and state beside it, and the commands that its owner types.
 
 use crate::fixture::{self, CANDOR, Directory, LIMIT};
-use candor_testkit::{ProcessOutput, Exit, Process};
+use candor_testkit::{Exit, Process, ProcessOutput};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

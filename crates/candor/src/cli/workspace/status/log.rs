@@ -1,7 +1,7 @@
 //! The log as `status` shows it: its last lines, who was there, and whether the chain is whole.
 
-use crate::cli::Trouble;
-use crate::cli::workspace::ground::Ground;
+use crate::cli::CommandError;
+use crate::cli::workspace::opened::OpenedWorkspace;
 use candor_audit::{Checkpoint, CheckpointFile, LogFlaw, LogLine};
 use candor_disk::RealDisk;
 use candor_workspace::CHECKPOINT;
@@ -18,14 +18,14 @@ const LOOKED_AT: usize = 256;
 const LOOKED_AT_BYTES: u64 = 1024 * 1024;
 
 #[derive(Serialize)]
-pub(super) struct Shown {
-    pub(super) lines: Vec<Line>,
-    pub(super) verified: Verified,
+pub(super) struct LogStatus {
+    pub(super) lines: Vec<StatusLine>,
+    pub(super) verified: ChainStatus,
 }
 
 /// Whether the chain is whole.
 #[derive(Serialize)]
-pub(super) struct Verified {
+pub(super) struct ChainStatus {
     pub(super) ok: bool,
     /// How many lines are right, from the first on.
     pub(super) lines: u64,
@@ -37,7 +37,7 @@ pub(super) struct Verified {
 
 /// One line, in short.
 #[derive(Serialize)]
-pub(super) struct Line {
+pub(super) struct StatusLine {
     pub(super) seq: Option<u64>,
     pub(super) timestamp: Option<String>,
     pub(super) role: Option<String>,
@@ -51,7 +51,7 @@ pub(super) struct Line {
 
 /// The last session of a role.
 #[derive(Serialize)]
-pub(super) struct Session {
+pub(super) struct SessionStatus {
     pub(super) role: String,
     pub(super) session_id: String,
     pub(super) os_user: Option<String>,
@@ -61,10 +61,11 @@ pub(super) struct Session {
 }
 
 pub(super) fn read(
-    ground: &Ground,
+    workspace: &OpenedWorkspace,
     state: Option<&RealDisk>,
-) -> Result<(Shown, Vec<Session>), Trouble> {
-    let wrong = |error: io::Error| Trouble::new(format!("the log {LOG} cannot be read: {error}"));
+) -> Result<(LogStatus, Vec<SessionStatus>), CommandError> {
+    let wrong =
+        |error: io::Error| CommandError::new(format!("the log {LOG} cannot be read: {error}"));
     let checkpoint = state.map(|state| CheckpointFile::new(state.clone(), CHECKPOINT).read());
     let (checkpoint, unreadable) = match checkpoint.transpose() {
         Ok(checkpoint) => (checkpoint.flatten(), None),
@@ -74,18 +75,19 @@ pub(super) fn read(
         }
     };
     let seen: Vec<Checkpoint> = checkpoint.into_iter().collect();
-    let verified = candor_audit::verify_against(ground.root.disk(), LOG, &seen).map_err(wrong)?;
-    let tail = candor_audit::last_lines(ground.root.disk(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
+    let verified =
+        candor_audit::verify_against(workspace.root.disk(), LOG, &seen).map_err(wrong)?;
+    let tail = candor_audit::last_lines(workspace.root.disk(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
     let tail = tail.map_err(wrong)?;
     let parsed: Vec<_> = tail.iter().map(parse).collect();
     let first = parsed.len().saturating_sub(SHOWN);
-    let shown = Shown {
+    let shown = LogStatus {
         lines: parsed
             .iter()
             .skip(first)
             .map(|(seq, line)| of(*seq, line))
             .collect(),
-        verified: Verified {
+        verified: ChainStatus {
             ok: verified.flaw.is_none() && unreadable.is_none(),
             lines: verified.lines,
             first_bad_seq: verified.flaw.map(LogFlaw::seq),
@@ -123,7 +125,7 @@ fn text(line: &Value, pointer: &str) -> Option<String> {
     line.pointer(pointer)?.as_str().map(str::to_owned)
 }
 
-fn of(seq: Option<u64>, line: &Value) -> Line {
+fn of(seq: Option<u64>, line: &Value) -> StatusLine {
     let paths = match &line["subject"] {
         Value::Array(several) => several
             .iter()
@@ -131,7 +133,7 @@ fn of(seq: Option<u64>, line: &Value) -> Line {
             .collect(),
         one => text(one, "/path").into_iter().collect(),
     };
-    Line {
+    StatusLine {
         seq,
         timestamp: text(line, "/timestamp"),
         role: text(line, "/role"),
@@ -145,8 +147,8 @@ fn of(seq: Option<u64>, line: &Value) -> Line {
 }
 
 /// The last session of each role among these lines, the latest first.
-fn sessions(lines: &[(Option<u64>, Value)]) -> Vec<Session> {
-    let mut found: Vec<Session> = Vec::new();
+fn sessions(lines: &[(Option<u64>, Value)]) -> Vec<SessionStatus> {
+    let mut found: Vec<SessionStatus> = Vec::new();
     for (seq, line) in lines.iter().rev() {
         let (Some(role), Some(session_id)) = (text(line, "/role"), text(line, "/session_id"))
         else {
@@ -160,7 +162,7 @@ fn sessions(lines: &[(Option<u64>, Value)]) -> Vec<Session> {
             Some(version) => format!("{client} {version}"),
             None => client,
         });
-        found.push(Session {
+        found.push(SessionStatus {
             role,
             session_id,
             os_user: text(line, "/actor/os_user"),

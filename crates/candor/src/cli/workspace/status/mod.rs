@@ -3,8 +3,8 @@
 mod log;
 mod text;
 
-use super::ground::{Ground, GroundArgs};
-use crate::cli::{Trouble, print};
+use super::opened::{OpenedWorkspace, WorkspaceArgs};
+use crate::cli::{CommandError, print};
 use candor_workspace::approval::{NotApproved, Signers};
 use candor_workspace::lock::{self, LockError};
 use candor_workspace::plan::store::StoredPlan;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// Show sessions, locks, plans and their approval, the last of the log, and whether it verifies
 #[derive(Debug, Args)]
-pub(in crate::cli) struct StatusArgs {
+pub(in crate::cli) struct WorkspaceStatusArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -23,7 +23,7 @@ pub(in crate::cli) struct StatusArgs {
     #[arg(long, value_name = "FILE")]
     approvers: Vec<PathBuf>,
     #[command(flatten)]
-    ground: GroundArgs,
+    workspace: WorkspaceArgs,
 }
 
 /// Everything that is shown.
@@ -31,14 +31,14 @@ pub(in crate::cli) struct StatusArgs {
 struct Status {
     workspace_root: String,
     approvers: Vec<Approver>,
-    locks: Vec<Locked>,
-    sessions: Vec<log::Session>,
+    locks: Vec<LockStatus>,
+    sessions: Vec<log::SessionStatus>,
     /// What is to be known about a change that has not come to its end.
     journal: Option<String>,
-    plans: Vec<PlanShown>,
-    damaged: Vec<Damaged>,
+    plans: Vec<PlanStatus>,
+    damaged: Vec<DamagedPlan>,
     omitted: usize,
-    log: log::Shown,
+    log: log::LogStatus,
 }
 
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ struct Approver {
 }
 
 #[derive(Serialize)]
-struct Locked {
+struct LockStatus {
     role: &'static str,
     /// All three are nothing where the lock cannot be read.
     error_code: Option<String>,
@@ -59,7 +59,7 @@ struct Locked {
 }
 
 #[derive(Serialize)]
-struct PlanShown {
+struct PlanStatus {
     plan_hash: String,
     title: String,
     phases: Vec<String>,
@@ -74,16 +74,16 @@ struct PlanShown {
 }
 
 #[derive(Serialize)]
-struct Damaged {
+struct DamagedPlan {
     name: String,
     why: String,
 }
 
-impl StatusArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let ground = self.ground.open()?;
-        let signers = ground.signers(&self.approvers)?;
-        let status = Status::of(&ground, &signers)?;
+impl WorkspaceStatusArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let workspace = self.workspace.open()?;
+        let signers = workspace.signers(&self.approvers)?;
+        let status = Status::of(&workspace, &signers)?;
         let text = match self.json {
             true => serde_json::to_string_pretty(&status).map_err(std::io::Error::other)? + "\n",
             false => status.text(),
@@ -93,8 +93,8 @@ impl StatusArgs {
 }
 
 impl Status {
-    fn of(ground: &Ground, signers: &Signers) -> Result<Status, Trouble> {
-        let state = ground.known_state()?;
+    fn of(workspace: &OpenedWorkspace, signers: &Signers) -> Result<Status, CommandError> {
+        let state = workspace.existing_state()?;
         let journal = match state.as_ref().map(unfinished_change) {
             None | Some(Ok(None)) => None,
             Some(Ok(Some(tool))) => Some(format!(
@@ -102,14 +102,14 @@ impl Status {
             )),
             Some(Err(error)) => Some(format!("the journal cannot be read: {error}")),
         };
-        let listing = ground.plans()?;
-        let damaged = listing.damaged.iter().map(|(name, damage)| Damaged {
+        let listing = workspace.plans()?;
+        let damaged = listing.damaged.iter().map(|(name, damage)| DamagedPlan {
             name: name.clone(),
             why: damage.to_string(),
         });
-        let (log, sessions) = log::read(ground, state.as_ref())?;
+        let (log, sessions) = log::read(workspace, state.as_ref())?;
         Ok(Status {
-            workspace_root: ground.name(),
+            workspace_root: workspace.name(),
             approvers: signers
                 .entries()
                 .map(|(names, key_id)| Approver {
@@ -117,10 +117,10 @@ impl Status {
                     key_id: key_id.to_string(),
                 })
                 .collect(),
-            locks: locks(ground)?,
+            locks: locks(workspace)?,
             sessions,
             journal,
-            plans: plans(ground, signers, &listing.plans)?,
+            plans: plans(workspace, signers, &listing.plans)?,
             damaged: damaged.collect(),
             omitted: listing.omitted,
             log,
@@ -128,8 +128,8 @@ impl Status {
     }
 }
 
-fn locks(ground: &Ground) -> Result<Vec<Locked>, Trouble> {
-    let Some(state) = ground.known_state()? else {
+fn locks(workspace: &OpenedWorkspace) -> Result<Vec<LockStatus>, CommandError> {
+    let Some(state) = workspace.existing_state()? else {
         return Ok(Vec::new());
     };
     let mut all = Vec::new();
@@ -138,9 +138,9 @@ fn locks(ground: &Ground) -> Result<Vec<Locked>, Trouble> {
             Ok(None) => continue,
             Ok(lock) => lock,
             Err(LockError::Damaged) => None,
-            Err(error) => return Err(Trouble::new(error.to_string())),
+            Err(error) => return Err(CommandError::new(error.to_string())),
         };
-        all.push(Locked {
+        all.push(LockStatus {
             role: role.wire_name(),
             person: lock.as_ref().is_none_or(|lock| lock.person),
             error_code: lock.as_ref().map(|lock| lock.error_code.clone()),
@@ -153,22 +153,22 @@ fn locks(ground: &Ground) -> Result<Vec<Locked>, Trouble> {
 }
 
 fn plans(
-    ground: &Ground,
+    workspace: &OpenedWorkspace,
     signers: &Signers,
     stored: &[StoredPlan],
-) -> Result<Vec<PlanShown>, Trouble> {
+) -> Result<Vec<PlanStatus>, CommandError> {
     // Where revocations cannot be relied on nothing is approved, and that is worth showing.
-    let revocations = ground.revocations();
+    let revocations = workspace.revocations();
     let mut all = Vec::new();
     for stored in stored {
         let standing = match &revocations {
-            Err(trouble) => Err((trouble.message.clone(), false)),
-            Ok(revocations) => ground
-                .standing(&stored.hash, signers, revocations)?
+            Err(error) => Err((error.message.clone(), false)),
+            Ok(revocations) => workspace
+                .approval_of(&stored.hash, signers, revocations)?
                 .map_err(|why| (why.to_string(), !matches!(why, NotApproved::Revoked { .. }))),
         };
         let approved = standing.as_ref().ok();
-        all.push(PlanShown {
+        all.push(PlanStatus {
             plan_hash: stored.hash.to_string(),
             title: stored.plan.title.clone(),
             phases: stored

@@ -1,8 +1,8 @@
 //! `status` for people.
 
-use super::log::Line;
-use super::{Locked, PlanShown, Status};
-use crate::cli::workspace::ground::SHORT;
+use super::log::StatusLine;
+use super::{LockStatus, PlanStatus, Status};
+use crate::cli::workspace::opened::SHORT;
 use candor_workspace::plan::visible;
 use std::fmt::Write as _;
 
@@ -87,7 +87,7 @@ impl Status {
     }
 }
 
-impl Locked {
+impl LockStatus {
     fn text(&self, out: &mut String) {
         let code = self.error_code.as_deref().unwrap_or("the lock is damaged");
         let seq = self
@@ -110,7 +110,7 @@ impl Locked {
     }
 }
 
-impl PlanShown {
+impl PlanStatus {
     fn text(&self, out: &mut String) {
         let short = self.plan_hash.get(..SHORT).unwrap_or(&self.plan_hash);
         let _ = writeln!(out, "  {short}  {}", visible(&self.title));
@@ -137,7 +137,7 @@ impl PlanShown {
     }
 }
 
-impl Line {
+impl StatusLine {
     fn text(&self, out: &mut String) {
         let seq = self.seq.map_or(String::from("?"), |seq| seq.to_string());
         let or = |text: &Option<String>, other: &str| visible(text.as_deref().unwrap_or(other));

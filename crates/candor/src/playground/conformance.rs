@@ -1,7 +1,7 @@
 //! The tools that the official conformance suite calls by name.
 
 use super::Playground;
-use super::every::play;
+use super::all_dialects::play;
 use candor_fault::codes::wire;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, ToolOutput};
@@ -68,7 +68,7 @@ pub(super) fn all() -> Vec<Tool<Playground>> {
 }
 
 #[derive(Deserialize)]
-struct Anything {}
+struct NoArguments {}
 
 fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
@@ -89,7 +89,7 @@ fn no_arguments() -> Value {
 }
 
 fn constant(name: &'static str, result: Value) -> Tool<Playground> {
-    let run = move |_, _: Anything, _| {
+    let run = move |_, _: NoArguments, _| {
         let reply = whole(&result);
         async move { Ok(reply) }
     };
@@ -103,7 +103,7 @@ fn constant(name: &'static str, result: Value) -> Tool<Playground> {
 
 /// The suite wants a failing result with one text.
 fn failing() -> Tool<Playground> {
-    let run = |_, _: Anything, _| async {
+    let run = |_, _: NoArguments, _| async {
         let content = [text("This tool intentionally returns an error for testing")];
         Ok(whole(&json!({ "content": content, "isError": true })))
     };
@@ -116,7 +116,7 @@ fn failing() -> Tool<Playground> {
 }
 
 fn progressing() -> Tool<Playground> {
-    let run = |_, _: Anything, cx: CallContext| async move {
+    let run = |_, _: NoArguments, cx: CallContext| async move {
         for done in [0.0, 50.0, 100.0] {
             cx.progress().report(done, Some(100.0), None);
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -133,7 +133,7 @@ fn progressing() -> Tool<Playground> {
 
 /// Needs a client that can sample; says so to one that cannot.
 fn capable() -> Tool<Playground> {
-    let run = |_, _: Anything, cx: CallContext| async move {
+    let run = |_, _: NoArguments, cx: CallContext| async move {
         let said = cx.call.client.capabilities.as_deref().unwrap_or("{}");
         let has = |value: Value| value.get("sampling").is_some();
         if serde_json::from_str(said).is_ok_and(has) {

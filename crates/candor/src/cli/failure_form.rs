@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// Which form failures take where a dialect has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum FailuresArg {
+pub(super) enum FailureFormArg {
     /// JSON-RPC errors for clients of the handshake era, results for the newer one.
     #[default]
     Auto,
@@ -14,12 +14,12 @@ pub(super) enum FailuresArg {
     Result,
 }
 
-impl From<FailuresArg> for candor_street::FailureForm {
-    fn from(typed: FailuresArg) -> Self {
+impl From<FailureFormArg> for candor_street::FailureForm {
+    fn from(typed: FailureFormArg) -> Self {
         match typed {
-            FailuresArg::Auto => candor_street::FailureForm::Auto,
-            FailuresArg::Jsonrpc => candor_street::FailureForm::Jsonrpc,
-            FailuresArg::Result => candor_street::FailureForm::Result,
+            FailureFormArg::Auto => candor_street::FailureForm::Auto,
+            FailureFormArg::Jsonrpc => candor_street::FailureForm::Jsonrpc,
+            FailureFormArg::Result => candor_street::FailureForm::Result,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Scripts of a flaky tool: each call with the same script and seed does the next step.
 
-use super::every::{Every, replay};
+use super::all_dialects::{AllDialects, replay};
 use candor_fault::{Effect, Fault, ReplayAnswers, Retry};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -38,7 +38,7 @@ impl Scripts {
 
 /// One step of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     /// Succeeds.
     Ok,
     /// Fails with a code.
@@ -48,45 +48,46 @@ pub(super) enum Step {
     /// Panics.
     Panic,
     /// Does the step in so many of a hundred cases, else succeeds.
-    Maybe(u8, Box<Step>),
+    Maybe(u8, Box<ScriptStep>),
 }
 
-impl Step {
+impl ScriptStep {
     /// Reads `ok`, `fail DIALECT/CODE`, `delay MS`, `panic`, or `maybe PERCENT STEP`.
-    pub(super) fn read(text: &str) -> Option<Step> {
+    pub(super) fn parse(text: &str) -> Option<ScriptStep> {
         let (word, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         match word {
-            "ok" if rest.is_empty() => Some(Step::Ok),
-            "panic" if rest.is_empty() => Some(Step::Panic),
+            "ok" if rest.is_empty() => Some(ScriptStep::Ok),
+            "panic" if rest.is_empty() => Some(ScriptStep::Panic),
             "fail" => {
                 let (section, code) = rest.split_once('/')?;
-                failure(section, code).map(|_| Step::Fail(section.into(), code.into()))
+                failure(section, code).map(|_| ScriptStep::Fail(section.into(), code.into()))
             }
             "delay" => {
                 let millis = rest.parse().ok().filter(|millis| *millis <= MAX_DELAY_MS)?;
-                Some(Step::Delay(Duration::from_millis(millis)))
+                Some(ScriptStep::Delay(Duration::from_millis(millis)))
             }
             "maybe" => {
                 let (percent, step) = rest.split_once(' ')?;
                 let percent = percent.parse().ok().filter(|percent| *percent <= 100)?;
                 // A chance within a chance would only be a smaller chance.
-                let step = Step::read(step).filter(|step| !matches!(step, Step::Maybe(..)))?;
-                Some(Step::Maybe(percent, Box::new(step)))
+                let step = ScriptStep::parse(step)
+                    .filter(|step| !matches!(step, ScriptStep::Maybe(..)))?;
+                Some(ScriptStep::Maybe(percent, Box::new(step)))
             }
             _ => None,
         }
     }
 
     /// The step that is really done by call number `call`.
-    pub(super) fn decided(self, seed: u64, call: u64) -> Step {
+    pub(super) fn decide(self, seed: u64, call: u64) -> ScriptStep {
         match self {
-            Step::Maybe(percent, step) => {
+            ScriptStep::Maybe(percent, step) => {
                 let mut random =
                     fastrand::Rng::with_seed(seed ^ call.wrapping_mul(0x9E37_79B9_7F4A_7C15));
                 if random.u8(0..100) < percent {
                     *step
                 } else {
-                    Step::Ok
+                    ScriptStep::Ok
                 }
             }
             step => step,
@@ -95,7 +96,7 @@ impl Step {
 }
 
 /// The failure of a step: nothing happened, and the same call may be sent again where the row is open.
-pub(super) fn failure(section: &str, code: &str) -> Option<Fault<Every>> {
+pub(super) fn failure(section: &str, code: &str) -> Option<Fault<AllDialects>> {
     let answers = ReplayAnswers {
         retry: Retry::SameCall,
         effect: Effect::None,
@@ -111,18 +112,18 @@ mod tests {
 
     #[test]
     fn steps_are_read() {
-        assert_eq!(Step::read("ok"), Some(Step::Ok));
+        assert_eq!(ScriptStep::parse("ok"), Some(ScriptStep::Ok));
         assert_eq!(
-            Step::read(" fail orders/3001"),
-            Some(Step::Fail("orders".into(), "3001".into()))
+            ScriptStep::parse(" fail orders/3001"),
+            Some(ScriptStep::Fail("orders".into(), "3001".into()))
         );
         assert_eq!(
-            Step::read("delay 5"),
-            Some(Step::Delay(Duration::from_millis(5)))
+            ScriptStep::parse("delay 5"),
+            Some(ScriptStep::Delay(Duration::from_millis(5)))
         );
         assert_eq!(
-            Step::read("maybe 30 panic"),
-            Some(Step::Maybe(30, Box::new(Step::Panic)))
+            ScriptStep::parse("maybe 30 panic"),
+            Some(ScriptStep::Maybe(30, Box::new(ScriptStep::Panic)))
         );
         for wrong in [
             "",
@@ -134,21 +135,21 @@ mod tests {
             "maybe 5 maybe 5 ok",
             "ok ok",
         ] {
-            assert_eq!(Step::read(wrong), None, "{wrong}");
+            assert_eq!(ScriptStep::parse(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn a_seed_decides_the_same_way_every_time() {
-        let draw = |seed| -> Vec<Step> {
-            let step = Step::Maybe(50, Box::new(Step::Panic));
+        let draw = |seed| -> Vec<ScriptStep> {
+            let step = ScriptStep::Maybe(50, Box::new(ScriptStep::Panic));
             (0..64)
-                .map(|call| step.clone().decided(seed, call))
+                .map(|call| step.clone().decide(seed, call))
                 .collect()
         };
         assert_eq!(draw(7), draw(7));
         assert_ne!(draw(7), draw(8));
-        assert!(draw(7).contains(&Step::Ok) && draw(7).contains(&Step::Panic));
+        assert!(draw(7).contains(&ScriptStep::Ok) && draw(7).contains(&ScriptStep::Panic));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The workspace that a person's command is about, and what was decided there.
 
-use super::places::{PlaceArgs, Places};
+use super::directories::{Directories, DirectoryArgs};
 use super::serve::os_user;
-use crate::cli::Trouble;
+use crate::cli::CommandError;
 use crate::host::{note, system_clock};
 use candor_disk::RealDisk;
 use candor_fault::Timestamp;
@@ -25,42 +25,42 @@ use std::path::{Path, PathBuf};
 pub(super) const SHORT: usize = 12;
 
 #[derive(Debug, Args)]
-pub(super) struct GroundArgs {
+pub(super) struct WorkspaceArgs {
     /// The workspace [default: the working directory]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) places: PlaceArgs,
+    pub(super) directories: DirectoryArgs,
 }
 
 /// A workspace, and where this program keeps what is about it.
-pub(super) struct Ground {
+pub(super) struct OpenedWorkspace {
     pub(super) root: Root,
-    pub(super) places: Places,
+    pub(super) directories: Directories,
 }
 
-impl GroundArgs {
-    pub(super) fn open(&self) -> Result<Ground, Trouble> {
-        let places = self.places.places()?;
+impl WorkspaceArgs {
+    pub(super) fn open(&self) -> Result<OpenedWorkspace, CommandError> {
+        let directories = self.directories.directories()?;
         let path = match &self.root {
             Some(root) => std::path::absolute(root)?,
             None => std::env::current_dir()?,
         };
         let root = Root::open(&path).map_err(|error| {
             let wrong = format!("the workspace {} cannot be opened: {error}", path.display());
-            Trouble::new(wrong).hinting("name a directory with --root DIR")
+            CommandError::new(wrong).with_hint("name a directory with --root DIR")
         })?;
-        if let Some(inside) = places.lies_in(&root) {
+        if let Some(inside) = directories.inside(&root) {
             let wrong = format!(
                 "the workspace {} contains {}, where an agent must not reach",
                 root.path().display(),
                 inside.display()
             );
-            return Err(Trouble::new(wrong).hinting(
+            return Err(CommandError::new(wrong).with_hint(
                 "run this in a repository or name one with --root DIR; --config-dir and --state-dir move the other",
             ));
         }
-        Ok(Ground { root, places })
+        Ok(OpenedWorkspace { root, directories })
     }
 }
 
@@ -70,23 +70,23 @@ pub(super) fn short(hash: &PlanHash) -> &str {
 }
 
 /// Whether a path of a plan is never written.
-pub(super) fn protected(path: &[u8]) -> bool {
+pub(super) fn is_protected(path: &[u8]) -> bool {
     is_write_protected(Path::new(OsStr::from_bytes(path)))
 }
 
 /// What whoever approves a plan should know; a plan with an error is refused.
-pub(super) fn warnings(plan: &Plan) -> Result<Vec<Lint>, Trouble> {
-    let found = lint(plan, &protected);
+pub(super) fn lint_plan(plan: &Plan) -> Result<Vec<Lint>, CommandError> {
+    let found = lint(plan, &is_protected);
     match found.iter().find(|lint| lint.severity == Severity::Error) {
         None => Ok(found),
-        Some(error) => Err(Trouble::new(format!(
+        Some(error) => Err(CommandError::new(format!(
             "such a plan cannot be enforced: {} {}",
             error.at, error.message
         ))),
     }
 }
 
-impl Ground {
+impl OpenedWorkspace {
     /// The root as approvals name it.
     pub(super) fn name(&self) -> String {
         self.root.path().to_string_lossy().into_owned()
@@ -97,17 +97,17 @@ impl Ground {
     }
 
     fn state_dir(&self) -> PathBuf {
-        state::of_root(&self.places.state, self.root.id())
+        state::of_root(&self.directories.state, self.root.id())
     }
 
     /// The state directory of the root, made where it is missing.
-    pub(super) fn state(&self) -> Result<RealDisk, Trouble> {
+    pub(super) fn state(&self) -> Result<RealDisk, CommandError> {
         let dir = self.state_dir();
         state::open(&dir).map_err(|error| unusable(&dir, &error))
     }
 
     /// The state directory of the root, if there is one.
-    pub(super) fn known_state(&self) -> Result<Option<RealDisk>, Trouble> {
+    pub(super) fn existing_state(&self) -> Result<Option<RealDisk>, CommandError> {
         let dir = self.state_dir();
         match RealDisk::at(&dir) {
             Ok(disk) => Ok(Some(disk)),
@@ -116,40 +116,40 @@ impl Ground {
         }
     }
 
-    pub(super) fn signers(&self, others: &[PathBuf]) -> Result<Signers, Trouble> {
-        self.places.signers(others).map_err(Trouble::new)
+    pub(super) fn signers(&self, others: &[PathBuf]) -> Result<Signers, CommandError> {
+        self.directories.signers(others).map_err(CommandError::new)
     }
 
-    pub(super) fn revocations(&self) -> Result<Revocations, Trouble> {
-        match self.known_state()? {
+    pub(super) fn revocations(&self) -> Result<Revocations, CommandError> {
+        match self.existing_state()? {
             None => Ok(Revocations::default()),
             Some(state) => load_revocations(&state).map_err(|error| {
-                Trouble::new(error.to_string())
-                    .hinting("the state directory was changed by something else; no plan counts as approved until that file is gone")
+                CommandError::new(error.to_string())
+                    .with_hint("the state directory was changed by something else; no plan counts as approved until that file is gone")
             }),
         }
     }
 
     /// The plans that are stored here.
-    pub(super) fn plans(&self) -> Result<PlanList, Trouble> {
-        let listing = store::list(&self.root.disk(), &protected);
-        listing.map_err(|error| Trouble::new(format!("the plans cannot be read: {error}")))
+    pub(super) fn plans(&self) -> Result<PlanList, CommandError> {
+        let listing = store::list(&self.root.disk(), &is_protected);
+        listing.map_err(|error| CommandError::new(format!("the plans cannot be read: {error}")))
     }
 
     /// Whether a plan is approved now, by the approvals beside it.
-    pub(super) fn standing(
+    pub(super) fn approval_of(
         &self,
         plan: &PlanHash,
         signers: &Signers,
         revocations: &Revocations,
-    ) -> Result<Result<ValidApproval, NotApproved>, Trouble> {
+    ) -> Result<Result<ValidApproval, NotApproved>, CommandError> {
         let approvals = find_approvals(&self.root.disk(), plan)
-            .map_err(|error| Trouble::new(format!("the approvals cannot be read: {error}")))?;
-        Ok(self.judge(plan, signers, revocations, &approvals))
+            .map_err(|error| CommandError::new(format!("the approvals cannot be read: {error}")))?;
+        Ok(self.check_approvals(plan, signers, revocations, &approvals))
     }
 
     /// What these approvals of a plan are worth now.
-    pub(super) fn judge(
+    pub(super) fn check_approvals(
         &self,
         plan: &PlanHash,
         signers: &Signers,
@@ -169,17 +169,23 @@ impl Ground {
     /// Puts what a person did on record. It is done already: a log that takes no line is only told.
     pub(super) fn record(&self, deed: &OwnerAction<'_>) {
         let clock = system_clock();
-        let told = record_owner_action(&self.root, &self.places.state, &os_user(), &clock, deed);
+        let told = record_owner_action(
+            &self.root,
+            &self.directories.state,
+            &os_user(),
+            &clock,
+            deed,
+        );
         if let Err(error) = told {
             note(&format!("this is not in the audit log: {error}"));
         }
     }
 }
 
-fn unusable(dir: &Path, error: &io::Error) -> Trouble {
+fn unusable(dir: &Path, error: &io::Error) -> CommandError {
     let wrong = format!(
         "the state directory {} cannot be used: {error}",
         dir.display()
     );
-    Trouble::new(wrong).hinting("name another one with --state-dir DIR")
+    CommandError::new(wrong).with_hint("name another one with --state-dir DIR")
 }

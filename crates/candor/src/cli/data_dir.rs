@@ -1,11 +1,11 @@
 //! `--data-dir`: where the servers keep what they keep.
 
-use super::{Trouble, base};
+use super::{CommandError, xdg};
 use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub(super) struct DataArgs {
+pub(super) struct DataDirArgs {
     /// The directory that everything is kept in [default: candor in $XDG_DATA_HOME, else ~/.local/share/candor]
     #[arg(
         long,
@@ -19,27 +19,27 @@ pub(super) struct DataArgs {
 /// The log of what the GitHub tools were asked to write, in the data directory.
 pub(super) const WRITES: &str = "github-writes.jsonl";
 
-impl DataArgs {
+impl DataDirArgs {
     /// The directory; it is made where it is missing.
-    pub(super) fn directory(&self) -> Result<PathBuf, Trouble> {
+    pub(super) fn directory(&self) -> Result<PathBuf, CommandError> {
         let directory = match &self.data_dir {
             Some(directory) => directory.clone(),
-            None => base::directory("XDG_DATA_HOME", ".local/share").ok_or_else(nowhere)?,
+            None => xdg::directory("XDG_DATA_HOME", ".local/share").ok_or_else(nowhere)?,
         };
         std::fs::create_dir_all(&directory).map_err(|error| {
             let message = format!("cannot make the directory {}: {error}", directory.display());
-            Trouble::new(message).hinting("name another one with --data-dir")
+            CommandError::new(message).with_hint("name another one with --data-dir")
         })?;
         Ok(directory)
     }
 
     /// The directory of the local forge.
-    pub(super) fn forge(&self) -> Result<PathBuf, Trouble> {
+    pub(super) fn forge(&self) -> Result<PathBuf, CommandError> {
         Ok(self.directory()?.join("forge"))
     }
 }
 
-fn nowhere() -> Trouble {
-    Trouble::new("there is no home directory to keep data in")
-        .hinting("name one with --data-dir DIR")
+fn nowhere() -> CommandError {
+    CommandError::new("there is no home directory to keep data in")
+        .with_hint("name one with --data-dir DIR")
 }

@@ -1,10 +1,10 @@
 //! What every command that serves the GitHub tools lets its owner decide.
 
-use crate::cli::Trouble;
-use crate::cli::data::WRITES;
-use crate::cli::failures::FailuresArg;
+use crate::cli::CommandError;
+use crate::cli::data_dir::WRITES;
+use crate::cli::failure_form::FailureFormArg;
 use crate::host::system_clock;
-use crate::lines::Lines;
+use crate::stderr_lines::StderrLines;
 use candor_audit::AppendError;
 use candor_disk::RealDisk;
 use candor_forge::{AllowList, Config, Forge, ForgeServer, Unopened, open_writes};
@@ -21,8 +21,8 @@ pub(in crate::cli) struct WriteArgs {
     #[arg(long, value_name = "FILE", requires = "allow_writes")]
     write_bearer_file: Option<PathBuf>,
     /// The form of the GitHub tools' failures
-    #[arg(long, value_enum, default_value_t = FailuresArg::Auto)]
-    failures: FailuresArg,
+    #[arg(long, value_enum, default_value_t = FailureFormArg::Auto)]
+    failures: FailureFormArg,
 }
 
 impl WriteArgs {
@@ -42,12 +42,12 @@ impl WriteArgs {
 }
 
 /// The patterns of `--repos` as one list.
-pub(super) fn allow_list(patterns: &[String]) -> Result<AllowList, Trouble> {
+pub(super) fn allow_list(patterns: &[String]) -> Result<AllowList, CommandError> {
     let mut list = AllowList::default();
     for pattern in patterns {
         list = list.admitting(pattern).ok_or_else(|| {
-            Trouble::new(format!("`{pattern}` is no pattern of repositories"))
-                .hinting("write owner/name, where * stands for any text: --repos 'octo-org/*'")
+            CommandError::new(format!("`{pattern}` is no pattern of repositories"))
+                .with_hint("write owner/name, where * stands for any text: --repos 'octo-org/*'")
         })?;
     }
     Ok(list)
@@ -57,9 +57,9 @@ pub(super) fn allow_list(patterns: &[String]) -> Result<AllowList, Trouble> {
 pub(in crate::cli) fn server(
     forge: Arc<dyn Forge>,
     config: Config,
-    lines: &Lines,
+    lines: &StderrLines,
     data: &Path,
-) -> Result<ForgeServer, Trouble> {
+) -> Result<ForgeServer, CommandError> {
     let lines = lines.clone();
     let sink = Arc::new(move |line: String| lines.send(&line));
     let writes = config.allow_writes;
@@ -69,14 +69,14 @@ pub(in crate::cli) fn server(
     }
     let disk = RealDisk::at(data).map_err(Unopened::from);
     let log = disk.and_then(|disk| open_writes(disk, WRITES, system_clock()));
-    let log = log.map_err(|error| unlogged(&data.join(WRITES), &error))?;
+    let log = log.map_err(|error| log_error(&data.join(WRITES), &error))?;
     Ok(server.recording(Arc::new(log)))
 }
 
-fn unlogged(path: &Path, error: &Unopened) -> Trouble {
+fn log_error(path: &Path, error: &Unopened) -> CommandError {
     let path = path.display();
-    let trouble = Trouble::new(format!("cannot keep the log of writes in {path}: {error}"));
-    trouble.hinting(match error {
+    let shown = CommandError::new(format!("cannot keep the log of writes in {path}: {error}"));
+    shown.with_hint(match error {
         Unopened::OldInUse => {
             String::from("end the other server, or give this one a --data-dir of its own")
         }

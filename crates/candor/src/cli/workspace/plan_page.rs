@@ -1,9 +1,9 @@
 //! A plan as a person reads it before signing. Agents write plans: whatever a reader would not see is
 //! shown as an escape.
 
-use super::ground::{Ground, short};
-use super::matching::{Matching, look};
-use super::words::quote;
+use super::matching_files::{MatchingFiles, find};
+use super::opened::{OpenedWorkspace, short};
+use super::shell_words::quote;
 use candor_workspace::plan::store::StoredPlan;
 use candor_workspace::plan::{Globs, Lint, Phase, Preflight, visible};
 use std::fmt::Write as _;
@@ -16,12 +16,16 @@ const WIDTH: usize = 66;
 const WARN: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
 
 /// Everything that a signature would allow.
-pub(super) fn plan(ground: &Ground, stored: &StoredPlan, warnings: &[Lint]) -> String {
+pub(super) fn render(
+    workspace: &OpenedWorkspace,
+    stored: &StoredPlan,
+    warnings: &[Lint],
+) -> String {
     let mut out = format!("{BOLD}plan {}{BOLD:#}\n", short(&stored.hash));
     field(&mut out, "title", &stored.plan.title);
     field(&mut out, "objective", &stored.plan.objective);
     for phase in &stored.plan.phases {
-        self::phase(&mut out, ground, phase);
+        self::phase(&mut out, workspace, phase);
     }
     for lint in warnings {
         styled(
@@ -34,13 +38,13 @@ pub(super) fn plan(ground: &Ground, stored: &StoredPlan, warnings: &[Lint]) -> S
     out
 }
 
-fn phase(out: &mut String, ground: &Ground, phase: &Phase) {
+fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase) {
     field(out, "phase", phase.id.as_str());
     let operations: Vec<_> = phase.operations.iter().map(|one| one.name()).collect();
     field(out, "may", &or_nothing(&operations.join(", ")));
     field(out, "in", &or_nothing(&phase.allow.join("\n")));
     if let Ok(globs) = Globs::new(&phase.allow) {
-        let found = look(ground.root.path(), &globs);
+        let found = find(workspace.root.path(), &globs);
         field(out, "", &matching(&found));
     }
     let commands = phase.verify.iter().map(|argv| command(argv));
@@ -86,7 +90,7 @@ pub(super) fn command(argv: &[String]) -> String {
     words.join(" ")
 }
 
-fn matching(found: &Matching) -> String {
+fn matching(found: &MatchingFiles) -> String {
     let least = if found.cut { "at least " } else { "" };
     let head = match found.count {
         0 if !found.cut => return String::from("(no file yet)"),

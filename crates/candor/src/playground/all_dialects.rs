@@ -14,7 +14,7 @@ pub(super) type Neutral = Candor<core::Code>;
 
 /// The dialect of the playground.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Every;
+pub(crate) struct AllDialects;
 
 /// Every row of every registry.
 static ROWS: LazyLock<Vec<CodeRow>> = LazyLock::new(|| {
@@ -22,16 +22,16 @@ static ROWS: LazyLock<Vec<CodeRow>> = LazyLock::new(|| {
     rows.copied().collect()
 });
 
-static CODES: LazyLock<Vec<EveryCode>> = LazyLock::new(|| (0..ROWS.len()).map(EveryCode).collect());
+static CODES: LazyLock<Vec<AnyCode>> = LazyLock::new(|| (0..ROWS.len()).map(AnyCode).collect());
 
 /// A code of any dialect: the index of its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EveryCode(usize);
+pub(crate) struct AnyCode(usize);
 
-impl EveryCode {
+impl AnyCode {
     /// Returns the code of a registry's row.
     fn of(row: &CodeRow) -> Self {
-        EveryCode(
+        AnyCode(
             ROWS.iter()
                 .position(|known| known.has_key_of(row))
                 .unwrap_or_default(),
@@ -39,7 +39,7 @@ impl EveryCode {
     }
 }
 
-impl Code for EveryCode {
+impl Code for AnyCode {
     fn rows() -> &'static [CodeRow] {
         &ROWS
     }
@@ -54,23 +54,27 @@ impl Code for EveryCode {
 }
 
 /// Returns a failure of any dialect as a failure of the playground.
-pub(super) fn play(fault: impl Into<AnyFault>) -> Fault<Every> {
+pub(super) fn play(fault: impl Into<AnyFault>) -> Fault<AllDialects> {
     let fault = fault.into();
-    let code = EveryCode::of(fault.row());
+    let code = AnyCode::of(fault.row());
     let every = Fault::replay(code, fault.retry(), fault.effect());
     every.with_facts(|facts| *facts = Some(fault))
 }
 
 /// Makes a failure with this code of this dialect. Returns `None` if there is no such code.
-pub(super) fn replay(dialect: &str, code: &str, answers: &ReplayAnswers) -> Option<Fault<Every>> {
+pub(super) fn replay(
+    dialect: &str,
+    code: &str,
+    answers: &ReplayAnswers,
+) -> Option<Fault<AllDialects>> {
     let registry = REGISTRIES
         .into_iter()
         .find(|registry| registry.name == dialect)?;
     (registry.replay)(code, answers).map(play)
 }
 
-impl Dialect for Every {
-    type Code = EveryCode;
+impl Dialect for AllDialects {
+    type Code = AnyCode;
     type Facts = Option<AnyFault>;
 
     fn adopt(refusal: Refusal) -> Fault<Self> {

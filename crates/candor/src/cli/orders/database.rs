@@ -1,7 +1,7 @@
 //! `--database`: where orders are kept.
 
-use crate::cli::Trouble;
-use crate::cli::data::DataArgs;
+use crate::cli::CommandError;
+use crate::cli::data_dir::DataDirArgs;
 use candor_orders::sql::{DatabaseUrl, StoreError};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const FILE: &str = "orders.db";
 
 #[derive(Debug, Args)]
-pub(super) struct PlaceArgs {
+pub(super) struct DatabaseArgs {
     /// A SQLite file, or postgres://USER:PASSWORD@HOST/DATABASE [default: orders.db in the data directory]
     #[arg(
         long,
@@ -23,11 +23,11 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "database")]
     database_from: Option<PathBuf>,
     #[command(flatten)]
-    data: DataArgs,
+    data: DataDirArgs,
 }
 
 /// Where orders are kept, with what must not reach a log.
-pub(super) struct Placed {
+pub(super) struct DatabaseLocation {
     pub(super) place: DatabaseUrl,
     /// Whether it is a file, which is made where it is missing.
     pub(super) is_file: bool,
@@ -35,14 +35,14 @@ pub(super) struct Placed {
     pub(super) passwords: Vec<String>,
 }
 
-impl PlaceArgs {
-    pub(super) fn placed(&self) -> Result<Placed, Trouble> {
+impl DatabaseArgs {
+    pub(super) fn location(&self) -> Result<DatabaseLocation, CommandError> {
         let named = match &self.database_from {
             None => self.database.clone(),
             Some(path) => {
                 let text = std::fs::read_to_string(path).map_err(|error| {
                     let path = path.display();
-                    Trouble::new(format!("cannot read the address in {path}: {error}"))
+                    CommandError::new(format!("cannot read the address in {path}: {error}"))
                 })?;
                 Some(text.trim().to_owned())
             }
@@ -56,33 +56,33 @@ impl PlaceArgs {
 }
 
 /// The store of orders in this data directory.
-pub(super) fn in_data(data: &DataArgs) -> Result<Placed, Trouble> {
+pub(super) fn in_data_dir(data: &DataDirArgs) -> Result<DatabaseLocation, CommandError> {
     file(&data.directory()?.join(FILE))
 }
 
-fn file(path: &Path) -> Result<Placed, Trouble> {
+fn file(path: &Path) -> Result<DatabaseLocation, CommandError> {
     let unusable = || {
         let path = path.display();
-        Trouble::new(format!("the path {path} cannot be the name of a store"))
-            .hinting("name a file with --database, in letters that are UTF-8")
+        CommandError::new(format!("the path {path} cannot be the name of a store"))
+            .with_hint("name a file with --database, in letters that are UTF-8")
     };
     if path.as_os_str().is_empty() || path.is_dir() {
         return Err(unusable());
     }
-    Ok(Placed {
+    Ok(DatabaseLocation {
         place: DatabaseUrl::file(path).ok_or_else(unusable)?,
         is_file: true,
         passwords: Vec::new(),
     })
 }
 
-fn server(url: &str) -> Result<Placed, Trouble> {
+fn server(url: &str) -> Result<DatabaseLocation, CommandError> {
     // The address itself is not shown: it may have a password in it.
     let unknown = || {
-        Trouble::new("--database is neither a file nor an address of PostgreSQL that can be used")
-            .hinting("write postgres://USER:PASSWORD@HOST/DATABASE, with no other settings behind it than sslmode and its like, or the path of a file")
+        CommandError::new("--database is neither a file nor an address of PostgreSQL that can be used")
+            .with_hint("write postgres://USER:PASSWORD@HOST/DATABASE, with no other settings behind it than sslmode and its like, or the path of a file")
     };
-    Ok(Placed {
+    Ok(DatabaseLocation {
         place: DatabaseUrl::postgres(url).ok_or_else(unknown)?,
         is_file: false,
         passwords: passwords(url),
@@ -101,7 +101,7 @@ fn passwords(url: &str) -> Vec<String> {
     let mut found: Vec<_> = named
         .into_iter()
         .chain(asked)
-        .flat_map(|password| [password.to_owned(), meant(password)])
+        .flat_map(|password| [password.to_owned(), percent_decode(password)])
         .filter(|password| !password.is_empty())
         .collect();
     found.dedup();
@@ -109,7 +109,7 @@ fn passwords(url: &str) -> Vec<String> {
 }
 
 /// The text that stands in an address with `%` and two digits for some of its bytes.
-fn meant(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -125,22 +125,23 @@ fn meant(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-impl Placed {
+impl DatabaseLocation {
     /// A sentence about a store that cannot be used, without its passwords, and what to do.
-    pub(super) fn unusable(&self, error: &StoreError) -> Trouble {
+    pub(super) fn unusable(&self, error: &StoreError) -> CommandError {
         let said = self.passwords.iter().fold(error.to_string(), |said, one| {
             said.replace(one.as_str(), "[hidden]")
         });
-        let trouble = Trouble::new(said);
+        let shown = CommandError::new(said);
         match error {
-            StoreError::Unreachable(_) if self.is_file => trouble
-                .hinting("name a file with --database that can be one, in a folder that is there"),
+            StoreError::Unreachable(_) if self.is_file => shown.with_hint(
+                "name a file with --database that can be one, in a folder that is there",
+            ),
             StoreError::Unreachable(_) => {
-                trouble.hinting("check --database, and that the database is running")
+                shown.with_hint("check --database, and that the database is running")
             }
-            StoreError::Empty => trouble.hinting("make its tables with `candor orders migrate`"),
-            StoreError::Newer(_) => trouble.hinting("take a newer candor, or another --database"),
-            StoreError::Foreign(_) => trouble.hinting("name another database with --database"),
+            StoreError::Empty => shown.with_hint("make its tables with `candor orders migrate`"),
+            StoreError::Newer(_) => shown.with_hint("take a newer candor, or another --database"),
+            StoreError::Foreign(_) => shown.with_hint("name another database with --database"),
         }
     }
 }
@@ -174,7 +175,7 @@ mod tests {
             ("%zz%+4%4", "%zz%+4%4"),
             ("%c3%a9", "é"),
         ] {
-            assert_eq!(meant(text), means);
+            assert_eq!(percent_decode(text), means);
         }
     }
 }

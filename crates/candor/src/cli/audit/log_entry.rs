@@ -5,15 +5,15 @@ use candor_audit::LogLine;
 use serde_json::{Map, Value};
 
 /// The members of an entry.
-pub(super) struct Entry {
+pub(super) struct LogEntry {
     members: Map<String, Value>,
 }
 
-impl Entry {
+impl LogEntry {
     /// Reads a line; nothing where it is none.
-    pub(super) fn read(raw: &LogLine) -> Option<Entry> {
+    pub(super) fn read(raw: &LogLine) -> Option<LogEntry> {
         let members = serde_json::from_slice(&raw.bytes).ok()?;
-        Some(Entry { members })
+        Some(LogEntry { members })
     }
 
     /// The first of these members that says something, as text.

@@ -8,28 +8,28 @@ use serde_json::Value;
 /// A server of the neutral dialect that is nothing but its tools and the codes `C`: no gate, no limits,
 /// no record. A server that wants any of these implements [`Server`] itself.
 #[derive(Debug)]
-pub struct Plain<C: Code>(Tools<Self>);
+pub struct SimpleServer<C: Code>(Tools<Self>);
 
-impl<C: Code> Plain<C> {
+impl<C: Code> SimpleServer<C> {
     /// A server with this name and version, and no tools yet.
     pub fn new(name: &'static str, version: &'static str) -> Self {
-        Plain(Tools::new(name, version))
+        SimpleServer(Tools::new(name, version))
     }
 
     /// With one more tool.
-    pub fn with(self, tool: Tool<Self>) -> Self {
-        Plain(self.0.with(tool))
+    pub fn with_tool(self, tool: Tool<Self>) -> Self {
+        SimpleServer(self.0.with(tool))
     }
 
     /// With one more tool, whose successes fit this schema. Its failures carry `structuredContent` too,
     /// which a strict client checks: the published schema admits both.
-    pub fn with_answering(self, tool: Tool<Self>, success: Value) -> Self {
+    pub fn with_tool_returning(self, tool: Tool<Self>, success: Value) -> Self {
         let failure = schemas::candor_failure(&Candor::<C>::rows());
-        self.with(tool.with_output_schema(success, Some(failure)))
+        self.with_tool(tool.with_output_schema(success, Some(failure)))
     }
 }
 
-impl<C: Code> Server for Plain<C> {
+impl<C: Code> Server for SimpleServer<C> {
     type Dialect = Candor<C>;
     type Notes = ();
 

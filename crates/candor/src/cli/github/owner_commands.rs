@@ -1,8 +1,8 @@
 //! `candor github init`, `import`, `status` and `protect`: the owner's side of the local forge.
 
-use super::{open, refused};
-use crate::cli::data::DataArgs;
-use crate::cli::{Trouble, print};
+use super::{forge_error, open};
+use crate::cli::data_dir::DataDirArgs;
+use crate::cli::{CommandError, print};
 use crate::host::run;
 use candor_forge::local::{LocalForge, Protection, Rules};
 use candor_forge::{
@@ -21,24 +21,24 @@ use std::time::Duration;
 /// The repository sample/hello has a few commits, branches and three pull requests: one that can be
 /// merged, one with a conflict, one that is a draft.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct InitArgs {
+pub(in crate::cli) struct GithubInitArgs {
     #[command(flatten)]
-    data: DataArgs,
+    data: DataDirArgs,
 }
 
-impl InitArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+impl GithubInitArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let dir = self.data.forge()?;
-        let made = run(|_| async {
-            let made = candor_forge::local::init(&dir).await;
-            made.map_err(|error| refused(&error))
+        let created = run(|_| async {
+            let created = candor_forge::local::init(&dir).await;
+            created.map_err(|error| forge_error(&error))
         })?;
         let dir = dir.display();
-        let said = match made {
+        let message = match created {
             true => format!("a forge in {dir} with the repository sample/hello\n"),
             false => format!("the forge in {dir} was there already, and stays as it is\n"),
         };
-        print(said.as_bytes())
+        print(message.as_bytes())
     }
 }
 
@@ -50,22 +50,22 @@ fn repo_name(text: &str) -> Result<RepoName, String> {
 ///
 /// All branches and tags are copied; the clone itself is left alone and not linked to.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ImportArgs {
+pub(in crate::cli) struct GithubImportArgs {
     /// The directory of a clone, bare or not
     path: PathBuf,
     /// What it is called here
     #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
     repo: RepoName,
     #[command(flatten)]
-    data: DataArgs,
+    data: DataDirArgs,
 }
 
-impl ImportArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+impl GithubImportArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let dir = self.data.forge()?;
         run(|_| async {
-            let made = candor_forge::local::import(&dir, &self.path, &self.repo).await;
-            made.map_err(|error| refused(&error))
+            let created = candor_forge::local::import(&dir, &self.path, &self.repo).await;
+            created.map_err(|error| forge_error(&error))
         })?;
         print(format!("{} is there\n", self.repo).as_bytes())
     }
@@ -73,7 +73,7 @@ impl ImportArgs {
 
 /// Show what is in the local forge, or say how a check of a commit ended
 #[derive(Debug, Args)]
-pub(in crate::cli) struct StatusArgs {
+pub(in crate::cli) struct GithubStatusArgs {
     /// One repository; all of them if absent
     #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
     repo: Option<RepoName>,
@@ -87,7 +87,7 @@ pub(in crate::cli) struct StatusArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    data: DataArgs,
+    data: DataDirArgs,
 }
 
 fn check(text: &str) -> Result<(String, CheckState), String> {
@@ -105,43 +105,45 @@ fn check(text: &str) -> Result<(String, CheckState), String> {
     }
 }
 
-impl StatusArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+impl GithubStatusArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let dir = self.data.forge()?;
         let text = run(|_| async {
             let forge = open(&dir).await?;
             match (&self.repo, &self.set) {
-                (Some(repo), Some((name, state))) => self.told(&forge, repo, name, *state).await,
-                (Some(repo), None) => self.shown(&[whole(&forge, repo).await?]),
+                (Some(repo), Some((name, state))) => {
+                    self.set_check(&forge, repo, name, *state).await
+                }
+                (Some(repo), None) => self.render(&[repo_status(&forge, repo).await?]),
                 (None, _) => {
                     let repositories = forge
                         .repositories()
                         .await
-                        .map_err(|error| refused(&error))?;
+                        .map_err(|error| forge_error(&error))?;
                     let mut all = Vec::new();
                     for repo in repositories {
-                        all.push(whole(&forge, &repo.name).await?);
+                        all.push(repo_status(&forge, &repo.name).await?);
                     }
-                    self.shown(&all)
+                    self.render(&all)
                 }
             }
         })?;
         print(text.as_bytes())
     }
 
-    async fn told(
+    async fn set_check(
         &self,
         forge: &LocalForge,
         repo: &RepoName,
         name: &str,
         state: CheckState,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, CommandError> {
         let at = match &self.at {
             Some(name) => Revision::Named(name.clone()),
             None => Revision::Default,
         };
         let set = forge.set_status(repo, &at, name, state, None).await;
-        let sha = set.map_err(|error| refused(&error))?;
+        let sha = set.map_err(|error| forge_error(&error))?;
         let state = match state {
             CheckState::Passed => "success",
             CheckState::Failed => "failure",
@@ -150,9 +152,13 @@ impl StatusArgs {
         Ok(format!("{name} of {sha} is {state}\n"))
     }
 
-    fn shown(&self, all: &[Shown]) -> Result<String, Trouble> {
+    fn render(&self, all: &[RepoStatus]) -> Result<String, CommandError> {
         if !self.json {
-            return Ok(all.iter().map(Shown::text).collect::<Vec<_>>().join("\n"));
+            return Ok(all
+                .iter()
+                .map(RepoStatus::text)
+                .collect::<Vec<_>>()
+                .join("\n"));
         }
         let text = serde_json::to_string_pretty(all).map_err(std::io::Error::other)?;
         Ok(text + "\n")
@@ -160,7 +166,7 @@ impl StatusArgs {
 }
 
 #[derive(Serialize)]
-struct ShownPull {
+struct PullStatus {
     number: u64,
     title: String,
     head: String,
@@ -169,7 +175,7 @@ struct ShownPull {
 }
 
 #[derive(Serialize)]
-struct ShownRules {
+struct ProtectionStatus {
     branch: String,
     require_pull_request: bool,
     locked: bool,
@@ -178,13 +184,13 @@ struct ShownRules {
 
 /// One repository as it is shown.
 #[derive(Serialize)]
-struct Shown {
+struct RepoStatus {
     repo: String,
     default_branch: String,
     branches: Vec<Branch>,
     more_branches: bool,
-    open_pull_requests: Vec<ShownPull>,
-    protections: Vec<ShownRules>,
+    open_pull_requests: Vec<PullStatus>,
+    protections: Vec<ProtectionStatus>,
 }
 
 /// How long one look may take.
@@ -196,22 +202,25 @@ const FIRST: Paging = Paging {
     per_page: 100,
 };
 
-fn failed(failure: Failure) -> Trouble {
-    refused(&failure.into())
+fn failure_error(failure: Failure) -> CommandError {
+    forge_error(&failure.into())
 }
 
 /// Everything that is shown of one repository.
-async fn whole(forge: &LocalForge, repo: &RepoName) -> Result<Shown, Trouble> {
+async fn repo_status(forge: &LocalForge, repo: &RepoName) -> Result<RepoStatus, CommandError> {
     let turn = Turn {
         deadline: Deadline::after(PATIENCE),
         mark: EffectMark::read_only(),
     };
-    let repository = forge.repository(&turn, repo).await.map_err(failed)?;
-    let branches = forge.branches(&turn, repo, FIRST).await.map_err(failed)?;
+    let repository = forge.repository(&turn, repo).await.map_err(failure_error)?;
+    let branches = forge
+        .branches(&turn, repo, FIRST)
+        .await
+        .map_err(failure_error)?;
     let pulls = forge
         .pull_requests(&turn, repo, Wanted::Open, FIRST)
         .await
-        .map_err(failed)?;
+        .map_err(failure_error)?;
     let mut open = Vec::new();
     for pull in pulls
         .pulls
@@ -221,8 +230,8 @@ async fn whole(forge: &LocalForge, repo: &RepoName) -> Result<Shown, Trouble> {
         let pull = forge
             .pull_request(&turn, repo, pull.number)
             .await
-            .map_err(failed)?;
-        open.push(ShownPull {
+            .map_err(failure_error)?;
+        open.push(PullStatus {
             number: pull.number,
             title: pull.title,
             head: pull.head,
@@ -233,20 +242,23 @@ async fn whole(forge: &LocalForge, repo: &RepoName) -> Result<Shown, Trouble> {
     let protections = forge
         .protections(repo)
         .await
-        .map_err(|error| refused(&error))?;
-    Ok(Shown {
+        .map_err(|error| forge_error(&error))?;
+    Ok(RepoStatus {
         repo: repository.name.to_string(),
         default_branch: repository.default_branch,
         branches: branches.branches,
         more_branches: branches.more,
         open_pull_requests: open,
-        protections: protections.into_iter().map(ShownRules::from).collect(),
+        protections: protections
+            .into_iter()
+            .map(ProtectionStatus::from)
+            .collect(),
     })
 }
 
-impl From<Protection> for ShownRules {
+impl From<Protection> for ProtectionStatus {
     fn from(protection: Protection) -> Self {
-        ShownRules {
+        ProtectionStatus {
             branch: protection.branch,
             require_pull_request: protection.rules.require_pull_request,
             locked: protection.rules.locked,
@@ -255,7 +267,7 @@ impl From<Protection> for ShownRules {
     }
 }
 
-impl ShownRules {
+impl ProtectionStatus {
     fn words(&self) -> String {
         let mut words = Vec::new();
         if self.locked {
@@ -271,7 +283,7 @@ impl ShownRules {
     }
 }
 
-impl Shown {
+impl RepoStatus {
     fn text(&self) -> String {
         let bold = anstyle::Style::new().bold();
         let mut text = format!("{bold}{}{bold:#}\n", self.repo);
@@ -330,11 +342,11 @@ pub(in crate::cli) struct ProtectArgs {
     #[arg(long, conflicts_with_all = ["require_check", "allow_commits", "locked"])]
     remove: bool,
     #[command(flatten)]
-    data: DataArgs,
+    data: DataDirArgs,
 }
 
 impl ProtectArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let dir = self.data.forge()?;
         let rules = Rules {
             require_pull_request: !self.allow_commits,
@@ -342,27 +354,27 @@ impl ProtectArgs {
             required_checks: self.require_check.iter().cloned().collect(),
         };
         let (repo, branch) = (&self.repo, &self.branch);
-        let said = run(|_| async {
+        let message = run(|_| async {
             let forge = open(&dir).await?;
             if self.remove {
                 let gone = forge
                     .unprotect(repo, branch)
                     .await
-                    .map_err(|error| refused(&error))?;
+                    .map_err(|error| forge_error(&error))?;
                 return match gone {
                     true => Ok(format!("{branch} of {repo} has no rules any more\n")),
-                    false => Err(Trouble::new(format!(
+                    false => Err(CommandError::new(format!(
                         "{branch} of {repo} has no rules of its own"
                     ))
-                    .hinting(format!("`candor github status {repo}` shows all rules"))),
+                    .with_hint(format!("`candor github status {repo}` shows all rules"))),
                 };
             }
             forge
                 .protect(repo, branch, &rules)
                 .await
-                .map_err(|error| refused(&error))?;
+                .map_err(|error| forge_error(&error))?;
             Ok(format!("{branch} of {repo} is protected\n"))
         })?;
-        print(said.as_bytes())
+        print(message.as_bytes())
     }
 }

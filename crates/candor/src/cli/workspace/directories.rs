@@ -1,6 +1,6 @@
 //! Where this program keeps keys and state: outside every workspace.
 
-use crate::cli::{Trouble, base};
+use crate::cli::{CommandError, xdg};
 use candor_workspace::approval::Signers;
 use candor_workspace::path::Root;
 use clap::Args;
@@ -13,7 +13,7 @@ const APPROVERS: &str = "approvers";
 const KEY: &str = "approver.key";
 
 #[derive(Debug, Args)]
-pub(super) struct PlaceArgs {
+pub(super) struct DirectoryArgs {
     /// The directory of keys and of who may approve [default: candor in $XDG_CONFIG_HOME, else ~/.config/candor]
     #[arg(
         long,
@@ -34,18 +34,18 @@ pub(super) struct PlaceArgs {
 
 /// Both directories, absolute; neither has to exist.
 #[derive(Debug, Clone)]
-pub(super) struct Places {
+pub(super) struct Directories {
     pub(super) config: PathBuf,
     pub(super) state: PathBuf,
 }
 
-impl PlaceArgs {
+impl DirectoryArgs {
     /// The flags with which another process finds the same directories.
-    pub(super) fn flags(&self, places: &Places) -> Vec<String> {
+    pub(super) fn flags(&self, directories: &Directories) -> Vec<String> {
         let mut flags = Vec::new();
         let said = [
-            ("--config-dir", &self.config_dir, &places.config),
-            ("--state-dir", &self.state_dir, &places.state),
+            ("--config-dir", &self.config_dir, &directories.config),
+            ("--state-dir", &self.state_dir, &directories.state),
         ];
         for (flag, given, place) in said {
             if given.is_some() {
@@ -55,7 +55,7 @@ impl PlaceArgs {
         flags
     }
 
-    pub(super) fn places(&self) -> Result<Places, Trouble> {
+    pub(super) fn directories(&self) -> Result<Directories, CommandError> {
         let config = named(
             &self.config_dir,
             "XDG_CONFIG_HOME",
@@ -68,7 +68,7 @@ impl PlaceArgs {
             ".local/state",
             "--state-dir",
         )?;
-        Ok(Places { config, state })
+        Ok(Directories { config, state })
     }
 }
 
@@ -77,17 +77,17 @@ fn named(
     variable: &str,
     below_home: &str,
     flag: &str,
-) -> Result<PathBuf, Trouble> {
+) -> Result<PathBuf, CommandError> {
     if let Some(given) = given {
         return Ok(std::path::absolute(given)?);
     }
-    base::directory(variable, below_home).ok_or_else(|| {
-        Trouble::new("there is no home directory")
-            .hinting(format!("name a directory with {flag} DIR"))
+    xdg::directory(variable, below_home).ok_or_else(|| {
+        CommandError::new("there is no home directory")
+            .with_hint(format!("name a directory with {flag} DIR"))
     })
 }
 
-impl Places {
+impl Directories {
     /// Who may approve.
     pub(super) fn approvers(&self) -> PathBuf {
         self.config.join(APPROVERS)
@@ -114,7 +114,7 @@ impl Places {
     }
 
     /// Whether an agent that works in a root could reach one of the directories.
-    pub(super) fn lies_in(&self, root: &Root) -> Option<&Path> {
+    pub(super) fn inside(&self, root: &Root) -> Option<&Path> {
         let inside = |path: &&Path| is_in(root, path);
         [self.config.as_path(), self.state.as_path()]
             .into_iter()

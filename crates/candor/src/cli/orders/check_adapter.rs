@@ -1,7 +1,7 @@
 //! `candor orders check-adapter`: tells whether an order system speaks the adapter protocol.
 
 use super::backend::{token, unusable};
-use crate::cli::{Trouble, print};
+use crate::cli::{CommandError, print};
 use crate::host::{note, run};
 use anstyle::{AnsiColor, Style};
 use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult, check_adapter};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Makes up to 30 orders there, each with an external id or a tag that begins with `candor-check-`:
 /// name a test system. What the system does not offer is skipped.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct CheckArgs {
+pub(in crate::cli) struct CheckAdapterArgs {
     /// Where the order system is; /v1/… comes behind it
     #[arg(value_name = "URL")]
     url: String,
@@ -33,8 +33,8 @@ pub(in crate::cli) struct CheckArgs {
     json: bool,
 }
 
-impl CheckArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
+impl CheckAdapterArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         let token = self.bearer_file.as_deref().map(token).transpose()?;
         let settings = HttpSettings {
             bearer: token.map(|(bearer, _)| bearer),
@@ -55,24 +55,24 @@ impl CheckArgs {
         let report: CheckReport = run(|stop| async move {
             tokio::select! {
                 done = check_adapter(&settings, goods, random, tell) => done.map_err(unusable),
-                () = stop.cancelled() => Err(Trouble::new("stopped; some orders may have been made")),
+                () = stop.cancelled() => Err(CommandError::new("stopped; some orders may have been made")),
             }
         })?;
-        if let Some(trouble) = unprinted {
-            return Err(trouble);
+        if let Some(error) = unprinted {
+            return Err(error);
         }
         if self.json {
             let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
             print((text + "\n").as_bytes())?;
         } else {
-            print(sums(&report).as_bytes())?;
+            print(totals(&report).as_bytes())?;
         }
         match report.count(CheckOutcome::Failed) {
             0 => Ok(()),
             failed => {
                 let all = report.checks.len();
-                let trouble = Trouble::new(format!("{failed} of {all} checks failed"));
-                Err(trouble.hinting("docs/adapter-protocol.md says what each of them is about"))
+                let error = CommandError::new(format!("{failed} of {all} checks failed"));
+                Err(error.with_hint("docs/adapter-protocol.md says what each of them is about"))
             }
         }
     }
@@ -93,7 +93,7 @@ fn line(result: &CheckResult) -> String {
     line
 }
 
-fn sums(report: &CheckReport) -> String {
+fn totals(report: &CheckReport) -> String {
     let count = |outcome| report.count(outcome);
     format!(
         "{} ok, {} failed, {} skipped\n",

@@ -10,7 +10,7 @@ const DAY: u64 = 24 * HOUR;
 const DAYS_MAX: u64 = 366;
 
 /// The duration that a text says.
-pub(super) fn read(text: &str) -> Result<Duration, String> {
+pub(super) fn parse(text: &str) -> Result<Duration, String> {
     let wrong = || String::from("write a number and a unit: 30m, 4h or 7d");
     let unit = text.chars().next_back().ok_or_else(wrong)?;
     let seconds = match unit {
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_span_is_a_number_and_a_unit() {
-        let seconds = |text| read(text).map(|span| span.as_secs());
+        let seconds = |text| parse(text).map(|span| span.as_secs());
         assert_eq!(seconds("30m"), Ok(1800));
         assert_eq!(seconds("4h"), Ok(14_400));
         assert_eq!(seconds("7d"), Ok(604_800));

@@ -1,6 +1,6 @@
 //! Questions to the person at the terminal.
 
-use crate::cli::Trouble;
+use crate::cli::CommandError;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(super) fn is_terminal() -> bool {
 }
 
 /// Asks for a yes; everything else is a no.
-pub(super) fn yes(question: &str) -> Result<bool, Trouble> {
+pub(super) fn yes(question: &str) -> Result<bool, CommandError> {
     let mut err = io::stderr().lock();
     write!(err, "{question} [y/N] ")?;
     err.flush()?;
@@ -28,10 +28,10 @@ pub(super) fn yes(question: &str) -> Result<bool, Trouble> {
 }
 
 /// Asks for something that is not shown.
-pub(super) fn secret(question: &str) -> Result<String, Trouble> {
+pub(super) fn secret(question: &str) -> Result<String, CommandError> {
     let asked = || {
         // Before anybody is asked: what is typed at once must not be shown either.
-        let _silent = Silent::new()?;
+        let _silent = EchoOff::new()?;
         let mut err = io::stderr().lock();
         write!(err, "{question}: ")?;
         err.flush()?;
@@ -41,26 +41,26 @@ pub(super) fn secret(question: &str) -> Result<String, Trouble> {
         Ok(answer.trim_end_matches(['\r', '\n']).to_owned())
     };
     asked().map_err(|error: io::Error| {
-        Trouble::new(format!("the passphrase could not be read: {error}"))
-            .hinting("without a terminal, name a file that holds it with --passphrase-file FILE")
+        CommandError::new(format!("the passphrase could not be read: {error}"))
+            .with_hint("without a terminal, name a file that holds it with --passphrase-file FILE")
     })
 }
 
 /// A terminal that does not show what is typed, until this is dropped.
-struct Silent(Termios);
+struct EchoOff(Termios);
 
-impl Silent {
-    fn new() -> io::Result<Silent> {
+impl EchoOff {
+    fn new() -> io::Result<EchoOff> {
         let before = tcgetattr(io::stdin())?;
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
         silent.local_modes.insert(LocalModes::ECHONL);
         tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
-        Ok(Silent(before))
+        Ok(EchoOff(before))
     }
 }
 
-impl Drop for Silent {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         // A terminal that is gone shows nothing any more.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
@@ -68,10 +68,10 @@ impl Drop for Silent {
 }
 
 /// The passphrase that a file holds: all of it but the line break at its end.
-pub(super) fn passphrase_in(file: &Path) -> Result<String, Trouble> {
+pub(super) fn passphrase_in(file: &Path) -> Result<String, CommandError> {
     let wrong = |why: &dyn std::fmt::Display| {
         let wrong = format!("the passphrase in {} cannot be read: {why}", file.display());
-        Trouble::new(wrong)
+        CommandError::new(wrong)
     };
     let opened = std::fs::File::open(file).map_err(|error| wrong(&error))?;
     let mut text = String::new();

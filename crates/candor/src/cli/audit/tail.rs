@@ -1,8 +1,8 @@
 //! `candor audit tail`: the last entries of a log.
 
-use super::Named;
-use super::entry::Entry;
-use crate::cli::{Trouble, print};
+use super::NamedFile;
+use super::log_entry::LogEntry;
+use crate::cli::{CommandError, print};
 use anstyle::{AnsiColor, Style};
 use candor_audit::{LogLine, last_lines};
 use candor_fault::escape_visible;
@@ -19,7 +19,7 @@ const DETAIL_CHARS: usize = 80;
 ///
 /// One line for each: number, time, tool, how it ended, what it was about.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct TailArgs {
+pub(in crate::cli) struct AuditTailArgs {
     /// The log: the file that is being written
     #[arg(value_name = "LOG")]
     path: PathBuf,
@@ -31,12 +31,12 @@ pub(in crate::cli) struct TailArgs {
     json: bool,
 }
 
-impl TailArgs {
-    pub(super) fn run(self) -> Result<(), Trouble> {
-        let log = Named::at(&self.path)?;
+impl AuditTailArgs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let log = NamedFile::at(&self.path)?;
         log.extent()?;
         let last = last_lines(log.disk.clone(), &log.name, self.count as usize, MAX_BYTES);
-        let last = last.map_err(|error| log.unread(&error))?;
+        let last = last.map_err(|error| log.cannot_read(&error))?;
         let mut out = Vec::new();
         for raw in &last {
             match self.json {
@@ -55,7 +55,7 @@ const FAILED: Style = AnsiColor::Red.on_default();
 
 /// An entry on one line.
 fn line(raw: &LogLine) -> String {
-    let (Some(seq), Some(entry)) = (raw.seq, Entry::read(raw)) else {
+    let (Some(seq), Some(entry)) = (raw.seq, LogEntry::read(raw)) else {
         return format!(
             "{FAILED}     ?  no line of a log: {} bytes{FAILED:#}",
             raw.bytes.len()

@@ -1,6 +1,6 @@
 //! The files that the globs of a plan mean now.
 
-use super::ground::protected;
+use super::opened::is_protected;
 use candor_workspace::plan::Globs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 64;
 
 /// Some of the files, and how many there are.
 #[derive(Debug, Default)]
-pub(super) struct Matching {
+pub(super) struct MatchingFiles {
     pub(super) named: Vec<PathBuf>,
     pub(super) count: usize,
     /// Whether there may be more, where nobody looked.
@@ -24,8 +24,8 @@ pub(super) struct Matching {
 }
 
 /// Looks through a workspace, in the order of names; links are not followed.
-pub(super) fn look(root: &Path, globs: &Globs) -> Matching {
-    let mut found = Matching::default();
+pub(super) fn find(root: &Path, globs: &Globs) -> MatchingFiles {
+    let mut found = MatchingFiles::default();
     let mut left = LOOKED_AT_MAX;
     let mut waiting = vec![(PathBuf::new(), 0)];
     while let Some((dir, depth)) = waiting.pop() {
@@ -47,7 +47,7 @@ pub(super) fn look(root: &Path, globs: &Globs) -> Matching {
         for (name, kind) in all {
             let path = dir.join(name);
             let bytes = path.as_os_str().as_bytes();
-            if protected(bytes) {
+            if is_protected(bytes) {
                 continue;
             }
             if kind.is_dir() {

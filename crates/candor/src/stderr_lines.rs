@@ -7,26 +7,26 @@ use std::time::Duration;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// How many bytes of lines may wait for a slow reader.
-const MAX_WAITING: usize = 1024 * 1024;
+const MAX_QUEUED: usize = 1024 * 1024;
 
 /// How long the writer rests after each write. Waking it for every line would cost more than the
 /// line; under load it finds many at once.
 const REST: Duration = Duration::from_millis(2);
 
 /// How long the last lines may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What waits to be written.
 #[derive(Debug, Default)]
-struct Waiting {
+struct Queue {
     text: String,
     lost: u64,
-    writer: Writer,
+    writer: WriterState,
 }
 
 /// What the thread that writes is doing.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Writer {
+enum WriterState {
     /// There is none yet: most commands write no line.
     #[default]
     Absent,
@@ -38,7 +38,7 @@ enum Writer {
 
 #[derive(Debug, Default)]
 struct Shared {
-    waiting: Mutex<Waiting>,
+    queue: Mutex<Queue>,
     /// Something waits.
     wake: Condvar,
     /// Nothing waits any more.
@@ -47,31 +47,31 @@ struct Shared {
 
 /// The way of lines to stderr.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Lines(Arc<Shared>);
+pub(crate) struct StderrLines(Arc<Shared>);
 
-impl Lines {
+impl StderrLines {
     /// The one way to stderr of this process. Whoever writes there beside it would wait for a reader
     /// that stands still.
-    pub(crate) fn shared() -> Lines {
-        static SHARED: OnceLock<Lines> = OnceLock::new();
-        SHARED.get_or_init(Lines::default).clone()
+    pub(crate) fn shared() -> StderrLines {
+        static SHARED: OnceLock<StderrLines> = OnceLock::new();
+        SHARED.get_or_init(StderrLines::default).clone()
     }
 
     /// Sends a line on its way; never waits for the reader.
     pub(crate) fn send(&self, line: &str) {
-        let mut waiting = self.0.lock();
-        if waiting.text.len() + line.len() < MAX_WAITING {
-            waiting.text.push_str(line);
-            waiting.text.push('\n');
+        let mut queue = self.0.lock();
+        if queue.text.len() + line.len() < MAX_QUEUED {
+            queue.text.push_str(line);
+            queue.text.push('\n');
         } else {
-            waiting.lost += 1;
+            queue.lost += 1;
         }
-        match waiting.writer {
-            Writer::Busy => {}
-            Writer::Idle => self.0.wake.notify_one(),
-            Writer::Absent => self.start(),
+        match queue.writer {
+            WriterState::Busy => {}
+            WriterState::Idle => self.0.wake.notify_one(),
+            WriterState::Absent => self.start(),
         }
-        waiting.writer = Writer::Busy;
+        queue.writer = WriterState::Busy;
     }
 
     fn start(&self) {
@@ -90,34 +90,37 @@ impl Lines {
 
     /// Waits a little for the lines that are on their way.
     pub(crate) fn finish(&self) {
-        let waiting = self.0.lock();
-        let unwritten = |waiting: &mut Waiting| waiting.writer == Writer::Busy;
+        let queue = self.0.lock();
+        let unwritten = |queue: &mut Queue| queue.writer == WriterState::Busy;
         // A reader that stands still has had its time.
-        let _ = self.0.rest.wait_timeout_while(waiting, PATIENCE, unwritten);
+        let _ = self
+            .0
+            .rest
+            .wait_timeout_while(queue, FLUSH_TIMEOUT, unwritten);
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for lines, and writes those that are there. The room in `text` is for those that come
     /// meanwhile.
     fn write(&self, text: &mut String, out: &mut impl Write) {
         text.clear();
-        let mut waiting = self.lock();
-        while waiting.text.is_empty() {
-            waiting.writer = Writer::Idle;
+        let mut queue = self.lock();
+        while queue.text.is_empty() {
+            queue.writer = WriterState::Idle;
             self.rest.notify_all();
-            waiting = self
+            queue = self
                 .wake
-                .wait(waiting)
+                .wait(queue)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        std::mem::swap(text, &mut waiting.text);
-        let lost = std::mem::take(&mut waiting.lost);
-        drop(waiting);
+        std::mem::swap(text, &mut queue.text);
+        let lost = std::mem::take(&mut queue.lost);
+        drop(queue);
         if lost > 0 {
             text.push_str(&format!(
                 "candor: {lost} lines were lost, stderr was not read\n"
@@ -128,18 +131,18 @@ impl Shared {
     }
 }
 
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Event<'a>;
+impl<'a> MakeWriter<'a> for StderrLines {
+    type Writer = LogLineWriter<'a>;
 
-    fn make_writer(&'a self) -> Event<'a> {
-        Event(self)
+    fn make_writer(&'a self) -> LogLineWriter<'a> {
+        LogLineWriter(self)
     }
 }
 
 /// One event of the log, which comes as a whole.
-pub(crate) struct Event<'a>(&'a Lines);
+pub(crate) struct LogLineWriter<'a>(&'a StderrLines);
 
-impl Write for Event<'_> {
+impl Write for LogLineWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         self.0.send(text.strip_suffix('\n').unwrap_or(&text));
@@ -157,9 +160,9 @@ mod tests {
 
     #[test]
     fn what_a_slow_reader_misses_is_counted() {
-        let lines = Lines::default();
-        lines.0.lock().writer = Writer::Busy;
-        let long = "x".repeat(MAX_WAITING - 2);
+        let lines = StderrLines::default();
+        lines.0.lock().writer = WriterState::Busy;
+        let long = "x".repeat(MAX_QUEUED - 2);
         lines.send(&long);
         for _ in 0..3 {
             lines.send("one");
