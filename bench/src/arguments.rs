@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line of the benchmark.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use std::time::Duration;
 /// Measure candor beside the barest programs that could do its work.
 #[derive(Debug, Parser)]
 #[command(name = "candor-bench", version)]
-pub(crate) struct Arguments {
+pub(crate) struct BenchArguments {
     #[command(subcommand)]
     pub(crate) bare: Option<Bare>,
     #[command(flatten)]
-    pub(crate) options: Options,
+    pub(crate) options: BenchOptions,
 }
 
-/// The programs that are measured against; started by the benchmark itself.
+/// The bare programs that candor is compared with; the benchmark starts them.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Bare {
     /// Read lines, parse, echo
@@ -45,7 +45,7 @@ pub(crate) enum Bare {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct BenchOptions {
     /// The program to measure [default: `candor` beside this one]
     #[arg(long, value_name = "FILE")]
     pub(crate) candor: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub(crate) struct Options {
     pub(crate) beside: Option<PathBuf>,
     /// Measure only this
     #[arg(long, value_enum, value_name = "PART")]
-    only: Option<Part>,
+    only: Option<BenchPart>,
     /// A tree of Markdown for the bars on context caches, which are stated for that of MDN; it is
     /// copied first, and the temporary directory needs fifty times its size
     #[arg(long, value_name = "DIR")]
@@ -83,21 +83,20 @@ pub(crate) struct Options {
     pub(crate) enforce: bool,
 }
 
-/// A part of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Part {
+pub(crate) enum BenchPart {
     Stdio,
     Http,
     Start,
     Github,
-    Context,
+    ContextProgram,
     Log,
     Workspace,
     Orders,
 }
 
-impl Options {
-    pub(crate) fn wants(&self, part: Part) -> bool {
+impl BenchOptions {
+    pub(crate) fn wants(&self, part: BenchPart) -> bool {
         self.only.is_none_or(|only| only == part)
     }
 

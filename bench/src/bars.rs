@@ -1,27 +1,27 @@
-//! The bars: what the contract promises about speed and size, and whether it holds.
+//! The bars: the promised limits of speed and size, compared with the measured figures.
 
-use crate::process::Memory;
+use crate::process::MemoryUse;
 use crate::requests::Case;
 use crate::rounds::Series;
 use crate::statistics::Spread;
 use serde::Serialize;
 
-/// One promise and what was measured.
+/// One promised limit and its measured figure.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Bar {
     pub(crate) what: String,
     pub(crate) sense: Sense,
     pub(crate) limit: f64,
     pub(crate) unit: &'static str,
-    /// Nothing where it could not be measured.
+    /// `None` if it could not be measured.
     pub(crate) measured: Option<Spread>,
     pub(crate) met: Option<bool>,
-    /// Why it could not be measured.
+    /// The reason why it could not be measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_measured: Option<String>,
 }
 
-/// On which side of the limit the figure must be.
+/// The side of the limit on which the figure must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Sense {
@@ -34,7 +34,7 @@ impl Bar {
         Bar::open(what, Sense::AtMost, limit, unit).judged(measured)
     }
 
-    /// A bar that nothing was measured for yet.
+    /// Returns a bar without a figure.
     pub(crate) fn open(what: String, sense: Sense, limit: f64, unit: &'static str) -> Self {
         Bar {
             what,
@@ -47,7 +47,7 @@ impl Bar {
         }
     }
 
-    /// The bar with its figure: the median is what counts.
+    /// Returns the bar with its figure; the median decides.
     pub(crate) fn judged(self, measured: Spread) -> Self {
         let met = match self.sense {
             Sense::AtMost => measured.median <= self.limit,
@@ -60,7 +60,7 @@ impl Bar {
         }
     }
 
-    /// The bar with the reason why it has no figure.
+    /// Returns the bar with the reason why it has no figure.
     pub(crate) fn without(self, reason: &str) -> Self {
         Bar {
             not_measured: Some(reason.to_owned()),
@@ -68,13 +68,13 @@ impl Bar {
         }
     }
 
-    /// Whether a figure stands on the wrong side.
+    /// Returns true if the figure is on the wrong side of the limit.
     pub(crate) fn missed(&self) -> bool {
         self.met == Some(false)
     }
 }
 
-/// The names of what is compared.
+/// The names of the compared programs.
 pub(crate) const CANDOR: &str = "candor";
 pub(crate) const BARE: &str = "bare";
 pub(crate) const BARE_PIPES: &str = "bare, pipes";
@@ -84,7 +84,8 @@ pub(crate) const STDIO: &str = "stdio";
 pub(crate) const HTTP: &str = "http";
 pub(crate) const GITHUB: &str = "github tools, http";
 
-/// A ratio that is promised: the case on candor, beside another case or the same on another server.
+/// A promised ratio: a case on candor, compared with another case or with the same case on another
+/// server.
 struct Promise {
     transport: &'static str,
     case: Case,
@@ -120,7 +121,7 @@ const fn beside_success(transport: &'static str, case: Case, limit: f64) -> Prom
     }
 }
 
-/// The bars on ratios, as far as their series were measured.
+/// Returns the bars on ratios whose series were measured.
 pub(crate) fn ratios(all: &[Series]) -> Vec<Bar> {
     let find = |transport, server, case| {
         all.iter().find(|series| {
@@ -142,7 +143,7 @@ pub(crate) fn ratios(all: &[Series]) -> Vec<Bar> {
     PROMISES.iter().filter_map(bar).collect()
 }
 
-/// How many times faster candor is than the other build of it, case by case.
+/// Returns how many times faster candor is than its other build, case by case.
 pub(crate) fn gains(all: &[Series]) -> Vec<(String, Spread)> {
     let own = all.iter().filter(|series| series.server == CANDOR);
     let gain = |own: &Series| {
@@ -155,13 +156,13 @@ pub(crate) fn gains(all: &[Series]) -> Vec<(String, Spread)> {
     own.filter_map(gain).collect()
 }
 
-/// The bar on the start.
+/// Returns the bar on the start.
 pub(crate) fn startup(millis: Spread) -> Bar {
     Bar::new("start to first answer".into(), 50.0, "ms", millis)
 }
 
-/// The bar on memory: even the highest point counts.
-pub(crate) fn memory(transport: &str, memory: Memory) -> Bar {
+/// Returns the bar on memory; the peak decides.
+pub(crate) fn memory(transport: &str, memory: MemoryUse) -> Bar {
     most_memory(
         format!("{transport}: memory at most, all rounds"),
         memory,
@@ -169,13 +170,13 @@ pub(crate) fn memory(transport: &str, memory: Memory) -> Bar {
     )
 }
 
-/// The bar on the memory of a server that answers with a large tree.
-pub(crate) fn tree_memory(memory: Memory) -> Bar {
+/// Returns the bar on the memory of a server that answers with a large tree.
+pub(crate) fn tree_memory(memory: MemoryUse) -> Bar {
     let what = String::from("get_tree of 100,000 entries: memory at most");
     most_memory(what, memory, 200.0)
 }
 
-fn most_memory(what: String, memory: Memory, limit: f64) -> Bar {
+fn most_memory(what: String, memory: MemoryUse, limit: f64) -> Bar {
     let measured = Spread {
         median: memory.peak_mb,
         low: memory.resident_mb.min(memory.peak_mb),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_the_ratio_of_what_it_names() {
+    fn bar_is_the_ratio_of_its_series() {
         let all = [
             series(STDIO, BARE, Case::Success, 170.0),
             series(STDIO, CANDOR, Case::Success, 100.0),
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_is_what_the_other_build_is_behind() {
+    fn gain_is_the_ratio_of_two_builds() {
         let all = [
             series(HTTP, CANDOR, Case::Success, 150.0),
             series(STDIO, BESIDE, Case::Success, 10.0),
@@ -234,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_point_of_memory_counts() {
+    fn peak_memory_decides() {
         let bar = memory(
             STDIO,
-            Memory {
+            MemoryUse {
                 resident_mb: 10.0,
                 peak_mb: 31.0,
             },
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_without_a_figure_is_neither_met_nor_missed() {
+    fn bar_without_figure_is_neither_met_nor_missed() {
         let open = Bar::open("speed".into(), Sense::AtLeast, 500.0, "×");
         let judged = |figure| open.clone().judged(Spread::of([figure]).unwrap()).met;
         assert_eq!((judged(499.0), judged(500.0)), (Some(false), Some(true)));

@@ -1,6 +1,6 @@
-//! The GitHub tools on a local forge: how they are started, and a tree that is large.
+//! The GitHub tools on a local forge: their command line, and a large tree.
 
-use crate::process::{Memory, Program};
+use crate::process::{BenchProgram, MemoryUse};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -8,13 +8,12 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How many entries the large tree has, its directories included.
+/// The entries of the large tree, directories included.
 const ENTRIES: usize = 100_000;
 
-/// How many of them are directories.
 const DIRECTORIES: usize = 1_000;
 
-/// The arguments that serve the tools on the forge in this directory.
+/// Returns the arguments that serve the tools on the forge in this directory.
 pub(crate) fn serving(data: &Path) -> Vec<OsString> {
     let fixed = [
         "github",
@@ -34,8 +33,8 @@ pub(crate) fn serving(data: &Path) -> Vec<OsString> {
         .collect()
 }
 
-/// The memory of a server that has answered with a large tree.
-pub(crate) fn large_tree(candor: &Path, data: &Path) -> io::Result<Memory> {
+/// Returns the memory of a server that has answered with a large tree.
+pub(crate) fn large_tree(candor: &Path, data: &Path) -> io::Result<MemoryUse> {
     let clone = tempfile::tempdir()?;
     fill(clone.path())?;
     let clone = clone.path().as_os_str();
@@ -53,7 +52,7 @@ pub(crate) fn large_tree(candor: &Path, data: &Path) -> io::Result<Memory> {
             .arg(data_dir)
             .stdout(Stdio::null()),
     )?;
-    let program = Program {
+    let program = BenchProgram {
         name: "candor",
         file: candor.to_owned(),
         arguments: serving(data),
@@ -75,7 +74,7 @@ fn done(command: &mut Command) -> io::Result<()> {
     }
 }
 
-/// A repository with one commit of many small files.
+/// Creates a repository with one commit of many small files.
 fn fill(folder: &Path) -> io::Result<()> {
     done(
         Command::new("git")
@@ -114,7 +113,7 @@ fn fill(folder: &Path) -> io::Result<()> {
     ]))
 }
 
-/// The whole answer to one call.
+/// Returns the whole answer to one call.
 fn ask(address: &str) -> io::Result<Vec<u8>> {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_tree","arguments":{"repo":"bench/large"}}}"#;
     let mut stream = TcpStream::connect(address)?;

@@ -1,10 +1,10 @@
-//! The machine and the build that figures belong to; no names and no paths.
+//! The machine and the build that the figures belong to, without names and paths.
 
 use jiff::Timestamp;
 use serde::Serialize;
 use std::process::Command;
 
-/// Where and when the figures were made.
+/// Where and when the figures were measured.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Machine {
     pub(crate) cores: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This machine, now, with this version of candor.
+    /// Describes this machine, now, with this version of candor.
     pub(crate) fn look(candor: String) -> Self {
         let memory = first_of("/proc/meminfo", "MemTotal");
         let kibibytes = memory.trim_end_matches(" kB").parse().unwrap_or(f64::NAN);
@@ -41,7 +41,7 @@ fn whole(file: &str) -> String {
     text.trim().to_owned()
 }
 
-/// The value of the first line `name : value`.
+/// Returns the value of the first line `name : value`.
 fn first_of(file: &str, name: &str) -> String {
     let text = whole(file);
     let found = text
@@ -63,7 +63,7 @@ fn rustc() -> String {
 }
 
 fn today() -> String {
-    // A page of figures says when they were made; nothing else here needs the time of day.
+    // The page of figures contains its date; nothing else here reads the clock.
     #[allow(clippy::disallowed_methods)]
     let now = Timestamp::now().to_string();
     now.split('T').next().unwrap_or_default().to_owned()

@@ -1,5 +1,6 @@
-//! The benchmark: servers, context caches and, in the same rounds, the barest programs that could do
-//! their work. Every bar is a ratio of the two, so that it means the same on every machine.
+//! The benchmark: servers, context caches and, in the same rounds, the barest programs that could
+//! do their work. Every bar is a ratio of the two, so that it has the same meaning on every
+//! machine.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people: tables and progress.
 
@@ -7,7 +8,7 @@ mod arguments;
 mod bare;
 mod bars;
 mod context;
-mod findings;
+mod figures;
 mod github;
 mod load;
 mod machine;
@@ -21,12 +22,12 @@ mod run;
 mod startup;
 mod statistics;
 
-use arguments::{Arguments, Bare};
+use arguments::{Bare, BenchArguments};
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = BenchArguments::parse();
     let done = match &arguments.bare {
         Some(Bare::Stdio) => bare::stdio::run().map(|()| true),
         Some(Bare::Pipes) => bare::stdio::run_on_pipes().map(|()| true),

@@ -1,4 +1,4 @@
-//! A server as a process: started, looked at, ended.
+//! A server as a process: started, measured, ended.
 
 use serde::Serialize;
 use std::ffi::OsString;
@@ -7,34 +7,35 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// The length of one tick in `/proc`; the same on every machine we support.
+/// The length of one tick in `/proc`; the same on every supported machine.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Something that can be started and measured.
+/// A program that can be started and measured.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub(crate) struct BenchProgram {
     /// Its name in the tables.
     pub(crate) name: &'static str,
     pub(crate) file: PathBuf,
     pub(crate) arguments: Vec<OsString>,
-    /// Whether it only echoes.
+    /// True if it only echoes.
     pub(crate) bare: bool,
 }
 
-impl Program {
-    /// The program, started with pipes for stdin and stdout.
-    pub(crate) fn start(&self) -> io::Result<Process> {
+impl BenchProgram {
+    /// Starts the program with pipes for stdin and stdout.
+    pub(crate) fn start(&self) -> io::Result<ServerProcess> {
         self.spawn(Stdio::piped(), Stdio::piped(), Stdio::inherit())
     }
 
-    /// The program, listening; and its address.
-    pub(crate) fn listen(&self) -> io::Result<(Process, String)> {
+    /// Starts the program and waits until it listens. Returns it with its address.
+    pub(crate) fn listen(&self) -> io::Result<(ServerProcess, String)> {
         let mut process = self.spawn(Stdio::null(), Stdio::null(), Stdio::piped())?;
         let talk = process.child.stderr.take().ok_or(io::ErrorKind::Other)?;
         let mut talk = BufReader::new(talk);
         let mut line = String::new();
         talk.read_line(&mut line)?;
-        // What else it says is taken away: a program whose talk nobody reads works less, or stops.
+        // The rest of its output is read: a program whose output nobody reads does less work, or
+        // stops.
         std::thread::spawn(move || io::copy(&mut talk, &mut io::sink()));
         let address = line
             .split_once("http://")
@@ -48,7 +49,7 @@ impl Program {
         }
     }
 
-    fn spawn(&self, input: Stdio, output: Stdio, errors: Stdio) -> io::Result<Process> {
+    fn spawn(&self, input: Stdio, output: Stdio, errors: Stdio) -> io::Result<ServerProcess> {
         let child = Command::new(&self.file)
             .args(&self.arguments)
             .stdin(input)
@@ -56,10 +57,10 @@ impl Program {
             .stderr(errors)
             .spawn()
             .map_err(|error| cannot_start(&self.file, &error))?;
-        Ok(Process { child })
+        Ok(ServerProcess { child })
     }
 
-    /// What `--version` prints.
+    /// Returns the output of `--version`.
     pub(crate) fn version(&self) -> io::Result<String> {
         let output = Command::new(&self.file)
             .args([OsString::from("--version")])
@@ -76,23 +77,23 @@ fn cannot_start(file: &Path, error: &io::Error) -> io::Error {
     ))
 }
 
-/// Memory of a process.
+/// The memory of a process.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryUse {
     /// Now, in megabytes.
     pub(crate) resident_mb: f64,
     /// At most, in megabytes.
     pub(crate) peak_mb: f64,
 }
 
-/// A running program; it ends with this value.
+/// A running program; dropping this value ends it.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ServerProcess {
     child: Child,
 }
 
-impl Process {
-    /// Its stdin and stdout; they can be taken once.
+impl ServerProcess {
+    /// Returns its stdin and stdout; they can be taken once.
     pub(crate) fn pipes(&mut self) -> io::Result<(ChildStdin, ChildStdout)> {
         let pipes = self.child.stdin.take().zip(self.child.stdout.take());
         pipes.ok_or_else(|| io::Error::other("the pipes are taken already"))
@@ -102,27 +103,27 @@ impl Process {
         std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))
     }
 
-    pub(crate) fn memory(&self) -> io::Result<Memory> {
+    pub(crate) fn memory(&self) -> io::Result<MemoryUse> {
         let status = self.look("status")?;
-        Ok(Memory {
+        Ok(MemoryUse {
             resident_mb: megabytes(&status, "VmRSS:"),
             peak_mb: megabytes(&status, "VmHWM:"),
         })
     }
 
-    /// Whether it succeeded, once it has ended.
+    /// Returns true if it has succeeded, or `None` if it is running.
     pub(crate) fn ended(&mut self) -> io::Result<Option<bool>> {
         let status = self.child.try_wait()?;
         Ok(status.map(|status| status.success()))
     }
 
-    /// The processor time it has used so far.
+    /// Returns the processor time that it has used so far.
     pub(crate) fn processor_time(&self) -> io::Result<Duration> {
         Ok(TICK * ticks(&self.look("stat")?))
     }
 }
 
-/// One figure of `/proc/PID/status`.
+/// Reads one figure of `/proc/PID/status`.
 fn megabytes(status: &str, name: &str) -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kibibytes = line.and_then(|line| line.split_whitespace().next());
@@ -130,16 +131,16 @@ fn megabytes(status: &str, name: &str) -> f64 {
     kibibytes * 1024.0 / 1e6
 }
 
-/// User and system time of `/proc/PID/stat`; the name in parentheses may hold anything.
+/// Reads user and system time of `/proc/PID/stat`; the name in parentheses may contain anything.
 fn ticks(stat: &str) -> u32 {
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let times = fields.split_whitespace().skip(11).take(2);
     times.filter_map(|time| time.parse::<u32>().ok()).sum()
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proc_is_read() {
+    fn proc_files_are_parsed() {
         assert_eq!(
             megabytes("VmHWM:\t  2000 kB\nVmRSS:\t 1000 kB\n", "VmRSS:"),
             1.024

@@ -1,4 +1,4 @@
-//! What is asked: the cases, and their requests with room for an id.
+//! The cases, and their requests with room for an id.
 
 use serde::Serialize;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// What the playground is asked.
+    /// The cases of the playground.
     pub(crate) const PLAYGROUND: &[Case] = &[
         Case::Success,
         Case::NotFound,
@@ -44,13 +44,13 @@ impl Case {
         Case::Misfit,
     ];
 
-    /// What the GitHub tools are asked.
+    /// The cases of the GitHub tools.
     pub(crate) const GITHUB: &[Case] = &[Case::Invalid, Case::ReadFile];
 
-    /// What the order tools are asked beside a bare handler.
+    /// The cases of the order tools that are compared with a bare handler.
     pub(crate) const ORDERS: &[Case] = &[Case::GetOrder, Case::CreateOrder, Case::RefusedOrder];
 
-    /// What the order tools are asked in a small and in a large store.
+    /// The cases of the order tools in a small and in a large store.
     pub(crate) const PAGES: &[Case] = &[
         Case::PageOfAll,
         Case::PageByStatus,
@@ -58,7 +58,7 @@ impl Case {
         Case::PageByDate,
     ];
 
-    /// The case for people.
+    /// Returns the name for the tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Case::Success => "success",
@@ -77,7 +77,7 @@ impl Case {
         }
     }
 
-    /// The parameters; a run of `#` takes as many of the last digits of the request's id.
+    /// Returns the parameters; a run of `#` takes as many of the last digits of the request's id.
     fn params(self) -> &'static str {
         match self {
             Case::Success => r#"{"name":"echo","arguments":{"text":"What was asked comes back."}}"#,
@@ -112,7 +112,7 @@ impl Case {
         }
     }
 
-    /// What stands in every answer of candor to this case, and in no other.
+    /// Returns the text that every answer of candor to this case contains, and no other.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Case::Success => r#","result":{"content":[{"type":"text","text":"{\"text\":\"What was"#,
@@ -124,14 +124,14 @@ impl Case {
             Case::GetOrder => r#""structuredContent":{"orders":[{"id":"ord_0"#,
             Case::CreateOrder => r#""structuredContent":{"order":{"id":"ord_"#,
             Case::RefusedOrder => r#""originalError":"INSUFFICIENT_INVENTORY""#,
-            // A page that is full has a next one.
+            // A full page has a next one.
             Case::PageOfAll | Case::PageByStatus | Case::PageByCustomer | Case::PageByDate => {
                 r#","nextCursor":""#
             }
         }
     }
 
-    /// What stands in every answer of the bare programs to this case.
+    /// Returns the text that every answer of the bare programs to this case contains.
     pub(crate) fn bare_mark(self) -> &'static str {
         match self {
             Case::GetOrder => r#","result":{"rows":[[["ord_0"#,
@@ -142,7 +142,7 @@ impl Case {
     }
 }
 
-/// What stands in every echo.
+/// The text that every echo contains.
 const ECHO_MARK: &str = r#","result":{"name":"#;
 
 /// The first id. Every id has ten digits, so that all requests of a case have one length.
@@ -150,31 +150,31 @@ pub(crate) const FIRST_ID: u64 = 1_000_000_000;
 
 const DIGITS: usize = 10;
 
-/// How every answer begins.
+/// The start of every answer.
 const ANSWER_HEAD: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 
-/// A request whose id is yet to be filled in.
+/// A request whose id is filled in later.
 #[derive(Debug, Clone)]
-pub(crate) struct Template {
+pub(crate) struct RequestTemplate {
     bytes: Vec<u8>,
     holes: Vec<Range<usize>>,
 }
 
-impl Template {
-    /// The message of a case, between what a transport puts around it.
+impl RequestTemplate {
+    /// Returns the message of a case, with the bytes that a transport puts around it.
     pub(crate) fn new(case: Case, before: impl Fn(usize) -> String, after: &str) -> Self {
         let id = "#".repeat(DIGITS);
         let params = case.params();
         let message =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
         let bytes = format!("{}{message}{after}", before(message.len())).into_bytes();
-        Template {
+        RequestTemplate {
             holes: holes(&bytes),
             bytes,
         }
     }
 
-    /// The request with this id.
+    /// Returns the request with this id.
     pub(crate) fn with_id(&mut self, id: u64) -> &[u8] {
         for hole in &self.holes {
             let mut left = id;
@@ -187,7 +187,7 @@ impl Template {
     }
 }
 
-/// The runs of `#`.
+/// Returns the runs of `#`.
 fn holes(text: &[u8]) -> Vec<Range<usize>> {
     let mut holes: Vec<Range<usize>> = Vec::new();
     for place in memchr::memchr_iter(b'#', text) {
@@ -199,7 +199,7 @@ fn holes(text: &[u8]) -> Vec<Range<usize>> {
     holes
 }
 
-/// The id of an answer.
+/// Returns the id of an answer.
 pub(crate) fn answered_id(answer: &[u8]) -> Option<u64> {
     let digits = answer
         .strip_prefix(ANSWER_HEAD)?
@@ -213,8 +213,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_takes_any_id() {
-        let mut template = Template::new(Case::Success, |length| format!("{length} "), "\n");
+    fn template_accepts_any_id() {
+        let mut template = RequestTemplate::new(Case::Success, |length| format!("{length} "), "\n");
         let request = template.with_id(FIRST_ID + 42).to_owned();
         let text = String::from_utf8(request).unwrap();
         let (length, message) = text.split_once(' ').unwrap();
@@ -225,8 +225,8 @@ mod tests {
     }
 
     #[test]
-    fn every_hole_takes_the_last_digits() {
-        let mut template = Template::new(Case::CreateOrder, |_| String::new(), "");
+    fn every_hole_gets_the_last_digits() {
+        let mut template = RequestTemplate::new(Case::CreateOrder, |_| String::new(), "");
         let request = template.with_id(FIRST_ID + 1234).to_owned();
         let value: serde_json::Value = serde_json::from_slice(&request).unwrap();
         let asked = &value["params"]["arguments"];
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_names_its_request() {
+    fn id_of_an_answer_is_parsed() {
         assert_eq!(
             answered_id(br#"{"jsonrpc":"2.0","id":17,"result":{}}"#),
             Some(17)

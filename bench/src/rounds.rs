@@ -1,7 +1,7 @@
-//! Rounds: every case on every server in turn, again and again, so that whatever else the machine
-//! does is spread over all of them.
+//! Rounds: every case on every server in turn, repeatedly, so that disturbances of the machine are
+//! spread over all of them.
 
-use crate::load::{Load, Round, Tally};
+use crate::load::{Load, Round, RoundTally};
 use crate::requests::Case;
 use crate::statistics::Spread;
 use serde::Serialize;
@@ -24,32 +24,32 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// One figure of all rounds.
+    /// Returns the spread of one figure over all rounds.
     pub(crate) fn spread(&self, figure: impl Fn(&Round) -> f64) -> Option<Spread> {
         Spread::of(self.rounds.iter().map(figure))
     }
 
-    /// How many times faster the other one was, round by round.
+    /// Returns how many times faster the other one was, round by round.
     pub(crate) fn times_behind(&self, other: &Series) -> Vec<f64> {
         let pairs = self.rounds.iter().zip(&other.rounds);
         let times = pairs.map(|(own, other)| other.per_second / own.per_second);
         times.collect()
     }
 
-    /// The spread of the same.
+    /// Returns the spread of [`Series::times_behind`].
     pub(crate) fn behind(&self, other: &Series) -> Option<Spread> {
         Spread::of(self.times_behind(other))
     }
 }
 
-/// How much is measured.
+/// The number and the length of rounds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan {
+pub(crate) struct RoundPlan {
     pub(crate) rounds: u32,
     pub(crate) round: Duration,
 }
 
-/// How long one turn takes. A round has many: what disturbs the machine for a second disturbs all.
+/// The length of one turn. A round has many, so that a disturbance of a second affects all series.
 const SLICE: Duration = Duration::from_millis(100);
 
 /// Measures every case on every contender, round by round.
@@ -57,7 +57,7 @@ pub(crate) fn alternate(
     transport: &'static str,
     cases: &[Case],
     contenders: &mut [Contender],
-    plan: Plan,
+    plan: RoundPlan,
     mut progress: impl FnMut(&str),
 ) -> io::Result<Vec<Series>> {
     let mut all = Vec::new();
@@ -81,13 +81,13 @@ pub(crate) fn alternate(
     Ok(all)
 }
 
-/// One round of every series, in short turns.
+/// Runs one round of every series, in short turns.
 fn one_round(
     all: &[Series],
     contenders: &mut [Contender],
     round: Duration,
 ) -> io::Result<Vec<Round>> {
-    let mut tallies: Vec<Tally> = all.iter().map(|_| Tally::default()).collect();
+    let mut tallies: Vec<RoundTally> = all.iter().map(|_| RoundTally::default()).collect();
     let turns = round.div_duration_f64(SLICE).ceil().max(1.0) as u32;
     for turn in 0..turns {
         for place in order(all.len(), contenders.len(), turn) {
@@ -95,10 +95,10 @@ fn one_round(
             load.slice(all[place].case, round / turns, &mut tallies[place])?;
         }
     }
-    Ok(tallies.into_iter().map(Tally::round).collect())
+    Ok(tallies.into_iter().map(RoundTally::round).collect())
 }
 
-/// The order of one turn: case by case, and every second time the contenders the other way round.
+/// Returns the order of one turn: case by case, with the contenders reversed every second time.
 fn order(series: usize, contenders: usize, turn: u32) -> impl Iterator<Item = usize> {
     (0..series).map(move |place| {
         let (case, contender) = (place / contenders, place % contenders);
@@ -115,13 +115,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contenders_take_turns() {
+    fn contenders_alternate() {
         assert_eq!(order(4, 2, 0).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert_eq!(order(4, 2, 1).collect::<Vec<_>>(), [1, 0, 3, 2]);
     }
 
     #[test]
-    fn ratios_are_taken_round_by_round() {
+    fn ratios_are_computed_per_round() {
         let series = |server, figures: &[f64]| Series {
             transport: "stdio",
             case: Case::Success,

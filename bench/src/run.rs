@@ -1,6 +1,6 @@
 //! The whole benchmark: starts the programs, runs the rounds, reports.
 
-use crate::arguments::{Options, Part};
+use crate::arguments::{BenchOptions, BenchPart};
 use crate::bars::{BARE, BARE_PIPES, BESIDE, Bar, CANDOR, GITHUB, HTTP, STDIO};
 use crate::context;
 use crate::github;
@@ -8,36 +8,36 @@ use crate::load::Load;
 use crate::load::http::HttpLoad;
 use crate::load::stdio::StdioLoad;
 use crate::machine::Machine;
-use crate::orders::{self, Side};
-use crate::process::{Memory, Program};
+use crate::orders::{self, CandorBuild};
+use crate::process::{BenchProgram, MemoryUse};
 use crate::record;
-use crate::report::terminal::Progress;
-use crate::report::{self, Report};
+use crate::report::terminal::ProgressLine;
+use crate::report::{self, BenchReport};
 use crate::requests::Case;
-use crate::rounds::{Contender, Plan, alternate};
+use crate::rounds::{Contender, RoundPlan, alternate};
 use crate::startup::startup;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-/// How many times the program is started.
+/// How often the program is started.
 const STARTS: u32 = 20;
 
-/// Measures and reports; says whether the bars that were asked for are met.
-pub(crate) fn run(options: &Options) -> io::Result<bool> {
-    let files = Files::of(options)?;
-    let plan = Plan {
+/// Measures and reports. Returns false if bars are enforced and one is missed.
+pub(crate) fn run(options: &BenchOptions) -> io::Result<bool> {
+    let files = Executables::of(options)?;
+    let plan = RoundPlan {
         rounds: options.rounds(),
         round: options.round(),
     };
     let version = files.candor(&[]).version()?;
-    let mut report = Report::new(Machine::look(version), plan);
-    let mut progress = Progress::default();
-    if options.wants(Part::Start) {
+    let mut report = BenchReport::new(Machine::look(version), plan);
+    let mut progress = ProgressLine::default();
+    if options.wants(BenchPart::Start) {
         progress.say("starting");
         report.start_ms = startup(&files.candor(&["playground".into()]), STARTS)?;
     }
-    if options.wants(Part::Stdio) {
+    if options.wants(BenchPart::Stdio) {
         let bare = [(BARE, "bare-stdio"), (BARE_PIPES, "bare-pipes")];
         let arguments = [OsString::from("playground")];
         let loads = files.contenders(&bare, &arguments, |program| {
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
             &mut progress,
         )?;
     }
-    if options.wants(Part::Http) {
+    if options.wants(BenchPart::Http) {
         let arguments = ["playground", "--http", "--port", "0"].map(OsString::from);
         let loads = files.contenders(&[(BARE, "bare-http")], &arguments, |program| {
             Ok(Box::new(HttpLoad::new(program, "/mcp")?))
@@ -64,7 +64,7 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
             &mut progress,
         )?;
     }
-    if options.wants(Part::Github) {
+    if options.wants(BenchPart::Github) {
         let data = tempfile::tempdir()?;
         let arguments = github::serving(data.path());
         let loads = files.contenders(&[(BARE, "bare-http")], &arguments, |program| {
@@ -80,16 +80,16 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
         progress.say("get_tree of 100,000 entries");
         report.tree = Some(github::large_tree(&files.candor, data.path())?);
     }
-    if options.wants(Part::Context) {
+    if options.wants(BenchPart::ContextProgram) {
         report.context = context::measure(&files.candor, &files.bench, options, &mut progress)?;
     }
-    if options.wants(Part::Log) {
+    if options.wants(BenchPart::Log) {
         record::appending(options, &mut report.record, &mut progress)?;
     }
-    if options.wants(Part::Workspace) {
+    if options.wants(BenchPart::Workspace) {
         record::writing(options, &mut report.record, &mut progress)?;
     }
-    if options.wants(Part::Orders) {
+    if options.wants(BenchPart::Orders) {
         let sides = (files.bench.as_path(), &*files.sides());
         orders::measure(sides, options, plan, &mut report, &mut progress)?;
     }
@@ -106,11 +106,11 @@ pub(crate) fn run(options: &Options) -> io::Result<bool> {
 }
 
 fn measure(
-    report: &mut Report,
+    report: &mut BenchReport,
     (transport, cases): (&'static str, &[Case]),
     mut contenders: Vec<Contender>,
-    plan: Plan,
-    progress: &mut Progress,
+    plan: RoundPlan,
+    progress: &mut ProgressLine,
 ) -> io::Result<()> {
     let series = alternate(transport, cases, &mut contenders, plan, |what| {
         progress.say(what);
@@ -118,33 +118,33 @@ fn measure(
     report.series.extend(series);
     let own = contenders.iter().find(|contender| contender.name == CANDOR);
     if let Some(own) = own {
-        let memory: Memory = own.load.process().memory()?;
+        let memory: MemoryUse = own.load.process().memory()?;
         report.memory.push((transport, memory));
     }
     Ok(())
 }
 
 /// The executables.
-struct Files {
+struct Executables {
     bench: PathBuf,
     candor: PathBuf,
     beside: Option<PathBuf>,
 }
 
-impl Files {
-    fn of(options: &Options) -> io::Result<Self> {
+impl Executables {
+    fn of(options: &BenchOptions) -> io::Result<Self> {
         let bench = std::env::current_exe()?;
         let candor = options.candor.clone();
-        Ok(Files {
+        Ok(Executables {
             candor: candor.unwrap_or_else(|| bench.with_file_name("candor")),
             beside: options.beside.clone(),
             bench,
         })
     }
 
-    /// The builds of candor.
-    fn sides(&self) -> Vec<Side<'_>> {
-        let named = |name, file| Side { name, file };
+    /// Returns the builds of candor.
+    fn sides(&self) -> Vec<CandorBuild<'_>> {
+        let named = |name, file| CandorBuild { name, file };
         let beside = self.beside.as_deref().map(|file| named(BESIDE, file));
         [named(CANDOR, self.candor.as_path())]
             .into_iter()
@@ -152,8 +152,8 @@ impl Files {
             .collect()
     }
 
-    fn candor(&self, arguments: &[OsString]) -> Program {
-        Program {
+    fn candor(&self, arguments: &[OsString]) -> BenchProgram {
+        BenchProgram {
             name: CANDOR,
             file: self.candor.clone(),
             arguments: arguments.to_vec(),
@@ -161,21 +161,21 @@ impl Files {
         }
     }
 
-    /// Everything that is compared, running.
+    /// Starts everything that is compared.
     fn contenders(
         &self,
         bare: &[(&'static str, &'static str)],
         arguments: &[OsString],
-        load: impl Fn(&Program) -> io::Result<Box<dyn Load>>,
+        load: impl Fn(&BenchProgram) -> io::Result<Box<dyn Load>>,
     ) -> io::Result<Vec<Contender>> {
-        let bare = bare.iter().map(|(name, command)| Program {
+        let bare = bare.iter().map(|(name, command)| BenchProgram {
             name,
             file: self.bench.clone(),
             arguments: vec![OsString::from(command)],
             bare: true,
         });
         let own = self.candor(arguments);
-        let beside = self.beside.clone().map(|file| Program {
+        let beside = self.beside.clone().map(|file| BenchProgram {
             name: BESIDE,
             file,
             ..own.clone()

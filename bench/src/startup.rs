@@ -1,6 +1,6 @@
-//! How long a server takes from its start to its first answer.
+//! Measures the time from the start of a server to its first answer.
 
-use crate::process::Program;
+use crate::process::BenchProgram;
 use crate::statistics::Spread;
 use std::io::{self, BufRead, BufReader, Write};
 use std::time::Instant;
@@ -8,8 +8,8 @@ use std::time::Instant;
 const INITIALIZE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}
 "#;
 
-/// Starts the program so many times; milliseconds.
-pub(crate) fn startup(program: &Program, times: u32) -> io::Result<Option<Spread>> {
+/// Starts the program `times` times. Returns the spread in milliseconds.
+pub(crate) fn startup(program: &BenchProgram, times: u32) -> io::Result<Option<Spread>> {
     let mut all = Vec::new();
     for _ in 0..times {
         all.push(once(program)?);
@@ -17,7 +17,7 @@ pub(crate) fn startup(program: &Program, times: u32) -> io::Result<Option<Spread
     Ok(Spread::of(all))
 }
 
-fn once(program: &Program) -> io::Result<f64> {
+fn once(program: &BenchProgram) -> io::Result<f64> {
     let started = Instant::now();
     let mut process = program.start()?;
     let (mut input, output) = process.pipes()?;

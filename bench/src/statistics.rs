@@ -12,7 +12,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// The spread of these figures; nothing where there are none.
+    /// Returns the spread of these figures, or `None` if there are none.
     pub(crate) fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -30,17 +30,17 @@ impl Spread {
     }
 }
 
-/// The middle one of these figures; 0 where there are none.
+/// Returns the median of these figures, or 0 if there are none.
 pub(crate) fn median(figures: Vec<f64>) -> f64 {
     Spread::of(figures).map_or(0.0, |spread| spread.median)
 }
 
-/// How long requests took, one by one.
+/// The latencies of single requests.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies(Vec<u32>);
 
 impl Latencies {
-    /// Notes one more; what takes longer than four seconds counts as four seconds.
+    /// Adds one; more than four seconds count as four seconds.
     pub(crate) fn note(&mut self, took: Duration) {
         self.0
             .push(u32::try_from(took.as_nanos()).unwrap_or(u32::MAX));
@@ -54,7 +54,7 @@ impl Latencies {
         self.0.len()
     }
 
-    /// The time within which so many of a hundred were answered, in microseconds.
+    /// Returns a percentile in microseconds.
     pub(crate) fn percentile(&mut self, percent: usize) -> f64 {
         if self.0.is_empty() {
             return 0.0;
@@ -65,7 +65,7 @@ impl Latencies {
     }
 }
 
-/// The figure that so many of a hundred do not exceed.
+/// Returns the figure that `percent` of a hundred do not exceed.
 pub(crate) fn percentile(figures: &mut [f64], percent: usize) -> f64 {
     if figures.is_empty() {
         return 0.0;
@@ -74,7 +74,7 @@ pub(crate) fn percentile(figures: &mut [f64], percent: usize) -> f64 {
     *figures.select_nth_unstable_by(place, f64::total_cmp).1
 }
 
-/// The place of a percentile among so many that are sorted: the nearest rank.
+/// Returns the index of a percentile among `many` sorted figures: the nearest rank.
 fn place(many: usize, percent: usize) -> usize {
     (many * percent).div_ceil(100).clamp(1, many) - 1
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn median_is_the_middle_figure() {
         assert_eq!(Spread::of([]), None);
         let odd = Spread::of([3.0, 1.0, 2.0]).unwrap();
         assert_eq!((odd.low, odd.median, odd.high), (1.0, 2.0, 3.0));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_nearest_ranks() {
+    fn percentiles_use_the_nearest_rank() {
         let mut all = Latencies::default();
         assert_eq!(all.percentile(50), 0.0);
         for micros in (1..=200).rev() {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_very_long_time_is_not_lost() {
+    fn very_long_latency_is_capped() {
         let mut all = Latencies::default();
         all.note(Duration::from_secs(100));
         assert!(all.percentile(50) > 4_000_000.0);

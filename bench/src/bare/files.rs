@@ -1,4 +1,4 @@
-//! The bare programs on files: one looks at everything a cache lists and prints what is asked for,
+//! The bare programs on files: one checks every file that a cache lists and prints some of them,
 //! the other writes the documents of a cache. One thread, one system call after the other.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Looks at every listed file, then prints some: what has to be done to know that nothing changed.
+/// Checks every listed file, then prints some: the least that is needed to detect changes.
 pub(crate) fn stat(folder: &Path, looked_at: &Path, printed: &Path) -> io::Result<()> {
     let folder = open(folder)?;
     for name in std::fs::read_to_string(looked_at)?.lines() {
@@ -27,7 +27,7 @@ pub(crate) fn stat(folder: &Path, looked_at: &Path, printed: &Path) -> io::Resul
     out.flush()
 }
 
-/// Writes files into a new directory and makes them durable, all at once.
+/// Writes files into a new directory and syncs them all at once.
 pub(crate) fn write(files: &[(String, Vec<u8>)], into: &Path) -> io::Result<()> {
     std::fs::create_dir(into)?;
     for (name, bytes) in files {

@@ -1,4 +1,4 @@
-//! The bare handler: axum as its documentation shows it, parsing and echoing.
+//! The bare HTTP handler: axum as its documentation shows it, parsing and echoing.
 
 use super::echo;
 use axum::Router;
@@ -22,7 +22,7 @@ pub(crate) fn run() -> io::Result<()> {
 async fn serve() -> io::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     eprintln!("bare listening on http://{}/mcp", listener.local_addr()?);
-    // Without it a small answer could wait for the network.
+    // Without it a small answer could be delayed by the network stack.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     axum::serve(listener, Router::new().route("/mcp", post(answer))).await
 }

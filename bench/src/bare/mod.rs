@@ -1,6 +1,6 @@
-//! The baselines: what any program with the same task has to do at least. The servers read a message,
-//! parse it into raw values and echo its parameters; the others look at files, print or write them.
-//! They check nothing, so nothing can be as fast as they are.
+//! The baselines: the least that any program with the same task has to do. The servers read a
+//! message, parse it into raw values and echo its parameters; the others check, print or write
+//! files. They validate nothing, so that nothing can be faster.
 
 pub(crate) mod files;
 pub(crate) mod http;
@@ -30,7 +30,7 @@ fn echo(message: &[u8], out: &mut Vec<u8>) -> serde_json::Result<()> {
         message.params.get(),
         "}",
     ];
-    // The method is parsed like the rest, and nobody asks for it.
+    // The method is parsed like the rest, and not used.
     let _ = message.method;
     for piece in pieces {
         out.extend_from_slice(piece.as_bytes());
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parameters_come_back() {
+    fn parameters_are_echoed() {
         let mut out = Vec::new();
         let message = br#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":[1.0]}}"#;
         echo(message, &mut out).unwrap();

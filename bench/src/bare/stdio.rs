@@ -1,6 +1,6 @@
 //! The bare loops on stdio: one task that reads a line, parses, echoes, and flushes when its buffer
-//! is empty. Once with tokio's own stdin and stdout, as everybody would write it, and once straight
-//! on the two pipes, which is the least that can be done.
+//! is empty. One uses tokio's stdin and stdout, as most programs do; the other uses the two pipes
+//! directly, which is the least that can be done.
 
 use super::echo;
 use std::io;
@@ -9,21 +9,21 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::net::unix::pipe;
 use tokio::runtime::Builder;
 
-/// As much as a pipe holds.
+/// The capacity of a pipe.
 const BUFFER: usize = 64 * 1024;
 
 /// Serves tokio's stdin until it ends.
 pub(crate) fn run() -> io::Result<()> {
     // Faster here than a runtime of one thread.
     let runtime = Builder::new_multi_thread().enable_all().build()?;
-    // What is said against it elsewhere, a late exit, does not matter here.
+    // The reason against it elsewhere, a late exit, does not matter here.
     #[allow(clippy::disallowed_methods)]
     let input = tokio::io::stdin();
     let serving = serve(input, tokio::io::stdout());
     runtime.block_on(async { tokio::spawn(serving).await? })
 }
 
-/// Serves stdin as the pipe it is, until it ends.
+/// Serves stdin as a pipe, until it ends.
 pub(crate) fn run_on_pipes() -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -1,10 +1,10 @@
-//! Builds and updates beside a bare program that writes the same documents' files.
+//! Builds and updates, compared with a bare program that writes the same files.
 
-use super::Bench;
-use super::cache::Cache;
+use super::ContextBench;
+use super::cache::BuiltCache;
 use super::client::millis;
 use crate::bare::files;
-use crate::findings::{Findings, ratios};
+use crate::figures::{SubjectFigures, ratios};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ const UPDATE: (&str, f64) = ("update after one changed file: share of a build", 
 
 const OPTION: &str = "--passages";
 
-/// The bars without figures.
-pub(crate) fn unmeasured(findings: &mut Findings, reason: &str) {
+/// Adds the bars without figures.
+pub(crate) fn unmeasured(findings: &mut SubjectFigures, reason: &str) {
     for (what, limit) in [BUILD, PASSAGES, UPDATE] {
         findings.at_most(what, limit, "×", Err(reason));
     }
 }
 
-/// What each round came to, in milliseconds.
+/// The figures of each round, in milliseconds.
 #[derive(Default)]
-struct Figures {
+struct BuildFigures {
     bare: Vec<f64>,
     build: Vec<f64>,
     passages: Vec<f64>,
@@ -36,17 +36,21 @@ struct Figures {
 }
 
 /// Measures round by round; every round changes another source.
-pub(crate) fn measure(bench: &mut Bench<'_>, sources: &Path, cache: &Cache) -> io::Result<()> {
+pub(crate) fn measure(
+    bench: &mut ContextBench<'_>,
+    sources: &Path,
+    cache: &BuiltCache,
+) -> io::Result<()> {
     let documents = cache.files()?;
     let with_passages = bench.context.builds_with(OPTION)?;
     let changing = spread_over(sources, bench.rounds as usize)?;
     let context = &bench.context;
-    let mut figures = Figures::default();
+    let mut figures = BuildFigures::default();
     for (round, source) in changing.iter().enumerate() {
         let rounds = bench.rounds;
         let progress = format!("context: build, round {} of {rounds}", round + 1);
         bench.progress.say(&progress);
-        let place = Place::new(bench.scratch.join(format!("building-{round}")))?;
+        let place = BuildDir::new(bench.scratch.join(format!("building-{round}")))?;
         let bare = || place.timed("bare", |new| files::write(&documents, new));
         let build = || place.timed("built", |new| context.build(sources, new).map(drop));
         // Each goes first every second time.
@@ -78,7 +82,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>, sources: &Path, cache: &Cache) -> i
     Ok(())
 }
 
-fn report(findings: &mut Findings, figures: &Figures, with_passages: bool) {
+fn report(findings: &mut SubjectFigures, figures: &BuildFigures, with_passages: bool) {
     let beside_bare = |all: &[f64]| ratios(all, &figures.bare);
     let build = beside_bare(&figures.build);
     findings.at_most(BUILD.0, BUILD.1, "×", Ok(&build));
@@ -96,16 +100,16 @@ fn report(findings: &mut Findings, figures: &Figures, with_passages: bool) {
     findings.note("update after one changed file", "ms", &figures.update);
 }
 
-/// Where one round builds.
-struct Place(PathBuf);
+/// The directory that one round builds in.
+struct BuildDir(PathBuf);
 
-impl Place {
+impl BuildDir {
     fn new(folder: PathBuf) -> io::Result<Self> {
         std::fs::create_dir(&folder)?;
-        Ok(Place(folder))
+        Ok(BuildDir(folder))
     }
 
-    /// How long something takes; nothing that was written before is left for it to make durable.
+    /// Measures how long `work` takes. Everything written before is synced first.
     fn timed(&self, name: &str, work: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<f64> {
         files::settle(&self.0)?;
         let at = self.0.join(name);
@@ -115,7 +119,7 @@ impl Place {
     }
 }
 
-/// So many sources, from all over the tree.
+/// Returns `many` sources from all over the tree.
 fn spread_over(sources: &Path, many: usize) -> io::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     let mut folders = vec![sources.to_owned()];

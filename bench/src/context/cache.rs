@@ -1,5 +1,5 @@
-//! A built cache as the benchmark sees it: the names and bytes of its files, and its documents in
-//! memory for the oracle.
+//! A built cache for the benchmark: the names and bytes of its files, and its documents in memory
+//! for the oracle.
 
 use candor_context::{Digest, Document};
 use serde::Deserialize;
@@ -8,54 +8,54 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Deserialize)]
 struct Manifest {
-    documents: Vec<Listed>,
+    documents: Vec<ManifestEntry>,
 }
 
-/// One line of the manifest.
+/// One document of the manifest.
 #[derive(Debug, Deserialize)]
-struct Listed {
+struct ManifestEntry {
     id: String,
     file: String,
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct DocumentFile {
     id: String,
     content: String,
 }
 
 /// A cache in a directory.
 #[derive(Debug)]
-pub(crate) struct Cache {
+pub(crate) struct BuiltCache {
     folder: PathBuf,
-    documents: Vec<Listed>,
+    documents: Vec<ManifestEntry>,
 }
 
-impl Cache {
+impl BuiltCache {
     pub(crate) fn read(folder: &Path) -> io::Result<Self> {
         let manifest = std::fs::read(folder.join("manifest.json"))?;
         let manifest: Manifest = serde_json::from_slice(&manifest)?;
-        Ok(Cache {
+        Ok(BuiltCache {
             folder: folder.to_owned(),
             documents: manifest.documents,
         })
     }
 
-    pub(crate) fn open_dir(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where the documents' files are.
+    /// Returns the directory of the documents' files.
     pub(crate) fn place(&self) -> PathBuf {
         self.folder.join("documents")
     }
 
-    /// The names of all documents' files.
+    /// Returns the names of all documents' files.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.documents.iter().map(|one| name(&one.file))
     }
 
-    /// The name of the file of one document.
+    /// Returns the name of the file of one document.
     pub(crate) fn name_of(&self, id: &str) -> Option<&str> {
         let found = self
             .documents
@@ -63,18 +63,18 @@ impl Cache {
         Some(name(&self.documents.get(found.ok()?)?.file))
     }
 
-    /// The bytes of all documents' files.
+    /// Returns the bytes of all documents' files.
     pub(crate) fn files(&self) -> io::Result<Vec<(String, Vec<u8>)>> {
         let place = self.place();
         let read = |name: &str| Ok((name.to_owned(), std::fs::read(place.join(name))?));
         self.names().map(read).collect()
     }
 
-    /// The documents as the oracle takes them.
+    /// Returns the documents for the oracle.
     pub(crate) fn documents(&self) -> io::Result<Vec<Document>> {
         let place = self.place();
         let read = |name: &str| {
-            let written: Written = serde_json::from_slice(&std::fs::read(place.join(name))?)?;
+            let written: DocumentFile = serde_json::from_slice(&std::fs::read(place.join(name))?)?;
             Ok(Document {
                 version: Digest::of(written.content.as_bytes()),
                 id: written.id,
@@ -84,7 +84,7 @@ impl Cache {
         self.names().map(read).collect()
     }
 
-    /// The size of what a server keeps of a cache, in megabytes.
+    /// Returns the size of what a server keeps of a cache, in megabytes.
     pub(crate) fn index_mb(&self) -> io::Result<f64> {
         let files = ["accelerator.idx", "accelerator.sig"];
         let size = |file: &&str| Ok(std::fs::metadata(self.folder.join(file))?.len() as f64 / 1e6);

@@ -1,9 +1,9 @@
-//! One client of `context serve`: requests over stdio, a fixed number in flight, each answer matched
+//! A client of `context serve`: requests over stdio, a fixed number in flight, each answer matched
 //! with its request.
 
-use super::command::{BUDGET, Context};
+use super::command::{BUDGET, ContextProgram};
 use crate::load::unexpected;
-use crate::process::{Process, Program};
+use crate::process::{BenchProgram, ServerProcess};
 use crate::requests::{FIRST_ID, answered_id};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -12,41 +12,41 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
-/// How every answer to `resolve` goes on after its id.
+/// The start of every answer to `resolve`, after its id.
 const ANSWER: &[u8] = br#","result":{"content":[{"type":"text","text":"{\"documents\":["#;
 
-/// As much as a pipe holds.
+/// The capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// A call, but for its id.
+/// A call without its id.
 #[derive(Debug, Clone)]
-pub(crate) struct Request(String);
+pub(crate) struct ResolveRequest(String);
 
-impl Request {
-    /// Asks a cache below the root.
+impl ResolveRequest {
+    /// Returns a query of a cache below the root.
     pub(crate) fn new(cache: &str, query: &str) -> Self {
         let arguments = json!({ "cache": cache, "query": query, "budget": BUDGET });
         let params = json!({ "name": "context.resolve", "arguments": arguments });
-        Request(format!(r#","method":"tools/call","params":{params}}}"#))
+        ResolveRequest(format!(r#","method":"tools/call","params":{params}}}"#))
     }
 }
 
 /// A running server and the pipes to it.
 #[derive(Debug)]
-pub(crate) struct Client {
-    process: Process,
+pub(crate) struct ContextClient {
+    process: ServerProcess,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
     next: u64,
 }
 
-impl Client {
-    /// Serves the caches below a root.
-    pub(crate) fn start(context: &Context, root: &Path, more: &[&str]) -> io::Result<Self> {
+impl ContextClient {
+    /// Starts a server of the caches below a root.
+    pub(crate) fn start(context: &ContextProgram, root: &Path, more: &[&str]) -> io::Result<Self> {
         let arguments: [OsString; 3] = ["serve".into(), "--root".into(), root.into()];
         let more = more.iter().map(OsString::from);
-        let program = Program {
+        let program = BenchProgram {
             name: "context",
             file: context.file.clone(),
             arguments: arguments.into_iter().chain(more).collect(),
@@ -54,7 +54,7 @@ impl Client {
         };
         let mut process = program.start()?;
         let (input, output) = process.pipes()?;
-        Ok(Client {
+        Ok(ContextClient {
             process,
             input,
             output: BufReader::with_capacity(CHUNK, output),
@@ -63,12 +63,16 @@ impl Client {
         })
     }
 
-    pub(crate) fn process(&self) -> &Process {
+    pub(crate) fn process(&self) -> &ServerProcess {
         &self.process
     }
 
-    /// Asks everything, one after the other or a few at once; how long each took, in milliseconds.
-    pub(crate) fn query(&mut self, requests: &[Request], in_flight: usize) -> io::Result<Vec<f64>> {
+    /// Sends all requests, with `in_flight` at once. Returns how long each took, in milliseconds.
+    pub(crate) fn query(
+        &mut self,
+        requests: &[ResolveRequest],
+        in_flight: usize,
+    ) -> io::Result<Vec<f64>> {
         let mut waiting = requests.iter();
         let mut flying: Vec<(u64, Instant)> = Vec::new();
         let mut all = Vec::with_capacity(requests.len());
@@ -90,8 +94,8 @@ impl Client {
         Ok(all)
     }
 
-    /// Asks once; the text of the answer.
-    pub(crate) fn text(&mut self, request: &Request) -> io::Result<String> {
+    /// Sends one request. Returns the text of the answer.
+    pub(crate) fn text(&mut self, request: &ResolveRequest) -> io::Result<String> {
         self.send(request)?;
         let answer: Value = serde_json::from_slice(self.line()?)?;
         let text = answer["result"]["content"][0]["text"].as_str();
@@ -99,7 +103,7 @@ impl Client {
             .ok_or_else(|| io::Error::other("an answer without a text"))
     }
 
-    fn send(&mut self, request: &Request) -> io::Result<(u64, Instant)> {
+    fn send(&mut self, request: &ResolveRequest) -> io::Result<(u64, Instant)> {
         let id = self.next;
         self.next += 1;
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id}{}"#, request.0) + "\n";
@@ -117,7 +121,7 @@ impl Client {
     }
 }
 
-/// The id of an answer that has documents; figures about anything else would be worthless.
+/// Returns the id of an answer with documents. Figures about other answers would be worthless.
 fn checked(line: &[u8]) -> io::Result<u64> {
     let head = &line[..line.len().min(200)];
     let found = memchr::memmem::find(head, ANSWER);
@@ -135,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_documents_are_an_answer() {
+    fn answer_without_documents_is_refused() {
         let good = br#"{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"{\"documents\":[]}"}]}}"#;
         assert_eq!(checked(good).unwrap(), 17);
         let failed = br#"{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"{\"error\":{}}"}],"isError":true}}"#;

@@ -1,24 +1,24 @@
-//! The command line of context caches, run as anybody would: a new process each time.
+//! The command line of context caches: a new process each time.
 
-use super::cache::Cache;
-use crate::process::Program;
+use super::cache::BuiltCache;
+use crate::process::BenchProgram;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How much is asked for, always.
+/// The budget of every query.
 pub(crate) const BUDGET: u64 = 4000;
 
 /// The program `context`.
 #[derive(Debug, Clone)]
-pub(crate) struct Context {
+pub(crate) struct ContextProgram {
     pub(crate) file: PathBuf,
 }
 
-impl Context {
-    /// Builds a cache; says how long it took.
+impl ContextProgram {
+    /// Builds a cache. Returns how long it took.
     pub(crate) fn build(&self, sources: &Path, cache: &Path) -> io::Result<Duration> {
         self.build_with(sources, cache, &[])
     }
@@ -35,18 +35,18 @@ impl Context {
         Ok(timed(&self.file, &arguments)?.0)
     }
 
-    pub(crate) fn built(&self, sources: &Path, cache: &Path) -> io::Result<Cache> {
+    pub(crate) fn built(&self, sources: &Path, cache: &Path) -> io::Result<BuiltCache> {
         self.build(sources, cache)?;
-        Cache::read(cache)
+        BuiltCache::read(cache)
     }
 
     pub(crate) fn update(&self, sources: &Path, cache: &Path) -> io::Result<Duration> {
         Ok(timed(&self.file, &building("update", sources, cache))?.0)
     }
 
-    /// The highest memory of a build, in megabytes. It is not timed: looking costs a little.
+    /// Returns the peak memory of a build, in megabytes. It is not timed: sampling costs a little.
     pub(crate) fn peak_of_build(&self, sources: &Path, cache: &Path) -> io::Result<f64> {
-        let program = Program {
+        let program = BenchProgram {
             name: "context",
             file: self.file.clone(),
             arguments: building("build", sources, cache).into(),
@@ -55,7 +55,7 @@ impl Context {
         let mut process = program.start()?;
         let mut peak = f64::NAN;
         loop {
-            // Once it has ended there is nothing to see, and a maximum ignores that.
+            // After the end there is nothing to read, which the maximum ignores.
             peak = peak.max(process.memory()?.peak_mb);
             match process.ended()? {
                 Some(true) => return Ok(peak),
@@ -65,7 +65,7 @@ impl Context {
         }
     }
 
-    /// Answers one query; how long that took, and the answer.
+    /// Answers one query. Returns how long that took, and the answer.
     pub(crate) fn resolve(&self, cache: &Path, query: &str) -> io::Result<(Duration, Vec<u8>)> {
         let budget = BUDGET.to_string();
         let (cache, query) = (cache.as_os_str(), OsStr::new(query));
@@ -74,7 +74,7 @@ impl Context {
         timed(&self.file, &arguments)
     }
 
-    /// Whether `build` has an option.
+    /// Returns true if `build` has an option.
     pub(crate) fn builds_with(&self, option: &str) -> io::Result<bool> {
         let (_, help) = timed(&self.file, &["build", "--help"])?;
         Ok(memchr::memmem::find(&help, option.as_bytes()).is_some())
@@ -91,7 +91,7 @@ fn building(command: &str, sources: &Path, cache: &Path) -> [OsString; 5] {
     ]
 }
 
-/// Runs a program to its end; how long that took, and what it printed.
+/// Runs a program to its end. Returns how long that took, and its output.
 pub(crate) fn timed(
     file: &Path,
     arguments: &[impl AsRef<OsStr>],

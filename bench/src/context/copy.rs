@@ -1,18 +1,18 @@
-//! A copy of the Markdown below a directory, so that the original is never touched.
+//! Copies the Markdown below a directory, so that the original is never changed.
 
 use crate::report::thousands;
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// What was copied.
+/// The size of a copy.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Copied {
+pub(crate) struct CopySize {
     files: usize,
     bytes: u64,
 }
 
-impl fmt::Display for Copied {
+impl fmt::Display for CopySize {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let megabytes = self.bytes as f64 / 1e6;
         let files = thousands(self.files as f64);
@@ -21,8 +21,8 @@ impl fmt::Display for Copied {
 }
 
 /// Copies every Markdown file below a directory into a new one. Links are not followed.
-pub(crate) fn markdown(from: &Path, to: &Path) -> io::Result<Copied> {
-    let mut copied = Copied::default();
+pub(crate) fn markdown(from: &Path, to: &Path) -> io::Result<CopySize> {
+    let mut copied = CopySize::default();
     let failed =
         |error: io::Error| io::Error::other(format!("cannot copy {}: {error}", from.display()));
     below(from, to, &mut copied).map_err(failed)?;
@@ -32,7 +32,7 @@ pub(crate) fn markdown(from: &Path, to: &Path) -> io::Result<Copied> {
     }
 }
 
-fn below(from: &Path, to: &Path, copied: &mut Copied) -> io::Result<()> {
+fn below(from: &Path, to: &Path, copied: &mut CopySize) -> io::Result<()> {
     std::fs::create_dir(to)?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;

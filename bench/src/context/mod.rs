@@ -1,59 +1,59 @@
-//! Context caches: the command line, the server, growth, builds and memory, each beside the least
-//! that could be done. Everything happens in a temporary directory; the corpus is only copied. Nothing
-//! is removed before the end: on ext4, whoever creates files passes by all that were just removed.
+//! Context caches: command line, server, growth, builds and memory, each compared with the least
+//! that could be done. Everything happens in a temporary directory; the corpus is only copied.
+//! Nothing is removed before the end: on ext4, creating files is slow after many were removed.
 
 mod building;
 mod cache;
-mod chance;
 mod client;
 mod command;
 mod copy;
-mod growing;
+mod corpus_words;
+mod growth;
 mod resolving;
+mod seeded_numbers;
 mod serving;
 mod synthetic;
-mod vocabulary;
 
-use crate::arguments::Options;
-use crate::findings::Findings;
-use crate::report::terminal::Progress;
-use command::Context;
+use crate::arguments::BenchOptions;
+use crate::figures::SubjectFigures;
+use crate::report::terminal::ProgressLine;
+use command::ContextProgram;
+use corpus_words::CorpusWords;
 use std::io;
 use std::path::{Path, PathBuf};
-use vocabulary::Vocabulary;
 
 const NO_CORPUS: &str = "no --corpus";
 
-/// What every measurement here needs.
-struct Bench<'a> {
-    context: Context,
-    /// This program, for the bare ones in it.
+/// What every measurement of caches needs.
+struct ContextBench<'a> {
+    context: ContextProgram,
+    /// This program, which contains the bare ones.
     own: &'a Path,
     scratch: PathBuf,
     quick: bool,
     rounds: u32,
-    findings: Findings,
-    progress: &'a mut Progress,
+    findings: SubjectFigures,
+    progress: &'a mut ProgressLine,
 }
 
 /// Measures everything about context caches.
 pub(crate) fn measure(
     candor: &Path,
     own: &Path,
-    options: &Options,
-    progress: &mut Progress,
-) -> io::Result<Findings> {
+    options: &BenchOptions,
+    progress: &mut ProgressLine,
+) -> io::Result<SubjectFigures> {
     let scratch = tempfile::Builder::new().prefix("candor-bench-").tempdir()?;
-    // The name makes it the program `context`.
+    // Under this name the program is `context`.
     let context = scratch.path().join("context");
     std::os::unix::fs::symlink(candor.canonicalize()?, &context)?;
-    let mut bench = Bench {
-        context: Context { file: context },
+    let mut bench = ContextBench {
+        context: ContextProgram { file: context },
         own,
         scratch: scratch.path().to_owned(),
         quick: options.quick,
         rounds: options.rounds(),
-        findings: Findings::about("context"),
+        findings: SubjectFigures::about("context"),
         progress,
     };
     match &options.corpus {
@@ -64,13 +64,13 @@ pub(crate) fn measure(
             building::unmeasured(&mut bench.findings, NO_CORPUS);
         }
     }
-    growing::measure(&mut bench)?;
+    growth::measure(&mut bench)?;
     let findings = bench.findings;
     scratch.close()?;
     Ok(findings)
 }
 
-fn on_corpus(bench: &mut Bench<'_>, corpus: &Path) -> io::Result<()> {
+fn on_corpus(bench: &mut ContextBench<'_>, corpus: &Path) -> io::Result<()> {
     bench.progress.say("context: copying the corpus");
     let sources = bench.scratch.join("sources");
     let copied = copy::markdown(corpus, &sources)?;
@@ -80,12 +80,12 @@ fn on_corpus(bench: &mut Bench<'_>, corpus: &Path) -> io::Result<()> {
     let cache = bench.context.built(&sources, &root.join(CORPUS))?;
     {
         let documents = cache.documents()?;
-        let vocabulary = Vocabulary::of(&documents);
+        let vocabulary = CorpusWords::of(&documents);
         resolving::measure(bench, &cache, &documents, &vocabulary)?;
         serving::measure(bench, &root, &documents, &vocabulary)?;
     }
     building::measure(bench, &sources, &cache)
 }
 
-/// The name of the cache of the corpus below its root.
+/// The name of the corpus' cache below its root.
 const CORPUS: &str = "corpus";

@@ -1,12 +1,12 @@
-//! The command line's `resolve`, a new process for each query, beside a bare program that looks at
-//! every file of the cache and prints the files of the same documents.
+//! `resolve` on the command line, a new process for each query, compared with a bare program that
+//! checks every file of the cache and prints the files of the same documents.
 
-use super::Bench;
-use super::cache::Cache;
+use super::ContextBench;
+use super::cache::BuiltCache;
 use super::client::millis;
 use super::command::{BUDGET, timed};
-use super::vocabulary::{KINDS, Vocabulary};
-use crate::findings::{Findings, ratios};
+use super::corpus_words::{CorpusWords, KINDS};
+use crate::figures::{SubjectFigures, ratios};
 use crate::statistics::percentile;
 use candor_context::{Budget, Document, Query, oracle};
 use serde::Deserialize;
@@ -18,12 +18,12 @@ use std::time::Instant;
 const LIMIT: f64 = 1.5;
 
 #[derive(Deserialize)]
-struct Answer {
-    documents: Vec<Selected>,
+struct ResolveAnswer {
+    documents: Vec<SelectedDocument>,
 }
 
 #[derive(Deserialize)]
-struct Selected {
+struct SelectedDocument {
     id: String,
 }
 
@@ -31,8 +31,8 @@ fn name(kind: &str) -> String {
     format!("resolve of {kind}: times slower than the bare program")
 }
 
-/// The bars without figures.
-pub(crate) fn unmeasured(findings: &mut Findings, reason: &str) {
+/// Adds the bars without figures.
+pub(crate) fn unmeasured(findings: &mut SubjectFigures, reason: &str) {
     for kind in KINDS {
         findings.at_most(&name(kind), LIMIT, "×", Err(reason));
     }
@@ -40,10 +40,10 @@ pub(crate) fn unmeasured(findings: &mut Findings, reason: &str) {
 
 /// Measures one query of each kind.
 pub(crate) fn measure(
-    bench: &mut Bench<'_>,
-    cache: &Cache,
+    bench: &mut ContextBench<'_>,
+    cache: &BuiltCache,
     documents: &[Document],
-    vocabulary: &Vocabulary,
+    vocabulary: &CorpusWords,
 ) -> io::Result<()> {
     let looked_at = bench.scratch.join("looked-at");
     lines(&looked_at, cache.names())?;
@@ -65,7 +65,7 @@ pub(crate) fn measure(
                 for which in [turn % 2, (turn + 1) % 2] {
                     match which {
                         0 => {
-                            let (took, _) = bench.context.resolve(cache.open_dir(), &query)?;
+                            let (took, _) = bench.context.resolve(cache.folder(), &query)?;
                             of_own.push(millis(took));
                         }
                         _ => of_bare.push(millis(timed(bench.own, &bare)?.0)),
@@ -88,10 +88,15 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Writes down which files the answer to a query has.
-fn prepare(bench: &Bench<'_>, cache: &Cache, query: &str, printed: &Path) -> io::Result<()> {
-    let (_, answer) = bench.context.resolve(cache.open_dir(), query)?;
-    let answer: Answer = serde_json::from_slice(&answer)?;
+/// Writes a list of the files that the answer to a query contains.
+fn prepare(
+    bench: &ContextBench<'_>,
+    cache: &BuiltCache,
+    query: &str,
+    printed: &Path,
+) -> io::Result<()> {
+    let (_, answer) = bench.context.resolve(cache.folder(), query)?;
+    let answer: ResolveAnswer = serde_json::from_slice(&answer)?;
     let unknown = || io::Error::other("an answer with a document that the manifest lacks");
     let names = answer.documents.iter();
     let names = names.map(|one| cache.name_of(&one.id).ok_or_else(unknown));
@@ -103,7 +108,8 @@ fn lines<'a>(file: &Path, lines: impl IntoIterator<Item = &'a str>) -> io::Resul
     std::fs::write(file, lines.join("\n"))
 }
 
-/// How long looking at every word of every document takes, without writing the answer.
+/// Returns how long the oracle takes to read every word of every document, without writing the
+/// answer.
 fn by_oracle(documents: &[Document], query: &str) -> io::Result<f64> {
     let (query, budget) = checked(query)?;
     let started = Instant::now();
@@ -113,7 +119,7 @@ fn by_oracle(documents: &[Document], query: &str) -> io::Result<f64> {
     Ok(millis(took))
 }
 
-/// A query as the library takes it.
+/// Returns a query for the library.
 pub(crate) fn checked(query: &str) -> io::Result<(Query, Budget)> {
     let wrong = |failure| io::Error::other(format!("a query that is refused: {failure:?}"));
     Ok((

@@ -1,11 +1,11 @@
-//! The server's `resolve`: one client, the cache open and watched, the same mix of queries in every
-//! round; and the oracle in memory on some of these queries, whose bytes must be the same.
+//! `resolve` on the server: one client, the cache open and watched, the same mix of queries in
+//! every round; and the oracle in memory on some of these queries, whose answers must be identical.
 
-use super::client::{Client, Request, millis};
+use super::client::{ContextClient, ResolveRequest, millis};
+use super::corpus_words::CorpusWords;
 use super::resolving::checked;
-use super::vocabulary::Vocabulary;
-use super::{Bench, CORPUS};
-use crate::findings::{Findings, mean};
+use super::{CORPUS, ContextBench};
+use crate::figures::{SubjectFigures, mean};
 use crate::statistics::percentile;
 use candor_context::{Document, oracle};
 use std::io;
@@ -18,21 +18,21 @@ const FASTER: (&str, f64) = (
     500.0,
 );
 
-/// How many calls are under way at once in the second pass.
+/// The calls in flight in the second pass.
 const PIPELINED: usize = 4;
 
 /// How often the server answers a query that the oracle answers once.
 const REPEATED: usize = 20;
 
-/// The bars without figures.
-pub(crate) fn unmeasured(findings: &mut Findings, reason: &str) {
+/// Adds the bars without figures.
+pub(crate) fn unmeasured(findings: &mut SubjectFigures, reason: &str) {
     findings.at_most(SLOWEST.0, SLOWEST.1, "ms", Err(reason));
     findings.at_least(FASTER.0, FASTER.1, "×", Err(reason));
 }
 
-/// What each round came to.
+/// The figures of each round.
 #[derive(Default)]
-struct Figures {
+struct ServingFigures {
     half: Vec<f64>,
     slowest: Vec<f64>,
     pipelined_half: Vec<f64>,
@@ -46,10 +46,10 @@ struct Figures {
 
 /// Measures the mix, round by round.
 pub(crate) fn measure(
-    bench: &mut Bench<'_>,
+    bench: &mut ContextBench<'_>,
     root: &Path,
     documents: &[Document],
-    vocabulary: &Vocabulary,
+    vocabulary: &CorpusWords,
 ) -> io::Result<()> {
     let (calls, looked, sampled) = match bench.quick {
         true => (400, 20, 2),
@@ -57,9 +57,9 @@ pub(crate) fn measure(
     };
     let queries = vocabulary.mix(calls);
     let requests: Vec<_> = queries.iter().map(|query| asking(query)).collect();
-    let mut watched = Client::start(&bench.context, root, &[])?;
+    let mut watched = ContextClient::start(&bench.context, root, &[])?;
     watched.query(&requests[..calls.min(200)], 1)?;
-    let mut figures = Figures::default();
+    let mut figures = ServingFigures::default();
     for round in 0..bench.rounds as usize {
         let rounds = bench.rounds;
         bench
@@ -74,10 +74,10 @@ pub(crate) fn measure(
         let sample = queries.iter().skip(round * sampled).take(sampled);
         beside_oracle(&mut figures, &mut watched, documents, sample)?;
     }
-    // Never two servers at once: each looks at every file once a second, beside its calls.
+    // Never two servers at once: each checks every file once a second, beside its calls.
     drop(watched);
     bench.progress.say("context: server without watching");
-    let mut looking = Client::start(&bench.context, root, &["--no-watch"])?;
+    let mut looking = ContextClient::start(&bench.context, root, &["--no-watch"])?;
     looking.query(&requests[..5], 1)?;
     for _ in 0..bench.rounds {
         let mut all = looking.query(&requests[..looked], 1)?;
@@ -88,14 +88,14 @@ pub(crate) fn measure(
     Ok(())
 }
 
-fn asking(query: &str) -> Request {
-    Request::new(CORPUS, query)
+fn asking(query: &str) -> ResolveRequest {
+    ResolveRequest::new(CORPUS, query)
 }
 
-/// Some queries by the oracle, and in turn by the server.
+/// Runs some queries on the oracle, and in turn on the server.
 fn beside_oracle<'q>(
-    figures: &mut Figures,
-    server: &mut Client,
+    figures: &mut ServingFigures,
+    server: &mut ContextClient,
     documents: &[Document],
     queries: impl Iterator<Item = &'q String>,
 ) -> io::Result<()> {
@@ -122,7 +122,7 @@ fn beside_oracle<'q>(
     Ok(())
 }
 
-fn report(findings: &mut Findings, figures: &Figures) {
+fn report(findings: &mut SubjectFigures, figures: &ServingFigures) {
     findings.at_most(SLOWEST.0, SLOWEST.1, "ms", Ok(&figures.slowest));
     findings.at_least(FASTER.0, FASTER.1, "×", Ok(&figures.faster));
     let mut note = |what: &str, all: &[f64]| findings.note(format!("server, {what}"), "ms", all);

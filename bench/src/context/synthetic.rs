@@ -1,24 +1,24 @@
-//! Synthetic documents: words that are spread as in any language, and terms that stand in a known
-//! share of them, whatever their number.
+//! Synthetic documents: words distributed as in any language, and terms that a known share of the
+//! documents contains.
 
-use super::chance::Chance;
+use super::seeded_numbers::SeededNumbers;
 use std::io;
 use std::path::Path;
 
 const SEED: u64 = 20_261_115;
 
-/// How many different words there are.
+/// The number of different words.
 const WORDS: f64 = 20_000.0;
 
-/// The shares of documents that have a planted term, in thousandths.
+/// The shares of documents that contain a planted term, in thousandths.
 pub(crate) const SHARES: [usize; 4] = [1, 10, 100, 500];
 
-/// How many different terms there are for each share.
+/// The number of different terms for each share.
 pub(crate) const TERMS: usize = 4;
 
 const FOLDER: usize = 1000;
 
-/// A term that stands in so many of a thousand documents.
+/// Returns a term that `share` of a thousand documents contain.
 pub(crate) fn term(share: usize, which: usize) -> String {
     format!("planted{share}of1000no{which}")
 }
@@ -38,9 +38,9 @@ pub(crate) fn write(documents: usize, below: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// One document of about a kilobyte.
+/// Returns a document of about a kilobyte.
 fn document(number: usize) -> String {
-    let mut chance = Chance::new(SEED ^ (number as u64) << 20);
+    let mut chance = SeededNumbers::new(SEED ^ (number as u64) << 20);
     let mut text = format!("# Page {number}\n\n");
     // Most are short, some are three times as long.
     let words = 70 + chance.below(60) + (chance.fraction().powi(3) * 300.0) as usize;
@@ -60,13 +60,13 @@ fn document(number: usize) -> String {
     text
 }
 
-/// Whether a document has a term: exactly so many of every thousand have.
+/// Returns true if a document contains a term: exactly `share` of every thousand do.
 fn planted(number: usize, share: usize, which: usize) -> bool {
     (number * 7919 + which * 257) % 1000 < share
 }
 
-/// A word; the n-th most frequent is n times rarer than the first.
-fn word(chance: &mut Chance) -> String {
+/// Returns a word; the n-th most frequent one is n times rarer than the first.
+fn word(chance: &mut SeededNumbers) -> String {
     const SYLLABLES: [&str; 16] = [
         "ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "wu",
         "ya",
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_thousand_documents_have_their_share() {
+    fn every_thousand_documents_contain_their_share() {
         for share in SHARES {
             for which in 0..TERMS {
                 for from in [0, 5000] {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_the_same_in_every_run_and_about_a_kilobyte() {
+    fn documents_are_reproducible_and_about_a_kilobyte() {
         assert_eq!(document(7), document(7));
         assert_ne!(document(7), document(8));
         let bytes: usize = (0..200).map(|number| document(number).len()).sum();

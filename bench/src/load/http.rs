@@ -1,9 +1,9 @@
-//! Load over HTTP: a fixed number of connections that stay open, one request at a time on each. Written
-//! by hand on sockets: a client library would cost more than the servers that are measured.
+//! Load over HTTP: a fixed number of open connections, one request at a time on each. Written on
+//! sockets: a client library would cost more than the measured servers.
 
 use super::{Load, check, mark, unexpected};
-use crate::process::{Process, Program};
-use crate::requests::{Case, FIRST_ID, Template, answered_id};
+use crate::process::{BenchProgram, ServerProcess};
+use crate::requests::{Case, FIRST_ID, RequestTemplate, answered_id};
 use crate::statistics::Latencies;
 use std::io;
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-/// How many connections there are.
+/// The number of connections.
 pub(crate) const CONNECTIONS: u64 = 16;
 
-/// How far the ids of two connections are apart: none comes twice, and what their last digits choose
-/// differs between those that ask at the same time.
+/// The distance between the ids of two connections: no id is used twice, and the last digits, which
+/// choose rows, differ between simultaneous requests.
 const APART: u64 = 100_000_617;
 
 const CHUNK: usize = 16 * 1024;
@@ -24,7 +24,7 @@ const CHUNK: usize = 16 * 1024;
 /// Load on one server.
 #[derive(Debug)]
 pub(crate) struct HttpLoad {
-    process: Process,
+    process: ServerProcess,
     address: String,
     path: &'static str,
     bare: bool,
@@ -34,7 +34,7 @@ pub(crate) struct HttpLoad {
 
 impl HttpLoad {
     /// Starts the program, whose tools are at this path.
-    pub(crate) fn new(program: &Program, path: &'static str) -> io::Result<Self> {
+    pub(crate) fn new(program: &BenchProgram, path: &'static str) -> io::Result<Self> {
         let (process, address) = program.listen()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -57,7 +57,7 @@ impl HttpLoad {
         })
     }
 
-    /// Asks once.
+    /// Sends one request.
     pub(crate) fn once(&mut self, case: Case) -> io::Result<()> {
         let mut request = self.request(case);
         let mark = mark(case, self.bare);
@@ -68,8 +68,8 @@ impl HttpLoad {
         self.runtime.block_on(asked)
     }
 
-    /// A request as MCP clients send it.
-    fn request(&self, case: Case) -> Template {
+    /// Returns a request as MCP clients send it.
+    fn request(&self, case: Case) -> RequestTemplate {
         let (path, address) = (self.path, &self.address);
         let head = |length| {
             format!(
@@ -78,12 +78,12 @@ impl HttpLoad {
                  content-length: {length}\r\n\r\n"
             )
         };
-        Template::new(case, head, "")
+        RequestTemplate::new(case, head, "")
     }
 }
 
 impl Load for HttpLoad {
-    fn process(&self) -> &Process {
+    fn process(&self) -> &ServerProcess {
         &self.process
     }
 
@@ -126,7 +126,7 @@ impl Connection {
         })
     }
 
-    async fn once(&mut self, template: &mut Template, mark: &'static str) -> io::Result<()> {
+    async fn once(&mut self, template: &mut RequestTemplate, mark: &'static str) -> io::Result<()> {
         self.id += 1;
         self.stream.write_all(template.with_id(self.id)).await?;
         check(self.answer().await?, mark)
@@ -134,7 +134,7 @@ impl Connection {
 
     async fn ask(
         mut self,
-        mut template: Template,
+        mut template: RequestTemplate,
         mark: &'static str,
         until: Instant,
     ) -> io::Result<(Self, Latencies)> {
@@ -158,7 +158,7 @@ impl Connection {
         Ok((self, latencies))
     }
 
-    /// The body of the next answer, which must be the only thing that arrives.
+    /// Returns the body of the next answer. Nothing else may arrive.
     async fn answer(&mut self) -> io::Result<&[u8]> {
         self.end = 0;
         loop {
@@ -177,7 +177,7 @@ impl Connection {
     }
 }
 
-/// Where the body begins, once all of it is there.
+/// Returns the offset of the body once it is complete.
 fn body(arrived: &[u8]) -> io::Result<Option<usize>> {
     let Some(head) = memchr::memmem::find(arrived, b"\r\n\r\n") else {
         return Ok(None);
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_taken_when_it_is_whole() {
+    fn body_is_found_when_it_is_complete() {
         let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ndate: now\r\n\r\n{}";
         assert_eq!(body(answer).unwrap(), Some(answer.len() - 2));
         assert_eq!(body(&answer[..answer.len() - 1]).unwrap(), None);

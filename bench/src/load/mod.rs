@@ -3,36 +3,36 @@
 pub(crate) mod http;
 pub(crate) mod stdio;
 
-use crate::process::Process;
+use crate::process::ServerProcess;
 use crate::requests::Case;
 use crate::statistics::Latencies;
 use serde::Serialize;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// What one round of one case came to.
+/// The figures of one round of one case.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Round {
-    /// Answers a second.
+    /// Answers per second.
     pub(crate) per_second: f64,
-    /// Half of the answers came within so many microseconds.
+    /// The median latency in microseconds.
     pub(crate) p50_us: f64,
-    /// Ninety-nine of a hundred did.
+    /// The 99th percentile of the latency in microseconds.
     pub(crate) p99_us: f64,
     /// The server's processor time for one answer, in microseconds.
     pub(crate) cpu_us: f64,
 }
 
-/// What the slices of one round came to so far.
+/// The sums of a round's slices so far.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct RoundTally {
     latencies: Latencies,
     took: Duration,
     used: Duration,
 }
 
-impl Tally {
-    /// The round, once all slices are there.
+impl RoundTally {
+    /// Returns the round after its last slice.
     pub(crate) fn round(mut self) -> Round {
         let answers = self.latencies.len() as f64;
         Round {
@@ -46,14 +46,13 @@ impl Tally {
 
 /// Load on one server.
 pub(crate) trait Load {
-    /// Asks for as long as it is told, and waits for what is under way.
+    /// Sends requests for this long, and waits for those in flight.
     fn ask(&mut self, case: Case, how_long: Duration) -> io::Result<Latencies>;
 
-    /// The server.
-    fn process(&self) -> &Process;
+    fn process(&self) -> &ServerProcess;
 
-    /// One slice of a round.
-    fn slice(&mut self, case: Case, how_long: Duration, tally: &mut Tally) -> io::Result<()> {
+    /// Measures one slice of a round.
+    fn slice(&mut self, case: Case, how_long: Duration, tally: &mut RoundTally) -> io::Result<()> {
         let used = self.process().processor_time()?;
         let started = Instant::now();
         tally.latencies.append(self.ask(case, how_long)?);
@@ -63,12 +62,12 @@ pub(crate) trait Load {
     }
 }
 
-/// The mark of the answers to a case.
+/// Returns the text that identifies answers to a case.
 fn mark(case: Case, bare: bool) -> &'static str {
     if bare { case.bare_mark() } else { case.mark() }
 }
 
-/// Whether the answer is what the case is about: figures about anything else would be worthless.
+/// Checks that an answer belongs to its case. Figures about other answers would be worthless.
 fn check(answer: &[u8], mark: &str) -> io::Result<()> {
     match memchr::memmem::find(answer, mark.as_bytes()) {
         Some(_) => Ok(()),

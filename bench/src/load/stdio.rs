@@ -1,23 +1,22 @@
 //! Load over stdio: one thread keeps a fixed number of requests in flight on one connection.
 
 use super::{Load, check, mark, unexpected};
-use crate::process::{Process, Program};
-use crate::requests::{Case, FIRST_ID, Template, answered_id};
+use crate::process::{BenchProgram, ServerProcess};
+use crate::requests::{Case, FIRST_ID, RequestTemplate, answered_id};
 use crate::statistics::Latencies;
 use std::io::{self, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
-/// How many requests are in flight.
 pub(crate) const IN_FLIGHT: usize = 32;
 
-/// How much is read at once.
+/// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 
 /// Load on one connection.
 #[derive(Debug)]
 pub(crate) struct StdioLoad {
-    process: Process,
+    process: ServerProcess,
     input: ChildStdin,
     output: ChildStdout,
     bare: bool,
@@ -25,8 +24,7 @@ pub(crate) struct StdioLoad {
 }
 
 impl StdioLoad {
-    /// Starts the program.
-    pub(crate) fn new(program: &Program) -> io::Result<Self> {
+    pub(crate) fn new(program: &BenchProgram) -> io::Result<Self> {
         let mut process = program.start()?;
         let (input, output) = process.pipes()?;
         Ok(StdioLoad {
@@ -40,13 +38,13 @@ impl StdioLoad {
 }
 
 impl Load for StdioLoad {
-    fn process(&self) -> &Process {
+    fn process(&self) -> &ServerProcess {
         &self.process
     }
 
     fn ask(&mut self, case: Case, how_long: Duration) -> io::Result<Latencies> {
-        let mut flights = Flights::new(case, self.next);
-        let mut lines = Lines::default();
+        let mut flights = InFlight::new(case, self.next);
+        let mut lines = LineBuffer::default();
         let mark = mark(case, self.bare);
         let mut now = Instant::now();
         let until = now + how_long;
@@ -80,9 +78,9 @@ impl Load for StdioLoad {
     }
 }
 
-/// The requests in flight: each slot has one, and its number is in the id.
-struct Flights {
-    template: Template,
+/// The requests in flight: one in each slot, whose number is in the id.
+struct InFlight {
+    template: RequestTemplate,
     departures: Vec<u8>,
     slots: [(u64, Instant); IN_FLIGHT],
     next: u64,
@@ -90,10 +88,10 @@ struct Flights {
     latencies: Latencies,
 }
 
-impl Flights {
+impl InFlight {
     fn new(case: Case, next: u64) -> Self {
-        Flights {
-            template: Template::new(case, |_| String::new(), "\n"),
+        InFlight {
+            template: RequestTemplate::new(case, |_| String::new(), "\n"),
             departures: Vec::new(),
             slots: [(0, Instant::now()); IN_FLIGHT],
             next,
@@ -110,7 +108,7 @@ impl Flights {
         self.departures.extend_from_slice(self.template.with_id(id));
     }
 
-    /// The slot that is free again; an answer that nobody waits for is an error.
+    /// Returns the slot that is free again. An unexpected answer is an error.
     fn land(&mut self, line: &[u8], now: Instant) -> io::Result<usize> {
         let id = answered_id(line).ok_or_else(|| unexpected(line))?;
         let slot = (id % IN_FLIGHT as u64) as usize;
@@ -124,15 +122,15 @@ impl Flights {
     }
 }
 
-/// What has arrived, but for whole lines that were taken out.
+/// The received bytes that are not a complete line yet.
 #[derive(Default)]
-struct Lines {
+struct LineBuffer {
     buffer: Vec<u8>,
     end: usize,
 }
 
-impl Lines {
-    /// Everything there is, after one more read.
+impl LineBuffer {
+    /// Returns everything received, after one more read.
     fn fill(&mut self, output: &mut impl Read) -> io::Result<&[u8]> {
         self.buffer.resize(self.end + CHUNK, 0);
         let read = output.read(&mut self.buffer[self.end..])?;
@@ -143,7 +141,7 @@ impl Lines {
         Ok(&self.buffer[..self.end])
     }
 
-    /// Keeps only this many bytes, the last ones.
+    /// Keeps only the last bytes.
     fn keep(&mut self, bytes: usize) {
         self.buffer.copy_within(self.end - bytes..self.end, 0);
         self.end = bytes;
@@ -155,9 +153,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_lands_once_and_in_its_own_slot() {
+    fn answer_frees_its_slot_once() {
         let now = Instant::now();
-        let mut flights = Flights::new(Case::Success, FIRST_ID);
+        let mut flights = InFlight::new(Case::Success, FIRST_ID);
         for slot in 0..IN_FLIGHT {
             flights.depart(slot, now);
         }
@@ -169,8 +167,8 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_waits_for_its_rest() {
-        let mut lines = Lines::default();
+    fn incomplete_line_is_kept() {
+        let mut lines = LineBuffer::default();
         assert_eq!(lines.fill(&mut &b"one\ntw"[..]).unwrap(), b"one\ntw");
         lines.keep(2);
         assert_eq!(lines.fill(&mut &b"o\n"[..]).unwrap(), b"two\n");

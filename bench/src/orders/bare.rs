@@ -1,6 +1,6 @@
-//! The bare handler for orders: the statements of the order tools in the same transactions, on pools
-//! of the same size, and nothing around them: no schema, no limit, no deadline, no retry, no answer
-//! but the rows as they are.
+//! The bare handler for orders: the statements of the order tools in the same transactions, on
+//! pools of the same size, without schema, limits, deadlines, retries or an answer other than the
+//! rows.
 
 use super::statements::{
     BEGIN, BEGIN_SQLITE, CLAIM, COMMIT, CUSTOMER, GET, GREETING, GREETING_SQLITE, LINES, ORDER,
@@ -32,17 +32,17 @@ const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 /// As long as the hash of a call.
 const FINGERPRINT: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// As long as what the order tools keep of a call that succeeds.
+/// As long as what the order tools store for a call that succeeds.
 const DONE: &str = r#"{"done":{"id":"ord_640f5c4f38000ffffffffffff","status":"pending","currency":"USD","lineItems":[{"sku":"SKU-17","name":"A thing of the 17th kind","quantity":1,"unitPrice":"19.90","unitDiscount":"0.00","fulfilledQuantity":0,"cancelledQuantity":0,"returnedQuantity":0},{"sku":"SKV-17","name":"A thing of the 17th kind","quantity":2,"unitPrice":"19.90","unitDiscount":"0.00","fulfilledQuantity":0,"cancelledQuantity":0,"returnedQuantity":0}],"customer":{"id":"cus_0000000000000000000000017","email":"c0000000017@example.org","firstName":"Ada","lastName":"Byron"},"shippingAddress":{"address1":"1 Long Road","city":"Springfield","zipCodeOrPostalCode":"12345","country":"US"},"subTotal":"59.70","discountTotal":"0.00","total":"59.70","createdAt":"2025-10-12T16:00:00.123456Z","updatedAt":"2025-10-12T16:00:00.123456Z"}}"#;
 
-/// As long as what they keep of one that nothing is in stock for: under its key, and on record.
+/// As long as what they store for a call without stock: under its key, and in the record.
 const REFUSED: (&str, &str) = (
     r#"{"failed":{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.1.quantity","available":0}}}"#,
     r#"{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.1.quantity","available":0}}"#,
 );
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct OrderMessage<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
     params: Params<'a>,
@@ -51,12 +51,12 @@ struct Message<'a> {
 #[derive(Deserialize)]
 struct Params<'a> {
     #[serde(borrow)]
-    arguments: Arguments<'a>,
+    arguments: CallArguments<'a>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Arguments<'a> {
+struct CallArguments<'a> {
     #[serde(default)]
     ids: Vec<String>,
     idempotency_key: Option<String>,
@@ -68,7 +68,7 @@ struct Arguments<'a> {
 #[serde(rename_all = "camelCase")]
 struct Order<'a> {
     customer: Customer,
-    line_items: Vec<Line>,
+    line_items: Vec<OrderLine>,
     #[serde(borrow)]
     shipping_address: &'a RawValue,
 }
@@ -79,12 +79,12 @@ struct Customer {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct OrderLine {
     sku: String,
     quantity: i64,
 }
 
-struct Bare {
+struct BareOrders {
     reads: AnyPool,
     writes: AnyPool,
     begin: &'static str,
@@ -101,17 +101,17 @@ pub(crate) fn run(url: &str) -> io::Result<()> {
 }
 
 async fn serve(url: &str) -> io::Result<()> {
-    let bare = Bare::open(url).await.map_err(io::Error::other)?;
+    let bare = BareOrders::open(url).await.map_err(io::Error::other)?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     eprintln!("bare listening on http://{}/mcp", listener.local_addr()?);
-    // Without it a small answer could wait for the network.
+    // Without it a small answer could be delayed by the network stack.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     let router = Router::new().route("/mcp", post(answer));
     axum::serve(listener, router.with_state(Arc::new(bare))).await
 }
 
-async fn answer(State(bare): State<Arc<Bare>>, body: Bytes) -> Response {
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(&body) else {
+async fn answer(State(bare): State<Arc<BareOrders>>, body: Bytes) -> Response {
+    let Ok(message) = serde_json::from_slice::<OrderMessage<'_>>(&body) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
     let asked = &message.params.arguments;
@@ -129,8 +129,8 @@ async fn answer(State(bare): State<Arc<Bare>>, body: Bytes) -> Response {
     }
 }
 
-impl Bare {
-    async fn open(url: &str) -> Result<Bare, sqlx::Error> {
+impl BareOrders {
+    async fn open(url: &str) -> Result<BareOrders, sqlx::Error> {
         sqlx::any::install_default_drivers();
         let options: AnyConnectOptions = url.parse()?;
         let sqlite = url.starts_with("sqlite:");
@@ -151,7 +151,7 @@ impl Bare {
                 .connect_lazy_with(options.clone())
         };
         let writes = if sqlite { pool(1) } else { pool(16) };
-        Ok(Bare {
+        Ok(BareOrders {
             reads: if sqlite { pool(4) } else { writes.clone() },
             writes,
             begin: if sqlite { BEGIN_SQLITE } else { BEGIN },
@@ -177,7 +177,7 @@ impl Bare {
     }
 
     async fn create(&self, order: &Order<'_>, key: &str) -> Result<String, sqlx::Error> {
-        // The time of an order is that of its making.
+        // The time of an order is the time of its creation.
         #[allow(clippy::disallowed_methods)]
         let at = Timestamp::now().as_microsecond();
         let mut connection = self.writes.acquire().await?;
@@ -187,7 +187,7 @@ impl Bare {
         claim.fetch_one(&mut *connection).await?;
         let customer = sqlx::query(CUSTOMER).bind(&order.customer.email);
         let customer = customer.fetch_one(&mut *connection).await?;
-        let mut lines: Vec<&Line> = order.line_items.iter().collect();
+        let mut lines: Vec<&OrderLine> = order.line_items.iter().collect();
         lines.sort_unstable_by(|a, b| a.sku.cmp(&b.sku));
         let variants = lines
             .iter()

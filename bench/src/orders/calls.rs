@@ -1,15 +1,15 @@
-//! One order read, one made and one refused, on the order tools and on the bare handler.
+//! Reading, creating and refusing one order, on the order tools and on the bare handler.
 
 use super::fill::Amount;
 use super::store::Engine;
-use super::{Bench, Side, contender, note_memory, same, serving};
+use super::{CandorBuild, OrdersBench, compare_statements, contender, note_memory, serving};
 use crate::bars::{BARE, CANDOR};
-use crate::findings::Findings;
+use crate::figures::SubjectFigures;
 use crate::requests::Case;
 use crate::rounds::{Series, alternate};
 use std::io;
 
-/// What the requests choose from.
+/// The rows that the requests choose from.
 pub(super) const AMOUNT: Amount = Amount {
     orders: 10_000,
     customers: 10_000,
@@ -27,14 +27,14 @@ fn bar(engine: &str, case: Case) -> String {
     format!("{engine}, {case}: times slower than a bare handler with the same statements")
 }
 
-/// What PostgreSQL was to be asked.
-pub(super) fn unmeasured(findings: &mut Findings, reason: &str) {
+/// Adds the bars on PostgreSQL without figures.
+pub(super) fn unmeasured(findings: &mut SubjectFigures, reason: &str) {
     for (case, limit) in BARS {
         findings.at_most(&bar(Engine::POSTGRES, case), limit, "×", Err(reason));
     }
 }
 
-/// The name of these rounds in the tables.
+/// Returns the name of these rounds in the tables.
 const fn transport(engine: &Engine) -> &'static str {
     match engine {
         Engine::Sqlite => "orders, SQLite",
@@ -43,12 +43,12 @@ const fn transport(engine: &Engine) -> &'static str {
 }
 
 pub(super) fn measure(
-    bench: &mut Bench<'_>,
+    bench: &mut OrdersBench<'_>,
     engine: &Engine,
-    sides: &[Side<'_>],
+    sides: &[CandorBuild<'_>],
 ) -> io::Result<()> {
     if let Engine::Postgres(server) = engine {
-        same::compare(bench, server, sides[0])?;
+        compare_statements::compare(bench, server, sides[0])?;
     }
     let stores = &bench.stores;
     let mut store = |name: &str| stores.fresh(engine, name, AMOUNT, bench.progress);

@@ -1,18 +1,17 @@
-//! Filling a store with bulk statements that SQLite and PostgreSQL both understand: the same rows in
-//! every run.
+//! Fills a store with bulk statements for SQLite and PostgreSQL: the same rows in every run.
 
-use crate::report::terminal::Progress;
+use crate::report::terminal::ProgressLine;
 use crate::report::thousands;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
 
-/// How much a store holds.
+/// The number of rows in a store.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Amount {
     pub(super) orders: u64,
     pub(super) customers: u64,
 }
 
-/// How many orders one statement makes.
+/// The orders that one statement creates.
 const AT_ONCE: u64 = 50_000;
 
 /// The year that orders are spread over, in microseconds.
@@ -22,7 +21,7 @@ const YEAR: u64 = 365 * 24 * 60 * 60 * 1_000_000;
 const NUMBERS: &str =
     "WITH RECURSIVE n(i) AS (SELECT {from} UNION ALL SELECT i + 1 FROM n WHERE i < {last})";
 
-/// `{kind}` three times: what is always in stock, the same again, what never is.
+/// `{kind}` three times: always in stock, again always in stock, never in stock.
 const VARIANTS: &str = "INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at)
      {numbers} SELECT '{kind}-' || substr(CAST(100 + i AS TEXT), 2), 'var_{kind}_' || CAST(i AS TEXT), 'prd_1',
          'A thing of the ' || CAST(i AS TEXT) || 'th kind', 1990, {on_hand}, 0, 1735689600000000, 1735689600000000 FROM n";
@@ -54,20 +53,20 @@ const LINES: &str =
          'A thing of the ' || CAST(i % 100 AS TEXT) || 'th kind', {line} + 1, 1990, 0, 0, 0, 0,
          1735689600000000 + i * {step} FROM n";
 
-/// All of the text that decides what is in a store.
+/// All text that decides the content of a store.
 pub(super) const RECIPE: [&str; 5] = [NUMBERS, VARIANTS, CUSTOMERS, ORDERS, LINES];
 
-/// Fills a store that has its tables and nothing else.
+/// Fills a store that has only its tables.
 pub(super) async fn fill(
     url: &str,
     amount: Amount,
-    progress: &mut Progress,
+    progress: &mut ProgressLine,
 ) -> Result<(), sqlx::Error> {
     sqlx::any::install_default_drivers();
     let mut store = AnyConnection::connect(url).await?;
     let sqlite = url.starts_with("sqlite:");
     if sqlite {
-        // It is not anybody's store before it is whole.
+        // The store is not used before it is complete.
         for pragma in ["PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144"] {
             store.execute(pragma).await?;
         }
@@ -94,7 +93,7 @@ pub(super) async fn fill(
         let (done, all) = (thousands(to as f64), thousands(amount.orders as f64));
         progress.say(&format!("orders: filling a store, {done} of {all}"));
     }
-    // A server does both by itself, sooner or later; a file has no statistics.
+    // A server does both by itself eventually; a file has no statistics.
     let last: &[&'static str] = match sqlite {
         true => &["PRAGMA wal_checkpoint(TRUNCATE)"],
         false => &["VACUUM ANALYZE", "CHECKPOINT"],

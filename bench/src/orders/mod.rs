@@ -1,64 +1,64 @@
-//! The order tools: three calls beside a bare handler that runs the same statements, and pages in a
-//! small store beside pages in a large one, each on SQLite and on PostgreSQL.
+//! The order tools: three calls compared with a bare handler that runs the same statements, and
+//! pages in a small store compared with pages in a large one, each on SQLite and on PostgreSQL.
 
 pub(crate) mod bare;
 mod calls;
+mod compare_statements;
 mod fill;
 mod pages;
-mod same;
 mod statements;
 mod store;
 
-use crate::arguments::Options;
+use crate::arguments::BenchOptions;
 use crate::bars::BARE;
-use crate::findings::Findings;
+use crate::figures::SubjectFigures;
 use crate::load::http::HttpLoad;
-use crate::process::Program;
-use crate::report::Report;
-use crate::report::terminal::Progress;
-use crate::rounds::{Contender, Plan};
+use crate::process::BenchProgram;
+use crate::report::BenchReport;
+use crate::report::terminal::ProgressLine;
+use crate::rounds::{Contender, RoundPlan};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use store::{Engine, Place, Stores};
+use store::{Engine, StoreAddress, Stores};
 
 const MISSING: &str = "PostgreSQL is not installed";
 
-/// Where the order tools are, over HTTP, and where the bare handler is.
+/// The HTTP paths of the order tools and of the bare handler.
 const TOOLS: &str = "/orders/mcp";
 const HANDLER: &str = "/mcp";
 
-/// What every measurement here needs.
-struct Bench<'a> {
-    /// This program, for the bare one in it.
+/// What every measurement of orders needs.
+struct OrdersBench<'a> {
+    /// This program, which contains the bare one.
     own: &'a Path,
     stores: Stores<'a>,
     quick: bool,
-    plan: Plan,
-    report: &'a mut Report,
-    progress: &'a mut Progress,
+    plan: RoundPlan,
+    report: &'a mut BenchReport,
+    progress: &'a mut ProgressLine,
 }
 
-/// A program that is measured here.
+/// A build of candor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Side<'a> {
+pub(crate) struct CandorBuild<'a> {
     pub(crate) name: &'static str,
     pub(crate) file: &'a Path,
 }
 
-/// Measures everything about orders; the last of the sides are builds of candor.
+/// Measures everything about orders, on these builds of candor.
 pub(crate) fn measure(
-    (own, sides): (&Path, &[Side<'_>]),
-    options: &Options,
-    plan: Plan,
-    report: &mut Report,
-    progress: &mut Progress,
+    (own, sides): (&Path, &[CandorBuild<'_>]),
+    options: &BenchOptions,
+    plan: RoundPlan,
+    report: &mut BenchReport,
+    progress: &mut ProgressLine,
 ) -> io::Result<()> {
     let Some(candor) = sides.first() else {
         return Ok(());
     };
     let kept = options.stores.clone().unwrap_or_else(usual);
-    let mut bench = Bench {
+    let mut bench = OrdersBench {
         own,
         stores: Stores::new(candor.file, kept)?,
         quick: options.quick,
@@ -77,21 +77,21 @@ pub(crate) fn measure(
     }
 }
 
-fn on(bench: &mut Bench<'_>, engine: &Engine, sides: &[Side<'_>]) -> io::Result<()> {
+fn on(bench: &mut OrdersBench<'_>, engine: &Engine, sides: &[CandorBuild<'_>]) -> io::Result<()> {
     calls::measure(bench, engine, sides)?;
     pages::measure(bench, engine, sides[0])
 }
 
-/// A directory that outlives a run, on a disk, which the account of PostgreSQL can enter.
+/// Returns a directory that outlives a run, on a disk, which the account of PostgreSQL can enter.
 fn usual() -> PathBuf {
     let user = rustix::process::geteuid().as_raw();
     PathBuf::from(format!("/var/tmp/candor-bench-{user}"))
 }
 
-impl Bench<'_> {
-    /// The bare handler on a store, running.
-    fn bare(&self, place: &Place) -> io::Result<HttpLoad> {
-        let program = Program {
+impl OrdersBench<'_> {
+    /// Starts the bare handler on a store.
+    fn bare(&self, place: &StoreAddress) -> io::Result<HttpLoad> {
+        let program = BenchProgram {
             name: BARE,
             file: self.own.to_owned(),
             arguments: vec![OsString::from("bare-orders"), OsString::from(&place.url)],
@@ -101,11 +101,11 @@ impl Bench<'_> {
     }
 }
 
-/// A build of candor on a store, running, with its limits off.
-fn serving(side: Side<'_>, place: &Place) -> io::Result<HttpLoad> {
+/// Starts a build of candor on a store, without limits.
+fn serving(side: CandorBuild<'_>, place: &StoreAddress) -> io::Result<HttpLoad> {
     let fixed = "orders serve --http --port 0 --calls-per-minute 0 --tool-calls-per-minute 0";
     let arguments = fixed.split(' ').chain(["--database", &place.database]);
-    let program = Program {
+    let program = BenchProgram {
         name: side.name,
         file: side.file.to_owned(),
         arguments: arguments.map(OsString::from).collect(),
@@ -119,8 +119,8 @@ fn contender(name: &'static str, load: HttpLoad) -> Contender {
     Contender { name, load }
 }
 
-/// Notes how much memory a server has, now and at most.
-fn note_memory(findings: &mut Findings, what: &str, contender: &Contender) -> io::Result<()> {
+/// Adds the current and the peak memory of a server.
+fn note_memory(findings: &mut SubjectFigures, what: &str, contender: &Contender) -> io::Result<()> {
     let memory = contender.load.process().memory()?;
     findings.note(format!("{what}: resident"), "MB", &[memory.resident_mb]);
     findings.note(format!("{what}: memory at most"), "MB", &[memory.peak_mb]);

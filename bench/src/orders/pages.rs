@@ -1,9 +1,9 @@
-//! The first page of orders in a store beside the same page in one ten times as large.
+//! The first page of orders in a store, compared with the same page in one ten times as large.
 
 use super::fill::Amount;
 use super::store::Engine;
-use super::{Bench, Side, contender, note_memory, serving};
-use crate::findings::Findings;
+use super::{CandorBuild, OrdersBench, contender, note_memory, serving};
+use crate::figures::SubjectFigures;
 use crate::requests::Case;
 use crate::rounds::alternate;
 use std::io;
@@ -35,15 +35,15 @@ impl Pair {
     }
 }
 
-/// What PostgreSQL was to be asked.
-pub(super) fn unmeasured(findings: &mut Findings, reason: &str) {
+/// Adds the bars on PostgreSQL without figures.
+pub(super) fn unmeasured(findings: &mut SubjectFigures, reason: &str) {
     for case in Case::PAGES {
         let bar = WHOLE.bar(Engine::POSTGRES, *case);
         findings.at_most(&bar, LIMIT, "×", Err(reason));
     }
 }
 
-/// The name of these rounds in the tables.
+/// Returns the name of these rounds in the tables.
 const fn transport(engine: &Engine) -> &'static str {
     match engine {
         Engine::Sqlite => "pages, SQLite",
@@ -51,9 +51,14 @@ const fn transport(engine: &Engine) -> &'static str {
     }
 }
 
-pub(super) fn measure(bench: &mut Bench<'_>, engine: &Engine, side: Side<'_>) -> io::Result<()> {
+pub(super) fn measure(
+    bench: &mut OrdersBench<'_>,
+    engine: &Engine,
+    side: CandorBuild<'_>,
+) -> io::Result<()> {
     let pair = if bench.quick { QUICK } else { WHOLE };
-    // Both before the first server: its connections would be closed while the other store is made.
+    // Both before the first server: its connections would be closed while the other store is
+    // created.
     let mut places = Vec::new();
     for (_, orders) in pair.sizes {
         let amount = Amount {

@@ -1,5 +1,5 @@
-//! The statements of the order tools, as the bare handler runs them. The benchmark compares them with
-//! what PostgreSQL gets from the order tools, and does not go on where they differ.
+//! The statements of the order tools, as the bare handler runs them. The benchmark compares them
+//! with what PostgreSQL receives from the order tools, and stops if they differ.
 
 pub(super) const GET: &str =
     "WITH page AS MATERIALIZED (SELECT orders.created_at, orders.id FROM orders
@@ -57,7 +57,7 @@ pub(super) const RECORD: &str =
     "INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
-/// What every new connection to PostgreSQL is told.
+/// The settings of every new connection to PostgreSQL.
 pub(super) const GREETING: &[&str] = &[
     "SET statement_timeout = 10000",
     "SET idle_in_transaction_session_timeout = 20000",
@@ -65,7 +65,7 @@ pub(super) const GREETING: &[&str] = &[
     "SET default_transaction_isolation = 'read committed'",
 ];
 
-/// What every new connection to SQLite is told.
+/// The settings of every new connection to SQLite.
 pub(super) const GREETING_SQLITE: &[&str] = &[
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",

@@ -1,8 +1,8 @@
-//! The databases of the benchmark: empty ones for what is written, filled ones that are kept for the
-//! next run.
+//! The databases of the benchmark: empty ones for writes, filled ones that are kept for the next
+//! run.
 
 use super::fill::{Amount, RECIPE, fill};
-use crate::report::terminal::Progress;
+use crate::report::terminal::ProgressLine;
 use candor_testkit::postgres::{Error, MAINTENANCE, Postgres};
 use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// What keeps orders.
+/// The database that stores orders.
 #[derive(Debug)]
 pub(super) enum Engine {
     Sqlite,
@@ -33,19 +33,19 @@ impl Engine {
     }
 }
 
-/// A database: as `--database` takes it, and as the client library does.
+/// A database: the value of `--database`, and the URL for the client library.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct StoreAddress {
     pub(super) database: String,
     pub(super) url: String,
 }
 
-/// Makes databases with the tables that this build of candor makes.
+/// Creates databases with the tables of this build of candor.
 #[derive(Debug)]
 pub(super) struct Stores<'a> {
     candor: &'a Path,
     kept: PathBuf,
-    /// On the disk of the kept ones, gone with this value.
+    /// On the disk of the kept stores, removed with this value.
     scratch: TempDir,
     runtime: Runtime,
 }
@@ -64,7 +64,7 @@ impl<'a> Stores<'a> {
         })
     }
 
-    /// PostgreSQL with data that is kept; nothing where it is not installed.
+    /// Starts PostgreSQL with data that is kept. Returns `None` if it is not installed.
     pub(super) fn postgres(&self) -> io::Result<Option<Engine>> {
         match Postgres::start_kept(&self.kept.join("postgres")) {
             Ok(server) => Ok(Some(Engine::Postgres(server))),
@@ -73,14 +73,14 @@ impl<'a> Stores<'a> {
         }
     }
 
-    /// A filled store for one run.
+    /// Creates a filled store for one run.
     pub(super) fn fresh(
         &self,
         engine: &Engine,
         name: &str,
         amount: Amount,
-        progress: &mut Progress,
-    ) -> io::Result<Place> {
+        progress: &mut ProgressLine,
+    ) -> io::Result<StoreAddress> {
         progress.say(&format!("orders, {}: making a store", engine.name()));
         let place = match engine {
             Engine::Sqlite => file(&self.scratch.path().join(format!("{name}.db"))),
@@ -90,14 +90,14 @@ impl<'a> Stores<'a> {
         Ok(place)
     }
 
-    /// A new filled database, instead of one of that name.
+    /// Creates a filled database. One of the same name is replaced.
     pub(super) fn database(
         &self,
         server: &Postgres,
         name: &str,
         amount: Amount,
-        progress: &mut Progress,
-    ) -> io::Result<Place> {
+        progress: &mut ProgressLine,
+    ) -> io::Result<StoreAddress> {
         for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
             let statement = format!("{statement} {name}");
             self.execute(&server.url(MAINTENANCE), statement)?;
@@ -107,13 +107,13 @@ impl<'a> Stores<'a> {
         Ok(place)
     }
 
-    /// A filled store that an earlier run may have left.
+    /// Returns a filled store that an earlier run may have left.
     pub(super) fn kept(
         &self,
         engine: &Engine,
         amount: Amount,
-        progress: &mut Progress,
-    ) -> io::Result<Place> {
+        progress: &mut ProgressLine,
+    ) -> io::Result<StoreAddress> {
         let name = format!("orders_{:016x}_{}", self.recipe()?, amount.orders);
         match engine {
             Engine::Sqlite => {
@@ -137,7 +137,6 @@ impl<'a> Stores<'a> {
         }
     }
 
-    /// Runs one statement.
     pub(super) fn execute(&self, url: &str, statement: String) -> io::Result<()> {
         let run = async {
             sqlx::any::install_default_drivers();
@@ -163,13 +162,18 @@ impl<'a> Stores<'a> {
         found.map_err(io::Error::other)
     }
 
-    fn made(&self, place: &Place, amount: Amount, progress: &mut Progress) -> io::Result<()> {
+    fn made(
+        &self,
+        place: &StoreAddress,
+        amount: Amount,
+        progress: &mut ProgressLine,
+    ) -> io::Result<()> {
         self.migrate(place)?;
         let filled = self.runtime.block_on(fill(&place.url, amount, progress));
         filled.map_err(io::Error::other)
     }
 
-    fn migrate(&self, place: &Place) -> io::Result<()> {
+    fn migrate(&self, place: &StoreAddress) -> io::Result<()> {
         let arguments = ["orders", "migrate", "--database"].map(OsString::from);
         let mut command = Command::new(self.candor);
         command.args(arguments).arg(&place.database);
@@ -179,7 +183,7 @@ impl<'a> Stores<'a> {
         }
     }
 
-    /// A number that changes with the tables and with what is put into them.
+    /// Returns a number that changes with the tables and their content.
     fn recipe(&self) -> io::Result<u64> {
         let path = self.scratch.path().join("empty.db");
         let place = file(&path);
@@ -199,17 +203,17 @@ impl<'a> Stores<'a> {
     }
 }
 
-fn file(path: &Path) -> Place {
+fn file(path: &Path) -> StoreAddress {
     let database = path.display().to_string();
-    Place {
+    StoreAddress {
         url: format!("sqlite://{database}?mode=rwc"),
         database,
     }
 }
 
-fn address(server: &Postgres, name: &str) -> Place {
+fn address(server: &Postgres, name: &str) -> StoreAddress {
     let url = server.url(name);
-    Place {
+    StoreAddress {
         database: url.clone(),
         url,
     }

@@ -1,10 +1,11 @@
-//! Durable appends, by one caller and by many that share a sync, beside a bare append and `fdatasync`.
+//! Durable appends by one caller and by many that share a sync, compared with a bare append and
+//! `fdatasync`.
 
-use super::counting::{Counting, Counts};
+use super::counting_disk::{CountingDisk, DiskCounts};
 use super::growth;
-use crate::arguments::Options;
-use crate::findings::{Findings, ratios};
-use crate::report::terminal::Progress;
+use crate::arguments::BenchOptions;
+use crate::figures::{SubjectFigures, ratios};
+use crate::report::terminal::ProgressLine;
 use candor_audit::{Log, LogOptions};
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -13,12 +14,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many callers append at once.
+/// The numbers of simultaneous callers.
 const CALLERS: [usize; 3] = [1, 8, 64];
 
 pub(super) const NAME: &str = "log.jsonl";
 
-/// A line as long as one of the workspace server.
+/// Returns a line as long as one of the workspace server.
 pub(super) fn members(number: u64) -> Map<String, Value> {
     let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
     let line = json!({
@@ -34,17 +35,17 @@ pub(super) fn members(number: u64) -> Map<String, Value> {
     line.as_object().cloned().unwrap_or_default()
 }
 
-pub(super) fn open(directory: &Path) -> io::Result<(Log, Arc<Counts>)> {
-    let (disk, counts) = Counting::at(directory)?;
+pub(super) fn open(directory: &Path) -> io::Result<(Log, Arc<DiskCounts>)> {
+    let (disk, counts) = CountingDisk::at(directory)?;
     let log = Log::open(disk, NAME, LogOptions::default()).map_err(io::Error::other)?;
     Ok((log, counts))
 }
 
-/// Measures the log.
+/// Measures appends to the log.
 pub(crate) fn appending(
-    options: &Options,
-    findings: &mut Findings,
-    progress: &mut Progress,
+    options: &BenchOptions,
+    findings: &mut SubjectFigures,
+    progress: &mut ProgressLine,
 ) -> io::Result<()> {
     let scratch = tempfile::tempdir()?;
     let (log, counts) = open(scratch.path())?;
@@ -100,7 +101,7 @@ fn bare_appends(file: &mut File, line: &[u8], round: Duration) -> io::Result<f64
     Ok(f64::from(done) / since.elapsed().as_secs_f64())
 }
 
-/// Appends a second, and how many there were.
+/// Returns appends per second, and their number.
 fn appends(log: &Log, callers: usize, round: Duration) -> io::Result<(f64, u64)> {
     let line = members(0);
     let since = Instant::now();

@@ -1,10 +1,11 @@
-//! A log of a million lines beside one of a thousand, and how fast the long one is verified.
+//! A log of a million lines compared with one of a thousand, and the speed of verifying the long
+//! one.
 
 use super::appends::{NAME, members, open};
-use super::counting::Counting;
-use crate::arguments::Options;
-use crate::findings::{Findings, ratios};
-use crate::report::terminal::Progress;
+use super::counting_disk::CountingDisk;
+use crate::arguments::BenchOptions;
+use crate::figures::{SubjectFigures, ratios};
+use crate::report::terminal::ProgressLine;
 use crate::statistics::median;
 use candor_audit::Log;
 use std::io;
@@ -15,16 +16,16 @@ const SHORT: u64 = 1_000;
 const LONG: u64 = 1_000_000;
 const LONG_QUICK: u64 = 50_000;
 
-/// How many appends of each log one round has.
+/// The appends to each log in one round.
 const APPENDS: usize = 200;
 
-/// How many callers fill the logs.
+/// The callers that fill the logs.
 const FILLERS: u64 = 64;
 
 pub(super) fn growing(
-    options: &Options,
-    findings: &mut Findings,
-    progress: &mut Progress,
+    options: &BenchOptions,
+    findings: &mut SubjectFigures,
+    progress: &mut ProgressLine,
 ) -> io::Result<()> {
     let (short, long) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let lines = if options.quick { LONG_QUICK } else { LONG };
@@ -71,7 +72,7 @@ pub(super) fn growing(
             options.rounds()
         ));
         let since = Instant::now();
-        let (disk, _) = Counting::at(long.path())?;
+        let (disk, _) = CountingDisk::at(long.path())?;
         let verified = candor_audit::verify(disk, NAME)?;
         if let Some(flaw) = verified.flaw {
             return Err(io::Error::other(format!("the log is broken: {flaw:?}")));

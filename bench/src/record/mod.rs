@@ -1,7 +1,7 @@
-//! The log and the edits that it records, each beside the least that the disk could do.
+//! The log and the edits that it records, compared with the least that the disk could do.
 
 mod appends;
-mod counting;
+mod counting_disk;
 mod growth;
 mod writes;
 

@@ -1,14 +1,13 @@
-//! `write_file` with every gate, beside a temporary file that is synced and renamed.
+//! `write_file` with every gate, compared with a temporary file that is synced and renamed.
 
-use crate::arguments::Options;
-use crate::findings::{Findings, ratios};
-use crate::report::terminal::Progress;
+use crate::arguments::BenchOptions;
+use crate::figures::{SubjectFigures, ratios};
+use crate::report::terminal::ProgressLine;
 use crate::statistics::median;
+use candor_call_fixtures::{answer, call};
 use candor_fault::{Answer, Timestamp};
 use candor_sandbox::{Helper, Limits};
-use candor_street::{
-    Call, CancellationToken, ClientInfo, Clock, Dispatcher, Era, MetricsHub, Peer, Progress as Told,
-};
+use candor_street::{Clock, Dispatcher, MetricsHub};
 use candor_workspace::approval::{self, Approval, ApproverKey, Signers};
 use candor_workspace::path::Root;
 use candor_workspace::plan::{Plan, store};
@@ -21,19 +20,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many bytes a file has.
+/// The bytes of a file.
 const BYTES: usize = 4096;
 
-/// How many writes of each one round has.
+/// The writes of each kind in one round.
 const WRITES: usize = 100;
 
 const APPROVER: &str = "bench";
 
 /// Measures edits.
 pub(crate) fn writing(
-    options: &Options,
-    findings: &mut Findings,
-    progress: &mut Progress,
+    options: &BenchOptions,
+    findings: &mut SubjectFigures,
+    progress: &mut ProgressLine,
 ) -> io::Result<()> {
     let scratch = tempfile::tempdir()?;
     let top = scratch.path().canonicalize()?;
@@ -70,7 +69,7 @@ fn content(number: usize) -> String {
     text
 }
 
-/// The least that replaces a file for good.
+/// Replaces a file durably with the fewest steps.
 fn bare_write(directory: &Path, bytes: &[u8]) -> io::Result<f64> {
     let since = Instant::now();
     let new = directory.join("file.new");
@@ -112,26 +111,8 @@ impl Agent {
     }
 
     fn call(&self, tool: &str, arguments: &Value) -> io::Result<()> {
-        let call = Call {
-            name: tool.to_owned(),
-            arguments: Some(arguments.to_string()),
-            era: Era::Handshake,
-            id: String::from("1"),
-            peer: Peer::default(),
-            client: ClientInfo::default(),
-            progress: Told::default(),
-        };
-        let answer = self.runtime.block_on(async {
-            let answer = match self.desk.begin(call, CancellationToken::new()) {
-                Ok(answer) => answer,
-                Err(waiting) => {
-                    let (send, receive) = tokio::sync::oneshot::channel();
-                    waiting.deliver(|answer| async move { drop(send.send(answer)) });
-                    return receive.await.map_err(io::Error::other);
-                }
-            };
-            Ok(answer)
-        })?;
+        let call = call(tool, arguments);
+        let answer = self.runtime.block_on(answer(&self.desk, call));
         match answer {
             Answer::Result(text) if !text.contains("\"isError\":true") => Ok(()),
             answer => Err(io::Error::other(format!("{tool}: {answer:?}"))),
@@ -139,7 +120,7 @@ impl Agent {
     }
 }
 
-/// Saves and signs a plan that allows the file; whoever signed it is to be believed.
+/// Saves and signs a plan that allows the file. Returns the trusted signers.
 fn approved(root: &Root) -> io::Result<Signers> {
     let plan = json!({
         "title": "Bench", "objective": "Measure writes",

@@ -1,39 +1,38 @@
-//! What was measured, and the three ways to tell it.
+//! The measured figures, and three ways to show them.
 
 pub(crate) mod json;
 pub(crate) mod page;
 pub(crate) mod terminal;
 
 use crate::bars::{self, Bar, Sense};
-use crate::findings::{Figure, Findings};
+use crate::figures::{Figure, SubjectFigures};
 use crate::machine::Machine;
-use crate::process::Memory;
-use crate::rounds::{Plan, Series};
+use crate::process::MemoryUse;
+use crate::rounds::{RoundPlan, Series};
 use crate::statistics::Spread;
 use serde::Serialize;
 
 /// Everything that was measured.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct BenchReport {
     pub(crate) machine: Machine,
     pub(crate) rounds: u32,
     pub(crate) round_ms: u64,
     pub(crate) start_ms: Option<Spread>,
-    pub(crate) memory: Vec<(&'static str, Memory)>,
-    /// Of a server that has answered with a large tree.
-    pub(crate) tree: Option<Memory>,
+    pub(crate) memory: Vec<(&'static str, MemoryUse)>,
+    /// The memory of a server that has answered with a large tree.
+    pub(crate) tree: Option<MemoryUse>,
     pub(crate) bars: Vec<Bar>,
     pub(crate) series: Vec<Series>,
-    pub(crate) context: Findings,
+    pub(crate) context: SubjectFigures,
     /// The log, and the edits that it records.
-    pub(crate) record: Findings,
-    pub(crate) orders: Findings,
+    pub(crate) record: SubjectFigures,
+    pub(crate) orders: SubjectFigures,
 }
 
-impl Report {
-    /// Nothing measured yet.
-    pub(crate) fn new(machine: Machine, plan: Plan) -> Self {
-        Report {
+impl BenchReport {
+    pub(crate) fn new(machine: Machine, plan: RoundPlan) -> Self {
+        BenchReport {
             machine,
             rounds: plan.rounds,
             round_ms: plan.round.as_millis() as u64,
@@ -42,13 +41,13 @@ impl Report {
             tree: None,
             bars: Vec::new(),
             series: Vec::new(),
-            context: Findings::about("context"),
-            record: Findings::about("log"),
-            orders: Findings::about("orders"),
+            context: SubjectFigures::about("context"),
+            record: SubjectFigures::about("log"),
+            orders: SubjectFigures::about("orders"),
         }
     }
 
-    /// Compares what was measured with the bars.
+    /// Compares the figures with the bars.
     pub(crate) fn judge(&mut self) {
         self.bars = bars::ratios(&self.series);
         self.bars.extend(self.start_ms.map(bars::startup));
@@ -61,27 +60,27 @@ impl Report {
         self.bars.extend(self.orders.bars.iter().cloned());
     }
 
-    /// The rows of the table of figures.
+    /// Returns the rows of the table of figures.
     fn figures(&self) -> Vec<[String; 7]> {
         self.series.iter().filter_map(figures).collect()
     }
 
-    /// The rows of the table about context caches.
+    /// Returns the rows of the table about context caches.
     fn of_context(&self) -> Vec<[String; 3]> {
         self.context.figures.iter().map(plain_figure).collect()
     }
 
-    /// The rows of the table about the log and the edits that it records.
+    /// Returns the rows of the table about the log and the edits that it records.
     fn of_record(&self) -> Vec<[String; 3]> {
         self.record.figures.iter().map(plain_figure).collect()
     }
 
-    /// The rows of the table about the order tools.
+    /// Returns the rows of the table about the order tools.
     fn of_orders(&self) -> Vec<[String; 3]> {
         self.orders.figures.iter().map(plain_figure).collect()
     }
 
-    /// The rows of the table that compares two builds.
+    /// Returns the rows of the table that compares two builds.
     fn gains(&self) -> Vec<[String; 3]> {
         let gains = bars::gains(&self.series).into_iter();
         let row = |(what, gain): (String, Spread)| {
@@ -91,7 +90,7 @@ impl Report {
         gains.map(row).collect()
     }
 
-    /// The rows of the table of bars.
+    /// Returns the rows of the table of bars.
     fn verdicts(&self) -> Vec<[String; 5]> {
         self.bars.iter().map(verdict).collect()
     }
@@ -177,7 +176,7 @@ fn verdict(bar: &Bar) -> [String; 5] {
     ]
 }
 
-/// How many decimals a figure of this size deserves.
+/// Returns how many decimals a figure of this size has.
 fn digits(size: f64) -> usize {
     match size {
         size if size < 10.0 => 2,
@@ -186,7 +185,7 @@ fn digits(size: f64) -> usize {
     }
 }
 
-/// A number with thin groups of three digits.
+/// Formats a number with thin groups of three digits.
 pub(crate) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
@@ -204,14 +203,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped() {
+    fn thousands_are_grouped() {
         assert_eq!(thousands(7.4), "7");
         assert_eq!(thousands(999.6), "1,000");
         assert_eq!(thousands(1_234_567.0), "1,234,567");
     }
 
     #[test]
-    fn a_bar_without_a_figure_says_why() {
+    fn bar_without_figure_shows_the_reason() {
         let bar = Bar::open("speed".into(), Sense::AtLeast, 500.0, "×");
         let row = verdict(&bar.clone().without("no --corpus"));
         assert_eq!(

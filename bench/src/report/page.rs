@@ -1,15 +1,14 @@
 //! The page of figures in the documentation.
 
-use super::{FIGURES, OF_CONTEXT, OF_ORDERS, OF_RECORD, Report, VERDICTS};
+use super::{BenchReport, FIGURES, OF_CONTEXT, OF_ORDERS, OF_RECORD, VERDICTS};
 use std::io;
 use std::path::Path;
 
-/// Writes the page anew.
-pub(crate) fn write(report: &Report, file: &Path) -> io::Result<()> {
+pub(crate) fn write(report: &BenchReport, file: &Path) -> io::Result<()> {
     std::fs::write(file, text(report))
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &BenchReport) -> String {
     let bars = table(&VERDICTS, &report.verdicts());
     let figures = table(&FIGURES, &report.figures());
     let of_context = table(&OF_CONTEXT, &report.of_context());

@@ -1,6 +1,6 @@
-//! The report on the terminal, and what is going on until there is one.
+//! The report on the terminal, and the progress until it is complete.
 
-use super::{FIGURES, GAINS, OF_CONTEXT, OF_ORDERS, OF_RECORD, Report, VERDICTS};
+use super::{BenchReport, FIGURES, GAINS, OF_CONTEXT, OF_ORDERS, OF_RECORD, VERDICTS};
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 
@@ -9,7 +9,7 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const HEAD: Style = Style::new().bold();
 
 /// Prints the tables.
-pub(crate) fn print(report: &Report) {
+pub(crate) fn print(report: &BenchReport) {
     let machine = &report.machine;
     anstream::println!(
         "{}; {} cores, {}; {} rounds of {} ms\n",
@@ -70,14 +70,13 @@ fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) {
     anstream::println!();
 }
 
-/// One line that says what is going on, where somebody can see it.
+/// One line about the current step, if stderr is a terminal.
 #[derive(Debug, Default)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     shown: bool,
 }
 
-impl Progress {
-    /// Replaces the line.
+impl ProgressLine {
     pub(crate) fn say(&mut self, what: &str) {
         if std::io::stderr().is_terminal() {
             self.shown = true;
@@ -87,7 +86,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.shown {
             eprint!("\r\x1b[K");
@@ -95,7 +94,7 @@ impl Drop for Progress {
     }
 }
 
-/// Says why nothing could be measured.
+/// Prints the reason why nothing could be measured.
 pub(crate) fn complain(message: &str) {
     anstream::eprintln!("{BAD}error:{BAD:#} {message}");
 }

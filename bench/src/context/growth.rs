@@ -1,14 +1,15 @@
-//! Growth: the same share of ten times as many documents, and the memory of a server over the most.
+//! Growth: the same share of ten times as many documents, and the memory of a server of the largest
+//! cache.
 
-use super::Bench;
-use super::client::{Client, Request};
+use super::ContextBench;
+use super::client::{ContextClient, ResolveRequest};
 use super::synthetic::{self, SHARES, TERMS};
-use crate::findings::{Findings, ratios};
+use crate::figures::{SubjectFigures, ratios};
 use crate::report::thousands;
 use crate::statistics::percentile;
 use std::io;
 
-/// How many documents there are.
+/// The numbers of documents.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
 const GROWTH: f64 = 3.0;
@@ -18,13 +19,13 @@ const MEMORY: (&str, f64) = (
     100.0,
 );
 
-/// How many calls make the median of one round.
+/// The calls that make the median of one round.
 const CALLS: usize = 200;
 
-/// A server over one synthetic cache.
-struct Grown {
+/// A server of one synthetic cache.
+struct SyntheticServer {
     documents: usize,
-    client: Client,
+    client: ContextClient,
     index_mb: f64,
     /// The median of each round, in milliseconds, for each share.
     medians: [Vec<f64>; SHARES.len()],
@@ -36,7 +37,7 @@ fn name(share: usize) -> String {
 }
 
 /// Measures each share on each size in turn.
-pub(crate) fn measure(bench: &mut Bench<'_>) -> io::Result<()> {
+pub(crate) fn measure(bench: &mut ContextBench<'_>) -> io::Result<()> {
     let sizes = match bench.quick {
         true => &SIZES[..1],
         false => &SIZES[..],
@@ -52,7 +53,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> io::Result<()> {
             .say(&format!("context: growth, round {round} of {rounds}"));
         for (place, share) in SHARES.into_iter().enumerate() {
             let mut asked = one_round(&mut all, share)?;
-            // The first one warms up.
+            // The first round warms up.
             for (grown, times) in all.iter_mut().zip(&mut asked).filter(|_| round > 0) {
                 grown.medians[place].push(percentile(times, 50));
             }
@@ -61,8 +62,8 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> io::Result<()> {
     report(&mut bench.findings, &all)
 }
 
-/// Builds a cache of so many documents and serves it.
-fn grow(bench: &mut Bench<'_>, documents: usize) -> io::Result<Grown> {
+/// Builds a cache of this many documents and serves it.
+fn grow(bench: &mut ContextBench<'_>, documents: usize) -> io::Result<SyntheticServer> {
     bench
         .progress
         .say(&format!("context: making {documents} documents"));
@@ -71,18 +72,20 @@ fn grow(bench: &mut Bench<'_>, documents: usize) -> io::Result<Grown> {
     synthetic::write(documents, &sources)?;
     std::fs::create_dir(&root)?;
     let cache = bench.context.built(&sources, &root.join("synthetic"))?;
-    Ok(Grown {
+    Ok(SyntheticServer {
         documents,
-        client: Client::start(&bench.context, &root, &[])?,
+        client: ContextClient::start(&bench.context, &root, &[])?,
         index_mb: cache.index_mb()?,
         medians: Default::default(),
     })
 }
 
-/// How long calls took on each size, in short turns.
-fn one_round(all: &mut [Grown], share: usize) -> io::Result<Vec<Vec<f64>>> {
+/// Returns how long calls took on each size, in short turns.
+fn one_round(all: &mut [SyntheticServer], share: usize) -> io::Result<Vec<Vec<f64>>> {
     let terms = (0..TERMS).map(|which| synthetic::term(share, which));
-    let requests: Vec<_> = terms.map(|term| Request::new("synthetic", &term)).collect();
+    let requests: Vec<_> = terms
+        .map(|term| ResolveRequest::new("synthetic", &term))
+        .collect();
     let mut times: Vec<Vec<f64>> = all.iter().map(|_| Vec::new()).collect();
     for _ in 0..CALLS / TERMS {
         for (grown, times) in all.iter_mut().zip(&mut times) {
@@ -92,7 +95,7 @@ fn one_round(all: &mut [Grown], share: usize) -> io::Result<Vec<Vec<f64>>> {
     Ok(times)
 }
 
-fn report(findings: &mut Findings, all: &[Grown]) -> io::Result<()> {
+fn report(findings: &mut SubjectFigures, all: &[SyntheticServer]) -> io::Result<()> {
     let find = |documents| all.iter().find(|grown| grown.documents == documents);
     let (small, large) = (find(SIZES[1]), find(SIZES[2]));
     for (place, share) in SHARES.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What came out: the bars, and the figures beside them that have none.
+//! The figures about one subject, with and without bars.
 
 use crate::bars::{Bar, Sense};
 use crate::statistics::Spread;
@@ -12,22 +12,22 @@ pub(crate) struct Figure {
     pub(crate) measured: Spread,
 }
 
-/// Everything that was found out about one subject.
+/// All figures about one subject.
 #[derive(Debug, Serialize)]
-pub(crate) struct Findings {
+pub(crate) struct SubjectFigures {
     subject: &'static str,
-    /// What was given as the corpus.
+    /// The name of the given corpus.
     pub(crate) corpus: Option<String>,
-    /// Judged together with all others.
+    /// Judged together with the bars of other subjects.
     #[serde(skip)]
     pub(crate) bars: Vec<Bar>,
     pub(crate) figures: Vec<Figure>,
 }
 
-impl Findings {
-    /// Nothing yet about a subject.
+impl SubjectFigures {
+    /// Returns no figures about a subject.
     pub(crate) fn about(subject: &'static str) -> Self {
-        Findings {
+        SubjectFigures {
             subject,
             corpus: None,
             bars: Vec::new(),
@@ -35,7 +35,13 @@ impl Findings {
         }
     }
 
-    pub(crate) fn at_most(&mut self, what: &str, limit: f64, unit: &'static str, found: Found<'_>) {
+    pub(crate) fn at_most(
+        &mut self,
+        what: &str,
+        limit: f64,
+        unit: &'static str,
+        found: RoundFigures<'_>,
+    ) {
         self.bar(what, Sense::AtMost, limit, unit, found);
     }
 
@@ -44,12 +50,19 @@ impl Findings {
         what: &str,
         limit: f64,
         unit: &'static str,
-        found: Found<'_>,
+        found: RoundFigures<'_>,
     ) {
         self.bar(what, Sense::AtLeast, limit, unit, found);
     }
 
-    fn bar(&mut self, what: &str, sense: Sense, limit: f64, unit: &'static str, found: Found<'_>) {
+    fn bar(
+        &mut self,
+        what: &str,
+        sense: Sense,
+        limit: f64,
+        unit: &'static str,
+        found: RoundFigures<'_>,
+    ) {
         let bar = Bar::open(format!("{}, {what}", self.subject), sense, limit, unit);
         self.bars.push(match found {
             Ok(figures) => match Spread::of(figures.iter().copied()) {
@@ -60,7 +73,7 @@ impl Findings {
         });
     }
 
-    /// Notes a figure of all rounds.
+    /// Adds a figure of all rounds.
     pub(crate) fn note(&mut self, what: impl Into<String>, unit: &'static str, all: &[f64]) {
         let measured = Spread::of(all.iter().copied());
         self.figures.extend(measured.map(|measured| Figure {
@@ -71,10 +84,10 @@ impl Findings {
     }
 }
 
-/// The figure of each round, or why there is none.
-pub(crate) type Found<'a> = Result<&'a [f64], &'a str>;
+/// The figure of each round, or the reason why there is none.
+pub(crate) type RoundFigures<'a> = Result<&'a [f64], &'a str>;
 
-/// Two figures of each round, one divided by the other.
+/// Divides two figures, round by round.
 pub(crate) fn ratios(above: &[f64], below: &[f64]) -> Vec<f64> {
     let pairs = above.iter().zip(below);
     pairs.map(|(above, below)| above / below).collect()

@@ -1,9 +1,9 @@
-//! Whether the bare handler asks PostgreSQL exactly what the order tools ask it: seen in the log of the
-//! server, statement by statement.
+//! Checks that the bare handler sends PostgreSQL exactly the statements of the order tools, with
+//! the log of the server.
 
 use super::calls::AMOUNT;
-use super::store::Place;
-use super::{Bench, Side, serving};
+use super::store::StoreAddress;
+use super::{CandorBuild, OrdersBench, serving};
 use crate::load::http::HttpLoad;
 use crate::requests::Case;
 use candor_testkit::postgres::{MAINTENANCE, Postgres};
@@ -11,14 +11,18 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the log may take to be here.
+/// How long the log may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How an entry begins that names a statement with its arguments.
+/// The start of a log entry with a statement and its arguments.
 const EXECUTED: &str = "LOG:  execute ";
 
-/// Compares both, and notes how many statements each call has.
-pub(super) fn compare(bench: &mut Bench<'_>, server: &Postgres, side: Side<'_>) -> io::Result<()> {
+/// Compares both, and adds the number of statements of each call.
+pub(super) fn compare(
+    bench: &mut OrdersBench<'_>,
+    server: &Postgres,
+    side: CandorBuild<'_>,
+) -> io::Result<()> {
     let place = watched(bench, server, "seen_tools")?;
     let tools = seen(bench, server, serving(side, &place)?)?;
     let place = watched(bench, server, "seen_bare")?;
@@ -36,8 +40,8 @@ pub(super) fn compare(bench: &mut Bench<'_>, server: &Postgres, side: Side<'_>) 
     Ok(())
 }
 
-/// A store whose statements are logged.
-fn watched(bench: &mut Bench<'_>, server: &Postgres, name: &str) -> io::Result<Place> {
+/// Creates a store whose statements are logged.
+fn watched(bench: &mut OrdersBench<'_>, server: &Postgres, name: &str) -> io::Result<StoreAddress> {
     let place = bench
         .stores
         .database(server, name, AMOUNT, bench.progress)?;
@@ -48,9 +52,13 @@ fn watched(bench: &mut Bench<'_>, server: &Postgres, name: &str) -> io::Result<P
     Ok(place)
 }
 
-/// What each case asks of the database when everything is warm.
-fn seen(bench: &Bench<'_>, server: &Postgres, mut load: HttpLoad) -> io::Result<Vec<Vec<String>>> {
-    let mut mark = Mark { number: 0 };
+/// Returns the statements of each case when everything is warm.
+fn seen(
+    bench: &OrdersBench<'_>,
+    server: &Postgres,
+    mut load: HttpLoad,
+) -> io::Result<Vec<Vec<String>>> {
+    let mut mark = LogMark { number: 0 };
     for case in Case::ORDERS {
         load.once(*case)?;
     }
@@ -65,14 +73,14 @@ fn seen(bench: &Bench<'_>, server: &Postgres, mut load: HttpLoad) -> io::Result<
     Ok(all)
 }
 
-/// A statement of our own in the log, behind all that were run before it.
-struct Mark {
+/// A statement of our own in the log, after everything that was run before it.
+struct LogMark {
     number: u32,
 }
 
-impl Mark {
-    /// Where it stands.
-    fn set(&mut self, bench: &Bench<'_>, server: &Postgres) -> io::Result<usize> {
+impl LogMark {
+    /// Writes it. Returns its offset in the log.
+    fn set(&mut self, bench: &OrdersBench<'_>, server: &Postgres) -> io::Result<usize> {
         self.number += 1;
         let since = server.log().len();
         let text = format!("SELECT 'mark {}'", self.number);
@@ -92,7 +100,7 @@ impl Mark {
     }
 }
 
-/// The statements in a piece of a log, each on one line.
+/// Returns the statements in a part of a log, each on one line.
 fn executed(log: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut ours = false;
@@ -102,7 +110,7 @@ fn executed(log: &str) -> Vec<String> {
             all.push(String::from(text));
             ours = true;
         } else if line.starts_with('\t') {
-            // What a statement has on its next line.
+            // The continuation of a statement on its next line.
             if let Some(last) = all.last_mut().filter(|_| ours) {
                 last.push(' ');
                 last.push_str(line);
@@ -120,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_are_read_out_of_a_log() {
+    fn statements_are_parsed_from_a_log() {
         let log = "LOG:  execute sqlx_s_7: SELECT 1\n\t     FROM t\nDETAIL:  parameters: a\n\tb\n\
                    LOG:  statement: SELECT 'mark 1'\nLOG:  execute <unnamed>: COMMIT\n";
         assert_eq!(executed(log), ["SELECT 1 FROM t", "COMMIT"]);

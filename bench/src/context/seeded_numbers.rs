@@ -1,12 +1,12 @@
-//! Chance that is the same in every run: SplitMix64 from a seed.
+//! Random numbers that are the same in every run (SplitMix64 from a seed).
 
-/// A sequence of numbers that its seed decides.
+/// A sequence of numbers that the seed decides.
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(u64);
+pub(crate) struct SeededNumbers(u64);
 
-impl Chance {
+impl SeededNumbers {
     pub(crate) fn new(seed: u64) -> Self {
-        Chance(seed)
+        SeededNumbers(seed)
     }
 
     pub(crate) fn number(&mut self) -> u64 {
@@ -17,12 +17,12 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a bound.
+    /// Returns a number below a bound.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.number() % bound.max(1) as u64) as usize
     }
 
-    /// A fraction from zero up to, but not including, one.
+    /// Returns a fraction from zero up to, but not including, one.
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -37,14 +37,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_decides_everything() {
+    fn same_seed_gives_the_same_numbers() {
         let draw = |seed| {
-            let mut chance = Chance::new(seed);
+            let mut chance = SeededNumbers::new(seed);
             [chance.number(), chance.number()]
         };
         assert_eq!(draw(0), [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
         assert_ne!(draw(1), draw(2));
-        let mut chance = Chance::new(7);
+        let mut chance = SeededNumbers::new(7);
         assert!((0..1000).all(|_| (0.0..1.0).contains(&chance.fraction())));
     }
 }

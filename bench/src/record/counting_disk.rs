@@ -1,4 +1,4 @@
-//! The real disk, which counts what is asked of it.
+//! The real disk with counters.
 
 use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
 use std::ffi::OsString;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct DiskCounts {
     pub(super) syncs: AtomicU64,
     pub(super) read: AtomicU64,
 }
 
-impl Counts {
+impl DiskCounts {
     pub(super) fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
@@ -24,21 +24,21 @@ impl Counts {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Counting {
+pub(super) struct CountingDisk {
     disk: RealDisk,
-    counts: Arc<Counts>,
+    counts: Arc<DiskCounts>,
 }
 
-impl Counting {
-    pub(super) fn at(path: &Path) -> io::Result<(Counting, Arc<Counts>)> {
+impl CountingDisk {
+    pub(super) fn at(path: &Path) -> io::Result<(CountingDisk, Arc<DiskCounts>)> {
         let disk = RealDisk::at(path)?;
-        let counts = Arc::<Counts>::default();
+        let counts = Arc::<DiskCounts>::default();
         let own = Arc::clone(&counts);
-        Ok((Counting { disk, counts: own }, counts))
+        Ok((CountingDisk { disk, counts: own }, counts))
     }
 }
 
-impl Disk for Counting {
+impl Disk for CountingDisk {
     type File = CountingFile;
 
     fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<CountingFile> {
@@ -81,7 +81,7 @@ impl Disk for Counting {
 #[derive(Debug)]
 pub(super) struct CountingFile {
     file: RealFile,
-    counts: Arc<Counts>,
+    counts: Arc<DiskCounts>,
 }
 
 impl DiskFile for CountingFile {

@@ -1,6 +1,6 @@
-//! The words of a corpus by how many documents have them, and queries made of these words.
+//! The words of a corpus by the number of documents that contain them, and queries of these words.
 
-use super::chance::Chance;
+use super::seeded_numbers::SeededNumbers;
 use candor_context::Document;
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,28 +9,28 @@ const SEED: u64 = 4000;
 /// The longest query of the mix, in words.
 const LONGEST: usize = 6;
 
-/// The kinds of queries that are looked at one by one.
+/// The kinds of queries that are measured separately.
 pub(crate) const KINDS: [&str; 3] = ["a rare word", "a common word", "a sentence"];
 
 const SENTENCE: &str = "how do I make a request and read the body of the response";
 
-/// Words that stand nearly everywhere.
+/// Words that nearly every document contains.
 const STOP: [&str; 10] = [
     "the", "a", "of", "to", "is", "in", "and", "for", "that", "with",
 ];
 
-/// Words, sorted by how frequent they are.
+/// Words by frequency.
 #[derive(Debug)]
-pub(crate) struct Vocabulary {
-    /// In ten documents at most.
+pub(crate) struct CorpusWords {
+    /// In at most ten documents.
     rare: Vec<String>,
     /// In at most every twentieth document.
     medium: Vec<String>,
-    /// In more.
+    /// In more documents.
     common: Vec<String>,
 }
 
-impl Vocabulary {
+impl CorpusWords {
     pub(crate) fn of(documents: &[Document]) -> Self {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for document in documents {
@@ -51,16 +51,17 @@ impl Vocabulary {
             fitting.map(|(word, _)| word.clone()).collect()
         };
         let frequent = (documents.len() / 20).max(10);
-        Vocabulary {
+        CorpusWords {
             rare: between(1, 10),
             medium: between(11, frequent),
             common: between(frequent + 1, usize::MAX),
         }
     }
 
-    /// The same queries in every run: one to six words, each rare, medium, common or a stop word.
+    /// Returns the same queries in every run: one to six words, each rare, medium, common or a stop
+    /// word.
     pub(crate) fn mix(&self, queries: usize) -> Vec<String> {
-        let mut chance = Chance::new(SEED);
+        let mut chance = SeededNumbers::new(SEED);
         let query = |_| {
             let words = 1 + chance.below(LONGEST);
             let words: Vec<_> = (0..words).map(|_| self.word(&mut chance)).collect();
@@ -69,7 +70,7 @@ impl Vocabulary {
         (0..queries).map(query).collect()
     }
 
-    fn word(&self, chance: &mut Chance) -> &str {
+    fn word(&self, chance: &mut SeededNumbers) -> &str {
         let class: &[String] = match chance.below(4) {
             0 => &self.rare,
             1 => &self.medium,
@@ -81,14 +82,19 @@ impl Vocabulary {
         word.unwrap_or_else(|| STOP[chance.below(STOP.len())])
     }
 
-    /// One query of each kind.
+    /// Returns one query of each kind.
     pub(crate) fn queries(&self) -> [String; KINDS.len()] {
-        let one = |class: &[String]| Chance::new(SEED).of(class).cloned().unwrap_or_default();
+        let one = |class: &[String]| {
+            SeededNumbers::new(SEED)
+                .of(class)
+                .cloned()
+                .unwrap_or_default()
+        };
         [one(&self.rare), one(&self.common), String::from(SENTENCE)]
     }
 }
 
-/// Whether somebody would type it.
+/// Returns true if a person might type the word.
 fn plain(word: &str) -> bool {
     word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
@@ -99,7 +105,7 @@ mod tests {
     use candor_context::Digest;
 
     #[test]
-    fn words_are_sorted_by_how_many_documents_have_them() {
+    fn words_are_classified_by_document_frequency() {
         let document = |number: usize| {
             let tenth = if number.is_multiple_of(10) {
                 "tenth"
@@ -114,7 +120,7 @@ mod tests {
             }
         };
         let documents: Vec<_> = (0..400).map(document).collect();
-        let vocabulary = Vocabulary::of(&documents);
+        let vocabulary = CorpusWords::of(&documents);
         assert_eq!(vocabulary.common, ["every", "tenth"]);
         assert!(vocabulary.medium.is_empty() && vocabulary.rare.is_empty());
         let mix = vocabulary.mix(100);
