@@ -6,10 +6,11 @@ use std::process::{Command, Stdio};
 
 const UNSHARE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
 
-/// Mounts the file system over the directory, with what the directory holds.
+/// Mounts the file system over the directory, with what the directory holds. The working directory is
+/// looked up again: it may be covered by the mount.
 const SCRIPT: &str = "
     cp -a \"$0\" \"$0.kept\" && mount -t tmpfs -o size=$1 none \"$0\" &&
-    cp -a \"$0.kept/.\" \"$0\" && rm -r \"$0.kept\" && shift && exec \"$@\"";
+    cp -a \"$0.kept/.\" \"$0\" && rm -r \"$0.kept\" && shift && cd \"$PWD\" && exec \"$@\"";
 
 /// Returns `command`, run with a file system of `bytes` bytes over `directory`. Only the command sees
 /// that file system; other processes reach it through `/proc/PID/root`.

@@ -1,57 +1,33 @@
-//! A disk that is full under a SQLite file: a small file system of a server's own, where this machine
-//! can make one.
+//! A full disk under a SQLite file, on a small file system of the server's own.
 
 use crate::orders::fixture::{OrdersFixture, SERVED, UNLIMITED};
 use crate::orders::masking::mask;
 use crate::orders::requests::{OrderCalls, check_failure, order};
 use crate::requests::{Transport, call};
-use candor_testkit::{Exit, Stdio};
+use candor_testkit::{Exit, Stdio, on_small_disk};
 use insta::assert_snapshot;
 use serde_json::json;
 use std::fs;
-use std::process::{Command, Stdio as Streams};
 
 /// How many bytes the file system has.
 const SIZE: usize = 8 * 1024 * 1024;
 
-fn can_mount() -> bool {
-    let mut probe = Command::new("unshare");
-    probe
-        .args(["--user", "--map-root-user", "--mount"])
-        .args(["mount", "-t", "tmpfs", "none", "/mnt"])
-        .stderr(Streams::null());
-    probe.status().is_ok_and(|status| status.success())
-}
-
-/// The server of a place, its folder in a small file system that holds what the folder holds.
-fn within_small(fixture: &OrdersFixture) -> Stdio {
-    let script = "
-        cp -a \"$0\" \"$0.kept\" && mount -t tmpfs -o size=$1 none \"$0\" &&
-        cp -a \"$0.kept/.\" \"$0\" && rm -r \"$0.kept\" && shift && exec \"$@\"";
+/// Starts the server of a fixture, whose root is a small file system with the same content.
+fn start_on_small_disk(fixture: &OrdersFixture) -> Option<Stdio> {
     let flags = ["serve", "--breaker-failures", "0", "--attempts", "1"];
     let flags: Vec<_> = flags.iter().chain(&UNLIMITED).copied().collect();
-    let command = fixture.command(&flags);
-    let mut small = Command::new("unshare");
-    small
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(fixture.root())
-        .arg(SIZE.to_string())
-        .arg(command.get_program())
-        .args(command.get_args())
-        .env_remove("CANDOR_LOG");
-    let mut server = Stdio::start(small);
+    let command = on_small_disk(&fixture.command(&flags), fixture.root(), SIZE)?;
+    let mut server = Stdio::start(command);
     server.reaching(SERVED);
-    server
+    Some(server)
 }
 
 #[test]
 fn a_full_disk_is_told_and_nothing_is_half_done() {
-    if !can_mount() {
-        eprintln!("SKIPPED: this machine lets nobody mount a file system of their own");
-        return;
-    }
     let fixture = OrdersFixture::sqlite();
-    let mut server = within_small(&fixture);
+    let Some(mut server) = start_on_small_disk(&fixture) else {
+        return;
+    };
     let first = server.create_order(&order("k0", "TEA", 1));
     // Somebody else takes all the room that there is.
     let pid = server.process().pid();

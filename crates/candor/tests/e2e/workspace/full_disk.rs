@@ -1,40 +1,14 @@
-//! A disk that is full: a small file system of a server's own, where this machine can make one.
+//! A full disk, on a small file system of the server's own.
 
 use crate::requests::call;
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
 use crate::workspace::requests::AgentClient;
+use candor_testkit::on_small_disk;
 use serde_json::{Value, json};
 use std::fs;
-use std::process::{Command, Stdio};
 
 /// How many bytes the workspace may have.
 const SIZE: usize = 6 * 1024 * 1024;
-
-/// The command that starts another one with a small file system over a directory, holding what the
-/// directory holds.
-fn within_small(command: &Command, fixture: &WorkspaceFixture) -> Command {
-    let script = "
-        cp -a \"$0\" \"$0.kept\" && mount -t tmpfs -o size=$1 none \"$0\" &&
-        cp -a \"$0.kept/.\" \"$0\" && shift && exec \"$@\"";
-    let mut small = Command::new("unshare");
-    small
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(fixture.root())
-        .arg(SIZE.to_string())
-        .arg(command.get_program())
-        .args(command.get_args())
-        .current_dir(command.get_current_dir().unwrap());
-    small
-}
-
-fn can_mount() -> bool {
-    let mut probe = Command::new("unshare");
-    probe
-        .args(["--user", "--map-root-user", "--mount"])
-        .args(["mount", "-t", "tmpfs", "none", "/mnt"])
-        .stderr(Stdio::null());
-    probe.status().is_ok_and(|status| status.success())
-}
 
 /// The code of a call; the files are where this process does not see them by their names.
 fn code(client: &mut AgentClient, tool: &str, arguments: Value) -> String {
@@ -54,12 +28,12 @@ fn code(client: &mut AgentClient, tool: &str, arguments: Value) -> String {
 
 #[test]
 fn a_full_disk_is_told_and_nothing_is_lost() {
-    if !can_mount() {
-        eprintln!("SKIPPED: this machine lets nobody mount a file system of their own");
-        return;
-    }
     let fixture = WorkspaceFixture::with_plan();
-    let mut client = fixture.client(within_small(&fixture.command(EXECUTOR, &[]), &fixture));
+    let command = fixture.command(EXECUTOR, &[]);
+    let Some(command) = on_small_disk(&command, &fixture.root(), SIZE) else {
+        return;
+    };
+    let mut client = fixture.client(command);
     client.begin_session();
     let write = |path: &str, bytes: usize| json!({ "path": path, "content": "x".repeat(bytes) });
     for path in ["src/a.txt", "src/new"] {

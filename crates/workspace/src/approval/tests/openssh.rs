@@ -8,13 +8,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs ssh-keygen; nothing where the machine has none.
+/// Runs ssh-keygen. Returns `None`, and skips the test, if it is not installed.
 fn ssh_keygen(dir: &Path, args: &[&str], input: &[u8]) -> Option<Output> {
     let mut command = Command::new("ssh-keygen");
     command.args(args).current_dir(dir).env("LC_ALL", "C");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let Ok(mut child) = command.stderr(Stdio::piped()).spawn() else {
-        eprintln!("SKIPPED: there is no ssh-keygen on this machine");
+        candor_testkit::skip("ssh-keygen was not found");
         return None;
     };
     // It may end without reading everything.
