@@ -198,7 +198,7 @@ async fn dispatcher(
         ..Config::default()
     };
     let server = ForgeServer::new(forge, config, Arc::new(|_| ()), Arc::new(clock));
-    let server = server.recording(Arc::new(DiscardingLog));
+    let server = server.with_write_log(Arc::new(DiscardingLog));
     Ok(Dispatcher::new(
         server,
         Arc::new(clock),

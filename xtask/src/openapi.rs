@@ -11,7 +11,7 @@ use std::path::Path;
 const RELEASE: &str = "23.0.2";
 
 /// The path of the extract, relative to the root.
-const TARGET: &str = "crates/forge/tests/github/openapi.json";
+const TARGET: &str = "crates/forge/tests/forge/github/openapi.json";
 
 /// The maximum depth of nested references.
 const DEPTH_MAX: usize = 24;

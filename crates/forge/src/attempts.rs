@@ -1,7 +1,7 @@
 //! Attempts to write, from their record to their answer: each has one outcome, even where its call is
 //! stopped while the attempt is still being recorded, and one line.
 
-use crate::writes::WriteLog;
+use crate::write_log::WriteLog;
 use candor_fault::Cause;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};

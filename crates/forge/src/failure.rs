@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What is not there, or cannot be seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingItem {
     /// The repository.
     Repository,
     /// A branch.
@@ -23,7 +23,7 @@ pub enum Missing {
 
 /// A rule of the repository's state that a well-formed call does not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unmet {
+pub enum UnmetPrecondition {
     /// A file was asked for, and there is a directory.
     IsDirectory(String),
     /// A directory was asked for, and there is something else.
@@ -70,7 +70,7 @@ pub enum Unmet {
 
 /// Why a pull request cannot be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum UnmergeableReason {
     /// It conflicts with its base.
     Conflict,
     /// It is a draft.
@@ -91,22 +91,22 @@ pub enum Why {
 
 /// A pull request that cannot be merged.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unmergeable {
+pub struct UnmergeablePull {
     /// Its number.
     pub number: u64,
     /// Why.
-    pub why: Why,
+    pub reason: UnmergeableReason,
     /// The last `mergeable_state` seen.
     pub state: Option<String>,
     /// The checks that fail or are missing.
     pub failing_checks: Vec<String>,
     /// GitHub's answer, where it refused.
-    pub answered: Option<Box<Answered>>,
+    pub response: Option<Box<GithubErrorResponse>>,
 }
 
 /// Who may not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Denied {
+pub enum DenialReason {
     /// The server was started without the permission to write.
     WritesOff,
     /// The caller did not show the token that writing asks for.
@@ -117,7 +117,7 @@ pub enum Denied {
 
 /// What was being done when GitHub answered; a status means different things in different steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum RequestKind {
     /// Something was read.
     Read,
     /// Something was changed, but for the next one.
@@ -128,13 +128,13 @@ pub enum Step {
 
 /// An answer of GitHub that is no success.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct GithubErrorResponse {
     /// Its status.
     pub status: u16,
     /// What was being done.
-    pub step: Step,
+    pub step: RequestKind,
     /// What is missing if the status says that something is.
-    pub missing: Missing,
+    pub missing: MissingItem,
     /// GitHub's own message.
     pub message: Option<String>,
     /// GitHub's own `errors[]`.
@@ -147,7 +147,7 @@ pub struct Answered {
 
 /// Why GitHub could not be asked, or its answer not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unreachable {
+pub enum UnreachableReason {
     /// No connection.
     Connect,
     /// The connection could not be made safe.
@@ -168,11 +168,11 @@ pub enum Unreachable {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
     /// It is not there, or cannot be seen.
-    Missing(Missing),
+    Missing(MissingItem),
     /// The repository's state does not allow it.
-    Unmet(Unmet),
+    Unmet(UnmetPrecondition),
     /// The pull request cannot be merged.
-    Unmergeable(Unmergeable),
+    Unmergeable(UnmergeablePull),
     /// The head is not the one that the caller expected.
     HeadMoved {
         /// The expected one.
@@ -183,13 +183,13 @@ pub enum Failure {
         state: Option<String>,
     },
     /// It is forbidden.
-    Denied(Denied),
+    Denied(DenialReason),
     /// Too many calls, by this server's own count.
     Limited(Duration),
     /// GitHub answered, and it is no success.
-    Answered(Answered),
+    GithubErrorResponse(GithubErrorResponse),
     /// GitHub could not be asked, or its answer not be read.
-    Unreachable(Unreachable, Cause),
+    Unreachable(UnreachableReason, Cause),
     /// The repository has no commit yet.
     Empty,
     /// One part of a change was made, another was not.
@@ -211,14 +211,14 @@ impl From<CallStopped> for Failure {
     }
 }
 
-impl From<Missing> for Failure {
-    fn from(missing: Missing) -> Self {
+impl From<MissingItem> for Failure {
+    fn from(missing: MissingItem) -> Self {
         Failure::Missing(missing)
     }
 }
 
-impl From<Unmet> for Failure {
-    fn from(unmet: Unmet) -> Self {
+impl From<UnmetPrecondition> for Failure {
+    fn from(unmet: UnmetPrecondition) -> Self {
         Failure::Unmet(unmet)
     }
 }

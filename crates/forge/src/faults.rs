@@ -3,7 +3,8 @@
 use crate::dialect::Github;
 use crate::dialect::codes;
 use crate::failure::{
-    Answered, Denied, Failure, Missing, Step, Unmergeable, Unmet, Unreachable, Why,
+    DenialReason, Failure, GithubErrorResponse, MissingItem, RequestKind, UnmergeablePull,
+    UnmergeableReason, UnmetPrecondition, UnreachableReason,
 };
 use candor_fault::{Cause, ClientText, Effect, Fault, Retry};
 use std::time::Duration;
@@ -35,8 +36,8 @@ impl Failure {
                     "Rate limit exceeded: this server's limit on writes to one repository",
                 )
                 .after(after),
-            Failure::Answered(answered) => by_status(answered, effect),
-            Failure::Unreachable(why, cause) => unreachable(why, effect).with_cause(cause),
+            Failure::GithubErrorResponse(response) => by_status(response, effect),
+            Failure::Unreachable(reason, cause) => unreachable(reason, effect).with_cause(cause),
             Failure::Empty => internal(Retry::AfterChange, Effect::None, "the repository is empty")
                 .with_remedy("Make a first commit with git, then send the call again."),
             Failure::Partly { done, rest } => partly(done, *rest),
@@ -48,37 +49,37 @@ impl Failure {
     }
 }
 
-fn internal(retry: Retry, effect: Effect, why: &'static str) -> Fault<Github> {
-    let said = ClientText::from("Internal error: ").then(why);
+fn internal(retry: Retry, effect: Effect, reason: &'static str) -> Fault<Github> {
+    let said = ClientText::from("Internal error: ").then(reason);
     codes::Internal.fault(retry, effect).with_message(said)
 }
 
-fn not_found(missing: &Missing) -> Fault<Github> {
+fn not_found(missing: &MissingItem) -> Fault<Github> {
     let said = ClientText::from("Not found: ");
     let said = match missing {
-        Missing::Repository => said.then("the repository"),
-        Missing::Branch(name) => said.then("the branch ").quoting(name),
-        Missing::Revision(name) => said.then("the branch, tag or commit ").quoting(name),
-        Missing::Path(path) => said.then("the path ").quoting(path),
-        Missing::PullRequest(number) => said.then("the pull request #").number(*number),
+        MissingItem::Repository => said.then("the repository"),
+        MissingItem::Branch(name) => said.then("the branch ").quoting(name),
+        MissingItem::Revision(name) => said.then("the branch, tag or commit ").quoting(name),
+        MissingItem::Path(path) => said.then("the path ").quoting(path),
+        MissingItem::PullRequest(number) => said.then("the pull request #").number(*number),
     };
     let said = said.then(" does not exist, or the token cannot see it");
     codes::NotFound.fault().with_message(said)
 }
 
-fn unmet_rule(unmet: &Unmet) -> Fault<Github> {
+fn unmet_rule(unmet: &UnmetPrecondition) -> Fault<Github> {
     let said = ClientText::from("Validation error: ");
     let said = match unmet {
-        Unmet::IsDirectory(path) => said
+        UnmetPrecondition::IsDirectory(path) => said
             .quoting(path)
             .then(" is a directory; use list_directory"),
-        Unmet::NotADirectory(path) => said
+        UnmetPrecondition::NotADirectory(path) => said
             .quoting(path)
             .then(" is not a directory; use read_file"),
-        Unmet::IsSubmodule(path) => said
+        UnmetPrecondition::IsSubmodule(path) => said
             .quoting(path)
             .then(" is a commit of another repository"),
-        Unmet::TooLarge { path, size, most } => {
+        UnmetPrecondition::TooLarge { path, size, most } => {
             let said = said.quoting(path).then(" is too large: ");
             let said = match size {
                 Some(size) => said.number(*size).then(" bytes"),
@@ -86,81 +87,89 @@ fn unmet_rule(unmet: &Unmet) -> Fault<Github> {
             };
             said.then(", at most ").number(*most).then(" are answered")
         }
-        Unmet::AmbiguousSha(digits) => said
+        UnmetPrecondition::AmbiguousSha(digits) => said
             .then("more than one commit begins with ")
             .quoting(digits)
             .then("; give more digits"),
-        Unmet::BranchMoved(branch) => said
+        UnmetPrecondition::BranchMoved(branch) => said
             .then("the branch ")
             .quoting(branch)
             .then(" was moved by somebody else meanwhile; nothing was committed"),
-        Unmet::BranchExists(branch) => said
+        UnmetPrecondition::BranchExists(branch) => said
             .then("the branch ")
             .quoting(branch)
             .then(" exists already"),
-        Unmet::BranchProtected(branch) => said
+        UnmetPrecondition::BranchProtected(branch) => said
             .then("the branch ")
             .quoting(branch)
             .then(" is protected and takes changes through pull requests only"),
-        Unmet::PullExists(number) => said
+        UnmetPrecondition::PullExists(number) => said
             .then("a pull request for these branches is open already: #")
             .number(*number),
-        Unmet::NothingToMerge { head, base } => said
+        UnmetPrecondition::NothingToMerge { head, base } => said
             .then("there are no commits between ")
             .quoting(base)
             .then(" and ")
             .quoting(head),
-        Unmet::Unrelated => said.then("the two branches have no history in common"),
-        Unmet::AlreadyMerged(number) => said
+        UnmetPrecondition::Unrelated => said.then("the two branches have no history in common"),
+        UnmetPrecondition::AlreadyMerged(number) => said
             .then("the pull request #")
             .number(*number)
             .then(" was merged already"),
-        Unmet::PathConflict(path) => said
+        UnmetPrecondition::PathConflict(path) => said
             .quoting(path)
             .then(" would be a file and a directory at once"),
-        Unmet::PathRefused(path) => said
+        UnmetPrecondition::PathRefused(path) => said
             .quoting(path)
             .then(" has a name in it that git keeps for itself"),
-        Unmet::NothingToCommit => said.then("the branch has exactly these files already"),
+        UnmetPrecondition::NothingToCommit => {
+            said.then("the branch has exactly these files already")
+        }
     };
     let fault = codes::ValidationError.fault().with_message(said);
     match unmet {
-        Unmet::PullExists(number) => fault.with_facts(|facts| facts.number = Some(*number)),
-        Unmet::BranchMoved(_) => {
+        UnmetPrecondition::PullExists(number) => {
+            fault.with_facts(|facts| facts.number = Some(*number))
+        }
+        UnmetPrecondition::BranchMoved(_) => {
             fault.with_remedy("Read the branch as it is now, then commit again on top of it.")
         }
         _ => fault,
     }
 }
 
-fn not_mergeable(unmergeable: Unmergeable) -> Fault<Github> {
-    let Unmergeable {
+fn not_mergeable(unmergeable: UnmergeablePull) -> Fault<Github> {
+    let UnmergeablePull {
         number,
-        why,
+        reason,
         state,
         failing_checks,
-        answered,
+        response,
     } = unmergeable;
     let said = ClientText::from("Pull request #").number(number);
-    let said = match why {
-        Why::Conflict => said.then(" is not mergeable: it conflicts with its base branch"),
-        Why::Draft => said.then(" is not mergeable: it is a draft"),
-        Why::Closed => said.then(" is not mergeable: it is closed"),
-        Why::Merged => said.then(" is not mergeable: it was merged already"),
-        Why::Blocked => said.then(" is not mergeable: rules of the base branch block it"),
-        Why::Undecided => {
+    let said = match reason {
+        UnmergeableReason::Conflict => {
+            said.then(" is not mergeable: it conflicts with its base branch")
+        }
+        UnmergeableReason::Draft => said.then(" is not mergeable: it is a draft"),
+        UnmergeableReason::Closed => said.then(" is not mergeable: it is closed"),
+        UnmergeableReason::Merged => said.then(" is not mergeable: it was merged already"),
+        UnmergeableReason::Blocked => {
+            said.then(" is not mergeable: rules of the base branch block it")
+        }
+        UnmergeableReason::Undecided => {
             said.then(" is not mergeable: GitHub has not decided yet whether it can be merged")
         }
-        Why::Refused => said.then(" is not mergeable: GitHub refused to merge it"),
-        Why::NotRebaseable => {
+        UnmergeableReason::Refused => said.then(" is not mergeable: GitHub refused to merge it"),
+        UnmergeableReason::NotRebaseable => {
             said.then(" is not mergeable by rebase: one of its commits conflicts")
         }
     };
-    let message = answered
+    let message = response
         .as_ref()
-        .and_then(|answered| answered.message.as_deref());
+        .and_then(|response| response.message.as_deref());
     let said = with_words(said, message);
-    let status = answered.as_ref().map(|answered| answered.status);
+    let status = response.as_ref().map(|response| response.status);
     let fault = codes::NotMergeable
         .fault()
         .with_message(said)
@@ -169,24 +178,24 @@ fn not_mergeable(unmergeable: Unmergeable) -> Fault<Github> {
             facts.mergeable_state = state;
             facts.failing_checks = Some(failing_checks).filter(|names| !names.is_empty());
         });
-    match why {
-        Why::Undecided => {
+    match reason {
+        UnmergeableReason::Undecided => {
             fault.with_remedy("Ask get_pr_mergeability until it is decided, then merge.")
         }
-        Why::Draft => fault
+        UnmergeableReason::Draft => fault
             .with_remedy("Mark it ready with update_pull_request and `draft: false`, then merge."),
-        Why::Closed => fault
+        UnmergeableReason::Closed => fault
             .with_remedy("Open it again with update_pull_request and `state: open`, then merge."),
-        Why::Merged => {
+        UnmergeableReason::Merged => {
             fault.with_remedy("Nothing is left to do: the changes are in the base branch.")
         }
-        Why::Conflict => fault.with_remedy(
+        UnmergeableReason::Conflict => fault.with_remedy(
             "Bring the head branch up to date with its base, resolve the conflicts, then merge.",
         ),
-        Why::NotRebaseable => {
+        UnmergeableReason::NotRebaseable => {
             fault.with_remedy("Take another `merge_method`, or resolve the conflicts first.")
         }
-        Why::Blocked | Why::Refused => fault,
+        UnmergeableReason::Blocked | UnmergeableReason::Refused => fault,
     }
 }
 
@@ -201,16 +210,16 @@ fn head_moved(expected: String, actual: Option<String>, state: Option<String>) -
         })
 }
 
-fn denial(denied: &Denied) -> Fault<Github> {
+fn denial(denied: &DenialReason) -> Fault<Github> {
     let fault = codes::PermissionDenied.fault();
     match denied {
-        Denied::WritesOff => fault
+        DenialReason::WritesOff => fault
             .with_message("Permission denied: this server does not change anything")
             .with_remedy("Ask the owner of this server to start it with --allow-writes."),
-        Denied::WriteToken => fault
+        DenialReason::WriteToken => fault
             .with_message("Permission denied: this tool asks for the token for writing")
             .with_remedy("Show the token of --write-bearer-file as `Authorization: Bearer …`."),
-        Denied::Repository(repo) => {
+        DenialReason::Repository(repo) => {
             let said = ClientText::from("Permission denied: ")
                 .quoting_at_most(&repo.to_string(), 256)
                 .then(" is not on this server's list of repositories");
@@ -230,41 +239,46 @@ fn with_words(said: ClientText, words: Option<&str>) -> ClientText {
 }
 
 /// What a status of GitHub means, by the table of the contract.
-fn by_status(answered: Answered, effect: Effect) -> Fault<Github> {
-    let status = answered.status;
-    let words = answered.message.as_deref();
+fn by_status(response: GithubErrorResponse, effect: Effect) -> Fault<Github> {
+    let status = response.status;
+    let words = response.message.as_deref();
     let with = |said: &'static str| with_words(ClientText::from(said), words);
     let fault = match status {
-        403 | 429 if answered.limited => codes::RateLimited
+        403 | 429 if response.limited => codes::RateLimited
             .fault()
             .with_message(with("Rate limit exceeded: GitHub"))
-            .after(answered.retry_after.unwrap_or(USUAL_WAIT)),
+            .after(response.retry_after.unwrap_or(USUAL_WAIT)),
         401 | 403 => codes::PermissionDenied
             .fault()
             .with_message(with("Permission denied: GitHub")),
-        404 => not_found(&answered.missing),
+        404 => not_found(&response.missing),
         422 => codes::ValidationError
             .fault()
             .with_message(with("Validation error: GitHub")),
-        _ => other_status(status, words, answered.step, effect),
+        _ => other_status(status, words, response.step, effect),
     };
     fault.with_facts(|facts| {
         facts.status = Some(status);
-        facts.errors = answered.errors.map(|errors| *errors);
+        facts.errors = response.errors.map(|errors| *errors);
     })
 }
 
 /// A status without a code of its own. One below 500 says that nothing was done.
-fn other_status(status: u16, words: Option<&str>, step: Step, effect: Effect) -> Fault<Github> {
+fn other_status(
+    status: u16,
+    words: Option<&str>,
+    step: RequestKind,
+    effect: Effect,
+) -> Fault<Github> {
     let (retry, effect) = match (status, step) {
         (429, _) => (Retry::SameCall, Effect::None),
-        (500.., Step::Read) => (Retry::SameCall, Effect::None),
-        (500.., Step::Write | Step::Merge) => (Retry::after_cut(effect), effect),
+        (500.., RequestKind::Read) => (Retry::SameCall, Effect::None),
+        (500.., RequestKind::Write | RequestKind::Merge) => (Retry::after_cut(effect), effect),
         _ => (Retry::AfterChange, Effect::None),
     };
     let said = ClientText::from("Internal error: GitHub answered ").number(status);
     let said = match status {
-        409 if step == Step::Read => said.then(" (the repository is empty)"),
+        409 if step == RequestKind::Read => said.then(" (the repository is empty)"),
         410 => said.then(" (it is gone)"),
         451 => said.then(" (unavailable for legal reasons)"),
         _ => said,
@@ -278,23 +292,25 @@ fn other_status(status: u16, words: Option<&str>, step: Step, effect: Effect) ->
     }
 }
 
-fn unreachable(why: Unreachable, effect: Effect) -> Fault<Github> {
-    let said = match why {
-        Unreachable::Connect => "GitHub could not be reached",
-        Unreachable::Tls => "the connection to GitHub could not be secured",
-        Unreachable::Reset => "the connection to GitHub broke",
-        Unreachable::Timeout => "GitHub did not answer in time",
-        Unreachable::Garbled => "GitHub's answer could not be read",
-        Unreachable::TooLarge => "GitHub's answer is too large",
-        Unreachable::Redirect => "GitHub redirected to another place",
+fn unreachable(reason: UnreachableReason, effect: Effect) -> Fault<Github> {
+    let said = match reason {
+        UnreachableReason::Connect => "GitHub could not be reached",
+        UnreachableReason::Tls => "the connection to GitHub could not be secured",
+        UnreachableReason::Reset => "the connection to GitHub broke",
+        UnreachableReason::Timeout => "GitHub did not answer in time",
+        UnreachableReason::Garbled => "GitHub's answer could not be read",
+        UnreachableReason::TooLarge => "GitHub's answer is too large",
+        UnreachableReason::Redirect => "GitHub redirected to another place",
     };
     // Without a connection nothing was sent, so nothing was done.
-    let effect = match why {
-        Unreachable::Connect | Unreachable::Tls => Effect::None,
+    let effect = match reason {
+        UnreachableReason::Connect | UnreachableReason::Tls => Effect::None,
         _ => effect,
     };
-    let retry = match why {
-        Unreachable::Tls | Unreachable::TooLarge | Unreachable::Redirect => Retry::AfterChange,
+    let retry = match reason {
+        UnreachableReason::Tls | UnreachableReason::TooLarge | UnreachableReason::Redirect => {
+            Retry::AfterChange
+        }
         _ => Retry::after_cut(effect),
     };
     internal(retry, effect, said)
@@ -341,11 +357,11 @@ mod tests {
         }
     }
 
-    fn answered(status: u16, step: Step) -> Answered {
-        Answered {
+    fn response(status: u16, step: RequestKind) -> GithubErrorResponse {
+        GithubErrorResponse {
             status,
             step,
-            missing: Missing::Repository,
+            missing: MissingItem::Repository,
             message: Some(String::from("rate limit\n not found")),
             errors: Some(Box::new(
                 json!([{ "resource": "PullRequest", "code": "invalid" }]),
@@ -362,8 +378,11 @@ mod tests {
         for status in [
             401, 403, 404, 405, 409, 410, 418, 422, 429, 451, 500, 502, 503,
         ] {
-            for (step, effect) in [(Step::Read, Effect::None), (Step::Write, Effect::Unknown)] {
-                let fault = Failure::Answered(answered(status, step)).fault(effect);
+            for (step, effect) in [
+                (RequestKind::Read, Effect::None),
+                (RequestKind::Write, Effect::Unknown),
+            ] {
+                let fault = Failure::GithubErrorResponse(response(status, step)).fault(effect);
                 lines.push(format!(
                     "{status} {step:?}: {} {:?} {:?} {}",
                     fault.row().code,
@@ -380,10 +399,10 @@ mod tests {
     fn a_limit_is_told_by_its_facts_and_not_by_words() {
         for status in [403, 429] {
             let limited = |retry_after| {
-                Failure::Answered(Answered {
+                Failure::GithubErrorResponse(GithubErrorResponse {
                     limited: true,
                     retry_after,
-                    ..answered(status, Step::Read)
+                    ..response(status, RequestKind::Read)
                 })
                 .fault(Effect::None)
             };
@@ -391,7 +410,8 @@ mod tests {
             assert!(told.is(codes::RateLimited));
             assert_eq!(told.wait(), Some(Duration::from_secs(7)));
             assert_eq!(limited(None).wait(), Some(USUAL_WAIT));
-            let plain = Failure::Answered(answered(status, Step::Read)).fault(Effect::None);
+            let plain = Failure::GithubErrorResponse(response(status, RequestKind::Read))
+                .fault(Effect::None);
             assert!(!plain.is(codes::RateLimited));
         }
     }
@@ -399,72 +419,72 @@ mod tests {
     #[test]
     fn every_other_failure_has_its_answer() {
         let text = || String::from("a\"b\n");
-        let unmergeable = |why| {
-            Failure::Unmergeable(Unmergeable {
+        let unmergeable = |reason| {
+            Failure::Unmergeable(UnmergeablePull {
                 number: 7,
-                why,
+                reason,
                 state: Some(String::from("blocked")),
                 failing_checks: vec![String::from("ci/test")],
-                answered: Some(Box::new(answered(405, Step::Merge))),
+                response: Some(Box::new(response(405, RequestKind::Merge))),
             })
         };
         let missing = [
-            Missing::Repository,
-            Missing::Branch(text()),
-            Missing::Revision(text()),
-            Missing::Path(text()),
-            Missing::PullRequest(7),
+            MissingItem::Repository,
+            MissingItem::Branch(text()),
+            MissingItem::Revision(text()),
+            MissingItem::Path(text()),
+            MissingItem::PullRequest(7),
         ];
-        let large = |size| Unmet::TooLarge {
+        let large = |size| UnmetPrecondition::TooLarge {
             path: text(),
             size,
             most: 5,
         };
         let unmet = [
-            Unmet::IsDirectory(text()),
-            Unmet::NotADirectory(text()),
-            Unmet::IsSubmodule(text()),
+            UnmetPrecondition::IsDirectory(text()),
+            UnmetPrecondition::NotADirectory(text()),
+            UnmetPrecondition::IsSubmodule(text()),
             large(Some(9)),
             large(None),
-            Unmet::AmbiguousSha(text()),
-            Unmet::BranchMoved(text()),
-            Unmet::BranchExists(text()),
-            Unmet::BranchProtected(text()),
-            Unmet::PullExists(7),
-            Unmet::NothingToMerge {
+            UnmetPrecondition::AmbiguousSha(text()),
+            UnmetPrecondition::BranchMoved(text()),
+            UnmetPrecondition::BranchExists(text()),
+            UnmetPrecondition::BranchProtected(text()),
+            UnmetPrecondition::PullExists(7),
+            UnmetPrecondition::NothingToMerge {
                 head: text(),
                 base: text(),
             },
-            Unmet::Unrelated,
-            Unmet::AlreadyMerged(7),
-            Unmet::PathConflict(text()),
-            Unmet::PathRefused(text()),
-            Unmet::NothingToCommit,
+            UnmetPrecondition::Unrelated,
+            UnmetPrecondition::AlreadyMerged(7),
+            UnmetPrecondition::PathConflict(text()),
+            UnmetPrecondition::PathRefused(text()),
+            UnmetPrecondition::NothingToCommit,
         ];
-        let why = [
-            Why::Conflict,
-            Why::Draft,
-            Why::Closed,
-            Why::Merged,
-            Why::Blocked,
-            Why::Undecided,
-            Why::Refused,
-            Why::NotRebaseable,
+        let reason = [
+            UnmergeableReason::Conflict,
+            UnmergeableReason::Draft,
+            UnmergeableReason::Closed,
+            UnmergeableReason::Merged,
+            UnmergeableReason::Blocked,
+            UnmergeableReason::Undecided,
+            UnmergeableReason::Refused,
+            UnmergeableReason::NotRebaseable,
         ];
         let unreachable = [
-            Unreachable::Connect,
-            Unreachable::Tls,
-            Unreachable::Reset,
-            Unreachable::Timeout,
-            Unreachable::Garbled,
-            Unreachable::TooLarge,
-            Unreachable::Redirect,
+            UnreachableReason::Connect,
+            UnreachableReason::Tls,
+            UnreachableReason::Reset,
+            UnreachableReason::Timeout,
+            UnreachableReason::Garbled,
+            UnreachableReason::TooLarge,
+            UnreachableReason::Redirect,
         ];
         let secret = || Cause::from("a cause is for the log");
         let denied = [
-            Denied::WritesOff,
-            Denied::WriteToken,
-            Denied::Repository(RepoName::read("octo/cat").unwrap()),
+            DenialReason::WritesOff,
+            DenialReason::WriteToken,
+            DenialReason::Repository(RepoName::parse("octo/cat").unwrap()),
         ];
         let others = [
             Failure::HeadMoved {
@@ -478,14 +498,17 @@ mod tests {
             Failure::Broken("the disk is full", secret()),
             Failure::Partly {
                 done: "the title was changed",
-                rest: Box::new(Failure::Answered(answered(403, Step::Write))),
+                rest: Box::new(Failure::GithubErrorResponse(response(
+                    403,
+                    RequestKind::Write,
+                ))),
             },
         ];
         let all = missing.into_iter().map(Failure::Missing);
         let all = all.chain(unmet.into_iter().map(Failure::Unmet));
-        let all = all.chain(why.into_iter().map(unmergeable));
+        let all = all.chain(reason.into_iter().map(unmergeable));
         let all = all.chain(denied.into_iter().map(Failure::Denied));
-        let all = all.chain(unreachable.map(|why| Failure::Unreachable(why, secret())));
+        let all = all.chain(unreachable.map(|reason| Failure::Unreachable(reason, secret())));
         let lines: Vec<_> = all
             .chain(others)
             .map(|one| said(one, Effect::Unknown))
@@ -495,9 +518,9 @@ mod tests {
 
     #[test]
     fn words_of_github_are_cut_and_escaped() {
-        let mut long = answered(401, Step::Read);
+        let mut long = response(401, RequestKind::Read);
         long.message = Some(format!(" \u{202e}{} ", "x".repeat(2 * FOREIGN_WORDS_CHARS)));
-        let fault = Failure::Answered(long).fault(Effect::None);
+        let fault = Failure::GithubErrorResponse(long).fault(Effect::None);
         let words = fault
             .message()
             .strip_prefix("Permission denied: GitHub: ")

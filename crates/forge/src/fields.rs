@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn is_repo(text: &str) -> bool {
-        crate::RepoName::read(text).is_some()
+        crate::RepoName::parse(text).is_some()
     }
 
     #[test]

@@ -1,20 +1,20 @@
 //! What a backend has to do. The tools are written once, against this trait.
 
 use crate::{
-    Branch, Branches, Checks, Commits, Committed, Details, Directory, Failure, File, Found,
-    MergeOrder, Merged, NewFile, NewPull, Paging, PullChange, PullRequest, Pulls, RepoName,
-    Repository, Revision, Tree, Wanted,
+    Branch, BranchPage, CommitChecks, CommitPage, CreatedCommit, Directory, Failure, File,
+    MergeInstruction, MergedPull, NewFile, NewPullRequest, Paging, PullDetails, PullFilter,
+    PullPage, PullRequest, PullRequestChange, RepoName, Repository, RepositoryPage, Revision, Tree,
 };
 use candor_guard::Deadline;
 use candor_street::EffectMark;
 use futures_util::future::BoxFuture;
 
 /// What a backend's method comes to.
-pub type Answering<'a, T> = BoxFuture<'a, Result<T, Failure>>;
+pub type BackendFuture<'a, T> = BoxFuture<'a, Result<T, Failure>>;
 
 /// What a backend has of the call that it works for.
 #[derive(Debug, Clone)]
-pub struct Turn {
+pub struct BackendContext {
     /// Until when the whole call may take.
     pub deadline: Deadline,
     /// To be set around every change: `begins` before the first step that cannot be taken back,
@@ -28,148 +28,156 @@ pub struct Turn {
 /// polled to its end once its mark has begun.
 pub trait Forge: Send + Sync + 'static {
     /// Repositories that a query finds.
-    fn search<'a>(&'a self, turn: &'a Turn, query: &'a str, paging: Paging)
-    -> Answering<'a, Found>;
+    fn search<'a>(
+        &'a self,
+        context: &'a BackendContext,
+        query: &'a str,
+        paging: Paging,
+    ) -> BackendFuture<'a, RepositoryPage>;
 
     /// One repository.
-    fn repository<'a>(&'a self, turn: &'a Turn, repo: &'a RepoName) -> Answering<'a, Repository>;
+    fn repository<'a>(
+        &'a self,
+        context: &'a BackendContext,
+        repo: &'a RepoName,
+    ) -> BackendFuture<'a, Repository>;
 
     /// The bytes of a repository's README, the first `most` of them; nothing where it has none.
     fn readme<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         most: u64,
-    ) -> Answering<'a, Option<(Vec<u8>, bool)>>;
+    ) -> BackendFuture<'a, Option<(Vec<u8>, bool)>>;
 
     /// What stands in a directory; the path of the root is empty.
     fn directory<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         path: &'a str,
         at: &'a Revision,
-    ) -> Answering<'a, Directory>;
+    ) -> BackendFuture<'a, Directory>;
 
     /// A file of at most so many bytes.
     fn file<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         path: &'a str,
         at: &'a Revision,
         most: u64,
-    ) -> Answering<'a, File>;
+    ) -> BackendFuture<'a, File>;
 
     /// A whole tree, at most so many entries of it.
     fn tree<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         at: &'a Revision,
         most: usize,
-    ) -> Answering<'a, Tree>;
+    ) -> BackendFuture<'a, Tree>;
 
     /// Commits from a revision backwards.
     fn commits<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         from: &'a Revision,
         paging: Paging,
-    ) -> Answering<'a, Commits>;
+    ) -> BackendFuture<'a, CommitPage>;
 
     /// Branches.
     fn branches<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         paging: Paging,
-    ) -> Answering<'a, Branches>;
+    ) -> BackendFuture<'a, BranchPage>;
 
     /// Pull requests.
     fn pull_requests<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
-        wanted: Wanted,
+        wanted: PullFilter,
         paging: Paging,
-    ) -> Answering<'a, Pulls>;
+    ) -> BackendFuture<'a, PullPage>;
 
     /// One pull request, as far as the backend knows it now: it waits for nothing.
     fn pull_request<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         number: u64,
-    ) -> Answering<'a, PullRequest>;
+    ) -> BackendFuture<'a, PullRequest>;
 
     /// All checks of a commit of which `sha` are the first digits.
     fn checks<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         sha: &'a str,
-    ) -> Answering<'a, Checks>;
+    ) -> BackendFuture<'a, CommitChecks>;
 
     /// Opens a pull request.
     fn create_pull_request<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
-        new: &'a NewPull,
-    ) -> Answering<'a, PullRequest>;
+        new: &'a NewPullRequest,
+    ) -> BackendFuture<'a, PullRequest>;
 
     /// Changes a pull request.
     fn update_pull_request<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         number: u64,
-        change: &'a PullChange,
-    ) -> Answering<'a, PullRequest>;
+        change: &'a PullRequestChange,
+    ) -> BackendFuture<'a, PullRequest>;
 
     /// Merges a pull request whose head is still the one of the order.
     fn merge<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
-        order: &'a MergeOrder,
-    ) -> Answering<'a, Merged>;
+        order: &'a MergeInstruction,
+    ) -> BackendFuture<'a, MergedPull>;
 
     /// Deletes a branch.
     fn delete_branch<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         branch: &'a str,
-    ) -> Answering<'a, ()>;
+    ) -> BackendFuture<'a, ()>;
 
     /// Makes one commit on a branch, all files or none; never forced.
     fn commit_files<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         branch: &'a str,
         message: &'a str,
         files: &'a [NewFile],
-    ) -> Answering<'a, Committed>;
+    ) -> BackendFuture<'a, CreatedCommit>;
 
     /// Makes a branch at a revision.
     fn create_branch<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         branch: &'a str,
         from: &'a Revision,
-    ) -> Answering<'a, Branch>;
+    ) -> BackendFuture<'a, Branch>;
 
     /// Reviews and files of a pull request, patches of at most so many bytes in all.
     fn details<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         pull: &'a PullRequest,
         most: usize,
-    ) -> Answering<'a, Details>;
+    ) -> BackendFuture<'a, PullDetails>;
 }

@@ -1,39 +1,43 @@
 //! The GitHub tools: fourteen of them, written once against [`Forge`], on GitHub or on local git.
 
-mod allow;
+mod allow_list;
 mod attempts;
 pub mod dialect;
 mod failure;
+mod failure_line;
 mod faults;
 mod fields;
 mod forge;
 pub mod github;
-mod line;
 pub mod local;
 mod model;
-mod name;
+mod repo_name;
 mod server;
 mod tools;
 mod wildcard;
-mod writes;
+mod write_log;
 
-pub use allow::AllowList;
+pub use allow_list::AllowList;
 pub use dialect::REGISTRY;
-pub use failure::{Answered, Denied, Failure, Missing, Step, Unmergeable, Unmet, Unreachable, Why};
+pub use failure::{
+    DenialReason, Failure, GithubErrorResponse, MissingItem, RequestKind, UnmergeablePull,
+    UnmergeableReason, UnmetPrecondition, UnreachableReason,
+};
+pub use failure_line::LINE_MESSAGE_CHARS;
 pub use faults::FOREIGN_WORDS_CHARS;
-pub use forge::{Answering, Forge, Turn};
-pub use line::LINE_MESSAGE_CHARS;
+pub use forge::{BackendContext, BackendFuture, Forge};
 pub use local::LocalForge;
 pub use model::{
-    Branch, Branches, Check, CheckState, Checks, Commit, Commits, Committed, Details, Directory,
-    Entry, File, FileChange, Found, Item, ItemKind, MergeMethod, MergeOrder, Merged, NewFile,
-    NewPull, Paging, PullChange, PullRequest, PullState, Pulls, Repository, Review, Revision,
-    Signature, Tree, Wanted,
+    Branch, BranchPage, CheckState, Commit, CommitCheck, CommitChecks, CommitPage, CommitPerson,
+    CreatedCommit, Directory, DirectoryItem, File, ItemKind, MergeInstruction, MergeMethod,
+    MergedPull, NewFile, NewPullRequest, Paging, PullDetails, PullFileChange, PullFilter, PullPage,
+    PullRequest, PullRequestChange, PullState, Repository, RepositoryPage, Review, Revision, Tree,
+    TreeItem,
 };
-pub use name::RepoName;
+pub use repo_name::RepoName;
 pub use server::{
     Config, ForgeServer, LineSink, MAX_LIMITED_REPOS, MAX_TREE_ENTRIES, READ_DEADLINE,
     TREE_ENTRIES, WRITE_DEADLINE, WRITES_A_MINUTE,
 };
 pub use tools::{FILE_MAX, PATCHES_MAX, README_MAX};
-pub use writes::{Unopened, WriteLog, open_writes};
+pub use write_log::{WriteLog, WriteLogError, open_writes};

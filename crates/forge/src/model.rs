@@ -45,7 +45,7 @@ pub struct Repository {
 
 /// A page of repositories.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct RepositoryPage {
     /// The repositories of this page.
     pub repositories: Vec<Repository>,
     /// How many there are in all.
@@ -70,7 +70,7 @@ pub enum ItemKind {
 
 /// One thing in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct DirectoryItem {
     /// Its name.
     pub name: String,
     /// What it is.
@@ -89,7 +89,7 @@ pub struct Directory {
     /// The revision's name: as asked for, else the default branch.
     pub at: String,
     /// What stands in it, in the byte order of names.
-    pub items: Vec<Item>,
+    pub items: Vec<DirectoryItem>,
 }
 
 /// A file.
@@ -105,7 +105,7 @@ pub struct File {
 
 /// One entry of a whole tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct TreeItem {
     /// Its path from the root.
     pub path: String,
     /// `blob`, `tree` or `commit`.
@@ -129,12 +129,12 @@ pub struct Tree {
     /// Whether entries are left out.
     pub truncated: bool,
     /// The entries in tree order, parents before children.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TreeItem>,
 }
 
 /// Who did something and when; each part may be missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Signature {
+pub struct CommitPerson {
     /// The name.
     pub name: Option<String>,
     /// The address.
@@ -151,9 +151,9 @@ pub struct Commit {
     /// Its message.
     pub message: String,
     /// Who wrote it.
-    pub author: Option<Signature>,
+    pub author: Option<CommitPerson>,
     /// Who committed it.
-    pub committer: Option<Signature>,
+    pub committer: Option<CommitPerson>,
     /// Its parents.
     pub parents: Vec<String>,
     /// Where it can be looked at.
@@ -162,7 +162,7 @@ pub struct Commit {
 
 /// A page of commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commits {
+pub struct CommitPage {
     /// The commits of this page, newest first.
     pub commits: Vec<Commit>,
     /// Whether there are more behind it.
@@ -182,7 +182,7 @@ pub struct Branch {
 
 /// A page of branches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Branches {
+pub struct BranchPage {
     /// The branches of this page.
     pub branches: Vec<Branch>,
     /// The default branch.
@@ -204,7 +204,7 @@ pub enum PullState {
 /// Which pull requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Wanted {
+pub enum PullFilter {
     /// Open ones.
     #[default]
     Open,
@@ -257,7 +257,7 @@ pub struct PullRequest {
 
 /// A page of pull requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pulls {
+pub struct PullPage {
     /// The pull requests of this page, the last opened first.
     pub pulls: Vec<PullRequest>,
     /// Whether there are more behind it.
@@ -278,7 +278,7 @@ pub enum CheckState {
 
 /// One check of a commit: a status, or a check run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
+pub struct CommitCheck {
     /// Its name.
     pub name: String,
     /// How it ended.
@@ -291,16 +291,16 @@ pub struct Check {
 
 /// All checks of a commit, the last word of each, in the byte order of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checks {
+pub struct CommitChecks {
     /// The commit.
     pub sha: String,
     /// Its checks.
-    pub checks: Vec<Check>,
+    pub checks: Vec<CommitCheck>,
 }
 
 /// A pull request to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewPull {
+pub struct NewPullRequest {
     /// Its title.
     pub title: String,
     /// The owner of the branch that it brings, where that is another repository of the same network.
@@ -317,7 +317,7 @@ pub struct NewPull {
 
 /// What is to become of a pull request; nothing stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PullChange {
+pub struct PullRequestChange {
     /// Its new title.
     pub title: Option<String>,
     /// Its new description; an empty one clears it.
@@ -343,7 +343,7 @@ pub enum MergeMethod {
 
 /// The order to merge a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MergeOrder {
+pub struct MergeInstruction {
     /// The pull request.
     pub number: u64,
     /// How.
@@ -358,7 +358,7 @@ pub struct MergeOrder {
 
 /// A pull request that was merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedPull {
     /// The commit that the base branch is at now.
     pub sha: String,
 }
@@ -374,7 +374,7 @@ pub struct NewFile {
 
 /// A commit that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Committed {
+pub struct CreatedCommit {
     /// Its SHA.
     pub sha: String,
     /// The commit before it.
@@ -396,7 +396,7 @@ pub struct Review {
 
 /// What a pull request does to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileChange {
+pub struct PullFileChange {
     /// Its path from the root.
     pub path: String,
     /// `added`, `removed`, `modified`, `renamed` or `changed`.
@@ -411,11 +411,11 @@ pub struct FileChange {
 
 /// What a pull request says beyond its summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Details {
+pub struct PullDetails {
     /// Its reviews, the oldest first.
     pub reviews: Vec<Review>,
     /// What it does to files, in the byte order of paths.
-    pub files: Vec<FileChange>,
+    pub files: Vec<PullFileChange>,
     /// Whether reviews, files or patches are left out.
     pub truncated: bool,
 }

@@ -1,12 +1,12 @@
 //! The server: who may, what is limited, what is put on record, and the tools.
 
-use crate::allow::AllowList;
+use crate::allow_list::AllowList;
 use crate::attempts::{Attempts, WriteAttempt};
 use crate::dialect::Github;
-use crate::forge::{Forge, Turn};
-use crate::line::line;
-use crate::writes::{self, WriteLog};
-use crate::{Denied, Failure, RepoName, tools};
+use crate::failure_line::line;
+use crate::forge::{BackendContext, Forge};
+use crate::write_log::{self, WriteLog};
+use crate::{DenialReason, Failure, RepoName, tools};
 use candor_fault::Dialect as _;
 use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
 use candor_guard::{Deadline, Limiter, Quota};
@@ -109,18 +109,22 @@ impl ForgeServer {
     }
 
     /// With a log of writes; whether anybody may write is up to the configuration.
-    pub fn recording(mut self, log: Arc<dyn WriteLog>) -> ForgeServer {
+    pub fn with_write_log(mut self, log: Arc<dyn WriteLog>) -> ForgeServer {
         self.attempts.log = Some(log);
         self
     }
 
-    pub(crate) fn turn(&self, writes: bool, cx: &CallContext<WriteAttempt>) -> Turn {
+    pub(crate) fn backend_context(
+        &self,
+        writes: bool,
+        cx: &CallContext<WriteAttempt>,
+    ) -> BackendContext {
         let limit = if writes {
             WRITE_DEADLINE
         } else {
             READ_DEADLINE
         };
-        Turn {
+        BackendContext {
             deadline: Deadline::after(limit - MARGIN),
             mark: cx.mark.clone(),
         }
@@ -134,8 +138,8 @@ impl ForgeServer {
         arguments: &Value,
     ) -> Result<(), Fault<Github>> {
         let at = self.clock.now();
-        let shown = writes::summary(arguments);
-        let line = writes::attempt(at, tool, &cx.call.peer, &cx.call.client, &shown);
+        let shown = write_log::summary(arguments);
+        let line = write_log::attempt(at, tool, &cx.call.peer, &cx.call.client, &shown);
         let effect = Effect::None;
         let recorded = self.attempts.record(&cx.notes, line).await;
         recorded.map_err(|cause| Github::adopt(Refusal::Unrecorded { cause, effect }))
@@ -148,9 +152,9 @@ impl ForgeServer {
         fork: Option<RepoName>,
     ) -> Result<(), Failure> {
         let touched = [Some(repo), fork.as_ref()].into_iter().flatten();
-        let mut others = touched.filter(|touched| !self.config.repos.admits(touched));
+        let mut others = touched.filter(|touched| !self.config.repos.allows(touched));
         if let Some(other) = others.next() {
-            return Err(Failure::Denied(Denied::Repository(other.clone())));
+            return Err(Failure::Denied(DenialReason::Repository(other.clone())));
         }
         if tool.writes() {
             let limited = self.limiter.check(&repo.folded());
@@ -194,8 +198,8 @@ impl Server for ForgeServer {
         let may_write = cx.call.peer.may_write;
         let denied = match (tool.writes(), self.config.allow_writes, may_write) {
             (false, _, _) | (true, true, true) => return Ok(()),
-            (true, false, _) => Denied::WritesOff,
-            (true, true, false) => Denied::WriteToken,
+            (true, false, _) => DenialReason::WritesOff,
+            (true, true, false) => DenialReason::WriteToken,
         };
         Err(Failure::Denied(denied).fault(Effect::None))
     }
@@ -214,7 +218,7 @@ impl Server for ForgeServer {
         tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Github>> {
-        if let Some(repo) = text(arguments, "repo").and_then(RepoName::read) {
+        if let Some(repo) = text(arguments, "repo").and_then(RepoName::parse) {
             self.policy(tool, &repo, fork(&repo, arguments))
                 .map_err(|failure| failure.fault(Effect::None))?;
         }
@@ -234,7 +238,7 @@ impl Server for ForgeServer {
         let Some(of) = attempt.number().await else {
             return Ok(None);
         };
-        let ended = writes::Ended::of(entry);
+        let ended = write_log::WriteOutcome::of(entry);
         self.attempts.append(ended.line(of)).await?;
         Ok(None)
     }

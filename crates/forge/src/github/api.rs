@@ -1,12 +1,12 @@
 //! One API: where it is, who asks, what is remembered of it, and what every request carries.
 
-use super::ask::Ask;
+use super::error_response::{RequestFacts, error_response};
 use super::limits::REFUSAL_MAX_BYTES;
-use super::refusal::{Asked, refusal};
-use super::remembered::Remembered;
+use super::requests::GithubRead;
+use super::response_cache::ResponseCache;
 use super::route::Route;
-use super::settings::{Admits, Settings, SetupError};
-use crate::{Answered, Failure, Missing, RepoName, Turn};
+use super::settings::{GithubSettings, GithubSetupError, RepoFilter};
+use crate::{BackendContext, Failure, GithubErrorResponse, MissingItem, RepoName};
 use candor_guard::Retry;
 use candor_guard::retry::{Budget, Policy};
 use candor_http_client::header::{
@@ -40,12 +40,12 @@ pub(super) struct Api {
     pub(super) client: HttpClient,
     token: Option<BearerToken>,
     user_agent: HeaderValue,
-    pub(super) may: Admits,
+    pub(super) allows_repo: RepoFilter,
     pub(super) clock: Arc<dyn Clock>,
     /// How long one exchange may take.
     pub(super) attempt: Duration,
     pub(super) retry: Retry,
-    pub(super) remembered: Remembered,
+    pub(super) response_cache: ResponseCache,
 }
 
 impl fmt::Debug for Api {
@@ -57,7 +57,7 @@ impl fmt::Debug for Api {
 }
 
 impl Api {
-    pub(super) fn new(settings: Settings) -> Result<Api, SetupError> {
+    pub(super) fn new(settings: GithubSettings) -> Result<Api, GithubSetupError> {
         let base = BaseUrl::parse(&settings.api_url, PlainHttp::LoopbackOnly)?;
         let options = ClientOptions {
             connect_timeout: settings.timeouts.connect,
@@ -68,18 +68,18 @@ impl Api {
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .ok()
             .filter(|value| !value.is_empty())
-            .ok_or(SetupError::UserAgent)?;
+            .ok_or(GithubSetupError::UserAgent)?;
         let budget = Budget::new(RETRY_PERCENT, RETRY_FLOOR);
         Ok(Api {
             base,
             client,
             token: settings.token,
             user_agent,
-            may: settings.may,
+            allows_repo: settings.allows_repo,
             clock: settings.clock,
             attempt: settings.timeouts.attempt,
             retry: Retry::new(Policy::default(), budget, move || (settings.random)()),
-            remembered: Remembered::default(),
+            response_cache: ResponseCache::default(),
         })
     }
 
@@ -97,37 +97,48 @@ impl Api {
 
     /// What an unsuccessful answer says. Its status is known; a body that breaks off takes nothing
     /// of that away.
-    pub(super) async fn refused(
+    pub(super) async fn read_error_response(
         &self,
-        asked: &Asked<'_>,
+        asked: &RequestFacts<'_>,
         response: Response<ResponseBody>,
-    ) -> Answered {
+    ) -> GithubErrorResponse {
         let (head, body) = response.into_parts();
         let said = body.read(BodyLimit::Prefix(REFUSAL_MAX_BYTES)).await;
         let said = said.map(|body| body.bytes).unwrap_or_default();
         let (status, now) = (head.status.as_u16(), self.clock.now());
-        refusal(asked, status, &head.headers, &said, now)
+        error_response(asked, status, &head.headers, &said, now)
     }
 
     /// A 404 below a repository that cannot be seen at all is about the repository.
-    pub(super) async fn placed(&self, turn: &Turn, route: &Route, failure: Failure) -> Failure {
-        let mut answered = match failure {
-            Failure::Answered(answered) if answered.status == 404 => answered,
+    pub(super) async fn explain_not_found(
+        &self,
+        context: &BackendContext,
+        route: &Route,
+        failure: Failure,
+    ) -> Failure {
+        let mut response = match failure {
+            Failure::GithubErrorResponse(response) if response.status == 404 => response,
             other => return other,
         };
         if let Some(repo) = route.repo()
-            && answered.missing != Missing::Repository
-            && self.unseen(turn, repo).await
+            && response.missing != MissingItem::Repository
+            && self.is_repository_hidden(context, repo).await
         {
-            answered.missing = Missing::Repository;
+            response.missing = MissingItem::Repository;
         }
-        Failure::Answered(answered)
+        Failure::GithubErrorResponse(response)
     }
 
-    async fn unseen(&self, turn: &Turn, repo: &RepoName) -> bool {
-        let ask = Ask::new(Route::of(repo), Missing::Repository);
-        let found = self.fetch(turn, &ask).await;
-        matches!(found, Err(Failure::Answered(Answered { status: 404, .. })))
+    async fn is_repository_hidden(&self, context: &BackendContext, repo: &RepoName) -> bool {
+        let ask = GithubRead::new(Route::of(repo), MissingItem::Repository);
+        let found = self.fetch(context, &ask).await;
+        matches!(
+            found,
+            Err(Failure::GithubErrorResponse(GithubErrorResponse {
+                status: 404,
+                ..
+            }))
+        )
     }
 }
 

@@ -1,45 +1,52 @@
 //! All checks of a commit: statuses and check runs, every page of both.
 
 use super::api::Api;
-use super::ask::{Ask, Reply};
-use super::broken::Broken;
+use super::exchange_failure::ExchangeFailure;
 use super::limits::{PAGE_MAX_ENTRIES, PAGES_MAX};
+use super::raw_types::{RawRun, RawRuns, RawStatus, RawStatuses};
+use super::requests::{GithubRead, GithubResponse};
 use super::revisions::unfound;
 use super::route::Route;
-use super::shapes::{RawRun, RawRuns, RawStatus, RawStatuses};
-use crate::{Check, CheckState, Checks, Failure, Missing, RepoName, Turn};
+use crate::{
+    BackendContext, CheckState, CommitCheck, CommitChecks, Failure, MissingItem, RepoName,
+};
 
 pub(super) async fn checks(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     sha: &str,
-) -> Result<Checks, Failure> {
+) -> Result<CommitChecks, Failure> {
     let mut full = sha.to_owned();
     let mut checks = Vec::new();
     let status = Route::of(repo).then("commits").name(sha).then("status");
-    for reply in pages(api, turn, status, sha).await? {
+    for reply in pages(api, context, status, sha).await? {
         let page: RawStatuses = reply.json()?;
         full = page.sha;
         checks.extend(page.statuses.into_iter().map(of_status));
     }
     let runs = Route::of(repo).then("commits").name(&full);
     let runs = runs.then("check-runs").query("filter", "latest");
-    for reply in pages(api, turn, runs, sha).await? {
+    for reply in pages(api, context, runs, sha).await? {
         let page: RawRuns = reply.json()?;
         checks.extend(page.check_runs.into_iter().map(of_run));
     }
     checks.sort_by(|left, right| left.name.cmp(&right.name));
-    Ok(Checks { sha: full, checks })
+    Ok(CommitChecks { sha: full, checks })
 }
 
 /// Every page, because the answer promises all; more than the bound is a failure, not a part.
-async fn pages(api: &Api, turn: &Turn, route: Route, sha: &str) -> Result<Vec<Reply>, Failure> {
-    let missing = || Missing::Revision(sha.to_owned());
+async fn pages(
+    api: &Api,
+    context: &BackendContext,
+    route: Route,
+    sha: &str,
+) -> Result<Vec<GithubResponse>, Failure> {
+    let missing = || MissingItem::Revision(sha.to_owned());
     let mut replies = Vec::new();
     for page in 1..=PAGES_MAX {
         let route = route.clone().page(page, PAGE_MAX_ENTRIES);
-        let reply = api.read(turn, Ask::new(route, missing())).await;
+        let reply = api.read(context, GithubRead::new(route, missing())).await;
         let reply = reply.map_err(|failure| unfound(failure, missing()))?;
         let more = reply.more;
         replies.push(reply);
@@ -47,16 +54,16 @@ async fn pages(api: &Api, turn: &Turn, route: Route, sha: &str) -> Result<Vec<Re
             return Ok(replies);
         }
     }
-    Err(Broken::large().into())
+    Err(ExchangeFailure::large().into())
 }
 
-fn of_status(raw: RawStatus) -> Check {
+fn of_status(raw: RawStatus) -> CommitCheck {
     let state = match raw.state.as_str() {
         "success" => CheckState::Passed,
         "pending" => CheckState::Pending,
         _ => CheckState::Failed,
     };
-    Check {
+    CommitCheck {
         name: raw.context,
         state,
         conclusion: raw.state,
@@ -64,7 +71,7 @@ fn of_status(raw: RawStatus) -> Check {
     }
 }
 
-fn of_run(raw: RawRun) -> Check {
+fn of_run(raw: RawRun) -> CommitCheck {
     let conclusion = raw.conclusion.filter(|_| raw.status == "completed");
     let state = match conclusion.as_deref() {
         None => CheckState::Pending,
@@ -72,7 +79,7 @@ fn of_run(raw: RawRun) -> Check {
         // A word that is new to us is not known to be good.
         Some(_) => CheckState::Failed,
     };
-    Check {
+    CommitCheck {
         name: raw.name,
         state,
         conclusion: conclusion.unwrap_or(raw.status),

@@ -1,14 +1,15 @@
 //! Directories and files, as they stand at a revision.
 
 use super::api::Api;
-use super::ask::{Ask, OBJECT, RAW};
-use super::broken::Broken;
+use super::exchange_failure::ExchangeFailure;
 use super::limits::LISTING_MAX_ENTRIES;
+use super::raw_types::{RawContent, RawEntry, RawItem, RawTree};
+use super::requests::{GithubRead, OBJECT, RAW};
 use super::revisions;
 use super::route::Route;
-use super::shapes::{RawContent, RawEntry, RawItem, RawTree};
 use crate::{
-    Answered, Directory, Failure, File, Item, ItemKind, Missing, RepoName, Revision, Turn, Unmet,
+    BackendContext, Directory, DirectoryItem, Failure, File, GithubErrorResponse, ItemKind,
+    MissingItem, RepoName, Revision, UnmetPrecondition,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,17 +17,19 @@ use candor_http_client::BodyLimit;
 
 pub(super) async fn directory(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     path: &str,
     at: &Revision,
 ) -> Result<Directory, Failure> {
-    let name = revisions::name(api, turn, repo, at).await?;
-    let found = content(api, turn, repo, path, at).await?;
+    let name = revisions::name(api, context, repo, at).await?;
+    let found = content(api, context, repo, path, at).await?;
     let entries = match (found.kind.as_str(), found.entries) {
         ("dir", Some(entries)) => entries,
-        ("dir", None) => return Err(Broken::nonsense("a directory without entries").into()),
-        _ => return Err(Unmet::NotADirectory(path.to_owned()).into()),
+        ("dir", None) => {
+            return Err(ExchangeFailure::nonsense("a directory without entries").into());
+        }
+        _ => return Err(UnmetPrecondition::NotADirectory(path.to_owned()).into()),
     };
     let mut items = match entries.len() < LISTING_MAX_ENTRIES {
         true => entries
@@ -35,7 +38,7 @@ pub(super) async fn directory(
             .collect::<Result<Vec<_>, Failure>>()?,
         false => {
             let url = found.html_url.unwrap_or_default();
-            whole_directory(api, turn, repo, path, &found.sha, &url).await?
+            whole_directory(api, context, repo, path, &found.sha, &url).await?
         }
     };
     items.sort_by(|left, right| left.name.cmp(&right.name));
@@ -44,36 +47,36 @@ pub(super) async fn directory(
 
 pub(super) async fn file(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     path: &str,
     at: &Revision,
     most: u64,
 ) -> Result<File, Failure> {
-    let name = revisions::name(api, turn, repo, at).await?;
-    let found = content(api, turn, repo, path, at).await;
+    let name = revisions::name(api, context, repo, at).await?;
+    let found = content(api, context, repo, path, at).await;
     let found = found.map_err(|failure| unloadable(failure, path, most))?;
     let too_large = |size| {
-        Failure::from(Unmet::TooLarge {
+        Failure::from(UnmetPrecondition::TooLarge {
             path: path.to_owned(),
             size,
             most,
         })
     };
     let bytes = match found.kind.as_str() {
-        "dir" => return Err(Unmet::IsDirectory(path.to_owned()).into()),
-        "submodule" => return Err(Unmet::IsSubmodule(path.to_owned()).into()),
+        "dir" => return Err(UnmetPrecondition::IsDirectory(path.to_owned()).into()),
+        "submodule" => return Err(UnmetPrecondition::IsSubmodule(path.to_owned()).into()),
         _ if found.submodule_git_url.is_some() => {
-            return Err(Unmet::IsSubmodule(path.to_owned()).into());
+            return Err(UnmetPrecondition::IsSubmodule(path.to_owned()).into());
         }
         // A link to a file comes as that file; any other link is what it says.
         "symlink" => found.target.unwrap_or_default().into_bytes(),
         "file" if found.size > most => return Err(too_large(Some(found.size))),
         "file" => match (found.encoding.as_deref(), found.content) {
             (Some("base64"), Some(text)) => decoded(text)?,
-            _ => raw(api, turn, repo, path, at, most).await?,
+            _ => raw(api, context, repo, path, at, most).await?,
         },
-        _ => return Err(Broken::nonsense("a content of an unknown type").into()),
+        _ => return Err(ExchangeFailure::nonsense("a content of an unknown type").into()),
     };
     if bytes.len() as u64 > most {
         return Err(too_large(Some(bytes.len() as u64)));
@@ -99,16 +102,16 @@ fn route(repo: &RepoName, path: &str, at: &Revision) -> Route {
 
 async fn content(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     path: &str,
     at: &Revision,
 ) -> Result<RawContent, Failure> {
-    let missing = Missing::Path(path.to_owned());
-    let ask = Ask::new(route(repo, path, at), missing).accepting(OBJECT);
-    match api.read_json(turn, ask).await {
-        Err(Failure::Answered(answered)) if answered.status == 404 => {
-            Err(misplaced(api, turn, repo, at, answered).await)
+    let missing = MissingItem::Path(path.to_owned());
+    let ask = GithubRead::new(route(repo, path, at), missing).with_accept(OBJECT);
+    match api.read_json(context, ask).await {
+        Err(Failure::GithubErrorResponse(response)) if response.status == 404 => {
+            Err(misplaced(api, context, repo, at, response).await)
         }
         other => other,
     }
@@ -117,36 +120,40 @@ async fn content(
 /// Of a path that is not there: whether it is the revision that is missing.
 async fn misplaced(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     at: &Revision,
-    mut answered: Answered,
+    mut response: GithubErrorResponse,
 ) -> Failure {
     let given = !matches!(at, Revision::Default);
-    if given && answered.missing != Missing::Repository {
+    if given && response.missing != MissingItem::Repository {
         let name = revisions::parameter(at).unwrap_or_default();
         let name = name.strip_prefix("refs/heads/").unwrap_or(&name);
-        let found = revisions::resolve(api, turn, repo, at, name).await;
-        if let Err(Failure::Missing(_) | Failure::Answered(Answered { status: 404, .. })) = found {
-            answered.missing = revisions::missing(at);
+        let found = revisions::resolve(api, context, repo, at, name).await;
+        if let Err(
+            Failure::Missing(_)
+            | Failure::GithubErrorResponse(GithubErrorResponse { status: 404, .. }),
+        ) = found
+        {
+            response.missing = revisions::missing(at);
         }
     }
-    Failure::Answered(answered)
+    Failure::GithubErrorResponse(response)
 }
 
 /// GitHub says by a code of its own that a file is larger than anything it hands out.
 fn unloadable(failure: Failure, path: &str, most: u64) -> Failure {
-    let Failure::Answered(answered) = &failure else {
+    let Failure::GithubErrorResponse(response) = &failure else {
         return failure;
     };
-    let errors = answered
+    let errors = response
         .errors
         .as_ref()
         .and_then(|errors| errors.as_array());
     let mut codes = errors.into_iter().flatten().map(|error| &error["code"]);
-    match answered.status == 403 && codes.any(|code| code == "too_large") {
+    match response.status == 403 && codes.any(|code| code == "too_large") {
         false => failure,
-        true => Failure::from(Unmet::TooLarge {
+        true => Failure::from(UnmetPrecondition::TooLarge {
             path: path.to_owned(),
             size: None,
             most,
@@ -156,17 +163,17 @@ fn unloadable(failure: Failure, path: &str, most: u64) -> Failure {
 
 async fn raw(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     path: &str,
     at: &Revision,
     most: u64,
 ) -> Result<Vec<u8>, Failure> {
-    let missing = Missing::Path(path.to_owned());
-    let ask = Ask::new(route(repo, path, at), missing)
-        .accepting(RAW)
+    let missing = MissingItem::Path(path.to_owned());
+    let ask = GithubRead::new(route(repo, path, at), missing)
+        .with_accept(RAW)
         .with_limit(BodyLimit::Whole(most));
-    Ok(api.read(turn, ask).await?.bytes.to_vec())
+    Ok(api.read(context, ask).await?.bytes.to_vec())
 }
 
 /// Base64 as GitHub writes it, in lines.
@@ -175,10 +182,10 @@ fn decoded(text: String) -> Result<Vec<u8>, Failure> {
     let joined: String = lines.collect();
     STANDARD
         .decode(joined)
-        .map_err(|error| Broken::garbled("Base64Error", &error).into())
+        .map_err(|error| ExchangeFailure::garbled("Base64Error", &error).into())
 }
 
-fn listed(raw: RawItem) -> Result<Item, Failure> {
+fn listed(raw: RawItem) -> Result<DirectoryItem, Failure> {
     let kind = match raw.kind.as_str() {
         "dir" => ItemKind::Dir,
         "symlink" => ItemKind::Symlink,
@@ -186,9 +193,9 @@ fn listed(raw: RawItem) -> Result<Item, Failure> {
         // In a listing GitHub calls a submodule a file; only its git object is none.
         "file" if raw.git_url.as_deref().is_some_and(is_tree) => ItemKind::Submodule,
         "file" => ItemKind::File,
-        _ => return Err(Broken::nonsense("an entry of an unknown type").into()),
+        _ => return Err(ExchangeFailure::nonsense("an entry of an unknown type").into()),
     };
-    Ok(Item {
+    Ok(DirectoryItem {
         name: raw.name,
         kind,
         path: raw.path,
@@ -205,23 +212,23 @@ fn is_tree(git_url: &str) -> bool {
 /// A directory with more entries than its listing has.
 async fn whole_directory(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     path: &str,
     sha: &str,
     url: &str,
-) -> Result<Vec<Item>, Failure> {
+) -> Result<Vec<DirectoryItem>, Failure> {
     let route = Route::of(repo).then("git/trees").name(sha);
-    let ask = Ask::new(route, Missing::Path(path.to_owned()));
-    let tree: RawTree = api.read_json(turn, ask).await?;
+    let ask = GithubRead::new(route, MissingItem::Path(path.to_owned()));
+    let tree: RawTree = api.read_json(context, ask).await?;
     if tree.truncated {
-        return Err(Broken::large().into());
+        return Err(ExchangeFailure::large().into());
     }
     let entries = tree.tree.into_iter();
     Ok(entries.map(|entry| unlisted(entry, path, url)).collect())
 }
 
-fn unlisted(entry: RawEntry, path: &str, url: &str) -> Item {
+fn unlisted(entry: RawEntry, path: &str, url: &str) -> DirectoryItem {
     let kind = match (entry.kind.as_str(), entry.mode.as_str()) {
         ("tree", _) => ItemKind::Dir,
         ("commit", _) => ItemKind::Submodule,
@@ -232,7 +239,7 @@ fn unlisted(entry: RawEntry, path: &str, url: &str) -> Item {
         "" => entry.path.clone(),
         above => format!("{}/{}", above.trim_end_matches('/'), entry.path),
     };
-    Item {
+    DirectoryItem {
         kind,
         path: below(path),
         size: entry.size.unwrap_or_default(),

@@ -1,11 +1,11 @@
 //! The one thing that REST cannot do: a draft becomes ready, or a pull request a draft again.
 
 use super::api::Api;
-use super::ask::{Change, Lost};
-use super::broken::Broken;
+use super::exchange_failure::ExchangeFailure;
 use super::limits::WORDS_MAX_CHARS;
+use super::requests::{FailedWrite, GithubWrite};
 use super::route::Route;
-use crate::{Answered, Failure, Missing, Step, Turn};
+use crate::{BackendContext, Failure, GithubErrorResponse, MissingItem, RequestKind};
 use candor_http_client::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -52,32 +52,34 @@ struct GraphqlError {
 /// Makes a pull request a draft, or no draft.
 pub(super) async fn toggle(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     number: u64,
     node_id: &str,
     draft: bool,
-) -> Result<Toggled, Lost> {
+) -> Result<Toggled, FailedWrite> {
     let query = if draft { DRAFT } else { READY };
-    let change = Change {
+    let change = GithubWrite {
         method: Method::POST,
         // Replaced by the address of GraphQL.
         route: Route::root("graphql"),
         body: Some(json!({ "query": query, "variables": { "id": node_id } })),
-        step: Step::Write,
-        missing: Missing::PullRequest(number),
+        step: RequestKind::Write,
+        missing: MissingItem::PullRequest(number),
     };
-    let reply = api.graphql(turn, change).await?;
-    let envelope: Envelope = reply.json().map_err(Lost::unknown)?;
+    let reply = api.graphql(context, change).await?;
+    let envelope: Envelope = reply.json().map_err(FailedWrite::with_unknown_effect)?;
     if let Some(error) = envelope.errors.into_iter().next() {
-        return Err(refused(error, number, reply.wait));
+        return Err(read_error_response(error, number, reply.wait));
     }
     let pull = envelope.data.and_then(|data| data.changed);
     let pull = pull.and_then(|changed| changed.pull);
-    pull.ok_or_else(|| Lost::unknown(Broken::nonsense("neither data nor errors")))
+    pull.ok_or_else(|| {
+        FailedWrite::with_unknown_effect(ExchangeFailure::nonsense("neither data nor errors"))
+    })
 }
 
 /// An error of GraphQL comes with status 200; its type says which status REST would have answered.
-fn refused(error: GraphqlError, number: u64, wait: Option<Duration>) -> Lost {
+fn read_error_response(error: GraphqlError, number: u64, wait: Option<Duration>) -> FailedWrite {
     let (status, limited) = match error.kind.as_deref() {
         Some("NOT_FOUND") => (404, false),
         Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => (403, false),
@@ -85,13 +87,15 @@ fn refused(error: GraphqlError, number: u64, wait: Option<Duration>) -> Lost {
         Some("UNPROCESSABLE") => (422, false),
         // Of an error without a type that we know nobody can say whether something happened.
         _ => {
-            return Lost::unknown(Broken::nonsense("an error of a type that is not known"));
+            return FailedWrite::with_unknown_effect(ExchangeFailure::nonsense(
+                "an error of a type that is not known",
+            ));
         }
     };
-    Lost::not_made(Failure::Answered(Answered {
+    FailedWrite::without_effect(Failure::GithubErrorResponse(GithubErrorResponse {
         status,
-        step: Step::Write,
-        missing: Missing::PullRequest(number),
+        step: RequestKind::Write,
+        missing: MissingItem::PullRequest(number),
         message: Some(error.message.chars().take(WORDS_MAX_CHARS).collect()),
         errors: None,
         limited,

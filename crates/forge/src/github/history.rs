@@ -1,29 +1,29 @@
 //! Trees, commits and branches, read.
 
 use super::api::Api;
-use super::ask::Ask;
-use super::broken::Broken;
+use super::exchange_failure::ExchangeFailure;
+use super::raw_types::{RawBranch, RawCommit, RawEntry, RawTree};
 use super::repositories::repository;
+use super::requests::GithubRead;
 use super::revisions;
 use super::route::Route;
-use super::shapes::{RawBranch, RawCommit, RawEntry, RawTree};
 use crate::{
-    Branch, Branches, Commit, Commits, Entry, Failure, Missing, Paging, RepoName, Revision, Tree,
-    Turn,
+    BackendContext, Branch, BranchPage, Commit, CommitPage, Failure, MissingItem, Paging, RepoName,
+    Revision, Tree, TreeItem,
 };
 
 pub(super) async fn tree(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     at: &Revision,
     most: usize,
 ) -> Result<Tree, Failure> {
-    let name = revisions::name(api, turn, repo, at).await?;
-    let commit = revisions::resolve(api, turn, repo, at, &name).await?;
+    let name = revisions::name(api, context, repo, at).await?;
+    let commit = revisions::resolve(api, context, repo, at, &name).await?;
     let route = Route::of(repo).then("git/trees").name(&commit.tree);
-    let ask = Ask::new(route.query("recursive", "1"), revisions::missing(at));
-    let found: RawTree = api.read_json(turn, ask).await?;
+    let ask = GithubRead::new(route.query("recursive", "1"), revisions::missing(at));
+    let found: RawTree = api.read_json(context, ask).await?;
     let total = found.tree.len();
     let entries = found.tree.into_iter().take(most).map(entry);
     Ok(Tree {
@@ -35,14 +35,14 @@ pub(super) async fn tree(
     })
 }
 
-fn entry(raw: RawEntry) -> Result<Entry, Failure> {
+fn entry(raw: RawEntry) -> Result<TreeItem, Failure> {
     let kind = match raw.kind.as_str() {
         "blob" => "blob",
         "tree" => "tree",
         "commit" => "commit",
-        _ => return Err(Broken::nonsense("an entry of an unknown type").into()),
+        _ => return Err(ExchangeFailure::nonsense("an entry of an unknown type").into()),
     };
-    Ok(Entry {
+    Ok(TreeItem {
         path: raw.path,
         kind,
         size: raw.size,
@@ -52,11 +52,11 @@ fn entry(raw: RawEntry) -> Result<Entry, Failure> {
 
 pub(super) async fn commits(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     from: &Revision,
     paging: Paging,
-) -> Result<Commits, Failure> {
+) -> Result<CommitPage, Failure> {
     let route = Route::of(repo).then("commits");
     let route = match revisions::parameter(from) {
         Some(value) => route.query("sha", &value),
@@ -64,10 +64,10 @@ pub(super) async fn commits(
     };
     let route = route.page(paging.page, paging.per_page);
     let reply = api
-        .read(turn, Ask::new(route, revisions::missing(from)))
+        .read(context, GithubRead::new(route, revisions::missing(from)))
         .await?;
     let commits: Vec<RawCommit> = reply.json()?;
-    Ok(Commits {
+    Ok(CommitPage {
         commits: commits.into_iter().map(Commit::from).collect(),
         more: reply.more,
     })
@@ -75,16 +75,18 @@ pub(super) async fn commits(
 
 pub(super) async fn branches(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     paging: Paging,
-) -> Result<Branches, Failure> {
-    let default = repository(api, turn, repo).await?.default_branch;
+) -> Result<BranchPage, Failure> {
+    let default = repository(api, context, repo).await?.default_branch;
     let route = Route::of(repo).then("branches");
     let route = route.page(paging.page, paging.per_page);
-    let reply = api.read(turn, Ask::new(route, Missing::Repository)).await?;
+    let reply = api
+        .read(context, GithubRead::new(route, MissingItem::Repository))
+        .await?;
     let branches: Vec<RawBranch> = reply.json()?;
-    Ok(Branches {
+    Ok(BranchPage {
         branches: branches.into_iter().map(Branch::from).collect(),
         default,
         more: reply.more,

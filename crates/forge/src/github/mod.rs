@@ -1,34 +1,35 @@
 //! The backend `github`: the REST API, and GraphQL where REST cannot do a thing.
 mod api;
-mod ask;
-mod branching;
-mod broken;
-mod changing;
+mod branch_changes;
 mod checks;
-mod committing;
+mod commit_files;
 mod contents;
+mod error_response;
+mod exchange_failure;
 mod graphql;
 mod history;
 pub mod limits;
 mod pull_changes;
 mod pulls;
-mod reading;
+mod raw_types;
+mod read;
 mod redirect;
-mod refusal;
-mod remembered;
 mod repositories;
+mod requests;
+mod response_cache;
 mod revisions;
 mod route;
 mod settings;
-mod shapes;
+mod write;
 
 use crate::{
-    Answering, Branch, Branches, Checks, Commits, Committed, Details, Directory, File, Forge,
-    Found, MergeOrder, Merged, NewFile, NewPull, Paging, PullChange, PullRequest, Pulls, RepoName,
-    Repository, Revision, Tree, Turn, Wanted,
+    BackendContext, BackendFuture, Branch, BranchPage, CommitChecks, CommitPage, CreatedCommit,
+    Directory, File, Forge, MergeInstruction, MergedPull, NewFile, NewPullRequest, Paging,
+    PullDetails, PullFilter, PullPage, PullRequest, PullRequestChange, RepoName, Repository,
+    RepositoryPage, Revision, Tree,
 };
 use api::Api;
-pub use settings::{Admits, PUBLIC_API, Settings, SetupError, Timeouts};
+pub use settings::{GithubSettings, GithubSetupError, GithubTimeouts, PUBLIC_API, RepoFilter};
 
 /// GitHub, or an Enterprise server.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub struct GithubForge(Api);
 
 impl GithubForge {
     /// A backend; nothing is asked yet.
-    pub fn new(settings: Settings) -> Result<GithubForge, SetupError> {
+    pub fn new(settings: GithubSettings) -> Result<GithubForge, GithubSetupError> {
         Api::new(settings).map(GithubForge)
     }
 }
@@ -44,171 +45,175 @@ impl GithubForge {
 impl Forge for GithubForge {
     fn search<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         query: &'a str,
         paging: Paging,
-    ) -> Answering<'a, Found> {
-        Box::pin(repositories::search(&self.0, turn, query, paging))
+    ) -> BackendFuture<'a, RepositoryPage> {
+        Box::pin(repositories::search(&self.0, context, query, paging))
     }
 
-    fn repository<'a>(&'a self, turn: &'a Turn, repo: &'a RepoName) -> Answering<'a, Repository> {
-        Box::pin(repositories::repository(&self.0, turn, repo))
+    fn repository<'a>(
+        &'a self,
+        context: &'a BackendContext,
+        repo: &'a RepoName,
+    ) -> BackendFuture<'a, Repository> {
+        Box::pin(repositories::repository(&self.0, context, repo))
     }
 
     fn readme<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         most: u64,
-    ) -> Answering<'a, Option<(Vec<u8>, bool)>> {
-        Box::pin(repositories::readme(&self.0, turn, repo, most))
+    ) -> BackendFuture<'a, Option<(Vec<u8>, bool)>> {
+        Box::pin(repositories::readme(&self.0, context, repo, most))
     }
 
     fn directory<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         path: &'a str,
         at: &'a Revision,
-    ) -> Answering<'a, Directory> {
-        Box::pin(contents::directory(&self.0, turn, repo, path, at))
+    ) -> BackendFuture<'a, Directory> {
+        Box::pin(contents::directory(&self.0, context, repo, path, at))
     }
 
     fn file<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         path: &'a str,
         at: &'a Revision,
         most: u64,
-    ) -> Answering<'a, File> {
-        Box::pin(contents::file(&self.0, turn, repo, path, at, most))
+    ) -> BackendFuture<'a, File> {
+        Box::pin(contents::file(&self.0, context, repo, path, at, most))
     }
 
     fn tree<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         at: &'a Revision,
         most: usize,
-    ) -> Answering<'a, Tree> {
-        Box::pin(history::tree(&self.0, turn, repo, at, most))
+    ) -> BackendFuture<'a, Tree> {
+        Box::pin(history::tree(&self.0, context, repo, at, most))
     }
 
     fn commits<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         from: &'a Revision,
         paging: Paging,
-    ) -> Answering<'a, Commits> {
-        Box::pin(history::commits(&self.0, turn, repo, from, paging))
+    ) -> BackendFuture<'a, CommitPage> {
+        Box::pin(history::commits(&self.0, context, repo, from, paging))
     }
 
     fn branches<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         paging: Paging,
-    ) -> Answering<'a, Branches> {
-        Box::pin(history::branches(&self.0, turn, repo, paging))
+    ) -> BackendFuture<'a, BranchPage> {
+        Box::pin(history::branches(&self.0, context, repo, paging))
     }
 
     fn pull_requests<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
-        wanted: Wanted,
+        wanted: PullFilter,
         paging: Paging,
-    ) -> Answering<'a, Pulls> {
-        Box::pin(pulls::list(&self.0, turn, repo, wanted, paging))
+    ) -> BackendFuture<'a, PullPage> {
+        Box::pin(pulls::list(&self.0, context, repo, wanted, paging))
     }
 
     fn pull_request<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         number: u64,
-    ) -> Answering<'a, PullRequest> {
-        Box::pin(pulls::one(&self.0, turn, repo, number))
+    ) -> BackendFuture<'a, PullRequest> {
+        Box::pin(pulls::one(&self.0, context, repo, number))
     }
 
     fn checks<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         sha: &'a str,
-    ) -> Answering<'a, Checks> {
-        Box::pin(checks::checks(&self.0, turn, repo, sha))
+    ) -> BackendFuture<'a, CommitChecks> {
+        Box::pin(checks::checks(&self.0, context, repo, sha))
     }
 
     fn create_pull_request<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
-        new: &'a NewPull,
-    ) -> Answering<'a, PullRequest> {
-        Box::pin(pull_changes::create(&self.0, turn, repo, new))
+        new: &'a NewPullRequest,
+    ) -> BackendFuture<'a, PullRequest> {
+        Box::pin(pull_changes::create(&self.0, context, repo, new))
     }
 
     fn update_pull_request<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         number: u64,
-        change: &'a PullChange,
-    ) -> Answering<'a, PullRequest> {
-        Box::pin(pull_changes::update(&self.0, turn, repo, number, change))
+        change: &'a PullRequestChange,
+    ) -> BackendFuture<'a, PullRequest> {
+        Box::pin(pull_changes::update(&self.0, context, repo, number, change))
     }
 
     fn merge<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
-        order: &'a MergeOrder,
-    ) -> Answering<'a, Merged> {
-        Box::pin(pull_changes::merge(&self.0, turn, repo, order))
+        order: &'a MergeInstruction,
+    ) -> BackendFuture<'a, MergedPull> {
+        Box::pin(pull_changes::merge(&self.0, context, repo, order))
     }
 
     fn delete_branch<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         branch: &'a str,
-    ) -> Answering<'a, ()> {
-        Box::pin(branching::delete(&self.0, turn, repo, branch))
+    ) -> BackendFuture<'a, ()> {
+        Box::pin(branch_changes::delete(&self.0, context, repo, branch))
     }
 
     fn commit_files<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         branch: &'a str,
         message: &'a str,
         files: &'a [NewFile],
-    ) -> Answering<'a, Committed> {
-        Box::pin(committing::commit(
-            &self.0, turn, repo, branch, message, files,
+    ) -> BackendFuture<'a, CreatedCommit> {
+        Box::pin(commit_files::commit(
+            &self.0, context, repo, branch, message, files,
         ))
     }
 
     fn create_branch<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         branch: &'a str,
         from: &'a Revision,
-    ) -> Answering<'a, Branch> {
-        Box::pin(branching::create(&self.0, turn, repo, branch, from))
+    ) -> BackendFuture<'a, Branch> {
+        Box::pin(branch_changes::create(&self.0, context, repo, branch, from))
     }
 
     fn details<'a>(
         &'a self,
-        turn: &'a Turn,
+        context: &'a BackendContext,
         repo: &'a RepoName,
         pull: &'a PullRequest,
         most: usize,
-    ) -> Answering<'a, Details> {
-        Box::pin(pulls::details(&self.0, turn, repo, pull, most))
+    ) -> BackendFuture<'a, PullDetails> {
+        Box::pin(pulls::details(&self.0, context, repo, pull, most))
     }
 }

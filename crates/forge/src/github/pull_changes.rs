@@ -1,23 +1,25 @@
 //! Pull requests, changed: opened, edited, merged.
 
 use super::api::Api;
-use super::ask::{Ask, Change, Lost, Outcome};
 use super::graphql::toggle;
 use super::pulls::{one, route};
+use super::raw_types::{Number, RawPull, Sha};
+use super::requests::{FailedWrite, GithubRead, GithubWrite};
 use super::route::Route;
-use super::shapes::{Number, RawPull, Sha};
 use crate::{
-    Answered, Failure, MergeMethod, MergeOrder, Merged, Missing, NewPull, PullChange, PullRequest,
-    PullState, RepoName, Step, Turn, Unmergeable, Unmet, Why,
+    BackendContext, Failure, GithubErrorResponse, MergeInstruction, MergeMethod, MergedPull,
+    MissingItem, NewPullRequest, PullRequest, PullRequestChange, PullState, RepoName, RequestKind,
+    UnmergeablePull, UnmergeableReason, UnmetPrecondition,
 };
+use candor_fault::Effect;
 use candor_http_client::Method;
 use serde_json::{Map, Value, json};
 
 pub(super) async fn create(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
-    new: &NewPull,
+    new: &NewPullRequest,
 ) -> Result<PullRequest, Failure> {
     let owner = new.head_owner.as_deref();
     let head = match owner {
@@ -32,22 +34,22 @@ pub(super) async fn create(
         body.insert("body".to_owned(), json!(text));
     }
     body.insert("draft".to_owned(), json!(new.draft));
-    let change = Change {
+    let change = GithubWrite {
         method: Method::POST,
         route: Route::of(repo).then("pulls"),
         body: Some(Value::Object(body)),
-        step: Step::Write,
-        missing: Missing::Repository,
+        step: RequestKind::Write,
+        missing: MissingItem::Repository,
     };
-    let failure = match api.change(turn, change).await {
+    let failure = match api.change(context, change).await {
         Ok(reply) => return reply.json::<RawPull>()?.into_model(),
         Err(failure) => failure,
     };
-    if let Failure::Answered(Answered { status: 422, .. }) = failure {
+    if let Failure::GithubErrorResponse(GithubErrorResponse { status: 422, .. }) = failure {
         let owner = owner.unwrap_or(repo.owner());
         // The lookup only explains; where it fails, GitHub's own refusal stands.
-        if let Ok(Some(number)) = standing(api, turn, repo, owner, new).await {
-            return Err(Unmet::PullExists(number).into());
+        if let Ok(Some(number)) = standing(api, context, repo, owner, new).await {
+            return Err(UnmetPrecondition::PullExists(number).into());
         }
     }
     Err(failure)
@@ -56,10 +58,10 @@ pub(super) async fn create(
 /// The open pull request for the same two branches.
 async fn standing(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     owner: &str,
-    new: &NewPull,
+    new: &NewPullRequest,
 ) -> Result<Option<u64>, Failure> {
     let route = Route::of(repo)
         .then("pulls")
@@ -67,13 +69,13 @@ async fn standing(
         .query("head", &format!("{owner}:{}", new.head))
         .query("base", &new.base)
         .page(1, 1);
-    let ask = Ask::new(route, Missing::Repository);
-    let found: Vec<Number> = api.read_json(turn, ask).await?;
+    let ask = GithubRead::new(route, MissingItem::Repository);
+    let found: Vec<Number> = api.read_json(context, ask).await?;
     Ok(found.first().map(|pull| pull.number))
 }
 
 /// What of a change REST can do.
-fn fields(change: &PullChange) -> Option<Value> {
+fn fields(change: &PullRequestChange) -> Option<Value> {
     let mut body = Map::new();
     if let Some(title) = &change.title {
         body.insert("title".to_owned(), json!(title));
@@ -89,80 +91,82 @@ fn fields(change: &PullChange) -> Option<Value> {
 
 pub(super) async fn update(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     number: u64,
-    change: &PullChange,
+    change: &PullRequestChange,
 ) -> Result<PullRequest, Failure> {
     let before = match change.draft {
-        Some(draft) => Some(one(api, turn, repo, number).await?).filter(|pull| pull.draft != draft),
+        Some(draft) => {
+            Some(one(api, context, repo, number).await?).filter(|pull| pull.draft != draft)
+        }
         None => None,
     };
-    let steps = Steps {
+    let steps = UpdateSteps {
         api,
-        turn,
+        context,
         repo,
         number,
     };
     match (fields(change), before) {
         (Some(body), None) => {
-            let reply = api.change(turn, steps.edit(body)).await?;
+            let reply = api.change(context, steps.edit(body)).await?;
             reply.json::<RawPull>()?.into_model()
         }
         (None, Some(pull)) => {
-            turn.mark.begins()?;
+            context.mark.begins()?;
             let pull = steps.toggled(pull).await;
-            let pull = pull.map_err(|lost| lost.settled(turn))?;
-            turn.mark.done();
+            let pull = pull.map_err(|failed| failed.into_failure(context))?;
+            context.mark.done();
             Ok(pull)
         }
         // What is closed cannot become a draft, so a pull request that is to be closed is closed last.
         (Some(body), Some(pull)) if change.state == Some(PullState::Closed) => {
-            turn.mark.begins()?;
+            context.mark.begins()?;
             let pull = steps.toggled(pull).await;
-            pull.map_err(|lost| lost.settled(turn))?;
+            pull.map_err(|failed| failed.into_failure(context))?;
             let edited = steps.edited(body).await;
             steps.second(edited, "whether it is a draft was changed")
         }
         (Some(body), Some(_)) => {
-            turn.mark.begins()?;
+            context.mark.begins()?;
             let pull = steps.edited(body).await;
-            let pull = pull.map_err(|lost| lost.settled(turn))?;
+            let pull = pull.map_err(|failed| failed.into_failure(context))?;
             let toggled = steps.toggled(pull).await;
             steps.second(toggled, "all but whether it is a draft was changed")
         }
-        (None, None) => one(api, turn, repo, number).await,
+        (None, None) => one(api, context, repo, number).await,
     }
 }
 
 /// The two steps of an update; the mark is set by whoever knows which is the last.
-struct Steps<'a> {
+struct UpdateSteps<'a> {
     api: &'a Api,
-    turn: &'a Turn,
+    context: &'a BackendContext,
     repo: &'a RepoName,
     number: u64,
 }
 
-impl Steps<'_> {
-    fn edit(&self, body: Value) -> Change {
-        Change {
+impl UpdateSteps<'_> {
+    fn edit(&self, body: Value) -> GithubWrite {
+        GithubWrite {
             method: Method::PATCH,
             route: route(self.repo, self.number),
             body: Some(body),
-            step: Step::Write,
-            missing: Missing::PullRequest(self.number),
+            step: RequestKind::Write,
+            missing: MissingItem::PullRequest(self.number),
         }
     }
 
-    async fn edited(&self, body: Value) -> Result<PullRequest, Lost> {
-        let reply = self.api.send(self.turn, self.edit(body)).await?;
+    async fn edited(&self, body: Value) -> Result<PullRequest, FailedWrite> {
+        let reply = self.api.send(self.context, self.edit(body)).await?;
         let pull = reply.json::<RawPull>().and_then(RawPull::into_model);
-        pull.map_err(Lost::made)
+        pull.map_err(FailedWrite::after_effect)
     }
 
-    async fn toggled(&self, mut pull: PullRequest) -> Result<PullRequest, Lost> {
+    async fn toggled(&self, mut pull: PullRequest) -> Result<PullRequest, FailedWrite> {
         let node = pull.node_id.clone().unwrap_or_default();
-        let toggled = toggle(self.api, self.turn, self.number, &node, !pull.draft).await?;
+        let toggled = toggle(self.api, self.context, self.number, &node, !pull.draft).await?;
         pull.draft = toggled.draft;
         pull.updated_at = toggled.updated_at;
         Ok(pull)
@@ -171,21 +175,21 @@ impl Steps<'_> {
     /// What the second step came to: the first was made, whatever becomes of this one.
     fn second(
         &self,
-        came: Result<PullRequest, Lost>,
+        came: Result<PullRequest, FailedWrite>,
         done: &'static str,
     ) -> Result<PullRequest, Failure> {
         match came {
             Ok(pull) => {
-                self.turn.mark.done();
+                self.context.mark.done();
                 Ok(pull)
             }
-            Err(lost) if lost.outcome == Outcome::Made => {
-                self.turn.mark.done();
-                Err(lost.failure)
+            Err(failed) if failed.effect == Effect::Done => {
+                self.context.mark.done();
+                Err(failed.failure)
             }
-            Err(lost) => Err(Failure::Partly {
+            Err(failed) => Err(Failure::Partly {
                 done,
-                rest: Box::new(lost.failure),
+                rest: Box::new(failed.failure),
             }),
         }
     }
@@ -193,42 +197,44 @@ impl Steps<'_> {
 
 pub(super) async fn merge(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
-    order: &MergeOrder,
-) -> Result<Merged, Failure> {
+    order: &MergeInstruction,
+) -> Result<MergedPull, Failure> {
     let number = order.number;
-    let failure = match api.change(turn, merging(repo, order)).await {
+    let failure = match api.change(context, merging(repo, order)).await {
         Ok(reply) => {
             let Sha { sha } = reply.json()?;
-            return Ok(Merged { sha });
+            return Ok(MergedPull { sha });
         }
         Err(failure) => failure,
     };
     match failure {
-        Failure::Answered(answered) if answered.status == 405 => {
-            Err(Failure::Unmergeable(Unmergeable {
+        Failure::GithubErrorResponse(response) if response.status == 405 => {
+            Err(Failure::Unmergeable(UnmergeablePull {
                 number,
-                why: Why::Refused,
+                reason: UnmergeableReason::Refused,
                 state: None,
                 failing_checks: Vec::new(),
-                answered: Some(Box::new(answered)),
+                response: Some(Box::new(response)),
             }))
         }
-        Failure::Answered(answered) if answered.status == 409 => Err(Failure::HeadMoved {
-            expected: order.head_sha.clone(),
-            state: None,
-            // Only told where it can be had.
-            actual: one(api, turn, repo, number)
-                .await
-                .ok()
-                .map(|pull| pull.head_sha),
-        }),
+        Failure::GithubErrorResponse(response) if response.status == 409 => {
+            Err(Failure::HeadMoved {
+                expected: order.head_sha.clone(),
+                state: None,
+                // Only told where it can be had.
+                actual: one(api, context, repo, number)
+                    .await
+                    .ok()
+                    .map(|pull| pull.head_sha),
+            })
+        }
         other => Err(other),
     }
 }
 
-fn merging(repo: &RepoName, order: &MergeOrder) -> Change {
+fn merging(repo: &RepoName, order: &MergeInstruction) -> GithubWrite {
     let method = match order.method {
         MergeMethod::Merge => "merge",
         MergeMethod::Squash => "squash",
@@ -243,12 +249,12 @@ fn merging(repo: &RepoName, order: &MergeOrder) -> Change {
     if let Some(message) = &order.message {
         body.insert("commit_message".to_owned(), json!(message));
     }
-    Change {
+    GithubWrite {
         method: Method::PUT,
         route: route(repo, order.number).then("merge"),
         body: Some(Value::Object(body)),
-        step: Step::Merge,
-        missing: Missing::PullRequest(order.number),
+        step: RequestKind::Merge,
+        missing: MissingItem::PullRequest(order.number),
     }
 }
 
@@ -258,16 +264,16 @@ mod tests {
 
     #[test]
     fn only_what_is_to_change_is_sent() {
-        assert_eq!(fields(&PullChange::default()), None);
-        let draft = PullChange {
+        assert_eq!(fields(&PullRequestChange::default()), None);
+        let draft = PullRequestChange {
             draft: Some(true),
-            ..PullChange::default()
+            ..PullRequestChange::default()
         };
         assert_eq!(fields(&draft), None);
-        let change = PullChange {
+        let change = PullRequestChange {
             body: Some(String::new()),
             state: Some(PullState::Closed),
-            ..PullChange::default()
+            ..PullRequestChange::default()
         };
         assert_eq!(
             fields(&change),

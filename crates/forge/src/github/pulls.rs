@@ -1,27 +1,27 @@
 //! Pull requests, read: lists, single ones, and what they say beyond their summary.
 
 use super::api::Api;
-use super::ask::Ask;
 use super::limits::{DETAIL_PAGES_MAX, PAGE_MAX_ENTRIES};
+use super::raw_types::{RawFile, RawPull, RawReview};
+use super::requests::GithubRead;
 use super::route::Route;
-use super::shapes::{RawFile, RawPull, RawReview};
 use crate::{
-    Details, Failure, FileChange, Missing, Paging, PullRequest, Pulls, RepoName, Review, Turn,
-    Wanted,
+    BackendContext, Failure, MissingItem, Paging, PullDetails, PullFileChange, PullFilter,
+    PullPage, PullRequest, RepoName, Review,
 };
 use serde::de::DeserializeOwned;
 
 pub(super) async fn list(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
-    wanted: Wanted,
+    wanted: PullFilter,
     paging: Paging,
-) -> Result<Pulls, Failure> {
+) -> Result<PullPage, Failure> {
     let state = match wanted {
-        Wanted::Open => "open",
-        Wanted::Closed => "closed",
-        Wanted::All => "all",
+        PullFilter::Open => "open",
+        PullFilter::Closed => "closed",
+        PullFilter::All => "all",
     };
     let route = Route::of(repo)
         .then("pulls")
@@ -29,10 +29,12 @@ pub(super) async fn list(
         .query("sort", "created")
         .query("direction", "desc")
         .page(paging.page, paging.per_page);
-    let reply = api.read(turn, Ask::new(route, Missing::Repository)).await?;
+    let reply = api
+        .read(context, GithubRead::new(route, MissingItem::Repository))
+        .await?;
     let pulls: Vec<RawPull> = reply.json()?;
     let pulls = pulls.into_iter().map(RawPull::into_model);
-    Ok(Pulls {
+    Ok(PullPage {
         pulls: pulls.collect::<Result<_, _>>()?,
         more: reply.more,
     })
@@ -44,27 +46,27 @@ pub(super) fn route(repo: &RepoName, number: u64) -> Route {
 
 pub(super) async fn one(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     number: u64,
 ) -> Result<PullRequest, Failure> {
-    let ask = Ask::new(route(repo, number), Missing::PullRequest(number));
-    let found: RawPull = api.read_json(turn, ask).await?;
+    let ask = GithubRead::new(route(repo, number), MissingItem::PullRequest(number));
+    let found: RawPull = api.read_json(context, ask).await?;
     found.into_model()
 }
 
 pub(super) async fn details(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     pull: &PullRequest,
     most: usize,
-) -> Result<Details, Failure> {
+) -> Result<PullDetails, Failure> {
     let number = pull.number;
-    let (reviews, more_reviews) = pages::<RawReview>(api, turn, repo, number, "reviews").await?;
-    let (files, more_files) = pages::<RawFile>(api, turn, repo, number, "files").await?;
+    let (reviews, more_reviews) = pages::<RawReview>(api, context, repo, number, "reviews").await?;
+    let (files, more_files) = pages::<RawFile>(api, context, repo, number, "files").await?;
     let (files, cut) = fitted(files, most);
-    Ok(Details {
+    Ok(PullDetails {
         reviews: reviews.into_iter().map(Review::from).collect(),
         files,
         truncated: more_reviews || more_files || cut,
@@ -74,7 +76,7 @@ pub(super) async fn details(
 /// All pages up to the bound, and whether there are more.
 async fn pages<T: DeserializeOwned>(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     number: u64,
     what: &'static str,
@@ -82,8 +84,8 @@ async fn pages<T: DeserializeOwned>(
     let mut all = Vec::new();
     for page in 1..=DETAIL_PAGES_MAX {
         let route = route(repo, number).then(what).page(page, PAGE_MAX_ENTRIES);
-        let ask = Ask::new(route, Missing::PullRequest(number));
-        let reply = api.read(turn, ask).await?;
+        let ask = GithubRead::new(route, MissingItem::PullRequest(number));
+        let reply = api.read(context, ask).await?;
         all.extend(reply.json::<Vec<T>>()?);
         if !reply.more {
             return Ok((all, false));
@@ -94,7 +96,7 @@ async fn pages<T: DeserializeOwned>(
 
 /// The files in the order of their paths, with whole patches as long as they fit; and whether one
 /// is left out, by us or by GitHub, which gives none for a large change.
-fn fitted(mut files: Vec<RawFile>, most: usize) -> (Vec<FileChange>, bool) {
+fn fitted(mut files: Vec<RawFile>, most: usize) -> (Vec<PullFileChange>, bool) {
     files.sort_by(|left, right| left.filename.cmp(&right.filename));
     let (mut room, mut cut) = (most, false);
     let changes = files.into_iter().map(|file| {
@@ -112,7 +114,7 @@ fn fitted(mut files: Vec<RawFile>, most: usize) -> (Vec<FileChange>, bool) {
                 }
             });
         cut |= withheld;
-        FileChange {
+        PullFileChange {
             path: file.filename,
             status: file.status,
             additions: file.additions,

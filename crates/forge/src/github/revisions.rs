@@ -1,21 +1,21 @@
 //! What a revision is called in a query, and which commit it is.
 
 use super::api::Api;
-use super::ask::Ask;
+use super::raw_types::RawCommit;
 use super::repositories::repository;
+use super::requests::GithubRead;
 use super::route::Route;
-use super::shapes::RawCommit;
-use crate::{Answered, Failure, Missing, RepoName, Revision, Turn};
+use crate::{BackendContext, Failure, GithubErrorResponse, MissingItem, RepoName, Revision};
 
 /// What a revision is called: by the caller, or by the repository where it is the default branch.
 pub(super) async fn name(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     at: &Revision,
 ) -> Result<String, Failure> {
     match at {
-        Revision::Default => Ok(repository(api, turn, repo).await?.default_branch),
+        Revision::Default => Ok(repository(api, context, repo).await?.default_branch),
         Revision::Branch(name) | Revision::Named(name) | Revision::Commit(name) => Ok(name.clone()),
     }
 }
@@ -31,17 +31,17 @@ pub(super) fn parameter(at: &Revision) -> Option<String> {
 }
 
 /// What is missing where a revision cannot be found.
-pub(super) fn missing(at: &Revision) -> Missing {
+pub(super) fn missing(at: &Revision) -> MissingItem {
     match at {
-        Revision::Default => Missing::Repository,
-        Revision::Branch(name) => Missing::Branch(name.clone()),
-        Revision::Named(name) | Revision::Commit(name) => Missing::Revision(name.clone()),
+        Revision::Default => MissingItem::Repository,
+        Revision::Branch(name) => MissingItem::Branch(name.clone()),
+        Revision::Named(name) | Revision::Commit(name) => MissingItem::Revision(name.clone()),
     }
 }
 
 /// A commit and its tree.
 #[derive(Debug)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedCommit {
     pub(super) sha: String,
     pub(super) tree: String,
 }
@@ -49,19 +49,19 @@ pub(super) struct Resolved {
 /// The commit that a revision is; `name` is what the revision is called.
 pub(super) async fn resolve(
     api: &Api,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     at: &Revision,
     name: &str,
-) -> Result<Resolved, Failure> {
+) -> Result<ResolvedCommit, Failure> {
     let commits = Route::of(repo).then("commits");
     let route = match at {
         Revision::Default | Revision::Branch(_) => commits.then("heads").names(name),
         Revision::Named(_) | Revision::Commit(_) => commits.names(name),
     };
     // The commit comes with the files that it changes; one of them is the least there is to have.
-    let ask = Ask::new(route.page(1, 1), missing(at));
-    let found: Result<RawCommit, Failure> = api.read_json(turn, ask).await;
+    let ask = GithubRead::new(route.page(1, 1), missing(at));
+    let found: Result<RawCommit, Failure> = api.read_json(context, ask).await;
     let found = found.map_err(|failure| unfound(failure, missing(at)))?;
     // A branch or tag may be called like the digits of a commit.
     if let Revision::Commit(digits) = at
@@ -69,16 +69,18 @@ pub(super) async fn resolve(
     {
         return Err(missing(at).into());
     }
-    Ok(Resolved {
+    Ok(ResolvedCommit {
         sha: found.sha,
         tree: found.commit.tree.sha,
     })
 }
 
 /// Where a commit is asked for by name, 422 says that there is none of this name.
-pub(super) fn unfound(failure: Failure, missing: Missing) -> Failure {
+pub(super) fn unfound(failure: Failure, missing: MissingItem) -> Failure {
     match failure {
-        Failure::Answered(Answered { status: 422, .. }) => Failure::Missing(missing),
+        Failure::GithubErrorResponse(GithubErrorResponse { status: 422, .. }) => {
+            Failure::Missing(missing)
+        }
         other => other,
     }
 }

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn repo() -> RepoName {
-        RepoName::read("octo/hello.world").unwrap()
+        RepoName::parse("octo/hello.world").unwrap()
     }
 
     #[test]

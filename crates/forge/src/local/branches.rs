@@ -1,34 +1,37 @@
 //! Branches: listed, made, deleted.
 
 use super::LocalForge;
-use super::failing::{Or, off};
-use super::fork;
+use super::branch_swap::locked;
+use super::errors::{OrBroken, run_blocking};
 use super::history::page;
-use super::place::{Home, Opened};
-use super::protection::Protections;
-use super::pulls;
+use super::protection::BranchProtections;
+use super::pull_head;
+use super::repository_root::{OpenRepository, RepositoryLocation};
 use super::revision::branch_ref;
-use super::swap::locked;
-use crate::{Branch, Branches, Failure, Missing, Paging, RepoName, Revision, Turn, Unmet};
+use super::stored_pulls;
+use crate::{
+    BackendContext, Branch, BranchPage, Failure, MissingItem, Paging, RepoName, Revision,
+    UnmetPrecondition,
+};
 use git2::{ErrorCode, Oid};
 use std::sync::Arc;
 
 /// How often a deletion is tried while somebody moves the branch.
 const TRIES: usize = 4;
 
-impl Opened {
+impl OpenRepository {
     pub(super) fn branches(
         &self,
-        rules: &Protections,
+        rules: &BranchProtections,
         paging: Paging,
-    ) -> Result<Branches, Failure> {
+    ) -> Result<BranchPage, Failure> {
         let (heads, more) = page(self.branch_heads()?.into_iter(), paging);
         let branch = |(name, id): (String, Oid)| Branch {
             protected: rules.of(&name).is_some(),
             name,
             sha: id.to_string(),
         };
-        Ok(Branches {
+        Ok(BranchPage {
             branches: heads.into_iter().map(branch).collect(),
             default: self.default_branch()?,
             more,
@@ -37,7 +40,7 @@ impl Opened {
 
     /// A branch that stands where a new one would: of the same name, or one of them a directory of
     /// the other.
-    fn in_the_way(&self, branch: &str) -> Result<Option<String>, Failure> {
+    fn find_conflicting_branch(&self, branch: &str) -> Result<Option<String>, Failure> {
         let below = |one: &str, other: &str| {
             let rest = one.strip_prefix(other);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -47,54 +50,54 @@ impl Opened {
         Ok(heads.next())
     }
 
-    fn make_branch(&self, turn: &Turn, branch: &str, id: Oid) -> Result<(), Failure> {
-        if let Some(other) = self.in_the_way(branch)? {
-            return Err(Unmet::BranchExists(other).into());
+    fn make_branch(&self, context: &BackendContext, branch: &str, id: Oid) -> Result<(), Failure> {
+        if let Some(other) = self.find_conflicting_branch(branch)? {
+            return Err(UnmetPrecondition::BranchExists(other).into());
         }
         let name = branch_ref(branch);
-        turn.mark.begins()?;
+        context.mark.begins()?;
         match self.git.reference(&name, id, false, "branch: created") {
             Ok(_) => {}
             Err(error) => {
-                turn.mark.undone();
+                context.mark.undone();
                 return Err(match error.code() {
-                    ErrorCode::Exists => Unmet::BranchExists(branch.to_owned()).into(),
+                    ErrorCode::Exists => UnmetPrecondition::BranchExists(branch.to_owned()).into(),
                     ErrorCode::Locked => locked(),
                     _ => return Err(error).or_broken("the branch could not be made"),
                 });
             }
         }
-        self.ref_lasts(&name)?;
-        turn.mark.done();
+        self.sync_ref(&name)?;
+        context.mark.done();
         Ok(())
     }
 
     /// Takes a branch away; each try deletes only the head that was seen and kept before.
     fn remove_branch(
         &self,
-        turn: &Turn,
+        context: &BackendContext,
         branch: &str,
-        keep: impl Fn(Oid) -> Result<(), Failure>,
+        keep_head: impl Fn(Oid) -> Result<(), Failure>,
     ) -> Result<Oid, Failure> {
         const WHAT: &str = "the branch could not be deleted";
         let name = branch_ref(branch);
         for _ in 0..TRIES {
-            let missing = || Missing::Branch(branch.to_owned());
+            let missing = || MissingItem::Branch(branch.to_owned());
             let head = self.branch(branch)?.ok_or_else(missing)?;
             let mut reference = self.git.find_reference(&name).or_broken(WHAT)?;
             if reference.target() != Some(head) {
                 continue;
             }
-            keep(head)?;
-            turn.mark.begins()?;
+            keep_head(head)?;
+            context.mark.begins()?;
             match reference.delete() {
                 Ok(()) => {
-                    self.ref_lasts(&name)?;
-                    turn.mark.done();
+                    self.sync_ref(&name)?;
+                    context.mark.done();
                     return Ok(head);
                 }
                 Err(error) => {
-                    turn.mark.undone();
+                    context.mark.undone();
                     match error.code() {
                         ErrorCode::Modified | ErrorCode::NotFound => {}
                         ErrorCode::Locked => return Err(locked()),
@@ -103,27 +106,27 @@ impl Opened {
                 }
             }
         }
-        Err(Unmet::BranchMoved(branch.to_owned()).into())
+        Err(UnmetPrecondition::BranchMoved(branch.to_owned()).into())
     }
 }
 
 impl LocalForge {
     pub(super) async fn make_branch(
         &self,
-        turn: &Turn,
+        context: &BackendContext,
         repo: &RepoName,
         branch: &str,
         from: &Revision,
     ) -> Result<Branch, Failure> {
-        let home = self.home(repo).await?;
+        let location = self.location(repo).await?;
         let rules = self.rules_of(repo).await?;
-        let _hold = self.hold(&home).await?;
-        let (place, turn) = (Arc::clone(&self.place), turn.clone());
+        let _lock = self.lock(&location).await?;
+        let (root, context) = (Arc::clone(&self.root), context.clone());
         let (branch, from) = (branch.to_owned(), from.clone());
-        off(move || {
-            let opened = place.open_home(home)?;
+        run_blocking(move || {
+            let opened = root.open_at(location)?;
             let id = opened.resolve(&from)?.id;
-            opened.make_branch(&turn, &branch, id)?;
+            opened.make_branch(&context, &branch, id)?;
             Ok(Branch {
                 protected: rules.of(&branch).is_some(),
                 name: branch,
@@ -136,22 +139,24 @@ impl LocalForge {
     /// Deletes a branch. What open pull requests bring from it stays as their last head.
     pub(super) async fn remove_branch(
         &self,
-        turn: &Turn,
+        context: &BackendContext,
         repo: &RepoName,
         branch: &str,
     ) -> Result<(), Failure> {
-        let home = self.home(repo).await?;
+        let location = self.location(repo).await?;
         let rules = self.rules_of(repo).await?;
-        let _hold = self.hold(&home).await?;
+        let _lock = self.lock(&location).await?;
         let mut reading = self.database.read().await?;
-        let open = pulls::open_from(&mut reading, repo, branch).await?;
+        let open = stored_pulls::open_from(&mut reading, repo, branch).await?;
         drop(reading);
-        let head = self.delete_ref(turn, home, branch, rules, &open).await?;
+        let head = self
+            .delete_ref(context, location, branch, rules, &open)
+            .await?;
         // The branch is gone; a last head that is not on record is still kept as a ref.
         let mut writing = self.database.write().await?;
         for mut pull in open {
             pull.head_sha = head.to_string();
-            pulls::change(&mut writing, &pull).await?;
+            stored_pulls::change(&mut writing, &pull).await?;
         }
         writing
             .commit()
@@ -161,28 +166,28 @@ impl LocalForge {
 
     async fn delete_ref(
         &self,
-        turn: &Turn,
-        home: Home,
+        context: &BackendContext,
+        location: RepositoryLocation,
         branch: &str,
-        rules: Protections,
-        open: &[pulls::Pull],
+        rules: BranchProtections,
+        open: &[stored_pulls::StoredPull],
     ) -> Result<Oid, Failure> {
         let numbers: Vec<u64> = open.iter().map(|pull| pull.number).collect();
-        let (place, turn, branch) = (Arc::clone(&self.place), turn.clone(), branch.to_owned());
-        off(move || {
-            let opened = place.open_home(home)?;
+        let (root, context, branch) = (Arc::clone(&self.root), context.clone(), branch.to_owned());
+        run_blocking(move || {
+            let opened = root.open_at(location)?;
             if rules.of(&branch).is_some() || opened.default_branch()? == branch {
                 let there = opened.branch(&branch)?.is_some();
                 return Err(match there {
-                    true => Unmet::BranchProtected(branch).into(),
-                    false => Missing::Branch(branch).into(),
+                    true => UnmetPrecondition::BranchProtected(branch).into(),
+                    false => MissingItem::Branch(branch).into(),
                 });
             }
-            let keep = |head| {
+            let keep_head = |head| {
                 let mut numbers = numbers.iter();
-                numbers.try_for_each(|number| fork::keep(&opened, *number, head))
+                numbers.try_for_each(|number| pull_head::keep_head(&opened, *number, head))
             };
-            opened.remove_branch(&turn, &branch, keep)
+            opened.remove_branch(&context, &branch, keep_head)
         })
         .await
     }

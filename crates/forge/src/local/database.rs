@@ -1,6 +1,6 @@
 //! The database of a forge: one SQLite file, lasting when a transaction is committed.
 
-use super::failing::{Or, Refused};
+use super::errors::{LocalForgeError, OrBroken};
 use super::git_files;
 use crate::Failure;
 use sqlx::sqlite::{
@@ -50,21 +50,21 @@ pub(super) struct Database {
 
 impl Database {
     /// The database of a forge that is there.
-    pub(super) async fn open(dir: &Path) -> Result<Database, Refused> {
+    pub(super) async fn open(dir: &Path) -> Result<Database, LocalForgeError> {
         if !dir.join(FILE).is_file() {
-            return Err(Refused::NotAForge(dir.to_path_buf()));
+            return Err(LocalForgeError::NotAForge(dir.to_path_buf()));
         }
         let database = connect(dir, false).await?;
         let mut connection = database.read().await?;
         match database.format(&mut connection).await? {
             // A file without tables is what is left when making it was interrupted.
-            None => Err(Refused::NotAForge(dir.to_path_buf())),
+            None => Err(LocalForgeError::NotAForge(dir.to_path_buf())),
             format => known(format).map(|()| database),
         }
     }
 
     /// The database of a new forge.
-    pub(super) async fn create(dir: &Path) -> Result<Database, Refused> {
+    pub(super) async fn create(dir: &Path) -> Result<Database, LocalForgeError> {
         const WHAT: &str = "the database could not be made";
         let database = connect(dir, true).await?;
         let mut writing = database.write().await?;
@@ -72,8 +72,8 @@ impl Database {
         known(format)?;
         if format.is_none() {
             for table in TABLES {
-                let made = sqlx::query(table).execute(&mut *writing).await;
-                made.or_broken(WHAT)?;
+                let created = sqlx::query(table).execute(&mut *writing).await;
+                created.or_broken(WHAT)?;
             }
             sqlx::query("INSERT INTO meta (key, value) VALUES ('format', ?)")
                 .bind(FORMAT.to_string())
@@ -125,9 +125,9 @@ impl Database {
     }
 }
 
-fn known(format: Option<u64>) -> Result<(), Refused> {
+fn known(format: Option<u64>) -> Result<(), LocalForgeError> {
     match format {
-        Some(found) if found > FORMAT => Err(Refused::Newer {
+        Some(found) if found > FORMAT => Err(LocalForgeError::Newer {
             found,
             known: FORMAT,
         }),

@@ -1,7 +1,7 @@
 //! The disk where git leaves it to others: directories that git makes are made lasting here.
 
-use super::failing::Or;
-use super::place::Opened;
+use super::errors::OrBroken;
+use super::repository_root::OpenRepository;
 use crate::Failure;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -38,16 +38,16 @@ pub(super) fn sync_all(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-impl Opened {
+impl OpenRepository {
     /// Makes new directories of objects lasting. Git has synced each object and the directory that
     /// it is in, but not the directory above that.
-    pub(super) fn objects_last(&self) -> Result<(), Failure> {
+    pub(super) fn sync_objects(&self) -> Result<(), Failure> {
         sync_directory(&self.git.path().join("objects"))
             .or_broken("the objects could not be made lasting")
     }
 
     /// Makes the directories above a ref lasting, and the absence of one that was deleted.
-    pub(super) fn ref_lasts(&self, name: &str) -> Result<(), Failure> {
+    pub(super) fn sync_ref(&self, name: &str) -> Result<(), Failure> {
         let root = self.git.path();
         let path = root.join(name);
         for dir in path.ancestors().skip(1) {

@@ -1,9 +1,9 @@
 //! Commits from a revision backwards.
 
-use super::failing::Or;
-use super::place::Opened;
+use super::errors::OrBroken;
+use super::repository_root::OpenRepository;
 use super::{times, url};
-use crate::{Commit, Commits, Failure, Paging, RepoName, Revision, Signature};
+use crate::{Commit, CommitPage, CommitPerson, Failure, Paging, RepoName, Revision};
 use git2::Sort;
 
 /// How many entries stand before a page.
@@ -20,8 +20,8 @@ pub(super) fn page<T>(all: impl Iterator<Item = T>, paging: Paging) -> (Vec<T>, 
     (page, more)
 }
 
-impl Opened {
-    pub(super) fn commits(&self, from: &Revision, paging: Paging) -> Result<Commits, Failure> {
+impl OpenRepository {
+    pub(super) fn commits(&self, from: &Revision, paging: Paging) -> Result<CommitPage, Failure> {
         const WHAT: &str = "the history could not be read";
         let from = self.resolve(from)?.id;
         let mut walk = self.git.revwalk().or_broken(WHAT)?;
@@ -31,13 +31,13 @@ impl Opened {
         let mut commits = Vec::with_capacity(ids.len());
         for id in ids {
             let commit = self.commit_at(id.or_broken(WHAT)?)?;
-            commits.push(shown(&self.home.name, &commit));
+            commits.push(summary(&self.location.name, &commit));
         }
-        Ok(Commits { commits, more })
+        Ok(CommitPage { commits, more })
     }
 }
 
-fn shown(repo: &RepoName, commit: &git2::Commit<'_>) -> Commit {
+fn summary(repo: &RepoName, commit: &git2::Commit<'_>) -> Commit {
     let sha = commit.id().to_string();
     Commit {
         message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
@@ -49,9 +49,9 @@ fn shown(repo: &RepoName, commit: &git2::Commit<'_>) -> Commit {
     }
 }
 
-fn signature(signature: &git2::Signature<'_>) -> Signature {
+fn signature(signature: &git2::Signature<'_>) -> CommitPerson {
     let text = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned());
-    Signature {
+    CommitPerson {
         name: text(signature.name_bytes()),
         email: text(signature.email_bytes()),
         date: times::of_seconds(signature.when().seconds()),

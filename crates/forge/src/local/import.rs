@@ -2,10 +2,10 @@
 //! half made is never seen.
 
 use super::database::Database;
-use super::failing::{Broken as _, Or, Refused, off};
+use super::errors::{IntoFailure as _, LocalForgeError, OrBroken, run_blocking};
 use super::git_files::{sync_all, sync_directory};
-use super::pack::Packing;
-use super::place::{Home, Opened, Place, first_spelled};
+use super::object_copy::ObjectCopy;
+use super::repository_root::{OpenRepository, RepositoryLocation, RepositoryRoot, first_spelled};
 use crate::{Failure, RepoName, Repository};
 use candor_fault::Cause;
 use git2::{ErrorCode, ObjectType, Oid, Reference, Repository as Git, RepositoryInitOptions};
@@ -21,19 +21,19 @@ const WORKSHOP: &str = "~import";
 /// The refs that make a repository: its branches and tags.
 const KEPT: [&str; 2] = ["refs/heads/*", "refs/tags/*"];
 
-impl Place {
+impl RepositoryRoot {
     /// Makes a repository: empty at first, then as `fill` leaves it.
     pub(super) fn make(
         &self,
         repo: &RepoName,
-        fill: impl FnOnce(&Opened) -> Result<(), Failure>,
-    ) -> Result<Home, Refused> {
+        fill: impl FnOnce(&OpenRepository) -> Result<(), Failure>,
+    ) -> Result<RepositoryLocation, LocalForgeError> {
         let workshop = self.root().join(WORKSHOP);
         fs::create_dir_all(&workshop).or_broken(WHAT)?;
         let lock = File::create(workshop.join("lock")).or_broken(WHAT)?;
         lock.lock().or_broken(WHAT)?;
         match self.find(repo) {
-            Ok(there) => return Err(Refused::Exists(there.name)),
+            Ok(there) => return Err(LocalForgeError::Exists(there.name)),
             Err(Failure::Missing(_)) => {}
             Err(failure) => return Err(failure.into()),
         }
@@ -42,8 +42,8 @@ impl Place {
             // Left by somebody who did not come to the end.
             fs::remove_dir_all(&path).or_broken(WHAT)?;
         }
-        let made = self.fill_new(repo, &path, fill);
-        let moved = made.and_then(|()| self.move_in(repo, &path));
+        let created = self.fill_new(repo, &path, fill);
+        let moved = created.and_then(|()| self.move_in(repo, &path));
         if moved.is_err() {
             // What cannot be taken away now is taken away by the next.
             drop(fs::remove_dir_all(&path));
@@ -55,7 +55,7 @@ impl Place {
         &self,
         repo: &RepoName,
         path: &Path,
-        fill: impl FnOnce(&Opened) -> Result<(), Failure>,
+        fill: impl FnOnce(&OpenRepository) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut options = RepositoryInitOptions::new();
         options
@@ -64,15 +64,15 @@ impl Place {
             .external_template(false)
             .initial_head("main");
         Git::init_opts(path, &options).or_broken(WHAT)?;
-        let home = Home {
+        let location = RepositoryLocation {
             name: repo.clone(),
             path: path.to_path_buf(),
         };
-        fill(&self.open_home(home)?)?;
+        fill(&self.open_at(location)?)?;
         sync_all(path).or_broken(WHAT)
     }
 
-    fn move_in(&self, repo: &RepoName, path: &Path) -> Result<Home, Failure> {
+    fn move_in(&self, repo: &RepoName, path: &Path) -> Result<RepositoryLocation, Failure> {
         let owner = match first_spelled(self.root(), repo.owner())? {
             Some(owner) => self.root().join(owner),
             None => {
@@ -91,17 +91,21 @@ impl Place {
 
 /// Copies all branches and tags of the repository at `from`, and what its HEAD is, into the forge in
 /// `dir`.
-pub async fn import(dir: &Path, from: &Path, repo: &RepoName) -> Result<Repository, Refused> {
+pub async fn import(
+    dir: &Path,
+    from: &Path,
+    repo: &RepoName,
+) -> Result<Repository, LocalForgeError> {
     let database = Database::open(dir).await?;
-    let place = Place::new(dir.to_path_buf())?;
+    let root = RepositoryRoot::new(dir.to_path_buf())?;
     // Before there is a repository that would have it, and not where there is one.
-    if let Err(Failure::Missing(_)) = place.find(repo) {
+    if let Err(Failure::Missing(_)) = root.find(repo) {
         forget(&database, repo).await?;
     }
     database.close().await;
     let (from, name) = (from.to_path_buf(), repo.clone());
-    let made = off(move || Ok(copy_in(&place, &from, &name))).await??;
-    Ok(made)
+    let created = run_blocking(move || Ok(copy_in(&root, &from, &name))).await??;
+    Ok(created)
 }
 
 /// What a repository of the same name that was taken away has left in the database.
@@ -118,11 +122,15 @@ async fn forget(database: &Database, repo: &RepoName) -> Result<(), Failure> {
     writing.commit().await.or_broken(WHAT)
 }
 
-fn copy_in(place: &Place, from: &Path, repo: &RepoName) -> Result<Repository, Refused> {
+fn copy_in(
+    root: &RepositoryRoot,
+    from: &Path,
+    repo: &RepoName,
+) -> Result<Repository, LocalForgeError> {
     let source = match Git::open(from) {
         Ok(source) => source,
         Err(error) if error.code() == ErrorCode::NotFound => {
-            return Err(Refused::NotARepository(from.to_path_buf()));
+            return Err(LocalForgeError::NotARepository(from.to_path_buf()));
         }
         Err(error) => return Err(error.broken(READ).into()),
     };
@@ -131,12 +139,12 @@ fn copy_in(place: &Place, from: &Path, repo: &RepoName) -> Result<Repository, Re
         return Err(Failure::Broken(READ, why).into());
     }
     // The pack is written by the rules of the repository that it comes from.
-    place.configure(&source)?;
-    let home = place.make(repo, |new| copy(&source, new))?;
-    Ok(place.open_home(home)?.shown()?)
+    root.configure(&source)?;
+    let location = root.make(repo, |new| copy(&source, new))?;
+    Ok(root.open_at(location)?.summary()?)
 }
 
-fn copy(source: &Git, new: &Opened) -> Result<(), Failure> {
+fn copy(source: &Git, new: &OpenRepository) -> Result<(), Failure> {
     let head = source.find_reference("HEAD").or_broken(READ)?;
     let mut refs = Vec::new();
     for kept in KEPT {
@@ -146,7 +154,7 @@ fn copy(source: &Git, new: &Opened) -> Result<(), Failure> {
     }
     let detached = head.target();
     let mut walk = source.revwalk().or_broken(READ)?;
-    let mut packing = Packing::new(source, &new.git)?;
+    let mut packing = ObjectCopy::new(source, &new.git)?;
     for tip in refs.iter().map(|(_, id)| *id).chain(detached) {
         let mut object = source.find_object(tip, None).or_broken(READ)?;
         while let Some(tag) = object.as_tag() {

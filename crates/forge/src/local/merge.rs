@@ -1,16 +1,17 @@
 //! Merging a pull request: open → merging → (the base moves) → merged. The base is moved by comparing
 //! and swapping, so whoever pushes meanwhile is noticed and never overwritten.
 
-use super::build::{Built, Order};
-use super::failing::{Or, off};
-use super::fork::Head;
-use super::mergeability::Word;
-use super::place::{Home, Opened};
-use super::pulls::{self, Pull, State};
-use super::swap::{Swapped, locked};
-use super::{LocalForge, Moment};
+use super::branch_swap::{SwapOutcome, locked};
+use super::errors::{OrBroken, run_blocking};
+use super::merge_commits::{MergeBuild, MergeInputs};
+use super::mergeability::MergeableState;
+use super::pull_head::PullHead;
+use super::repository_root::{OpenRepository, RepositoryLocation};
+use super::stored_pulls::{self, StoredPull, StoredState};
+use super::{ChangePoint, LocalForge};
 use crate::{
-    Failure, MergeMethod, MergeOrder, Merged, Missing, RepoName, Turn, Unmergeable, Unmet, Why,
+    BackendContext, Failure, MergeInstruction, MergeMethod, MergedPull, MissingItem, RepoName,
+    UnmergeablePull, UnmergeableReason, UnmetPrecondition,
 };
 use git2::Oid;
 use std::sync::Arc;
@@ -26,68 +27,97 @@ struct Ready {
     to: Oid,
 }
 
-fn unmergeable(number: u64, why: Why, word: Word, failing_checks: Vec<String>) -> Failure {
-    Failure::Unmergeable(Unmergeable {
+fn unmergeable(
+    number: u64,
+    reason: UnmergeableReason,
+    word: MergeableState,
+    failing_checks: Vec<String>,
+) -> Failure {
+    Failure::Unmergeable(UnmergeablePull {
         number,
-        why,
+        reason,
         state: Some(word.text().to_owned()),
         failing_checks,
-        answered: None,
+        response: None,
     })
 }
 
 impl LocalForge {
     pub(super) async fn merge_pull(
         &self,
-        turn: &Turn,
+        context: &BackendContext,
         repo: &RepoName,
-        order: &MergeOrder,
-    ) -> Result<Merged, Failure> {
-        let home = self.home(repo).await?;
-        let _hold = self.hold(&home).await?;
+        order: &MergeInstruction,
+    ) -> Result<MergedPull, Failure> {
+        let location = self.location(repo).await?;
+        let _lock = self.lock(&location).await?;
         for _ in 0..TRIES {
             let pull = self.row(repo, order.number).await?;
-            let mut pull = self.settle(&home, pull).await?;
-            self.must_be_mergeable(&home, &pull, order).await?;
+            let mut pull = self.settle(&location, pull).await?;
+            self.must_be_mergeable(&location, &pull, order).await?;
             pull.head_sha.clone_from(&order.head_sha);
-            let ready = self.prepare(&home, &pull, order).await?;
-            if let Some(merged) = self.carry_out(turn, &home, &pull, &ready).await? {
+            let ready = self.prepare(&location, &pull, order).await?;
+            if let Some(merged) = self.carry_out(context, &location, &pull, &ready).await? {
                 return Ok(merged);
             }
         }
         // The row and the base are what they were.
         let pull = self.row(repo, order.number).await?;
-        Err(Unmet::BranchMoved(pull.base).into())
+        Err(UnmetPrecondition::BranchMoved(pull.base).into())
     }
 
     /// What stands against a merge, in the order in which it is told.
     async fn must_be_mergeable(
         &self,
-        home: &Home,
-        pull: &Pull,
-        order: &MergeOrder,
+        location: &RepositoryLocation,
+        pull: &StoredPull,
+        order: &MergeInstruction,
     ) -> Result<(), Failure> {
-        let refuse = |why, word, failing| Err(unmergeable(pull.number, why, word, failing));
+        let refuse = |reason, word, failing| Err(unmergeable(pull.number, reason, word, failing));
         match pull.state {
-            State::Merged => return refuse(Why::Merged, Word::Unknown, Vec::new()),
-            State::Closed => return refuse(Why::Closed, Word::Unknown, Vec::new()),
-            State::Open | State::Merging => {}
+            StoredState::Merged => {
+                return refuse(
+                    UnmergeableReason::Merged,
+                    MergeableState::Unknown,
+                    Vec::new(),
+                );
+            }
+            StoredState::Closed => {
+                return refuse(
+                    UnmergeableReason::Closed,
+                    MergeableState::Unknown,
+                    Vec::new(),
+                );
+            }
+            StoredState::Open | StoredState::Merging => {}
         }
-        let standing = self.standing(home.clone(), pull, true).await?;
-        if standing.head_sha != order.head_sha {
+        let status = self.status(location.clone(), pull, true).await?;
+        if status.head_sha != order.head_sha {
             return Err(Failure::HeadMoved {
                 expected: order.head_sha.clone(),
-                actual: Some(standing.head_sha),
+                actual: Some(status.head_sha),
                 state: None,
             });
         }
-        let head_sha = &standing.head_sha;
-        let verdict = self.verdict(&home.name, &pull.base, head_sha).await?;
-        match (&standing.gone, standing.conflict) {
-            _ if pull.draft => refuse(Why::Draft, Word::Draft, verdict.failing),
-            (Some(branch), _) => Err(Missing::Branch(branch.clone()).into()),
-            (None, Some(true)) => refuse(Why::Conflict, Word::Dirty, verdict.failing),
-            _ if verdict.blocked => refuse(Why::Blocked, Word::Blocked, verdict.failing),
+        let head_sha = &status.head_sha;
+        let verdict = self.verdict(&location.name, &pull.base, head_sha).await?;
+        match (&status.gone, status.conflict) {
+            _ if pull.draft => refuse(
+                UnmergeableReason::Draft,
+                MergeableState::Draft,
+                verdict.failing,
+            ),
+            (Some(branch), _) => Err(MissingItem::Branch(branch.clone()).into()),
+            (None, Some(true)) => refuse(
+                UnmergeableReason::Conflict,
+                MergeableState::Dirty,
+                verdict.failing,
+            ),
+            _ if verdict.blocked => refuse(
+                UnmergeableReason::Blocked,
+                MergeableState::Blocked,
+                verdict.failing,
+            ),
             // Where it is not known whether it conflicts, the merge itself tells why.
             (None, Some(false) | None) => Ok(()),
         }
@@ -96,20 +126,20 @@ impl LocalForge {
     /// Writes the objects of a merge.
     async fn prepare(
         &self,
-        home: &Home,
-        pull: &Pull,
-        order: &MergeOrder,
+        location: &RepositoryLocation,
+        pull: &StoredPull,
+        order: &MergeInstruction,
     ) -> Result<Ready, Failure> {
-        let (place, home) = (Arc::clone(&self.place), home.clone());
+        let (root, location) = (Arc::clone(&self.root), location.clone());
         let (pull, order) = (pull.clone(), order.clone());
         let (by, now) = (self.identity.clone(), self.now());
-        off(move || {
-            let base = place.open_home(home)?;
+        run_blocking(move || {
+            let base = root.open_at(location)?;
             let head = Oid::from_str(&pull.head_sha).or_broken("a head is no commit")?;
-            Head::of(&place, &base, &pull)?.bring(&base, pull.number, head)?;
+            PullHead::of(&root, &base, &pull)?.copy_into(&base, pull.number, head)?;
             let from = base.branch(&pull.base)?;
-            let from = from.ok_or_else(|| Missing::Branch(pull.base.clone()))?;
-            let built = base.build(&Order {
+            let from = from.ok_or_else(|| MissingItem::Branch(pull.base.clone()))?;
+            let built = base.build(&MergeInputs {
                 base: from,
                 head,
                 method: order.method,
@@ -118,12 +148,14 @@ impl LocalForge {
                 now,
             })?;
             let conflict = match order.method {
-                MergeMethod::Rebase => (Why::NotRebaseable, Word::Clean),
-                MergeMethod::Merge | MergeMethod::Squash => (Why::Conflict, Word::Dirty),
+                MergeMethod::Rebase => (UnmergeableReason::NotRebaseable, MergeableState::Clean),
+                MergeMethod::Merge | MergeMethod::Squash => {
+                    (UnmergeableReason::Conflict, MergeableState::Dirty)
+                }
             };
             match built {
-                Built::Commit(to) => Ok(Ready { from, to }),
-                Built::Conflict => {
+                MergeBuild::Commit(to) => Ok(Ready { from, to }),
+                MergeBuild::Conflict => {
                     Err(unmergeable(pull.number, conflict.0, conflict.1, Vec::new()))
                 }
             }
@@ -134,80 +166,85 @@ impl LocalForge {
     /// Moves the base and puts that on record; nothing where somebody else has moved it before.
     async fn carry_out(
         &self,
-        turn: &Turn,
-        home: &Home,
-        pull: &Pull,
+        context: &BackendContext,
+        location: &RepositoryLocation,
+        pull: &StoredPull,
         ready: &Ready,
-    ) -> Result<Option<Merged>, Failure> {
-        turn.mark.begins()?;
+    ) -> Result<Option<MergedPull>, Failure> {
+        context.mark.begins()?;
         match self.record_start(pull, ready).await {
             Ok(true) => {}
             // What is on record now is undone by the next who looks: the base has not moved.
             other => {
-                turn.mark.undone();
+                context.mark.undone();
                 return other.map(|_| None);
             }
         }
-        self.goes_on(Moment::MergeRecorded)?;
-        let swapped = self.move_base(home, pull, ready).await?;
-        if swapped != Swapped::Done {
+        self.check_probe(ChangePoint::MergeRecorded)?;
+        let swapped = self.move_base(location, pull, ready).await?;
+        if swapped != SwapOutcome::Done {
             let mut writing = self.database.write().await?;
-            pulls::give_up_merge(&mut writing, pull).await?;
+            stored_pulls::give_up_merge(&mut writing, pull).await?;
             writing.commit().await.or_broken(WRITE)?;
-            turn.mark.undone();
+            context.mark.undone();
             return match swapped {
-                Swapped::Locked => Err(locked()),
-                Swapped::Done | Swapped::Moved => Ok(None),
+                SwapOutcome::Locked => Err(locked()),
+                SwapOutcome::Done | SwapOutcome::Moved => Ok(None),
             };
         }
-        self.goes_on(Moment::MergeMoved)?;
-        turn.mark.done();
+        self.check_probe(ChangePoint::MergeMoved)?;
+        context.mark.done();
         self.record_end(pull)
             .await
             .map_err(|failure| Failure::Partly {
                 done: "the base branch has the pull request's changes",
                 rest: Box::new(failure),
             })?;
-        Ok(Some(Merged {
+        Ok(Some(MergedPull {
             sha: ready.to.to_string(),
         }))
     }
 
-    async fn record_start(&self, pull: &Pull, ready: &Ready) -> Result<bool, Failure> {
+    async fn record_start(&self, pull: &StoredPull, ready: &Ready) -> Result<bool, Failure> {
         let (to, from) = (ready.to.to_string(), ready.from.to_string());
         let mut writing = self.database.write().await?;
-        let begun = pulls::begin_merge(&mut writing, pull, &to, &from).await?;
+        let begun = stored_pulls::begin_merge(&mut writing, pull, &to, &from).await?;
         writing.commit().await.or_broken(WRITE)?;
         Ok(begun)
     }
 
-    async fn move_base(&self, home: &Home, pull: &Pull, ready: &Ready) -> Result<Swapped, Failure> {
-        let (place, home) = (Arc::clone(&self.place), home.clone());
+    async fn move_base(
+        &self,
+        location: &RepositoryLocation,
+        pull: &StoredPull,
+        ready: &Ready,
+    ) -> Result<SwapOutcome, Failure> {
+        let (root, location) = (Arc::clone(&self.root), location.clone());
         let (branch, from, to) = (pull.base.clone(), ready.from, ready.to);
-        off(move || {
-            let base = place.open_home(home)?;
+        run_blocking(move || {
+            let base = root.open_at(location)?;
             match from == to {
                 // There is nothing to move, if it is still there.
-                true if base.branch(&branch)? == Some(to) => Ok(Swapped::Done),
-                true => Ok(Swapped::Moved),
+                true if base.branch(&branch)? == Some(to) => Ok(SwapOutcome::Done),
+                true => Ok(SwapOutcome::Moved),
                 false => base.swap(&branch, from, to),
             }
         })
         .await
     }
 
-    async fn record_end(&self, pull: &Pull) -> Result<(), Failure> {
+    async fn record_end(&self, pull: &StoredPull) -> Result<(), Failure> {
         let mut writing = self.database.write().await?;
-        pulls::end_merge(&mut writing, pull, self.now().as_microsecond()).await?;
+        stored_pulls::end_merge(&mut writing, pull, self.now().as_microsecond()).await?;
         writing.commit().await.or_broken(WRITE)
     }
 }
 
 /// The message of a merge: the order's words, else GitHub's usual ones.
 fn words(
-    base: &Opened,
-    pull: &Pull,
-    order: &MergeOrder,
+    base: &OpenRepository,
+    pull: &StoredPull,
+    order: &MergeInstruction,
     from: Oid,
     head: Oid,
 ) -> Result<String, Failure> {
@@ -215,7 +252,7 @@ fn words(
     let (title, message) = match order.method {
         MergeMethod::Merge => {
             let owner = pull.head_owner.as_deref();
-            let owner = owner.unwrap_or_else(|| base.home.name.owner());
+            let owner = owner.unwrap_or_else(|| base.location.name.owner());
             let title = format!("Merge pull request #{number} from {owner}/{}", pull.head);
             (title, pull.title.clone())
         }

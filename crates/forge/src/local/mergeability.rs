@@ -1,25 +1,25 @@
 //! Whether a pull request can be merged, in GitHub's words.
 
 use super::LocalForge;
-use super::failing::off;
-use super::fork::Head;
-use super::place::{Home, Opened, Place};
-use super::protection::{Protections, Rules};
-use super::pulls::{Pull, State};
+use super::errors::run_blocking;
+use super::protection::{BranchProtections, BranchRules};
+use super::pull_head::PullHead;
+use super::repository_root::{OpenRepository, RepositoryLocation, RepositoryRoot};
 use super::statuses;
-use crate::{Check, CheckState, Failure, RepoName};
+use super::stored_pulls::{StoredPull, StoredState};
+use crate::{CheckState, CommitCheck, Failure, RepoName};
 use git2::Oid;
 use std::sync::Arc;
 
 /// What git knows of a pull request now.
 #[derive(Debug, Clone)]
-pub(super) struct Standing {
+pub(super) struct PullStatus {
     /// The repository of its branch; nothing where it is gone.
     pub(super) head_repo: Option<RepoName>,
     /// Its head, the last known one where the branch is gone.
     pub(super) head_sha: String,
     /// What it has come to: a merge that was interrupted has happened or has not.
-    pub(super) state: State,
+    pub(super) state: StoredState,
     /// The branch that is gone, where one of its two is.
     pub(super) gone: Option<String>,
     /// Whether it conflicts; nothing where that was not looked at, or cannot be.
@@ -28,7 +28,7 @@ pub(super) struct Standing {
 
 /// GitHub's words for whether a pull request can be merged, those of them that are said here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum MergeableState {
     Unknown,
     Draft,
     Dirty,
@@ -37,41 +37,41 @@ pub(super) enum Word {
     Clean,
 }
 
-impl Word {
+impl MergeableState {
     pub(super) fn text(self) -> &'static str {
         match self {
-            Word::Unknown => "unknown",
-            Word::Draft => "draft",
-            Word::Dirty => "dirty",
-            Word::Blocked => "blocked",
-            Word::Unstable => "unstable",
-            Word::Clean => "clean",
+            MergeableState::Unknown => "unknown",
+            MergeableState::Draft => "draft",
+            MergeableState::Dirty => "dirty",
+            MergeableState::Blocked => "blocked",
+            MergeableState::Unstable => "unstable",
+            MergeableState::Clean => "clean",
         }
     }
 }
 
 /// What its checks and its base's rules say.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Verdict {
+pub(super) struct ChecksVerdict {
     pub(super) blocked: bool,
     /// Required checks that have not passed.
     pub(super) failing: Vec<String>,
     unstable: bool,
 }
 
-impl Standing {
+impl PullStatus {
     /// Looks at a pull request; at conflicts only where `whole`. Changes nothing.
     pub(super) fn of(
-        place: &Place,
-        base: &Opened,
-        pull: &Pull,
+        root: &RepositoryRoot,
+        base: &OpenRepository,
+        pull: &StoredPull,
         whole: bool,
-    ) -> Result<Standing, Failure> {
+    ) -> Result<PullStatus, Failure> {
         let state = settled(base, pull)?;
-        let head = Head::of(place, base, pull)?;
+        let head = PullHead::of(root, base, pull)?;
         let id = match state {
-            State::Open | State::Merging => head.id,
-            State::Closed | State::Merged => None,
+            StoredState::Open | StoredState::Merging => head.id,
+            StoredState::Closed | StoredState::Merged => None,
         };
         let onto = base.branch(&pull.base)?;
         let gone = match (head.id, onto) {
@@ -81,17 +81,17 @@ impl Standing {
         };
         let conflict = match (whole, id, onto) {
             (true, Some(id), Some(onto)) => {
-                head.lend(base)?;
+                head.share_objects(base)?;
                 base.write_to_memory()?;
                 // What cannot be measured cannot be known; to merge it tells why.
-                match base.must_merge_shallow(onto, id) {
+                match base.require_shallow_merge(onto, id) {
                     Ok(()) => Some(base.conflicts(onto, id)?),
                     Err(_) => None,
                 }
             }
             _ => None,
         };
-        Ok(Standing {
+        Ok(PullStatus {
             head_repo: head.repo,
             head_sha: id.map_or_else(|| pull.head_sha.clone(), |id| id.to_string()),
             state,
@@ -101,29 +101,33 @@ impl Standing {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open | State::Merging)
+        matches!(self.state, StoredState::Open | StoredState::Merging)
     }
 
     /// `mergeable` and `mergeable_state`.
-    pub(super) fn words(&self, draft: bool, verdict: &Verdict) -> (Option<bool>, Word) {
+    pub(super) fn words(
+        &self,
+        draft: bool,
+        verdict: &ChecksVerdict,
+    ) -> (Option<bool>, MergeableState) {
         if !self.is_open() {
-            return (None, Word::Unknown);
+            return (None, MergeableState::Unknown);
         }
         let word = match self.conflict {
-            _ if draft => Word::Draft,
-            None => Word::Unknown,
-            Some(true) => Word::Dirty,
-            Some(false) if verdict.blocked => Word::Blocked,
-            Some(false) if verdict.unstable => Word::Unstable,
-            Some(false) => Word::Clean,
+            _ if draft => MergeableState::Draft,
+            None => MergeableState::Unknown,
+            Some(true) => MergeableState::Dirty,
+            Some(false) if verdict.blocked => MergeableState::Blocked,
+            Some(false) if verdict.unstable => MergeableState::Unstable,
+            Some(false) => MergeableState::Clean,
         };
         (self.conflict.map(|conflict| !conflict), word)
     }
 }
 
 /// The state of a pull request, where an interrupted merge is judged by what its base has.
-pub(super) fn settled(base: &Opened, pull: &Pull) -> Result<State, Failure> {
-    if pull.state != State::Merging {
+pub(super) fn settled(base: &OpenRepository, pull: &StoredPull) -> Result<StoredState, Failure> {
+    if pull.state != StoredState::Merging {
         return Ok(pull.state);
     }
     let sha = pull
@@ -134,11 +138,15 @@ pub(super) fn settled(base: &Opened, pull: &Pull) -> Result<State, Failure> {
         (Some(sha), Some(tip)) => base.git.find_commit(sha).is_ok() && base.contains(tip, sha)?,
         _ => false,
     };
-    Ok(if there { State::Merged } else { State::Open })
+    Ok(if there {
+        StoredState::Merged
+    } else {
+        StoredState::Open
+    })
 }
 
-impl Verdict {
-    pub(super) fn of(rules: Option<&Rules>, checks: &[Check]) -> Verdict {
+impl ChecksVerdict {
+    pub(super) fn of(rules: Option<&BranchRules>, checks: &[CommitCheck]) -> ChecksVerdict {
         let state = |name: &str| checks.iter().find(|check| check.name == name);
         let passed =
             |name: &&String| state(name).is_some_and(|one| one.state == CheckState::Passed);
@@ -149,7 +157,7 @@ impl Verdict {
             .filter(|name| !passed(name))
             .cloned()
             .collect();
-        Verdict {
+        ChecksVerdict {
             blocked: !failing.is_empty() || rules.is_some_and(|rules| rules.locked),
             unstable: checks.iter().any(|check| check.state != CheckState::Passed),
             failing,
@@ -158,16 +166,16 @@ impl Verdict {
 }
 
 impl LocalForge {
-    pub(super) async fn standing(
+    pub(super) async fn status(
         &self,
-        home: Home,
-        pull: &Pull,
+        location: RepositoryLocation,
+        pull: &StoredPull,
         whole: bool,
-    ) -> Result<Standing, Failure> {
-        let (place, pull) = (Arc::clone(&self.place), pull.clone());
-        off(move || {
-            let base = place.open_home(home)?;
-            Standing::of(&place, &base, &pull, whole)
+    ) -> Result<PullStatus, Failure> {
+        let (root, pull) = (Arc::clone(&self.root), pull.clone());
+        run_blocking(move || {
+            let base = root.open_at(location)?;
+            PullStatus::of(&root, &base, &pull, whole)
         })
         .await
     }
@@ -177,10 +185,10 @@ impl LocalForge {
         repo: &RepoName,
         base: &str,
         head_sha: &str,
-    ) -> Result<Verdict, Failure> {
+    ) -> Result<ChecksVerdict, Failure> {
         let mut reading = self.database.read().await?;
-        let rules = Protections::read(&mut reading, repo).await?;
+        let rules = BranchProtections::read(&mut reading, repo).await?;
         let checks = statuses::of_commit(&mut reading, repo, head_sha).await?;
-        Ok(Verdict::of(rules.of(base).as_ref(), &checks))
+        Ok(ChecksVerdict::of(rules.of(base).as_ref(), &checks))
     }
 }

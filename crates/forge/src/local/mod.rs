@@ -1,53 +1,53 @@
 //! The forge on this machine: bare git repositories below one directory, and a small database beside
 //! them with pull requests, statuses and protection rules. No network.
 
+mod backend;
+mod branch_swap;
 mod branches;
-mod build;
-mod commit;
+mod commit_files;
 mod database;
-mod details;
-mod failing;
-mod fork;
+mod errors;
 mod git_files;
 mod history;
-mod hold;
 mod import;
-mod measure;
+mod interrupted_merges;
 mod merge;
+mod merge_commits;
 mod mergeability;
-mod methods;
-mod pack;
-mod place;
+mod object_copy;
 mod protection;
+mod pull_details;
+mod pull_head;
 mod pull_requests;
-mod pulls;
 mod repository;
+mod repository_lock;
+mod repository_root;
 mod revision;
 mod sample;
 mod search;
-mod settle;
 mod statuses;
-mod swap;
+mod stored_pulls;
 mod times;
 mod tree;
+mod tree_size;
 mod url;
 
 use candor_fault::Timestamp;
 use candor_street::Clock;
 use database::Database;
-use hold::Holds;
-use place::Place;
+use repository_lock::RepositoryLocks;
+use repository_root::RepositoryRoot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use build::MAX_COMMITS;
-pub use details::MAX_FILES;
-pub use failing::Refused;
+pub use errors::LocalForgeError;
 pub use import::import;
-pub use measure::MAX_DEPTH;
-pub use protection::{Protection, Rules};
+pub use merge_commits::MAX_COMMITS;
+pub use protection::{BranchProtection, BranchRules};
+pub use pull_details::MAX_FILES;
 pub use sample::init;
 pub use tree::MAX_ITEMS;
+pub use tree_size::MAX_DEPTH;
 
 /// Who makes the commits and opens the pull requests of this forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct Identity {
 /// would.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum ChangePoint {
     /// The objects of a commit are written, its branch is not moved.
     CommitBuilt,
     /// It is on record that a pull request is being merged, its base is not moved.
@@ -73,16 +73,16 @@ pub enum Moment {
 
 /// Says at each moment whether the change goes on.
 #[doc(hidden)]
-pub type Probe = dyn Fn(Moment) -> bool + Send + Sync;
+pub type ChangeProbe = dyn Fn(ChangePoint) -> bool + Send + Sync;
 
 /// The forge on this machine.
 pub struct LocalForge {
-    place: Arc<Place>,
+    root: Arc<RepositoryRoot>,
     database: Database,
     clock: Arc<dyn Clock>,
     identity: Identity,
-    holds: Holds,
-    probe: Option<Arc<Probe>>,
+    locks: RepositoryLocks,
+    probe: Option<Arc<ChangeProbe>>,
 }
 
 impl LocalForge {
@@ -91,17 +91,17 @@ impl LocalForge {
         dir: impl Into<PathBuf>,
         clock: Arc<dyn Clock>,
         identity: Identity,
-    ) -> Result<LocalForge, Refused> {
+    ) -> Result<LocalForge, LocalForgeError> {
         let dir = dir.into();
         let database = Database::open(&dir).await?;
-        let place = Arc::new(Place::new(dir)?);
-        build::signature(&identity, Timestamp::UNIX_EPOCH)?;
+        let root = Arc::new(RepositoryRoot::new(dir)?);
+        merge_commits::signature(&identity, Timestamp::UNIX_EPOCH)?;
         let forge = LocalForge {
-            place,
+            root,
             database,
             clock,
             identity,
-            holds: Holds::default(),
+            locks: RepositoryLocks::default(),
             probe: None,
         };
         forge.settle_all().await?;
@@ -110,24 +110,24 @@ impl LocalForge {
 
     /// The same forge, watched by a test.
     #[doc(hidden)]
-    pub fn watched(mut self, probe: Arc<Probe>) -> LocalForge {
+    pub fn with_probe(mut self, probe: Arc<ChangeProbe>) -> LocalForge {
         self.probe = Some(probe);
         self
     }
 
     /// Where the repositories are.
     pub fn root(&self) -> &Path {
-        self.place.root()
+        self.root.root()
     }
 
     fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    fn goes_on(&self, moment: Moment) -> Result<(), crate::Failure> {
+    fn check_probe(&self, moment: ChangePoint) -> Result<(), crate::Failure> {
         match self.probe.as_ref().is_none_or(|probe| probe(moment)) {
             true => Ok(()),
-            false => Err(failing::stopped()),
+            false => Err(errors::stopped()),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! but `/`. Where several match, all of them hold.
 
 use super::LocalForge;
-use super::failing::{Or, Refused};
+use super::errors::{LocalForgeError, OrBroken};
 use crate::wildcard::matches;
 use crate::{Failure, RepoName};
 use candor_fault::Cause;
@@ -15,7 +15,7 @@ const WRITE: &str = "the protection rules could not be written";
 
 /// What is asked for before a branch changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rules {
+pub struct BranchRules {
     /// It changes through pull requests only.
     pub require_pull_request: bool,
     /// It does not change at all.
@@ -26,22 +26,22 @@ pub struct Rules {
 
 /// Rules and the branches that they are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Protection {
+pub struct BranchProtection {
     /// A branch, or a pattern of branches.
     pub branch: String,
     /// Its rules.
-    pub rules: Rules,
+    pub rules: BranchRules,
 }
 
 /// All rules of a repository.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Protections(Vec<Protection>);
+pub(super) struct BranchProtections(Vec<BranchProtection>);
 
-impl Protections {
+impl BranchProtections {
     pub(super) async fn read(
         connection: &mut SqliteConnection,
         repo: &RepoName,
-    ) -> Result<Protections, Failure> {
+    ) -> Result<BranchProtections, Failure> {
         let rows: Vec<(String, i64, i64, String)> = sqlx::query_as(
             "SELECT branch, require_pull_request, locked, required_checks
              FROM protections WHERE repo = ? ORDER BY branch",
@@ -54,9 +54,9 @@ impl Protections {
             let checks = serde_json::from_str(&checks);
             let required_checks =
                 checks.map_err(|error| Failure::Broken(READ, Cause::error("JsonError", &error)))?;
-            Ok(Protection {
+            Ok(BranchProtection {
                 branch,
-                rules: Rules {
+                rules: BranchRules {
                     require_pull_request: pull != 0,
                     locked: locked != 0,
                     required_checks,
@@ -64,11 +64,11 @@ impl Protections {
             })
         };
         let all: Result<_, Failure> = rows.into_iter().map(read).collect();
-        Ok(Protections(all?))
+        Ok(BranchProtections(all?))
     }
 
     /// What holds for a branch; nothing where it is not protected.
-    pub(super) fn of(&self, branch: &str) -> Option<Rules> {
+    pub(super) fn of(&self, branch: &str) -> Option<BranchRules> {
         let matching = self.0.iter().filter(|one| matches(&one.branch, branch));
         matching.fold(None, |before, one| {
             let mut rules = before.unwrap_or_default();
@@ -93,13 +93,13 @@ impl LocalForge {
         &self,
         repo: &RepoName,
         branch: &str,
-        rules: &Rules,
-    ) -> Result<(), Refused> {
+        rules: &BranchRules,
+    ) -> Result<(), LocalForgeError> {
         let named = Branch::name_is_valid(&branch.replace('*', "x"));
         if !named.or_broken(WRITE)? {
-            return Err(Refused::BadPattern(branch.to_owned()));
+            return Err(LocalForgeError::BadPattern(branch.to_owned()));
         }
-        self.must_be_there(repo).await?;
+        self.require_repository(repo).await?;
         let checks = serde_json::to_string(&rules.required_checks);
         let checks =
             checks.map_err(|error| Failure::Broken(WRITE, Cause::error("JsonError", &error)))?;
@@ -123,8 +123,8 @@ impl LocalForge {
     }
 
     /// Takes rules away; says whether there were any for this pattern.
-    pub async fn unprotect(&self, repo: &RepoName, branch: &str) -> Result<bool, Refused> {
-        self.must_be_there(repo).await?;
+    pub async fn unprotect(&self, repo: &RepoName, branch: &str) -> Result<bool, LocalForgeError> {
+        self.require_repository(repo).await?;
         let mut writing = self.database.write().await?;
         let gone: Option<String> = sqlx::query_scalar(
             "DELETE FROM protections WHERE repo = ? AND branch = ? RETURNING branch",
@@ -139,18 +139,21 @@ impl LocalForge {
     }
 
     /// The rules of a repository, in the byte order of patterns.
-    pub async fn protections(&self, repo: &RepoName) -> Result<Vec<Protection>, Refused> {
-        self.must_be_there(repo).await?;
+    pub async fn protections(
+        &self,
+        repo: &RepoName,
+    ) -> Result<Vec<BranchProtection>, LocalForgeError> {
+        self.require_repository(repo).await?;
         Ok(self.rules_of(repo).await?.0)
     }
 
-    pub(super) async fn rules_of(&self, repo: &RepoName) -> Result<Protections, Failure> {
+    pub(super) async fn rules_of(&self, repo: &RepoName) -> Result<BranchProtections, Failure> {
         let mut reading = self.database.read().await?;
-        Protections::read(&mut reading, repo).await
+        BranchProtections::read(&mut reading, repo).await
     }
 
-    async fn must_be_there(&self, repo: &RepoName) -> Result<(), Failure> {
-        self.home(repo).await.map(drop)
+    async fn require_repository(&self, repo: &RepoName) -> Result<(), Failure> {
+        self.location(repo).await.map(drop)
     }
 }
 

@@ -1,16 +1,16 @@
 //! Pull requests: opened, changed, read, listed.
 
 use super::LocalForge;
-use super::failing::{Or, off};
-use super::fork::Head;
+use super::errors::{OrBroken, run_blocking};
 use super::history::skipped;
-use super::mergeability::Standing;
-use super::place::{Home, Opened, Place};
-use super::pulls::{self, Pull, State};
+use super::mergeability::PullStatus;
+use super::pull_head::PullHead;
+use super::repository_root::{OpenRepository, RepositoryLocation, RepositoryRoot};
+use super::stored_pulls::{self, StoredPull, StoredState};
 use super::{times, url};
 use crate::{
-    Failure, Missing, NewPull, Paging, PullChange, PullRequest, PullState, Pulls, RepoName, Turn,
-    Unmet, Wanted,
+    BackendContext, Failure, MissingItem, NewPullRequest, Paging, PullFilter, PullPage,
+    PullRequest, PullRequestChange, PullState, RepoName, UnmetPrecondition,
 };
 use git2::Oid;
 use sqlx::{Sqlite, Transaction};
@@ -19,8 +19,8 @@ use std::sync::Arc;
 const WRITE: &str = "a pull request could not be written";
 
 /// A pull request as it is answered, without whether it can be merged.
-fn shown(home: &Home, pull: Pull, standing: &Standing) -> PullRequest {
-    let state = match standing.is_open() {
+fn summary(location: &RepositoryLocation, pull: StoredPull, status: &PullStatus) -> PullRequest {
+    let state = match status.is_open() {
         true => PullState::Open,
         false => PullState::Closed,
     };
@@ -30,62 +30,63 @@ fn shown(home: &Home, pull: Pull, standing: &Standing) -> PullRequest {
         body: pull.body,
         state,
         draft: pull.draft,
-        merged: standing.state == State::Merged,
+        merged: status.state == StoredState::Merged,
         head: pull.head,
-        head_repo: standing.head_repo.clone(),
-        head_sha: standing.head_sha.clone(),
+        head_repo: status.head_repo.clone(),
+        head_sha: status.head_sha.clone(),
         base: pull.base,
         mergeable: None,
         mergeable_state: None,
         author: pull.author,
         created_at: times::of_micros(pull.created_at),
         updated_at: times::of_micros(pull.updated_at),
-        url: url::pull(&home.name, pull.number),
+        url: url::pull(&location.name, pull.number),
         node_id: None,
     }
 }
 
 impl LocalForge {
-    pub(super) async fn row(&self, repo: &RepoName, number: u64) -> Result<Pull, Failure> {
+    pub(super) async fn row(&self, repo: &RepoName, number: u64) -> Result<StoredPull, Failure> {
         let mut reading = self.database.read().await?;
-        let found = pulls::find(&mut reading, repo, number).await?;
-        found.ok_or_else(|| Missing::PullRequest(number).into())
+        let found = stored_pulls::find(&mut reading, repo, number).await?;
+        found.ok_or_else(|| MissingItem::PullRequest(number).into())
     }
 
     pub(super) async fn one(&self, repo: &RepoName, number: u64) -> Result<PullRequest, Failure> {
-        let home = self.home(repo).await?;
+        let location = self.location(repo).await?;
         let pull = self.row(repo, number).await?;
-        let standing = self.standing(home.clone(), &pull, true).await?;
-        let verdict = self.verdict(repo, &pull.base, &standing.head_sha).await?;
-        let (mergeable, word) = standing.words(pull.draft, &verdict);
-        let mut shown = shown(&home, pull, &standing);
-        shown.mergeable = mergeable;
-        shown.mergeable_state = Some(word.text().to_owned());
-        Ok(shown)
+        let status = self.status(location.clone(), &pull, true).await?;
+        let verdict = self.verdict(repo, &pull.base, &status.head_sha).await?;
+        let (mergeable, word) = status.words(pull.draft, &verdict);
+        let mut summary = summary(&location, pull, &status);
+        summary.mergeable = mergeable;
+        summary.mergeable_state = Some(word.text().to_owned());
+        Ok(summary)
     }
 
     pub(super) async fn listed(
         &self,
         repo: &RepoName,
-        wanted: Wanted,
+        wanted: PullFilter,
         paging: Paging,
-    ) -> Result<Pulls, Failure> {
-        let home = self.home(repo).await?;
+    ) -> Result<PullPage, Failure> {
+        let location = self.location(repo).await?;
         let most = u64::from(paging.per_page);
         let mut reading = self.database.read().await?;
-        let mut rows = pulls::list(&mut reading, repo, wanted, skipped(paging), most + 1).await?;
+        let mut rows =
+            stored_pulls::list(&mut reading, repo, wanted, skipped(paging), most + 1).await?;
         drop(reading);
         let more = rows.len() as u64 > most;
         rows.truncate(paging.per_page as usize);
-        let place = Arc::clone(&self.place);
-        off(move || {
-            let base = place.open_home(home)?;
-            let show = |pull: Pull| {
-                let standing = Standing::of(&place, &base, &pull, false)?;
-                Ok(shown(&base.home, pull, &standing))
+        let root = Arc::clone(&self.root);
+        run_blocking(move || {
+            let base = root.open_at(location)?;
+            let show = |pull: StoredPull| {
+                let status = PullStatus::of(&root, &base, &pull, false)?;
+                Ok(summary(&base.location, pull, &status))
             };
             let pulls: Result<_, Failure> = rows.into_iter().map(show).collect();
-            Ok(Pulls {
+            Ok(PullPage {
                 pulls: pulls?,
                 more,
             })
@@ -93,21 +94,21 @@ impl LocalForge {
         .await
     }
 
-    pub(super) async fn propose(
+    pub(super) async fn create_pull(
         &self,
-        turn: &Turn,
+        context: &BackendContext,
         repo: &RepoName,
-        new: &NewPull,
+        new: &NewPullRequest,
     ) -> Result<PullRequest, Failure> {
-        let home = self.home(repo).await?;
-        let _hold = self.hold(&home).await?;
+        let location = self.location(repo).await?;
+        let _lock = self.lock(&location).await?;
         let now = self.now().as_microsecond();
-        let mut pull = Pull {
+        let mut pull = StoredPull {
             repo: repo.folded(),
             number: 0,
             title: new.title.clone(),
             body: new.body.clone().filter(|body| !body.is_empty()),
-            state: State::Open,
+            state: StoredState::Open,
             draft: new.draft,
             head: new.head.clone(),
             head_owner: new.head_owner.clone(),
@@ -119,26 +120,26 @@ impl LocalForge {
             created_at: now,
             updated_at: now,
         };
-        let other = |owner: &String| !owner.eq_ignore_ascii_case(home.name.owner());
+        let other = |owner: &String| !owner.eq_ignore_ascii_case(location.name.owner());
         pull.head_owner = pull.head_owner.filter(other);
         let mut reading = self.database.read().await?;
-        let there = pulls::open_between(&mut reading, &pull).await?;
+        let there = stored_pulls::open_between(&mut reading, &pull).await?;
         drop(reading);
-        let place = Arc::clone(&self.place);
-        let (at, judged) = (home.clone(), pull.clone());
-        let id = off(move || judge(&place, &place.open_home(at)?, &judged, there)).await?;
+        let root = Arc::clone(&self.root);
+        let (at, judged) = (location.clone(), pull.clone());
+        let id = run_blocking(move || judge(&root, &root.open_at(at)?, &judged, there)).await?;
         pull.head_sha = id.to_string();
-        turn.mark.begins()?;
-        let (number, writing) = match self.insert(&home, &pull, id).await {
+        context.mark.begins()?;
+        let (number, writing) = match self.insert(&location, &pull, id).await {
             Ok(inserted) => inserted,
             // Nothing was committed: there is no pull request.
             Err(failure) => {
-                turn.mark.undone();
+                context.mark.undone();
                 return Err(failure);
             }
         };
         writing.commit().await.or_broken(WRITE)?;
-        turn.mark.done();
+        context.mark.done();
         self.after("the pull request was opened", repo, number)
             .await
     }
@@ -161,48 +162,53 @@ impl LocalForge {
     /// many does no harm.
     async fn insert(
         &self,
-        home: &Home,
-        pull: &Pull,
+        location: &RepositoryLocation,
+        pull: &StoredPull,
         id: Oid,
     ) -> Result<(u64, Transaction<'static, Sqlite>), Failure> {
         let mut writing = self.database.write().await?;
-        let Some(number) = pulls::insert(&mut writing, pull).await? else {
-            let other = pulls::open_between(&mut writing, pull).await?;
-            return Err(Unmet::PullExists(other.unwrap_or_default()).into());
+        let Some(number) = stored_pulls::insert(&mut writing, pull).await? else {
+            let other = stored_pulls::open_between(&mut writing, pull).await?;
+            return Err(UnmetPrecondition::PullExists(other.unwrap_or_default()).into());
         };
         let mut pull = pull.clone();
         pull.number = number;
-        self.bring(home.clone(), &pull, id).await?;
+        self.copy_into(location.clone(), &pull, id).await?;
         Ok((number, writing))
     }
 
     /// Brings the objects of a head into its base, to stay there.
-    pub(super) async fn bring(&self, home: Home, pull: &Pull, id: Oid) -> Result<(), Failure> {
-        let (place, pull) = (Arc::clone(&self.place), pull.clone());
-        off(move || {
-            let base = place.open_home(home)?;
-            Head::of(&place, &base, &pull)?.bring(&base, pull.number, id)
+    pub(super) async fn copy_into(
+        &self,
+        location: RepositoryLocation,
+        pull: &StoredPull,
+        id: Oid,
+    ) -> Result<(), Failure> {
+        let (root, pull) = (Arc::clone(&self.root), pull.clone());
+        run_blocking(move || {
+            let base = root.open_at(location)?;
+            PullHead::of(&root, &base, &pull)?.copy_into(&base, pull.number, id)
         })
         .await
     }
 
     pub(super) async fn change(
         &self,
-        turn: &Turn,
+        context: &BackendContext,
         repo: &RepoName,
         number: u64,
-        change: &PullChange,
+        change: &PullRequestChange,
     ) -> Result<PullRequest, Failure> {
-        let home = self.home(repo).await?;
-        let _hold = self.hold(&home).await?;
+        let location = self.location(repo).await?;
+        let _lock = self.lock(&location).await?;
         let pull = self.row(repo, number).await?;
-        let mut pull = self.settle(&home, pull).await?;
+        let mut pull = self.settle(&location, pull).await?;
         let was = pull.state;
-        if was == State::Merged {
+        if was == StoredState::Merged {
             let draft = change.draft.is_some_and(|draft| draft != pull.draft);
             // Closing what is closed changes nothing.
             if change.state == Some(PullState::Open) || draft {
-                return Err(Unmet::AlreadyMerged(number).into());
+                return Err(UnmetPrecondition::AlreadyMerged(number).into());
             }
         }
         if let Some(title) = &change.title {
@@ -214,21 +220,25 @@ impl LocalForge {
         pull.draft = change.draft.unwrap_or(pull.draft);
         pull.updated_at = self.now().as_microsecond();
         let kept = match (was, change.state) {
-            (State::Open, Some(PullState::Closed)) => self.close(&home, &mut pull).await?,
-            (State::Closed, Some(PullState::Open)) => self.reopen(&home, &mut pull).await?,
+            (StoredState::Open, Some(PullState::Closed)) => {
+                self.close(&location, &mut pull).await?
+            }
+            (StoredState::Closed, Some(PullState::Open)) => {
+                self.reopen(&location, &mut pull).await?
+            }
             _ => None,
         };
-        turn.mark.begins()?;
-        let writing = match self.write_change(&home, &pull, was, kept).await {
+        context.mark.begins()?;
+        let writing = match self.write_change(&location, &pull, was, kept).await {
             Ok(writing) => writing,
             // Nothing was committed.
             Err(failure) => {
-                turn.mark.undone();
+                context.mark.undone();
                 return Err(failure);
             }
         };
         writing.commit().await.or_broken(WRITE)?;
-        turn.mark.done();
+        context.mark.done();
         self.after("the pull request was changed", repo, number)
             .await
     }
@@ -236,69 +246,89 @@ impl LocalForge {
     /// Writes a change, to be committed.
     async fn write_change(
         &self,
-        home: &Home,
-        pull: &Pull,
-        was: State,
+        location: &RepositoryLocation,
+        pull: &StoredPull,
+        was: StoredState,
         kept: Option<Oid>,
     ) -> Result<Transaction<'static, Sqlite>, Failure> {
         let mut writing = self.database.write().await?;
-        let opens = was == State::Closed && pull.state == State::Open;
-        if let (true, Some(other)) = (opens, pulls::open_between(&mut writing, pull).await?) {
-            return Err(Unmet::PullExists(other).into());
+        let opens = was == StoredState::Closed && pull.state == StoredState::Open;
+        if let (true, Some(other)) = (opens, stored_pulls::open_between(&mut writing, pull).await?)
+        {
+            return Err(UnmetPrecondition::PullExists(other).into());
         }
         if let Some(id) = kept {
-            self.bring(home.clone(), pull, id).await?;
+            self.copy_into(location.clone(), pull, id).await?;
         }
         match was {
-            State::Merged => pulls::reword(&mut writing, pull).await?,
-            _ => pulls::change(&mut writing, pull).await?,
+            StoredState::Merged => stored_pulls::reword(&mut writing, pull).await?,
+            _ => stored_pulls::change(&mut writing, pull).await?,
         }
         Ok(writing)
     }
 
     /// Closed, with the head that it has now as its last.
-    async fn close(&self, home: &Home, pull: &mut Pull) -> Result<Option<Oid>, Failure> {
-        let id = self.head_now(home, pull).await?;
-        pull.state = State::Closed;
+    async fn close(
+        &self,
+        location: &RepositoryLocation,
+        pull: &mut StoredPull,
+    ) -> Result<Option<Oid>, Failure> {
+        let id = self.head_now(location, pull).await?;
+        pull.state = StoredState::Closed;
         if let Some(id) = id {
             pull.head_sha = id.to_string();
         }
         Ok(id)
     }
 
-    async fn reopen(&self, home: &Home, pull: &mut Pull) -> Result<Option<Oid>, Failure> {
-        let id = self.head_now(home, pull).await?;
-        let id = id.ok_or_else(|| Missing::Branch(pull.head.clone()))?;
-        pull.state = State::Open;
+    async fn reopen(
+        &self,
+        location: &RepositoryLocation,
+        pull: &mut StoredPull,
+    ) -> Result<Option<Oid>, Failure> {
+        let id = self.head_now(location, pull).await?;
+        let id = id.ok_or_else(|| MissingItem::Branch(pull.head.clone()))?;
+        pull.state = StoredState::Open;
         pull.head_sha = id.to_string();
         Ok(Some(id))
     }
 
-    async fn head_now(&self, home: &Home, pull: &Pull) -> Result<Option<Oid>, Failure> {
-        let (place, home, pull) = (Arc::clone(&self.place), home.clone(), pull.clone());
-        off(move || Ok(Head::of(&place, &place.open_home(home)?, &pull)?.id)).await
+    async fn head_now(
+        &self,
+        location: &RepositoryLocation,
+        pull: &StoredPull,
+    ) -> Result<Option<Oid>, Failure> {
+        let (root, location, pull) = (Arc::clone(&self.root), location.clone(), pull.clone());
+        run_blocking(move || Ok(PullHead::of(&root, &root.open_at(location)?, &pull)?.id)).await
     }
 }
 
 /// The head of a pull request that may be opened.
-fn judge(place: &Place, base: &Opened, pull: &Pull, there: Option<u64>) -> Result<Oid, Failure> {
+fn judge(
+    root: &RepositoryRoot,
+    base: &OpenRepository,
+    pull: &StoredPull,
+    there: Option<u64>,
+) -> Result<Oid, Failure> {
     let onto = base.branch(&pull.base)?;
-    let onto = onto.ok_or_else(|| base.without(&pull.base))?;
-    let head = Head::of(place, base, pull)?;
-    let id = head.id.ok_or_else(|| Missing::Branch(pull.head.clone()))?;
+    let onto = onto.ok_or_else(|| base.missing_branch(&pull.base))?;
+    let head = PullHead::of(root, base, pull)?;
+    let id = head
+        .id
+        .ok_or_else(|| MissingItem::Branch(pull.head.clone()))?;
     if let Some(number) = there {
-        return Err(Unmet::PullExists(number).into());
+        return Err(UnmetPrecondition::PullExists(number).into());
     }
-    head.lend(base)?;
+    head.share_objects(base)?;
     if base.contains(onto, id)? {
-        return Err(Failure::Unmet(Unmet::NothingToMerge {
+        return Err(Failure::Unmet(UnmetPrecondition::NothingToMerge {
             head: pull.head.clone(),
             base: pull.base.clone(),
         }));
     }
     if base.merge_base(onto, id)?.is_none() {
-        return Err(Unmet::Unrelated.into());
+        return Err(UnmetPrecondition::Unrelated.into());
     }
-    base.must_merge_shallow(onto, id)?;
+    base.require_shallow_merge(onto, id)?;
     Ok(id)
 }

@@ -2,7 +2,7 @@
 //!
 //! Nobody likes a repository here and no language is guessed: stars are 0, the language is unknown.
 
-use super::place::Opened;
+use super::repository_root::OpenRepository;
 use super::tree::kind;
 use super::url;
 use crate::{Failure, ItemKind, Repository, Revision};
@@ -22,21 +22,21 @@ const READMES: [&str; 4] = ["README.md", "README", "README.rst", "README.txt"];
 /// How large a README may be for its beginning to be answered.
 const MAX_README_BYTES: u64 = 64 << 20;
 
-impl Opened {
-    pub(super) fn shown(&self) -> Result<Repository, Failure> {
+impl OpenRepository {
+    pub(super) fn summary(&self) -> Result<Repository, Failure> {
         Ok(Repository {
-            name: self.home.name.clone(),
+            name: self.location.name.clone(),
             description: self.description(),
             default_branch: self.default_branch()?,
             stars: 0,
             language: None,
-            url: url::repository(&self.home.name),
+            url: url::repository(&self.location.name),
         })
     }
 
     /// A repository without a description that can be read is one without a description.
     pub(super) fn description(&self) -> Option<String> {
-        let path = self.home.path.join("description");
+        let path = self.location.path.join("description");
         // Opening a pipe would wait for its other end.
         if !fs::symlink_metadata(&path).ok()?.is_file() {
             return None;

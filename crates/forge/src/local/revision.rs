@@ -1,15 +1,15 @@
 //! What a caller means by a branch, a tag or the first digits of a commit.
 
-use super::failing::Or;
-use super::place::Opened;
-use crate::{Failure, Missing, Revision, Unmet};
+use super::errors::OrBroken;
+use super::repository_root::OpenRepository;
+use crate::{Failure, MissingItem, Revision, UnmetPrecondition};
 use git2::{Commit, ErrorCode, ObjectType, Oid};
 
 /// How many digits name a commit at least.
 const DIGITS: usize = 7;
 
 /// A commit and the name under which it was asked for.
-pub(super) struct Resolved {
+pub(super) struct ResolvedRevision {
     pub(super) id: Oid,
     pub(super) at: String,
 }
@@ -18,9 +18,9 @@ pub(super) fn branch_ref(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-impl Opened {
+impl OpenRepository {
     /// The commit that a revision means now.
-    pub(super) fn resolve(&self, revision: &Revision) -> Result<Resolved, Failure> {
+    pub(super) fn resolve(&self, revision: &Revision) -> Result<ResolvedRevision, Failure> {
         let found = match revision {
             Revision::Default => {
                 let name = self.default_branch()?;
@@ -31,18 +31,20 @@ impl Opened {
             Revision::Commit(digits) => self.by_digits(digits)?.map(|id| (id, digits.clone())),
         };
         match found {
-            Some((id, at)) => Ok(Resolved { id, at }),
+            Some((id, at)) => Ok(ResolvedRevision { id, at }),
             None if self.is_empty()? => Err(Failure::Empty),
             None => Err(Failure::Missing(match revision {
-                Revision::Default => Missing::Branch(self.default_branch()?),
-                Revision::Branch(name) => Missing::Branch(name.clone()),
-                Revision::Named(name) | Revision::Commit(name) => Missing::Revision(name.clone()),
+                Revision::Default => MissingItem::Branch(self.default_branch()?),
+                Revision::Branch(name) => MissingItem::Branch(name.clone()),
+                Revision::Named(name) | Revision::Commit(name) => {
+                    MissingItem::Revision(name.clone())
+                }
             })),
         }
     }
 
     pub(super) fn commit(&self, revision: &Revision) -> Result<(Commit<'_>, String), Failure> {
-        let Resolved { id, at } = self.resolve(revision)?;
+        let ResolvedRevision { id, at } = self.resolve(revision)?;
         Ok((self.commit_at(id)?, at))
     }
 
@@ -53,14 +55,14 @@ impl Opened {
 
     /// The head of a branch; nothing where there is no such branch.
     pub(super) fn branch(&self, name: &str) -> Result<Option<Oid>, Failure> {
-        self.pointed(&branch_ref(name))
+        self.commit_of_ref(&branch_ref(name))
     }
 
     /// Why there is no such branch.
-    pub(super) fn without(&self, branch: &str) -> Failure {
+    pub(super) fn missing_branch(&self, branch: &str) -> Failure {
         match self.is_empty() {
             Ok(true) => Failure::Empty,
-            Ok(false) => Missing::Branch(branch.to_owned()).into(),
+            Ok(false) => MissingItem::Branch(branch.to_owned()).into(),
             Err(failure) => failure,
         }
     }
@@ -69,14 +71,14 @@ impl Opened {
         if let Some(id) = self.branch(name)? {
             return Ok(Some(id));
         }
-        match self.pointed(&format!("refs/tags/{name}"))? {
+        match self.commit_of_ref(&format!("refs/tags/{name}"))? {
             Some(id) => Ok(Some(id)),
             None => self.by_digits(name),
         }
     }
 
     /// The commit that a ref points to, through annotated tags.
-    fn pointed(&self, name: &str) -> Result<Option<Oid>, Failure> {
+    fn commit_of_ref(&self, name: &str) -> Result<Option<Oid>, Failure> {
         if name.contains('\0') {
             return Ok(None);
         }
@@ -131,7 +133,7 @@ impl Opened {
         match alike.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(*one)),
-            _ => Err(Unmet::AmbiguousSha(digits.to_owned()).into()),
+            _ => Err(UnmetPrecondition::AmbiguousSha(digits.to_owned()).into()),
         }
     }
 

@@ -2,13 +2,13 @@
 
 use super::Identity;
 use super::database::{self, Database};
-use super::failing::{Or, Refused, off};
-use super::fork;
+use super::errors::{LocalForgeError, OrBroken, run_blocking};
 use super::import::WHAT;
-use super::place::{Opened, Place};
-use super::pulls::{self, Pull, State};
+use super::pull_head;
+use super::repository_root::{OpenRepository, RepositoryRoot};
 use super::revision::branch_ref;
 use super::statuses;
+use super::stored_pulls::{self, StoredPull, StoredState};
 use crate::{CheckState, Failure, NewFile, RepoName};
 use candor_fault::{Cause, Timestamp};
 use git2::Oid;
@@ -23,14 +23,14 @@ const START: i64 = 1_735_689_600;
 const HOUR: i64 = 3600;
 
 /// A commit of the sample: its branch, the branch that it begins at, its message, its files.
-type Step = (
+type SampleCommit = (
     &'static str,
     Option<&'static str>,
     &'static str,
     &'static [(&'static str, &'static str)],
 );
 
-const STEPS: [Step; 5] = [
+const STEPS: [SampleCommit; 5] = [
     (
         "main",
         None,
@@ -87,27 +87,28 @@ const PULLS: [(&str, &str, Option<&str>, bool); 3] = [
 
 /// Makes a forge in a directory that is empty or not there, with a sample repository in it. Says
 /// whether it was made; a forge that is there already stays as it is.
-pub async fn init(dir: &Path) -> Result<bool, Refused> {
+pub async fn init(dir: &Path) -> Result<bool, LocalForgeError> {
     fs::create_dir_all(dir).or_broken("the directory could not be made")?;
     let mut entries = fs::read_dir(dir).or_broken("the directory could not be read")?;
     if !dir.join(database::FILE).is_file() && entries.next().is_some() {
-        return Err(Refused::NotEmpty(dir.to_path_buf()));
+        return Err(LocalForgeError::NotEmpty(dir.to_path_buf()));
     }
     let database = Database::create(dir).await?;
     let mut reading = database.read().await?;
-    let made = database::fact(&mut reading, "sample").await?.is_some();
+    let created = database::fact(&mut reading, "sample").await?.is_some();
     drop(reading);
-    if !made {
-        let place = Place::new(dir.to_path_buf())?;
-        let heads = off(move || Ok(repository(&place))).await??;
+    if !created {
+        let root = RepositoryRoot::new(dir.to_path_buf())?;
+        let heads = run_blocking(move || Ok(repository(&root))).await??;
         record(&database, &heads).await?;
     }
     database.close().await;
-    Ok(!made)
+    Ok(!created)
 }
 
 fn name() -> Result<RepoName, Failure> {
-    RepoName::read(NAME).ok_or_else(|| Failure::Broken(WHAT, Cause::from("the sample has no name")))
+    RepoName::parse(NAME)
+        .ok_or_else(|| Failure::Broken(WHAT, Cause::from("the sample has no name")))
 }
 
 fn author() -> Identity {
@@ -118,14 +119,14 @@ fn author() -> Identity {
 }
 
 /// Makes the sample repository and says what the heads of its pull requests are.
-fn repository(place: &Place) -> Result<Vec<Oid>, Refused> {
-    let home = match place.find(&name()?) {
+fn repository(root: &RepositoryRoot) -> Result<Vec<Oid>, LocalForgeError> {
+    let location = match root.find(&name()?) {
         // The database was not told of it before the program ended.
-        Ok(home) => home,
-        Err(Failure::Missing(_)) => place.make(&name()?, fill)?,
+        Ok(location) => location,
+        Err(Failure::Missing(_)) => root.make(&name()?, fill)?,
         Err(failure) => return Err(failure.into()),
     };
-    let opened = place.open_home(home)?;
+    let opened = root.open_at(location)?;
     let head = |branch: &str| {
         let head = opened.branch(branch)?;
         head.ok_or_else(|| Failure::Broken(WHAT, Cause::from("the sample has other branches")))
@@ -134,7 +135,7 @@ fn repository(place: &Place) -> Result<Vec<Oid>, Refused> {
     Ok(heads?)
 }
 
-fn fill(new: &Opened) -> Result<(), Failure> {
+fn fill(new: &OpenRepository) -> Result<(), Failure> {
     for ((branch, from, message, files), hours) in STEPS.iter().zip(0..) {
         let parent = new.branch(from.unwrap_or(branch))?;
         let file = |(path, text): &(&str, &str)| NewFile {
@@ -143,18 +144,18 @@ fn fill(new: &Opened) -> Result<(), Failure> {
         };
         let files: Vec<NewFile> = files.iter().map(file).collect();
         let at = Timestamp::from_second(START + hours * HOUR).unwrap_or_default();
-        let commit = new.written_commit(parent, &files, message, &author(), at)?;
-        let made = new
+        let commit = new.write_commit(parent, &files, message, &author(), at)?;
+        let created = new
             .git
             .reference(&branch_ref(branch), commit, true, "sample");
-        made.or_broken(WHAT)?;
+        created.or_broken(WHAT)?;
     }
     for ((branch, ..), number) in PULLS.iter().zip(1..) {
         if let Some(head) = new.branch(branch)? {
-            fork::keep(new, number, head)?;
+            pull_head::keep_head(new, number, head)?;
         }
     }
-    fs::write(new.home.path.join("description"), DESCRIPTION).or_broken(WHAT)
+    fs::write(new.location.path.join("description"), DESCRIPTION).or_broken(WHAT)
 }
 
 /// Puts the pull requests of the sample and its one status on record.
@@ -164,12 +165,12 @@ async fn record(database: &Database, heads: &[Oid]) -> Result<(), Failure> {
     let opened = STEPS.len() as i64;
     for (((head, title, body, draft), id), hours) in PULLS.iter().zip(heads).zip(opened..) {
         let at = (START + hours * HOUR) * 1_000_000;
-        let pull = Pull {
+        let pull = StoredPull {
             repo: repo.folded(),
             number: 0,
             title: (*title).to_owned(),
             body: body.map(str::to_owned),
-            state: State::Open,
+            state: StoredState::Open,
             draft: *draft,
             head: (*head).to_owned(),
             head_owner: None,
@@ -181,7 +182,7 @@ async fn record(database: &Database, heads: &[Oid]) -> Result<(), Failure> {
             created_at: at,
             updated_at: at,
         };
-        pulls::insert(&mut writing, &pull).await?;
+        stored_pulls::insert(&mut writing, &pull).await?;
     }
     if let Some(head) = heads.first() {
         let (sha, at) = (head.to_string(), START * 1_000_000);

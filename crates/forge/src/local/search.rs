@@ -5,8 +5,8 @@
 //! `qualifier:value` asks for what this forge does not know, and so nothing has it.
 
 use super::history::page;
-use super::place::{Opened, Place};
-use crate::{Failure, Found, Paging, RepoName};
+use super::repository_root::{OpenRepository, RepositoryRoot};
+use crate::{Failure, Paging, RepoName, RepositoryPage};
 
 /// One condition of a query.
 #[derive(Debug, PartialEq)]
@@ -71,28 +71,32 @@ fn meets(name: &RepoName, description: &str, terms: &[Term]) -> bool {
     })
 }
 
-pub(super) fn search(place: &Place, query: &str, paging: Paging) -> Result<Found, Failure> {
+pub(super) fn search(
+    root: &RepositoryRoot,
+    query: &str,
+    paging: Paging,
+) -> Result<RepositoryPage, Failure> {
     let terms = terms(query);
-    let mut found: Vec<Opened> = Vec::new();
+    let mut found: Vec<OpenRepository> = Vec::new();
     let mut homes = Vec::new();
-    for home in place.all()? {
+    for location in root.all()? {
         // What git cannot open is no repository.
-        let Ok(opened) = place.open_home(home) else {
+        let Ok(opened) = root.open_at(location) else {
             continue;
         };
         let description = opened.description().unwrap_or_default().to_lowercase();
-        if meets(&opened.home.name, &description, &terms) {
-            homes.push(opened.home);
+        if meets(&opened.location.name, &description, &terms) {
+            homes.push(opened.location);
         }
     }
     let total_count = homes.len() as u64;
     let (page, _) = page(homes.into_iter(), paging);
-    for home in page {
-        found.push(place.open_home(home)?);
+    for location in page {
+        found.push(root.open_at(location)?);
     }
-    let shown: Result<_, Failure> = found.iter().map(Opened::shown).collect();
-    Ok(Found {
-        repositories: shown?,
+    let summary: Result<_, Failure> = found.iter().map(OpenRepository::summary).collect();
+    Ok(RepositoryPage {
+        repositories: summary?,
         total_count,
         incomplete: false,
     })

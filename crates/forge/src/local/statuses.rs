@@ -1,8 +1,8 @@
 //! Statuses of commits: the last word of each name.
 
 use super::LocalForge;
-use super::failing::{Or, Refused, off};
-use crate::{Check, CheckState, Checks, Failure, RepoName, Revision};
+use super::errors::{LocalForgeError, OrBroken, run_blocking};
+use crate::{CheckState, CommitCheck, CommitChecks, Failure, RepoName, Revision};
 use sqlx::sqlite::SqliteConnection;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) async fn of_commit(
     connection: &mut SqliteConnection,
     repo: &RepoName,
     sha: &str,
-) -> Result<Vec<Check>, Failure> {
+) -> Result<Vec<CommitCheck>, Failure> {
     let rows: Vec<(String, String)> =
         sqlx::query_as("SELECT name, state FROM statuses WHERE repo = ? AND sha = ? ORDER BY name")
             .bind(repo.folded())
@@ -36,7 +36,7 @@ pub(super) async fn of_commit(
             .fetch_all(connection)
             .await
             .or_broken("the statuses could not be read")?;
-    let check = |(name, state): (String, String)| Check {
+    let check = |(name, state): (String, String)| CommitCheck {
         name,
         state: read(&state),
         conclusion: state,
@@ -81,7 +81,7 @@ impl LocalForge {
         name: &str,
         state: CheckState,
         description: Option<&str>,
-    ) -> Result<String, Refused> {
+    ) -> Result<String, LocalForgeError> {
         let sha = self.full_sha(repo, at).await?;
         let mut writing = self.database.write().await?;
         let now = self.now().as_microsecond();
@@ -91,17 +91,21 @@ impl LocalForge {
         Ok(sha)
     }
 
-    pub(super) async fn checks_of(&self, repo: &RepoName, sha: &str) -> Result<Checks, Failure> {
+    pub(super) async fn checks_of(
+        &self,
+        repo: &RepoName,
+        sha: &str,
+    ) -> Result<CommitChecks, Failure> {
         let sha = self
             .full_sha(repo, &Revision::Commit(sha.to_owned()))
             .await?;
         let mut reading = self.database.read().await?;
         let checks = of_commit(&mut reading, repo, &sha).await?;
-        Ok(Checks { sha, checks })
+        Ok(CommitChecks { sha, checks })
     }
 
     async fn full_sha(&self, repo: &RepoName, at: &Revision) -> Result<String, Failure> {
-        let (place, repo, at) = (Arc::clone(&self.place), repo.clone(), at.clone());
-        off(move || Ok(place.open(&repo)?.resolve(&at)?.id.to_string())).await
+        let (root, repo, at) = (Arc::clone(&self.root), repo.clone(), at.clone());
+        run_blocking(move || Ok(root.open(&repo)?.resolve(&at)?.id.to_string())).await
     }
 }

@@ -4,11 +4,14 @@
 //! Names that are not UTF-8 are shown with U+FFFD, so such a file is listed and cannot be read. The
 //! content of a symbolic link is the path that it has, as git keeps it; no link is followed.
 
-use super::failing::Or;
-use super::measure::Measured;
-use super::place::Opened;
+use super::errors::OrBroken;
+use super::repository_root::OpenRepository;
+use super::tree_size::TreeSizes;
 use super::url;
-use crate::{Directory, Entry, Failure, File, Item, ItemKind, Missing, Revision, Tree, Unmet};
+use crate::{
+    Directory, DirectoryItem, Failure, File, ItemKind, MissingItem, Revision, Tree, TreeItem,
+    UnmetPrecondition,
+};
 use candor_fault::Cause;
 use git2::{ObjectType, Odb, Oid, TreeEntry};
 
@@ -55,7 +58,7 @@ fn lossy(entry: &TreeEntry<'_>) -> String {
     String::from_utf8_lossy(entry.name_bytes()).into_owned()
 }
 
-impl Opened {
+impl OpenRepository {
     pub(super) fn odb(&self) -> Result<Odb<'_>, Failure> {
         self.git.odb().or_broken("the objects could not be opened")
     }
@@ -87,7 +90,7 @@ impl Opened {
 
     /// The entry at a path that is not empty.
     fn entry(&self, odb: &Odb<'_>, root: Oid, path: &str) -> Result<TreeEntry<'static>, Failure> {
-        let missing = || Failure::Missing(Missing::Path(path.to_owned()));
+        let missing = || Failure::Missing(MissingItem::Path(path.to_owned()));
         let mut parts = path.split('/').peekable();
         let mut tree = self.tree_at(odb, root)?;
         while let Some(part) = parts.next() {
@@ -109,14 +112,14 @@ impl Opened {
             _ => {
                 let entry = self.entry(&odb, commit.tree_id(), path)?;
                 if kind(&entry) != ItemKind::Dir {
-                    return Err(Unmet::NotADirectory(path.to_owned()).into());
+                    return Err(UnmetPrecondition::NotADirectory(path.to_owned()).into());
                 }
                 entry.id()
             }
         };
         let tree = self.tree_at(&odb, tree)?;
         if tree.len() > MAX_ITEMS {
-            return Err(Failure::Unmet(Unmet::TooLarge {
+            return Err(Failure::Unmet(UnmetPrecondition::TooLarge {
                 path: path.to_owned(),
                 size: None,
                 most: MAX_ITEMS as u64,
@@ -141,19 +144,19 @@ impl Opened {
         entry: &TreeEntry<'_>,
         parent: &str,
         at: &str,
-    ) -> Result<Item, Failure> {
+    ) -> Result<DirectoryItem, Failure> {
         let name = lossy(entry);
         let kind = kind(entry);
         let path = join(parent, &name);
         let url = match kind {
-            ItemKind::Dir | ItemKind::Submodule => url::tree(&self.home.name, at, &path),
-            ItemKind::File | ItemKind::Symlink => url::blob(&self.home.name, at, &path),
+            ItemKind::Dir | ItemKind::Submodule => url::tree(&self.location.name, at, &path),
+            ItemKind::File | ItemKind::Symlink => url::blob(&self.location.name, at, &path),
         };
         let size = match has_bytes(kind) {
             true => self.blob_size(odb, entry.id())?,
             false => 0,
         };
-        Ok(Item {
+        Ok(DirectoryItem {
             name,
             kind,
             path,
@@ -166,16 +169,18 @@ impl Opened {
         let (commit, at) = self.commit(at)?;
         let odb = self.odb()?;
         if path.is_empty() {
-            return Err(Unmet::IsDirectory(String::new()).into());
+            return Err(UnmetPrecondition::IsDirectory(String::new()).into());
         }
         let entry = self.entry(&odb, commit.tree_id(), path)?;
         match kind(&entry) {
-            ItemKind::Dir => return Err(Unmet::IsDirectory(path.to_owned()).into()),
-            ItemKind::Submodule => return Err(Unmet::IsSubmodule(path.to_owned()).into()),
+            ItemKind::Dir => return Err(UnmetPrecondition::IsDirectory(path.to_owned()).into()),
+            ItemKind::Submodule => {
+                return Err(UnmetPrecondition::IsSubmodule(path.to_owned()).into());
+            }
             ItemKind::File | ItemKind::Symlink => {}
         }
         let bytes = self.blob(&odb, entry.id(), path, most)?;
-        let url = url::blob(&self.home.name, &at, path);
+        let url = url::blob(&self.location.name, &at, path);
         Ok(File { at, bytes, url })
     }
 
@@ -189,7 +194,7 @@ impl Opened {
     ) -> Result<Vec<u8>, Failure> {
         let size = self.blob_size(odb, id)?;
         if size > most {
-            return Err(Failure::Unmet(Unmet::TooLarge {
+            return Err(Failure::Unmet(UnmetPrecondition::TooLarge {
                 path: path.to_owned(),
                 size: Some(size),
                 most,
@@ -203,7 +208,7 @@ impl Opened {
         let (commit, at) = self.commit(at)?;
         let root = commit.tree_id();
         let odb = self.odb()?;
-        let total = Measured::default().entries(self, &odb, root)?;
+        let total = TreeSizes::default().entries(self, &odb, root)?;
         let entries = self.first_entries(&odb, root, most)?;
         Ok(Tree {
             at,
@@ -215,7 +220,12 @@ impl Opened {
     }
 
     /// The first entries in tree order, a directory before what stands in it.
-    fn first_entries(&self, odb: &Odb<'_>, root: Oid, most: usize) -> Result<Vec<Entry>, Failure> {
+    fn first_entries(
+        &self,
+        odb: &Odb<'_>,
+        root: Oid,
+        most: usize,
+    ) -> Result<Vec<TreeItem>, Failure> {
         let mut entries = Vec::new();
         let mut open = vec![(String::new(), self.tree_at(odb, root)?, 0)];
         while let Some((parent, tree, next)) = open.last_mut() {
@@ -233,7 +243,7 @@ impl Opened {
                 true => Some(self.blob_size(odb, entry.id())?),
                 false => None,
             };
-            entries.push(Entry {
+            entries.push(TreeItem {
                 path: path.clone(),
                 kind: match kind {
                     ItemKind::Dir => "tree",

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn every_segment_is_encoded() {
-        let repo = RepoName::read("a/b").unwrap();
+        let repo = RepoName::parse("a/b").unwrap();
         assert_eq!(
             blob(&repo, "feature/x", "ä b/c?#%.md"),
             "candor:///a/b/blob/feature/x/%C3%A4%20b/c%3F%23%25.md"

@@ -1,9 +1,9 @@
 //! `commit_files`: one commit on a branch, all files or none.
 
 use super::argument_rules::check_files;
-use super::{About, writing};
+use super::{ToolSpec, write_tool};
 use crate::fields::{self, answer, arguments, branch_to_write, one_of, repo, text};
-use crate::forge::Turn;
+use crate::forge::BackendContext;
 use crate::model::NewFile;
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
@@ -18,40 +18,40 @@ use std::sync::Arc;
 /// How a content is written in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Encoding {
+pub(super) enum ContentEncoding {
     #[default]
     Utf8,
     Base64,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Content {
+pub(super) struct FileContent {
     pub(super) path: String,
     pub(super) content: String,
     #[serde(default)]
-    pub(super) encoding: Encoding,
+    pub(super) encoding: ContentEncoding,
 }
 
-impl Content {
+impl FileContent {
     /// Exactly its bytes; nothing where its base64 is none.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         match self.encoding {
-            Encoding::Utf8 => Some(self.content.as_bytes().to_vec()),
-            Encoding::Base64 => STANDARD.decode(&self.content).ok(),
+            ContentEncoding::Utf8 => Some(self.content.as_bytes().to_vec()),
+            ContentEncoding::Base64 => STANDARD.decode(&self.content).ok(),
         }
     }
 }
 
 #[derive(Deserialize)]
-struct Commit {
+struct CommitArguments {
     repo: RepoName,
     branch: String,
     message: String,
-    files: Vec<Content>,
+    files: Vec<FileContent>,
 }
 
 #[derive(Serialize)]
-struct Committed {
+struct CommitAnswer {
     sha: String,
     parent: String,
     branch: String,
@@ -59,27 +59,31 @@ struct Committed {
     url: String,
 }
 
-async fn commit(server: Arc<ForgeServer>, turn: Turn, asked: Commit) -> Result<Committed, Failure> {
-    let read = |file: &Content| {
+async fn commit(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: CommitArguments,
+) -> Result<CommitAnswer, Failure> {
+    let read = |file: &FileContent| {
         let bytes = file.bytes()?;
         let path = file.path.clone();
         Some(NewFile { path, bytes })
     };
-    let files: Option<Vec<_>> = asked.files.iter().map(read).collect();
+    let files: Option<Vec<_>> = arguments.files.iter().map(read).collect();
     // The check before the call has refused what does not decode.
     let undecoded = || Failure::Broken("a content does not decode", Cause::from("base64"));
     let files = files.ok_or_else(undecoded)?;
-    let Commit {
+    let CommitArguments {
         repo,
         branch,
         message,
         ..
-    } = asked;
+    } = arguments;
     let made = server
         .forge
-        .commit_files(&turn, &repo, &branch, &message, &files)
+        .commit_files(&context, &repo, &branch, &message, &files)
         .await?;
-    Ok(Committed {
+    Ok(CommitAnswer {
         sha: made.sha,
         parent: made.parent,
         branch,
@@ -97,7 +101,7 @@ pub(super) fn commit_files() -> Tool<ForgeServer> {
             "encoding": one_of(&["utf8", "base64"], "utf8 if absent")
         }),
     );
-    let about = About {
+    let spec = ToolSpec {
         name: "commit_files",
         description: "Write 1 to 20 whole files as one commit on a branch that exists; all or nothing, never forced. Not for deleting or moving files.",
         input: arguments(
@@ -120,5 +124,5 @@ pub(super) fn commit_files() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    writing(about, commit).with_argument_rules(check_files)
+    write_tool(spec, commit).with_argument_rules(check_files)
 }

@@ -1,9 +1,9 @@
 //! `list_directory`, `read_file` and `get_tree`: what stands in a repository at a revision.
 
-use super::{About, At, reading};
+use super::{RevisionArguments, ToolSpec, read_tool};
 use crate::fields::{self, answer, arguments_at, branch, directory, reference, repo};
-use crate::forge::Turn;
-use crate::model::{Entry, ItemKind};
+use crate::forge::BackendContext;
+use crate::model::{ItemKind, TreeItem};
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use base64::Engine as _;
@@ -17,15 +17,15 @@ use std::sync::Arc;
 pub const FILE_MAX: u64 = 5 * 1024 * 1024;
 
 #[derive(Deserialize)]
-struct Placed {
+struct PathArguments {
     repo: RepoName,
     path: String,
     #[serde(flatten)]
-    at: At,
+    at: RevisionArguments,
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct ListedItem {
     name: String,
     r#type: ItemKind,
     path: String,
@@ -34,26 +34,30 @@ struct Listed {
 }
 
 #[derive(Serialize)]
-struct Listing {
+struct DirectoryAnswer {
     path: String,
     r#ref: String,
-    items: Vec<Listed>,
+    items: Vec<ListedItem>,
     total: usize,
     truncated: bool,
 }
 
-async fn list(server: Arc<ForgeServer>, turn: Turn, asked: Placed) -> Result<Listing, Failure> {
-    let at = asked.at.revision();
+async fn list(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: PathArguments,
+) -> Result<DirectoryAnswer, Failure> {
+    let at = arguments.at.revision();
     let found = server
         .forge
-        .directory(&turn, &asked.repo, &asked.path, &at)
+        .directory(&context, &arguments.repo, &arguments.path, &at)
         .await?;
     let total = found.items.len();
     let items = found
         .items
         .into_iter()
         .take(server.config.max_entries)
-        .map(|item| Listed {
+        .map(|item| ListedItem {
             name: item.name,
             r#type: item.kind,
             path: item.path,
@@ -61,8 +65,8 @@ async fn list(server: Arc<ForgeServer>, turn: Turn, asked: Placed) -> Result<Lis
             url: item.url,
         });
     let items: Vec<_> = items.collect();
-    Ok(Listing {
-        path: asked.path,
+    Ok(DirectoryAnswer {
+        path: arguments.path,
         r#ref: found.at,
         truncated: items.len() < total,
         items,
@@ -85,7 +89,7 @@ pub(super) fn list_directory() -> Tool<ForgeServer> {
         }),
         &[],
     );
-    let about = About {
+    let spec = ToolSpec {
         name: "list_directory",
         description: "List one directory. Not for a whole repository: use get_tree.",
         input: arguments_at(&["repo", "path"], place(directory())),
@@ -100,11 +104,11 @@ pub(super) fn list_directory() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, list)
+    read_tool(spec, list)
 }
 
 #[derive(Serialize)]
-struct Content {
+struct FileAnswer {
     path: String,
     r#ref: String,
     content: String,
@@ -113,19 +117,23 @@ struct Content {
     url: String,
 }
 
-async fn read(server: Arc<ForgeServer>, turn: Turn, asked: Placed) -> Result<Content, Failure> {
-    let at = asked.at.revision();
+async fn read(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: PathArguments,
+) -> Result<FileAnswer, Failure> {
+    let at = arguments.at.revision();
     let file = server
         .forge
-        .file(&turn, &asked.repo, &asked.path, &at, FILE_MAX)
+        .file(&context, &arguments.repo, &arguments.path, &at, FILE_MAX)
         .await?;
     let size = file.bytes.len();
     let (content, encoding) = match String::from_utf8(file.bytes) {
         Ok(text) => (text, "utf8"),
         Err(binary) => (STANDARD.encode(binary.as_bytes()), "base64"),
     };
-    Ok(Content {
-        path: asked.path,
+    Ok(FileAnswer {
+        path: arguments.path,
         r#ref: file.at,
         content,
         encoding,
@@ -135,7 +143,7 @@ async fn read(server: Arc<ForgeServer>, turn: Turn, asked: Placed) -> Result<Con
 }
 
 pub(super) fn read_file() -> Tool<ForgeServer> {
-    let about = About {
+    let spec = ToolSpec {
         name: "read_file",
         description: "Read one file exactly: as text where it is UTF-8, else as base64; 5 MiB at most. Not for directories: use list_directory.",
         input: arguments_at(&["repo", "path"], place(fields::path("A file"))),
@@ -151,29 +159,36 @@ pub(super) fn read_file() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, read)
+    read_tool(spec, read)
 }
 
 #[derive(Deserialize)]
-struct Whole {
+struct TreeArguments {
     repo: RepoName,
     #[serde(flatten)]
-    at: At,
+    at: RevisionArguments,
 }
 
 #[derive(Serialize)]
-struct Entries {
+struct TreeAnswer {
     r#ref: String,
     sha: String,
     total: u64,
     truncated: bool,
-    tree: Vec<Entry>,
+    tree: Vec<TreeItem>,
 }
 
-async fn tree(server: Arc<ForgeServer>, turn: Turn, asked: Whole) -> Result<Entries, Failure> {
-    let (at, most) = (asked.at.revision(), server.config.max_entries);
-    let found = server.forge.tree(&turn, &asked.repo, &at, most).await?;
-    Ok(Entries {
+async fn tree(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: TreeArguments,
+) -> Result<TreeAnswer, Failure> {
+    let (at, most) = (arguments.at.revision(), server.config.max_entries);
+    let found = server
+        .forge
+        .tree(&context, &arguments.repo, &at, most)
+        .await?;
+    Ok(TreeAnswer {
         r#ref: found.at,
         sha: found.sha,
         total: found.total,
@@ -192,7 +207,7 @@ pub(super) fn get_tree() -> Tool<ForgeServer> {
         }),
         &[],
     );
-    let about = About {
+    let spec = ToolSpec {
         name: "get_tree",
         description: "List every path of a repository at a branch, tag or SHA, 5,000 entries unless the server says otherwise. Not for one directory: use list_directory.",
         input: arguments_at(
@@ -210,5 +225,5 @@ pub(super) fn get_tree() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, tree)
+    read_tool(spec, tree)
 }

@@ -1,10 +1,10 @@
 //! `get_commits`, `get_branches` and `create_branch`: where a repository stands and how it came there.
 
-use super::{About, At, Page, paging, reading, writing};
+use super::{PageNumber, RevisionArguments, ToolSpec, paging, read_tool, write_tool};
 use crate::fields::{
     answer, arguments, arguments_at, branch, new_branch, page, per_page, reference, repo, sha,
 };
-use crate::forge::Turn;
+use crate::forge::BackendContext;
 use crate::model::{Branch, Commit, Revision};
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
@@ -14,34 +14,38 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 #[derive(Deserialize)]
-struct History {
+struct CommitsArguments {
     repo: RepoName,
     branch: Option<String>,
     sha: Option<String>,
-    page: Page,
-    per_page: Page,
+    page: PageNumber,
+    per_page: PageNumber,
 }
 
 #[derive(Serialize)]
-struct Commits {
+struct CommitsAnswer {
     commits: Vec<Commit>,
     page: u32,
     per_page: u32,
     more: bool,
 }
 
-async fn commits(server: Arc<ForgeServer>, turn: Turn, asked: History) -> Result<Commits, Failure> {
-    let from = match (asked.sha, asked.branch) {
+async fn commits(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: CommitsArguments,
+) -> Result<CommitsAnswer, Failure> {
+    let from = match (arguments.sha, arguments.branch) {
         (Some(sha), _) => Revision::Commit(sha),
         (None, Some(branch)) => Revision::Branch(branch),
         (None, None) => Revision::Default,
     };
-    let paging = paging(asked.page, asked.per_page);
+    let paging = paging(arguments.page, arguments.per_page);
     let found = server
         .forge
-        .commits(&turn, &asked.repo, &from, paging)
+        .commits(&context, &arguments.repo, &from, paging)
         .await?;
-    Ok(Commits {
+    Ok(CommitsAnswer {
         commits: found.commits,
         page: paging.page,
         per_page: paging.per_page,
@@ -69,7 +73,7 @@ pub(super) fn get_commits() -> Tool<ForgeServer> {
         }),
         &[],
     );
-    let about = About {
+    let spec = ToolSpec {
         name: "get_commits",
         description: "List commits, newest first, from a SHA, else a branch. Not for files: use get_tree.",
         input: arguments(
@@ -86,18 +90,18 @@ pub(super) fn get_commits() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, commits)
+    read_tool(spec, commits)
 }
 
 #[derive(Deserialize)]
-struct Listing {
+struct BranchesArguments {
     repo: RepoName,
-    page: Page,
-    per_page: Page,
+    page: PageNumber,
+    per_page: PageNumber,
 }
 
 #[derive(Serialize)]
-struct Branches {
+struct BranchesAnswer {
     branches: Vec<Branch>,
     default: String,
     page: u32,
@@ -107,12 +111,15 @@ struct Branches {
 
 async fn branches(
     server: Arc<ForgeServer>,
-    turn: Turn,
-    asked: Listing,
-) -> Result<Branches, Failure> {
-    let paging = paging(asked.page, asked.per_page);
-    let found = server.forge.branches(&turn, &asked.repo, paging).await?;
-    Ok(Branches {
+    context: BackendContext,
+    arguments: BranchesArguments,
+) -> Result<BranchesAnswer, Failure> {
+    let paging = paging(arguments.page, arguments.per_page);
+    let found = server
+        .forge
+        .branches(&context, &arguments.repo, paging)
+        .await?;
+    Ok(BranchesAnswer {
         branches: found.branches,
         default: found.default,
         page: paging.page,
@@ -133,7 +140,7 @@ fn one_branch() -> Value {
 }
 
 pub(super) fn get_branches() -> Tool<ForgeServer> {
-    let about = About {
+    let spec = ToolSpec {
         name: "get_branches",
         description: "List branches with their heads, and which is the default.",
         input: arguments(
@@ -151,31 +158,31 @@ pub(super) fn get_branches() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, branches)
+    read_tool(spec, branches)
 }
 
 #[derive(Deserialize)]
-struct NewBranch {
+struct CreateBranchArguments {
     repo: RepoName,
     name: String,
     #[serde(flatten)]
-    at: At,
+    at: RevisionArguments,
 }
 
 async fn make_branch(
     server: Arc<ForgeServer>,
-    turn: Turn,
-    asked: NewBranch,
+    context: BackendContext,
+    arguments: CreateBranchArguments,
 ) -> Result<Branch, Failure> {
-    let from = asked.at.revision();
+    let from = arguments.at.revision();
     server
         .forge
-        .create_branch(&turn, &asked.repo, &asked.name, &from)
+        .create_branch(&context, &arguments.repo, &arguments.name, &from)
         .await
 }
 
 pub(super) fn create_branch() -> Tool<ForgeServer> {
-    let about = About {
+    let spec = ToolSpec {
         name: "create_branch",
         description: "Make a branch at a branch, tag or SHA (the default branch if absent). Not for moving one that exists.",
         input: arguments_at(
@@ -184,5 +191,5 @@ pub(super) fn create_branch() -> Tool<ForgeServer> {
         ),
         output: one_branch(),
     };
-    writing(about, make_branch).additive()
+    write_tool(spec, make_branch).additive()
 }

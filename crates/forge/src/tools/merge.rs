@@ -1,22 +1,22 @@
 //! `merge_pull_request`: the head that was seen is the one that is merged, or nothing is.
 
-use super::mergeability::decided;
-use super::{About, Number, number, writing};
+use super::mergeability::wait_until_decided;
+use super::{PullNumber, ToolSpec, number, write_tool};
 use crate::fields::{self, answer, arguments, flag, one_of, repo, sha, text};
-use crate::forge::Turn;
-use crate::model::{CheckState, MergeMethod, MergeOrder, PullRequest, PullState};
+use crate::forge::BackendContext;
+use crate::model::{CheckState, MergeInstruction, MergeMethod, PullRequest, PullState};
 use crate::server::ForgeServer;
-use crate::{Failure, RepoName, Unmergeable, Why};
+use crate::{Failure, RepoName, UnmergeablePull, UnmergeableReason};
 use candor_street::Tool;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
 #[derive(Deserialize)]
-struct Merge {
+struct MergeArguments {
     repo: RepoName,
     #[serde(rename = "prNumber")]
-    number: Number,
+    number: PullNumber,
     #[serde(default)]
     merge_method: MergeMethod,
     commit_title: Option<String>,
@@ -27,7 +27,7 @@ struct Merge {
 }
 
 #[derive(Serialize)]
-struct Merged {
+struct MergeAnswer {
     number: u64,
     merged: bool,
     sha: String,
@@ -38,24 +38,29 @@ struct Merged {
 }
 
 /// Why a pull request cannot be merged, as far as it says itself.
-fn obstacle(pull: &PullRequest) -> Option<Why> {
+fn obstacle(pull: &PullRequest) -> Option<UnmergeableReason> {
     match (pull.state, pull.mergeable) {
-        _ if pull.merged => Some(Why::Merged),
-        (PullState::Closed, _) => Some(Why::Closed),
-        _ if pull.draft => Some(Why::Draft),
+        _ if pull.merged => Some(UnmergeableReason::Merged),
+        (PullState::Closed, _) => Some(UnmergeableReason::Closed),
+        _ if pull.draft => Some(UnmergeableReason::Draft),
         (_, Some(false)) => Some(match pull.mergeable_state.as_deref() {
-            Some("blocked") => Why::Blocked,
-            _ => Why::Conflict,
+            Some("blocked") => UnmergeableReason::Blocked,
+            _ => UnmergeableReason::Conflict,
         }),
-        (_, None) => Some(Why::Undecided),
+        (_, None) => Some(UnmergeableReason::Undecided),
         (_, Some(true)) => None,
     }
 }
 
-async fn merge(server: Arc<ForgeServer>, turn: Turn, asked: Merge) -> Result<Merged, Failure> {
-    let pull = decided(&server, &turn, &asked.repo, number(asked.number)).await?;
+async fn merge(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: MergeArguments,
+) -> Result<MergeAnswer, Failure> {
+    let pull =
+        wait_until_decided(&server, &context, &arguments.repo, number(arguments.number)).await?;
     // A stale SHA is the more useful answer: what cannot be merged is not what the caller saw.
-    if let Some(expected) = asked
+    if let Some(expected) = arguments
         .sha
         .filter(|sha| !pull.head_sha.starts_with(sha.as_str()))
     {
@@ -66,27 +71,27 @@ async fn merge(server: Arc<ForgeServer>, turn: Turn, asked: Merge) -> Result<Mer
             state: pull.mergeable_state,
         });
     }
-    if let Some(why) = obstacle(&pull) {
-        let unmergeable = Unmergeable {
+    if let Some(reason) = obstacle(&pull) {
+        let unmergeable = UnmergeablePull {
             number: pull.number,
-            why,
+            reason,
             state: None,
             failing_checks: Vec::new(),
-            answered: None,
+            response: None,
         };
-        return Err(decorated(&server, &turn, &asked.repo, &pull, unmergeable).await);
+        return Err(with_checks(&server, &context, &arguments.repo, &pull, unmergeable).await);
     }
-    let order = MergeOrder {
+    let order = MergeInstruction {
         number: pull.number,
-        method: asked.merge_method,
-        title: asked.commit_title.filter(|title| !title.is_empty()),
-        message: asked.commit_message,
+        method: arguments.merge_method,
+        title: arguments.commit_title.filter(|title| !title.is_empty()),
+        message: arguments.commit_message,
         head_sha: pull.head_sha.clone(),
     };
-    let merged = match server.forge.merge(&turn, &asked.repo, &order).await {
+    let merged = match server.forge.merge(&context, &arguments.repo, &order).await {
         Ok(merged) => merged,
         Err(Failure::Unmergeable(unmergeable)) => {
-            return Err(decorated(&server, &turn, &asked.repo, &pull, unmergeable).await);
+            return Err(with_checks(&server, &context, &arguments.repo, &pull, unmergeable).await);
         }
         Err(Failure::HeadMoved {
             expected, actual, ..
@@ -99,12 +104,13 @@ async fn merge(server: Arc<ForgeServer>, turn: Turn, asked: Merge) -> Result<Mer
         }
         Err(failure) => return Err(failure),
     };
-    let branch_deleted = asked.delete_branch && tidied(&server, &turn, &asked.repo, &pull).await;
-    Ok(Merged {
+    let branch_deleted = arguments.delete_branch
+        && delete_head_branch(&server, &context, &arguments.repo, &pull).await;
+    Ok(MergeAnswer {
         number: pull.number,
         merged: true,
         sha: merged.sha,
-        merge_method: asked.merge_method,
+        merge_method: arguments.merge_method,
         head_sha: pull.head_sha,
         base: pull.base,
         branch_deleted,
@@ -113,20 +119,25 @@ async fn merge(server: Arc<ForgeServer>, turn: Turn, asked: Merge) -> Result<Mer
 
 /// The failure with the state last seen and the checks that fail. Where they cannot be had, the
 /// failure is told without them.
-async fn decorated(
+async fn with_checks(
     server: &ForgeServer,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     pull: &PullRequest,
-    mut unmergeable: Unmergeable,
+    mut unmergeable: UnmergeablePull,
 ) -> Failure {
     if unmergeable.state.is_none() {
         unmergeable.state = pull.mergeable_state.clone();
     }
     if unmergeable.failing_checks.is_empty() {
-        let looking = server.forge.checks(turn, repo, &pull.head_sha);
+        let looking = server.forge.checks(context, repo, &pull.head_sha);
         // Past its time the lookup is given up, not the answer.
-        let found = turn.deadline.run(looking).await.ok().and_then(Result::ok);
+        let found = context
+            .deadline
+            .run(looking)
+            .await
+            .ok()
+            .and_then(Result::ok);
         let all = found.map(|found| found.checks).unwrap_or_default();
         let failing = all
             .into_iter()
@@ -138,23 +149,28 @@ async fn decorated(
 
 /// Deletes the branch that was merged; says whether that worked. The default branch stays, and so does
 /// every branch where the merged one belongs to a fork: it only has the same name.
-async fn tidied(server: &ForgeServer, turn: &Turn, repo: &RepoName, pull: &PullRequest) -> bool {
+async fn delete_head_branch(
+    server: &ForgeServer,
+    context: &BackendContext,
+    repo: &RepoName,
+    pull: &PullRequest,
+) -> bool {
     if pull.head_repo.as_ref() != Some(repo) || pull.head == pull.base {
         return false;
     }
-    match server.forge.repository(turn, repo).await {
+    match server.forge.repository(context, repo).await {
         Ok(repository) if repository.default_branch != pull.head => {}
         _ => return false,
     }
     server
         .forge
-        .delete_branch(turn, repo, &pull.head)
+        .delete_branch(context, repo, &pull.head)
         .await
         .is_ok()
 }
 
 pub(super) fn merge_pull_request() -> Tool<ForgeServer> {
-    let about = About {
+    let spec = ToolSpec {
         name: "merge_pull_request",
         description: "Merge a pull request. With `sha`, only if that is still its head. Ask get_pr_mergeability first; not for drafts or closed ones.",
         input: arguments(
@@ -182,5 +198,5 @@ pub(super) fn merge_pull_request() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    writing(about, merge)
+    write_tool(spec, merge)
 }

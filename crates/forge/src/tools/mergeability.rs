@@ -1,10 +1,10 @@
 //! `get_pr_mergeability` and `get_checks_for_sha`: whether a pull request can be merged, and what the
 //! checks of a commit say.
 
-use super::{About, Number, number, reading};
+use super::{PullNumber, ToolSpec, number, read_tool};
 use crate::fields::{self, answer, arguments, repo, sha};
-use crate::forge::Turn;
-use crate::model::{Check, CheckState, PullRequest, PullState};
+use crate::forge::BackendContext;
+use crate::model::{CheckState, CommitCheck, PullRequest, PullState};
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use candor_street::Tool;
@@ -24,40 +24,40 @@ const WAITS: [Duration; 5] = [
 ];
 
 /// The pull request once it is decided whether it can be merged, or as it is after a while.
-pub(super) async fn decided(
+pub(super) async fn wait_until_decided(
     server: &ForgeServer,
-    turn: &Turn,
+    context: &BackendContext,
     repo: &RepoName,
     number: u64,
 ) -> Result<PullRequest, Failure> {
-    let mut pull = server.forge.pull_request(turn, repo, number).await?;
+    let mut pull = server.forge.pull_request(context, repo, number).await?;
     for wait in WAITS {
         let undecided = pull.state == PullState::Open && pull.mergeable.is_none();
-        if !undecided || turn.deadline.remaining() <= wait {
+        if !undecided || context.deadline.remaining() <= wait {
             break;
         }
         tokio::time::sleep(wait).await;
-        pull = server.forge.pull_request(turn, repo, number).await?;
+        pull = server.forge.pull_request(context, repo, number).await?;
     }
     Ok(pull)
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct MergeabilityArguments {
     repo: RepoName,
     #[serde(rename = "prNumber")]
-    number: Number,
+    number: PullNumber,
 }
 
 #[derive(Serialize)]
-struct Counted {
+struct CheckCounts {
     passed: usize,
     failed: Vec<String>,
     pending: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Mergeability {
+struct MergeabilityAnswer {
     number: u64,
     state: PullState,
     mergeable: Option<bool>,
@@ -65,26 +65,27 @@ struct Mergeability {
     head_sha: String,
     base: String,
     head: String,
-    checks: Counted,
+    checks: CheckCounts,
 }
 
-fn names(checks: &[Check], state: CheckState) -> Vec<String> {
+fn names(checks: &[CommitCheck], state: CheckState) -> Vec<String> {
     let of_state = checks.iter().filter(|check| check.state == state);
     of_state.map(|check| check.name.clone()).collect()
 }
 
 async fn mergeability(
     server: Arc<ForgeServer>,
-    turn: Turn,
-    asked: Asked,
-) -> Result<Mergeability, Failure> {
-    let pull = decided(&server, &turn, &asked.repo, number(asked.number)).await?;
+    context: BackendContext,
+    arguments: MergeabilityArguments,
+) -> Result<MergeabilityAnswer, Failure> {
+    let pull =
+        wait_until_decided(&server, &context, &arguments.repo, number(arguments.number)).await?;
     let checks = server
         .forge
-        .checks(&turn, &asked.repo, &pull.head_sha)
+        .checks(&context, &arguments.repo, &pull.head_sha)
         .await?
         .checks;
-    Ok(Mergeability {
+    Ok(MergeabilityAnswer {
         number: pull.number,
         state: pull.state,
         mergeable: pull.mergeable,
@@ -92,7 +93,7 @@ async fn mergeability(
         head_sha: pull.head_sha,
         base: pull.base,
         head: pull.head,
-        checks: Counted {
+        checks: CheckCounts {
             passed: names(&checks, CheckState::Passed).len(),
             failed: names(&checks, CheckState::Failed),
             pending: names(&checks, CheckState::Pending),
@@ -102,7 +103,7 @@ async fn mergeability(
 
 pub(super) fn get_pr_mergeability() -> Tool<ForgeServer> {
     let list = json!({ "type": "array", "items": { "type": "string" } });
-    let about = About {
+    let spec = ToolSpec {
         name: "get_pr_mergeability",
         description: "Whether a pull request can be merged, and its checks; waits up to 5 seconds for GitHub to decide. Not for merging: use merge_pull_request.",
         input: arguments(
@@ -123,34 +124,41 @@ pub(super) fn get_pr_mergeability() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, mergeability)
+    read_tool(spec, mergeability)
 }
 
 #[derive(Deserialize)]
-struct OfCommit {
+struct ChecksArguments {
     repo: RepoName,
     sha: String,
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct CheckAnswer {
     name: String,
     conclusion: String,
     url: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Checks {
+struct ChecksAnswer {
     sha: String,
     total: usize,
-    passed: Vec<Listed>,
-    failing: Vec<Listed>,
-    pending: Vec<Listed>,
+    passed: Vec<CheckAnswer>,
+    failing: Vec<CheckAnswer>,
+    pending: Vec<CheckAnswer>,
 }
 
-async fn checks(server: Arc<ForgeServer>, turn: Turn, asked: OfCommit) -> Result<Checks, Failure> {
-    let found = server.forge.checks(&turn, &asked.repo, &asked.sha).await?;
-    let mut answer = Checks {
+async fn checks(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: ChecksArguments,
+) -> Result<ChecksAnswer, Failure> {
+    let found = server
+        .forge
+        .checks(&context, &arguments.repo, &arguments.sha)
+        .await?;
+    let mut answer = ChecksAnswer {
         sha: found.sha,
         total: found.checks.len(),
         passed: Vec::new(),
@@ -163,7 +171,7 @@ async fn checks(server: Arc<ForgeServer>, turn: Turn, asked: OfCommit) -> Result
             CheckState::Failed => &mut answer.failing,
             CheckState::Pending => &mut answer.pending,
         };
-        list.push(Listed {
+        list.push(CheckAnswer {
             name: check.name,
             conclusion: check.conclusion,
             url: check.url,
@@ -182,7 +190,7 @@ pub(super) fn get_checks_for_sha() -> Tool<ForgeServer> {
         &[],
     );
     let list = json!({ "type": "array", "items": check });
-    let about = About {
+    let spec = ToolSpec {
         name: "get_checks_for_sha",
         description: "All statuses and check runs of a commit: passed, failing and pending apart.",
         input: arguments(
@@ -200,5 +208,5 @@ pub(super) fn get_checks_for_sha() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, checks)
+    read_tool(spec, checks)
 }

@@ -10,7 +10,7 @@ mod pulls;
 mod repositories;
 
 use crate::attempts::WriteAttempt;
-use crate::forge::Turn;
+use crate::forge::BackendContext;
 use crate::model::{Paging, Revision};
 use crate::server::ForgeServer;
 use crate::{Failure, fields};
@@ -51,7 +51,7 @@ pub(crate) fn extended() -> Vec<Tool<ForgeServer>> {
 }
 
 /// What a tool is, but for what it does.
-struct About {
+struct ToolSpec {
     name: &'static str,
     description: &'static str,
     input: Value,
@@ -59,67 +59,67 @@ struct About {
 }
 
 /// A tool that reads.
-fn reading<T, A, F>(
-    about: About,
-    run: impl Fn(Arc<ForgeServer>, Turn, T) -> F + Copy + Send + Sync + 'static,
+fn read_tool<T, A, F>(
+    spec: ToolSpec,
+    run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Copy + Send + Sync + 'static,
 ) -> Tool<ForgeServer>
 where
     T: DeserializeOwned + Send + 'static,
     A: Serialize + 'static,
     F: Future<Output = Result<A, Failure>> + Send + 'static,
 {
-    let work = move |server: Arc<ForgeServer>, asked: T, cx: CallContext<WriteAttempt>| async move {
-        let turn = server.turn(false, &cx);
-        let done = run(server, turn, asked).await;
+    let work = move |server: Arc<ForgeServer>, arguments: T, cx: CallContext<WriteAttempt>| async move {
+        let context = server.backend_context(false, &cx);
+        let done = run(server, context, arguments).await;
         reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
     };
-    Tool::read_only(about.name, about.description, about.input, work)
-        .with_output_schema(about.output, None)
+    Tool::read_only(spec.name, spec.description, spec.input, work)
+        .with_output_schema(spec.output, None)
         .open_world()
 }
 
 /// A tool that changes something.
-fn writing<T, A, F>(
-    about: About,
-    run: impl Fn(Arc<ForgeServer>, Turn, T) -> F + Copy + Send + Sync + 'static,
+fn write_tool<T, A, F>(
+    spec: ToolSpec,
+    run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Copy + Send + Sync + 'static,
 ) -> Tool<ForgeServer>
 where
     T: DeserializeOwned + Send + 'static,
     A: Serialize + 'static,
     F: Future<Output = Result<A, Failure>> + Send + 'static,
 {
-    let work = move |server: Arc<ForgeServer>, asked: T, cx: CallContext<WriteAttempt>| async move {
-        let turn = server.turn(true, &cx);
-        let done = run(server, turn, asked).await;
+    let work = move |server: Arc<ForgeServer>, arguments: T, cx: CallContext<WriteAttempt>| async move {
+        let context = server.backend_context(true, &cx);
+        let done = run(server, context, arguments).await;
         reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
     };
-    Tool::mutating(about.name, about.description, about.input, work)
-        .with_output_schema(about.output, None)
+    Tool::mutating(spec.name, spec.description, spec.input, work)
+        .with_output_schema(spec.output, None)
         .open_world()
 }
 
 /// A page, or how many things it has, as it is asked for.
-type Page = Option<Int<1, 100>>;
+type PageNumber = Option<Int<1, 100>>;
 
 /// How many things a page has unless the caller says otherwise.
 const PER_PAGE: u32 = 30;
 
-fn paging(page: Page, per_page: Page) -> Paging {
-    let asked = |number: Page| number.and_then(|number| u32::try_from(number.get()).ok());
+fn paging(page: PageNumber, per_page: PageNumber) -> Paging {
+    let arguments = |number: PageNumber| number.and_then(|number| u32::try_from(number.get()).ok());
     Paging {
-        page: asked(page).unwrap_or(1),
-        per_page: asked(per_page).unwrap_or(PER_PAGE),
+        page: arguments(page).unwrap_or(1),
+        per_page: arguments(per_page).unwrap_or(PER_PAGE),
     }
 }
 
 /// Which revision, as it is asked for.
 #[derive(Deserialize)]
-struct At {
+struct RevisionArguments {
     branch: Option<String>,
     r#ref: Option<String>,
 }
 
-impl At {
+impl RevisionArguments {
     fn revision(self) -> Revision {
         match (self.branch, self.r#ref) {
             (Some(branch), _) => Revision::Branch(branch),
@@ -130,9 +130,9 @@ impl At {
 }
 
 /// Which pull request, as it is asked for.
-type Number = Int<1, { fields::MAX_NUMBER }>;
+type PullNumber = Int<1, { fields::MAX_NUMBER }>;
 
-fn number(number: Number) -> u64 {
+fn number(number: PullNumber) -> u64 {
     number.get().unsigned_abs()
 }
 

@@ -1,11 +1,13 @@
 //! `list_pull_requests`, `create_pull_request`, `update_pull_request` and `get_pull_request`.
 
-use super::{About, Number, Page, number, paging, reading, writing};
+use super::{PageNumber, PullNumber, ToolSpec, number, paging, read_tool, write_tool};
 use crate::fields::{
     self, answer, arguments, base, flag, head, one_of, page, per_page, repo, text,
 };
-use crate::forge::Turn;
-use crate::model::{FileChange, NewPull, PullChange, PullRequest, PullState, Review, Wanted};
+use crate::forge::BackendContext;
+use crate::model::{
+    NewPullRequest, PullFileChange, PullFilter, PullRequest, PullRequestChange, PullState, Review,
+};
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use candor_street::Tool;
@@ -18,7 +20,7 @@ pub const PATCHES_MAX: usize = 256 * 1024;
 
 /// A pull request as it is answered.
 #[derive(Serialize)]
-struct Summary {
+struct PullSummary {
     number: u64,
     title: String,
     state: PullState,
@@ -34,9 +36,9 @@ struct Summary {
     url: String,
 }
 
-impl From<PullRequest> for Summary {
+impl From<PullRequest> for PullSummary {
     fn from(pull: PullRequest) -> Self {
-        Summary {
+        PullSummary {
             number: pull.number,
             title: pull.title,
             state: pull.state,
@@ -73,30 +75,34 @@ fn summary() -> Value {
 }
 
 #[derive(Deserialize)]
-struct Listing {
+struct ListPullsArguments {
     repo: RepoName,
     #[serde(default)]
-    state: Wanted,
-    page: Page,
-    per_page: Page,
+    state: PullFilter,
+    page: PageNumber,
+    per_page: PageNumber,
 }
 
 #[derive(Serialize)]
-struct Listed {
-    pull_requests: Vec<Summary>,
+struct ListPullsAnswer {
+    pull_requests: Vec<PullSummary>,
     page: u32,
     per_page: u32,
     more: bool,
 }
 
-async fn list_all(server: Arc<ForgeServer>, turn: Turn, asked: Listing) -> Result<Listed, Failure> {
-    let paging = paging(asked.page, asked.per_page);
+async fn list_all(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: ListPullsArguments,
+) -> Result<ListPullsAnswer, Failure> {
+    let paging = paging(arguments.page, arguments.per_page);
     let found = server
         .forge
-        .pull_requests(&turn, &asked.repo, asked.state, paging)
+        .pull_requests(&context, &arguments.repo, arguments.state, paging)
         .await?;
-    Ok(Listed {
-        pull_requests: found.pulls.into_iter().map(Summary::from).collect(),
+    Ok(ListPullsAnswer {
+        pull_requests: found.pulls.into_iter().map(PullSummary::from).collect(),
         page: paging.page,
         per_page: paging.per_page,
         more: found.more,
@@ -104,7 +110,7 @@ async fn list_all(server: Arc<ForgeServer>, turn: Turn, asked: Listing) -> Resul
 }
 
 pub(super) fn list() -> Tool<ForgeServer> {
-    let about = About {
+    let spec = ToolSpec {
         name: "list_pull_requests",
         description: "List pull requests, the last opened first. Not for whether one can be merged: use get_pr_mergeability.",
         input: arguments(
@@ -126,11 +132,11 @@ pub(super) fn list() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, list_all)
+    read_tool(spec, list_all)
 }
 
 #[derive(Deserialize)]
-struct Create {
+struct CreatePullArguments {
     repo: RepoName,
     title: String,
     head: String,
@@ -140,29 +146,33 @@ struct Create {
     draft: bool,
 }
 
-async fn open(server: Arc<ForgeServer>, turn: Turn, asked: Create) -> Result<Summary, Failure> {
-    let (owner, head) = match asked.head.split_once(':') {
+async fn open(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: CreatePullArguments,
+) -> Result<PullSummary, Failure> {
+    let (owner, head) = match arguments.head.split_once(':') {
         Some((owner, head)) => (Some(owner), head),
-        None => (None, asked.head.as_str()),
+        None => (None, arguments.head.as_str()),
     };
-    let elsewhere = owner.filter(|owner| !owner.eq_ignore_ascii_case(asked.repo.owner()));
-    let new = NewPull {
-        title: asked.title,
+    let elsewhere = owner.filter(|owner| !owner.eq_ignore_ascii_case(arguments.repo.owner()));
+    let new = NewPullRequest {
+        title: arguments.title,
         head_owner: elsewhere.map(String::from),
         head: head.to_owned(),
-        base: asked.base,
-        body: asked.body,
-        draft: asked.draft,
+        base: arguments.base,
+        body: arguments.body,
+        draft: arguments.draft,
     };
     let pull = server
         .forge
-        .create_pull_request(&turn, &asked.repo, &new)
+        .create_pull_request(&context, &arguments.repo, &new)
         .await?;
     Ok(pull.into())
 }
 
 pub(super) fn create() -> Tool<ForgeServer> {
-    let about = About {
+    let spec = ToolSpec {
         name: "create_pull_request",
         description: "Open a pull request. Not for changing one: use update_pull_request.",
         input: arguments(
@@ -178,31 +188,35 @@ pub(super) fn create() -> Tool<ForgeServer> {
         ),
         output: answer(summary(), &[]),
     };
-    writing(about, open).additive()
+    write_tool(spec, open).additive()
 }
 
 #[derive(Deserialize)]
-struct Update {
+struct UpdatePullArguments {
     repo: RepoName,
     #[serde(rename = "prNumber")]
-    number: Number,
+    number: PullNumber,
     title: Option<String>,
     body: Option<String>,
     state: Option<PullState>,
     draft: Option<bool>,
 }
 
-async fn change(server: Arc<ForgeServer>, turn: Turn, asked: Update) -> Result<Summary, Failure> {
-    let change = PullChange {
-        title: asked.title,
-        body: asked.body,
-        state: asked.state,
-        draft: asked.draft,
+async fn change(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: UpdatePullArguments,
+) -> Result<PullSummary, Failure> {
+    let change = PullRequestChange {
+        title: arguments.title,
+        body: arguments.body,
+        state: arguments.state,
+        draft: arguments.draft,
     };
-    let number = number(asked.number);
+    let number = number(arguments.number);
     let pull = server
         .forge
-        .update_pull_request(&turn, &asked.repo, number, &change)
+        .update_pull_request(&context, &arguments.repo, number, &change)
         .await?;
     Ok(pull.into())
 }
@@ -220,42 +234,46 @@ pub(super) fn update() -> Tool<ForgeServer> {
         }),
     );
     input["minProperties"] = json!(3);
-    let about = About {
+    let spec = ToolSpec {
         name: "update_pull_request",
         description: "Change title, description, state or draft of a pull request; what is absent stays. Not for merging: use merge_pull_request.",
         input,
         output: answer(summary(), &[]),
     };
-    writing(about, change).idempotent()
+    write_tool(spec, change).idempotent()
 }
 
 #[derive(Deserialize)]
-struct Get {
+struct GetPullArguments {
     repo: RepoName,
     #[serde(rename = "prNumber")]
-    number: Number,
+    number: PullNumber,
 }
 
 #[derive(Serialize)]
-struct Whole {
+struct GetPullAnswer {
     #[serde(flatten)]
-    summary: Summary,
+    summary: PullSummary,
     body: Option<String>,
     reviews: Vec<Review>,
-    files: Vec<FileChange>,
+    files: Vec<PullFileChange>,
     truncated: bool,
 }
 
-async fn get_one(server: Arc<ForgeServer>, turn: Turn, asked: Get) -> Result<Whole, Failure> {
+async fn get_one(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: GetPullArguments,
+) -> Result<GetPullAnswer, Failure> {
     let pull = server
         .forge
-        .pull_request(&turn, &asked.repo, number(asked.number))
+        .pull_request(&context, &arguments.repo, number(arguments.number))
         .await?;
     let details = server
         .forge
-        .details(&turn, &asked.repo, &pull, PATCHES_MAX)
+        .details(&context, &arguments.repo, &pull, PATCHES_MAX)
         .await?;
-    Ok(Whole {
+    Ok(GetPullAnswer {
         body: pull.body.clone(),
         summary: pull.into(),
         reviews: details.reviews,
@@ -270,7 +288,7 @@ pub(super) fn get() -> Tool<ForgeServer> {
     output["reviews"] = json!({ "type": "array", "items": { "type": "object" } });
     output["files"] = json!({ "type": "array", "items": { "type": "object" } });
     output["truncated"] = json!({ "type": "boolean" });
-    let about = About {
+    let spec = ToolSpec {
         name: "get_pull_request",
         description: "One pull request: description, reviews, and what it does to which files (256 KiB of patches at most).",
         input: arguments(
@@ -279,5 +297,5 @@ pub(super) fn get() -> Tool<ForgeServer> {
         ),
         output: answer(output, &[]),
     };
-    reading(about, get_one)
+    read_tool(spec, get_one)
 }

@@ -1,8 +1,8 @@
 //! `search` and `fetch`: which repositories there are, and what one of them is about.
 
-use super::{About, Page, paging, reading};
+use super::{PageNumber, ToolSpec, paging, read_tool};
 use crate::fields::{answer, arguments, page, per_page, repo, text};
-use crate::forge::Turn;
+use crate::forge::BackendContext;
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use candor_street::Tool;
@@ -14,22 +14,22 @@ use std::sync::Arc;
 pub const README_MAX: u64 = 100 * 1024;
 
 #[derive(Deserialize)]
-struct Search {
+struct SearchArguments {
     query: String,
-    page: Page,
-    per_page: Page,
+    page: PageNumber,
+    per_page: PageNumber,
 }
 
 #[derive(Serialize)]
-struct Hit {
+struct SearchHit {
     id: String,
     title: String,
     url: String,
 }
 
 #[derive(Serialize)]
-struct Hits {
-    results: Vec<Hit>,
+struct SearchAnswer {
+    results: Vec<SearchHit>,
     total_count: u64,
     incomplete: bool,
     filtered: usize,
@@ -37,22 +37,29 @@ struct Hits {
     per_page: u32,
 }
 
-async fn search_for(server: Arc<ForgeServer>, turn: Turn, asked: Search) -> Result<Hits, Failure> {
-    let paging = paging(asked.page, asked.per_page);
-    let found = server.forge.search(&turn, &asked.query, paging).await?;
+async fn search_for(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: SearchArguments,
+) -> Result<SearchAnswer, Failure> {
+    let paging = paging(arguments.page, arguments.per_page);
+    let found = server
+        .forge
+        .search(&context, &arguments.query, paging)
+        .await?;
     let all = found.repositories.len();
     let admitted = found
         .repositories
         .into_iter()
-        .filter(|one| server.config.repos.admits(&one.name));
+        .filter(|one| server.config.repos.allows(&one.name));
     let results: Vec<_> = admitted
-        .map(|one| Hit {
+        .map(|one| SearchHit {
             id: one.name.to_string(),
             title: one.name.to_string(),
             url: one.url,
         })
         .collect();
-    Ok(Hits {
+    Ok(SearchAnswer {
         filtered: all - results.len(),
         results,
         total_count: found.total_count,
@@ -63,7 +70,7 @@ async fn search_for(server: Arc<ForgeServer>, turn: Turn, asked: Search) -> Resu
 }
 
 pub(super) fn search() -> Tool<ForgeServer> {
-    let about = About {
+    let spec = ToolSpec {
         name: "search",
         description: "Search repositories. GitHub's qualifiers work (`language:rust stars:>100`). Not for code: use get_tree and read_file.",
         input: arguments(
@@ -82,16 +89,16 @@ pub(super) fn search() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, search_for)
+    read_tool(spec, search_for)
 }
 
 #[derive(Deserialize)]
-struct Fetch {
+struct FetchArguments {
     repo: RepoName,
 }
 
 #[derive(Serialize)]
-struct Metadata {
+struct RepositoryMetadata {
     stars: u64,
     language: Option<String>,
     owner: String,
@@ -99,18 +106,25 @@ struct Metadata {
 }
 
 #[derive(Serialize)]
-struct Fetched {
+struct FetchAnswer {
     id: String,
     title: String,
     text: String,
     url: String,
-    metadata: Metadata,
+    metadata: RepositoryMetadata,
     truncated: bool,
 }
 
-async fn fetch_one(server: Arc<ForgeServer>, turn: Turn, asked: Fetch) -> Result<Fetched, Failure> {
-    let repository = server.forge.repository(&turn, &asked.repo).await?;
-    let readme = server.forge.readme(&turn, &asked.repo, README_MAX).await?;
+async fn fetch_one(
+    server: Arc<ForgeServer>,
+    context: BackendContext,
+    arguments: FetchArguments,
+) -> Result<FetchAnswer, Failure> {
+    let repository = server.forge.repository(&context, &arguments.repo).await?;
+    let readme = server
+        .forge
+        .readme(&context, &arguments.repo, README_MAX)
+        .await?;
     let (readme, truncated) = match readme {
         Some((bytes, cut)) => (Some(readable(&bytes, cut)), cut),
         None => (None, false),
@@ -121,12 +135,12 @@ async fn fetch_one(server: Arc<ForgeServer>, turn: Turn, asked: Fetch) -> Result
         .flatten()
         .filter(|part| !part.is_empty())
         .collect();
-    Ok(Fetched {
+    Ok(FetchAnswer {
         id: repository.name.to_string(),
         title: repository.name.to_string(),
         text: text.join("\n\n"),
         url: repository.url,
-        metadata: Metadata {
+        metadata: RepositoryMetadata {
             stars: repository.stars,
             language: repository.language,
             owner: repository.name.owner().to_owned(),
@@ -146,7 +160,7 @@ fn readable(bytes: &[u8], cut: bool) -> String {
 }
 
 pub(super) fn fetch() -> Tool<ForgeServer> {
-    let about = About {
+    let spec = ToolSpec {
         name: "fetch",
         description: "What one repository is: its description and README (100 KiB at most), stars, language, default branch. Not for other files: use read_file.",
         input: arguments(&["repo"], json!({ "repo": repo() })),
@@ -170,7 +184,7 @@ pub(super) fn fetch() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    reading(about, fetch_one)
+    read_tool(spec, fetch_one)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ mod write_options;
 
 use super::CommandError;
 use crate::host::system_clock;
-use candor_forge::local::{Identity, LocalForge, Refused};
-use candor_forge::{Failure, Forge, Missing};
+use candor_forge::local::{Identity, LocalForge, LocalForgeError};
+use candor_forge::{Failure, Forge, MissingItem};
 use clap::Subcommand;
 use std::path::Path;
 use std::sync::Arc;
@@ -67,17 +67,21 @@ async fn open(dir: &Path) -> Result<LocalForge, CommandError> {
 }
 
 /// A sentence about a forge that cannot be had, and what to do.
-fn forge_error(error: &Refused) -> CommandError {
+fn forge_error(error: &LocalForgeError) -> CommandError {
     let shown = CommandError::new(error.to_string());
     match error {
-        Refused::NotAForge(_) => shown.with_hint("make one with `candor github init`"),
-        Refused::NotEmpty(_) => shown.with_hint("name another directory with --data-dir"),
-        Refused::Newer { .. } => shown.with_hint("take a newer candor, or another --data-dir"),
-        Refused::Exists(_) => shown.with_hint("choose another owner/name"),
-        Refused::NotARepository(_) => shown.with_hint("give the directory of a clone"),
-        Refused::BadPattern(_) => shown.with_hint("write a branch; * stands for any text but /"),
-        Refused::Failed(failure) => match **failure {
-            Failure::Missing(Missing::Repository) => {
+        LocalForgeError::NotAForge(_) => shown.with_hint("make one with `candor github init`"),
+        LocalForgeError::NotEmpty(_) => shown.with_hint("name another directory with --data-dir"),
+        LocalForgeError::Newer { .. } => {
+            shown.with_hint("take a newer candor, or another --data-dir")
+        }
+        LocalForgeError::Exists(_) => shown.with_hint("choose another owner/name"),
+        LocalForgeError::NotARepository(_) => shown.with_hint("give the directory of a clone"),
+        LocalForgeError::BadPattern(_) => {
+            shown.with_hint("write a branch; * stands for any text but /")
+        }
+        LocalForgeError::Failed(failure) => match **failure {
+            Failure::Missing(MissingItem::Repository) => {
                 shown.with_hint("`candor github status` shows all repositories")
             }
             _ => shown,

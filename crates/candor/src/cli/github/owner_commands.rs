@@ -4,9 +4,10 @@ use super::{forge_error, open};
 use crate::cli::data_dir::DataDirArgs;
 use crate::cli::{CommandError, print};
 use crate::host::run;
-use candor_forge::local::{LocalForge, Protection, Rules};
+use candor_forge::local::{BranchProtection, BranchRules, LocalForge};
 use candor_forge::{
-    Branch, CheckState, Failure, Forge, Paging, PullState, RepoName, Revision, Turn, Wanted,
+    BackendContext, Branch, CheckState, Failure, Forge, Paging, PullFilter, PullState, RepoName,
+    Revision,
 };
 use candor_guard::Deadline;
 use candor_street::EffectMark;
@@ -43,7 +44,7 @@ impl GithubInitArgs {
 }
 
 fn repo_name(text: &str) -> Result<RepoName, String> {
-    RepoName::read(text).ok_or_else(|| String::from("write it as owner/name"))
+    RepoName::parse(text).ok_or_else(|| String::from("write it as owner/name"))
 }
 
 /// Copy a clone into the local forge
@@ -208,7 +209,7 @@ fn failure_error(failure: Failure) -> CommandError {
 
 /// Everything that is shown of one repository.
 async fn repo_status(forge: &LocalForge, repo: &RepoName) -> Result<RepoStatus, CommandError> {
-    let turn = Turn {
+    let turn = BackendContext {
         deadline: Deadline::after(PATIENCE),
         mark: EffectMark::read_only(),
     };
@@ -218,7 +219,7 @@ async fn repo_status(forge: &LocalForge, repo: &RepoName) -> Result<RepoStatus, 
         .await
         .map_err(failure_error)?;
     let pulls = forge
-        .pull_requests(&turn, repo, Wanted::Open, FIRST)
+        .pull_requests(&turn, repo, PullFilter::Open, FIRST)
         .await
         .map_err(failure_error)?;
     let mut open = Vec::new();
@@ -256,8 +257,8 @@ async fn repo_status(forge: &LocalForge, repo: &RepoName) -> Result<RepoStatus, 
     })
 }
 
-impl From<Protection> for ProtectionStatus {
-    fn from(protection: Protection) -> Self {
+impl From<BranchProtection> for ProtectionStatus {
+    fn from(protection: BranchProtection) -> Self {
         ProtectionStatus {
             branch: protection.branch,
             require_pull_request: protection.rules.require_pull_request,
@@ -348,7 +349,7 @@ pub(in crate::cli) struct ProtectArgs {
 impl ProtectArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let dir = self.data.forge()?;
-        let rules = Rules {
+        let rules = BranchRules {
             require_pull_request: !self.allow_commits,
             locked: self.locked,
             required_checks: self.require_check.iter().cloned().collect(),

@@ -7,7 +7,7 @@ use crate::cli::listen::ListenArgs;
 use crate::cli::{CommandError, VERSION};
 use crate::host::{run, system_clock};
 use crate::stderr_lines::StderrLines;
-use candor_forge::github::{GithubForge, PUBLIC_API, Settings, Timeouts};
+use candor_forge::github::{GithubForge, GithubSettings, GithubTimeouts, PUBLIC_API};
 use candor_forge::{
     AllowList, Config, Forge, ForgeServer, MAX_TREE_ENTRIES, TREE_ENTRIES, WRITES_A_MINUTE,
 };
@@ -143,14 +143,14 @@ impl GithubServeArgs {
 
     fn github(&self, repos: &AllowList) -> Result<Arc<dyn Forge>, CommandError> {
         let repos = repos.clone();
-        let forge = GithubForge::new(Settings {
+        let forge = GithubForge::new(GithubSettings {
             api_url: self.api_url.clone(),
             token: self.token()?,
             user_agent: format!("candor/{}", env!("CARGO_PKG_VERSION")),
-            may: Arc::new(move |repo| repos.admits(repo)),
+            allows_repo: Arc::new(move |repo| repos.allows(repo)),
             random: Arc::new(|| fastrand::u64(..)),
             clock: system_clock(),
-            timeouts: Timeouts::default(),
+            timeouts: GithubTimeouts::default(),
         });
         match forge {
             Ok(forge) => Ok(Arc::new(forge)),

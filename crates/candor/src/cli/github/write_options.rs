@@ -7,7 +7,7 @@ use crate::host::system_clock;
 use crate::stderr_lines::StderrLines;
 use candor_audit::AppendError;
 use candor_disk::RealDisk;
-use candor_forge::{AllowList, Config, Forge, ForgeServer, Unopened, open_writes};
+use candor_forge::{AllowList, Config, Forge, ForgeServer, WriteLogError, open_writes};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl WriteArgs {
 pub(super) fn allow_list(patterns: &[String]) -> Result<AllowList, CommandError> {
     let mut list = AllowList::default();
     for pattern in patterns {
-        list = list.admitting(pattern).ok_or_else(|| {
+        list = list.with_pattern(pattern).ok_or_else(|| {
             CommandError::new(format!("`{pattern}` is no pattern of repositories"))
                 .with_hint("write owner/name, where * stands for any text: --repos 'octo-org/*'")
         })?;
@@ -67,21 +67,21 @@ pub(in crate::cli) fn server(
     if !writes {
         return Ok(server);
     }
-    let disk = RealDisk::at(data).map_err(Unopened::from);
+    let disk = RealDisk::at(data).map_err(WriteLogError::from);
     let log = disk.and_then(|disk| open_writes(disk, WRITES, system_clock()));
     let log = log.map_err(|error| log_error(&data.join(WRITES), &error))?;
-    Ok(server.recording(Arc::new(log)))
+    Ok(server.with_write_log(Arc::new(log)))
 }
 
-fn log_error(path: &Path, error: &Unopened) -> CommandError {
+fn log_error(path: &Path, error: &WriteLogError) -> CommandError {
     let path = path.display();
     let shown = CommandError::new(format!("cannot keep the log of writes in {path}: {error}"));
     shown.with_hint(match error {
-        Unopened::OldInUse => {
+        WriteLogError::OldInUse => {
             String::from("end the other server, or give this one a --data-dir of its own")
         }
-        Unopened::OldInTheWay(name) => format!("move {name} to another place"),
-        Unopened::Log(AppendError::Broken(_) | AppendError::Quarantined) => {
+        WriteLogError::OldInTheWay(name) => format!("move {name} to another place"),
+        WriteLogError::Log(AppendError::Broken(_) | AppendError::Quarantined) => {
             format!(
                 "see `candor audit verify {path}`; `candor audit quarantine {path}` moves it aside"
             )

@@ -1,0 +1,57 @@
+//! Which repositories may be touched at all, for reading and for writing alike.
+
+use crate::RepoName;
+use crate::wildcard::matches;
+
+/// A list of patterns `owner/name`; `*` stands for any text within a part. No pattern admits all.
+#[derive(Debug, Clone, Default)]
+pub struct AllowList(Vec<String>);
+
+impl AllowList {
+    /// One pattern more; nothing where it is none.
+    pub fn with_pattern(mut self, pattern: &str) -> Option<Self> {
+        let (owner, name) = pattern.split_once('/')?;
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
+        let is_part = |part: &str| !part.is_empty() && part.bytes().all(known);
+        if !is_part(owner) || !is_part(name) {
+            return None;
+        }
+        self.0.push(pattern.to_ascii_lowercase());
+        Some(self)
+    }
+
+    /// Whether a repository may be touched.
+    pub fn allows(&self, repo: &RepoName) -> bool {
+        let name = repo.folded();
+        self.0.is_empty() || self.0.iter().any(|pattern| matches(pattern, &name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(patterns: &[&str]) -> AllowList {
+        let add = |list: AllowList, pattern: &&str| list.with_pattern(pattern).unwrap();
+        patterns.iter().fold(AllowList::default(), add)
+    }
+
+    #[test]
+    fn a_pattern_admits_its_repositories_without_case() {
+        for (patterns, repo, wanted) in [
+            (&[][..], "any/thing", true),
+            (&["octo/*"][..], "Octo/cat", true),
+            (&["octo/*"][..], "octopus/cat", false),
+            (&["octo/cat", "x/*-a*b"][..], "x/1-a2b", true),
+            (&["octo/cat", "x/*-a*b"][..], "x/1-a2c", false),
+            (&["OCTO/CAT"][..], "octo/cat", true),
+            (&["*/cat"][..], "a/dog", false),
+        ] {
+            let repo = RepoName::parse(repo).unwrap();
+            assert_eq!(list(patterns).allows(&repo), wanted, "{patterns:?} {repo}");
+        }
+        for bad in ["octo", "octo/", "/x", "a/b/c", "a b/c"] {
+            assert!(AllowList::default().with_pattern(bad).is_none(), "{bad}");
+        }
+    }
+}

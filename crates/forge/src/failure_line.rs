@@ -1,0 +1,208 @@
+//! The one line that is logged for every failure: `jsonrpc_error tool=… code=… repo=… pr=… …`.
+
+use crate::RepoName;
+use crate::dialect::Github;
+use candor_fault::escape_visible;
+use candor_schema::Int;
+use candor_street::{CallOutcome, CallRecord};
+use serde::Deserialize;
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// How many characters of a message the line has.
+pub const LINE_MESSAGE_CHARS: usize = 500;
+
+/// The longest repository that the line names; a longer one is `-`.
+const REPO_MAX: usize = 256;
+
+/// What the line shows of a call's arguments, each only where it has its form.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Shown {
+    repo: Value,
+    #[serde(rename = "prNumber")]
+    number: Value,
+    sha: Value,
+}
+
+/// The line of a failed call; nothing for one that succeeded.
+pub(crate) fn line<N>(entry: &CallRecord<'_, Github, N>) -> Option<String> {
+    let (code, message, state) = match &entry.outcome {
+        CallOutcome::Done(_) => return None,
+        CallOutcome::Failed(fault) => {
+            let state = fault.facts().mergeable_state.as_deref();
+            (fault.row().code.number(), Github::message(fault), state)
+        }
+        CallOutcome::Refused(fault) => {
+            (fault.row().code.number(), fault.message().to_owned(), None)
+        }
+    };
+    let text = entry.call.and_then(|call| call.arguments.as_deref());
+    let shown: Shown = text
+        .filter(|_| entry.tool.is_some())
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    let mut line = String::with_capacity(128 + message.len());
+    let (tool, repo) = (entry.tool.unwrap_or("-"), repo(&shown.repo).unwrap_or("-"));
+    line.extend(["jsonrpc_error tool=", tool, " code="]);
+    // Writing to a string cannot fail.
+    let _ = write!(line, "{code}");
+    line.extend([" repo=", repo, " pr="]);
+    match number(&shown.number) {
+        Some(number) => _ = write!(line, "{number}"),
+        None => line.push('-'),
+    }
+    let sha = sha(&shown.sha).unwrap_or("-");
+    let state = state.filter(|state| is_word(state)).unwrap_or("-");
+    line.extend([" sha=", sha, " state=", state, " msg=\""]);
+    quote(&message, &mut line);
+    line.push('"');
+    Some(line)
+}
+
+fn repo(value: &Value) -> Option<&str> {
+    let text = value.as_str().filter(|text| text.len() <= REPO_MAX)?;
+    RepoName::parse(text).map(|_| text)
+}
+
+/// A positive number in digits; `7.0` is 7 here as in the schema.
+fn number(value: &Value) -> Option<u64> {
+    let value = Some(value).filter(|value| value.is_number())?;
+    let whole = || Int::<1, { i64::MAX }>::deserialize(value).ok();
+    let number = value.as_u64().or_else(|| whole().map(unsigned));
+    number.filter(|number| *number > 0)
+}
+
+fn unsigned(number: Int<1, { i64::MAX }>) -> u64 {
+    number.get().unsigned_abs()
+}
+
+fn sha(value: &Value) -> Option<&str> {
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let text = value.as_str()?;
+    ((7..=40).contains(&text.len()) && text.bytes().all(is_hex)).then_some(text)
+}
+
+fn is_word(text: &str) -> bool {
+    text.len() <= 32
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+/// Appends a message so that no part of it can pass for another member or line. A cut never splits an
+/// escape, so it cannot swallow the closing quote.
+fn quote(message: &str, line: &mut String) {
+    let plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    // Nearly every message stands as it is.
+    if message.len() <= LINE_MESSAGE_CHARS && message.bytes().all(plain) {
+        return line.push_str(message);
+    }
+    let mut shown = 0;
+    // Where a message that turns out too long is cut: the ellipsis still fits there.
+    let mut cut = line.len();
+    for c in message.chars() {
+        let before = line.len();
+        match c {
+            '"' | '\\' => line.extend(['\\', c]),
+            ' '..='~' => line.push(c),
+            _ => escape_visible(std::iter::once(c), line),
+        }
+        shown += line[before..].chars().count();
+        if shown > LINE_MESSAGE_CHARS {
+            line.truncate(cut);
+            line.push('…');
+            return;
+        }
+        if shown < LINE_MESSAGE_CHARS {
+            cut = line.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Failure, MissingItem, UnmergeablePull, UnmergeableReason};
+    use candor_fault::dialects::Wire;
+    use candor_fault::{Effect, Fault, Timestamp, ToolOutput};
+    use candor_street::{Call, ClientInfo, Era, Peer, Progress};
+    use std::time::Duration;
+
+    fn of(outcome: CallOutcome<'_, Github>, tool: Option<&str>, arguments: &str) -> Option<String> {
+        let call = Call {
+            name: String::from("any"),
+            arguments: Some(arguments.to_owned()),
+            era: Era::Handshake,
+            id: String::from("1"),
+            peer: Peer::default(),
+            client: ClientInfo::default(),
+            progress: Progress::default(),
+        };
+        line(&CallRecord {
+            call: Some(&call),
+            number: Some(1),
+            notes: Some(&()),
+            tool,
+            outcome,
+            effect: Effect::None,
+            at: Timestamp::UNIX_EPOCH,
+            took: Duration::ZERO,
+            follows: None,
+        })
+    }
+
+    fn failed(failure: Failure, tool: &str, arguments: &str) -> String {
+        let fault = failure.fault(Effect::None);
+        of(CallOutcome::Failed(&fault), Some(tool), arguments).unwrap()
+    }
+
+    #[test]
+    fn the_line_has_every_member() {
+        let unmergeable = Failure::Unmergeable(UnmergeablePull {
+            number: 7,
+            reason: UnmergeableReason::Conflict,
+            state: Some(String::from("dirty")),
+            failing_checks: Vec::new(),
+            response: None,
+        });
+        let arguments = r#"{"repo":"octo/cat","prNumber":7,"sha":"abcdef0"}"#;
+        insta::assert_snapshot!(
+            failed(unmergeable, "merge_pull_request", arguments),
+            @r#"jsonrpc_error tool=merge_pull_request code=-32005 repo=octo/cat pr=7 sha=abcdef0 state=dirty msg="Pull request #7 is not mergeable: it conflicts with its base branch""#
+        );
+    }
+
+    #[test]
+    fn nothing_can_be_forged() {
+        let arguments = r#"{"repo":"a/b msg=\"x\"","prNumber":-1,"sha":"ABCDEF0\njsonrpc_error"}"#;
+        let missing = Failure::Missing(MissingItem::Path(String::from("a\"\n\\\u{202e}b")));
+        insta::assert_snapshot!(
+            failed(missing, "read_file", arguments),
+            @r#"jsonrpc_error tool=read_file code=-32002 repo=- pr=- sha=- state=- msg="Not found: the path a\"\\u{a}\\\\u{202e}b does not exist, or the token cannot see it""#
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_no_tool_and_a_success_has_no_line() {
+        let fault: Fault<Wire> = Wire::unknown_tool("raed_file", Some("read_file"));
+        let line = of(CallOutcome::Refused(&fault), None, r#"{"repo":"a/b"}"#).unwrap();
+        insta::assert_snapshot!(
+            line,
+            @r#"jsonrpc_error tool=- code=-32602 repo=- pr=- sha=- state=- msg="Unknown tool: raed_file""#
+        );
+        let done = ToolOutput::Text(String::new());
+        assert_eq!(of(CallOutcome::Done(&done), Some("search"), "{}"), None);
+    }
+
+    #[test]
+    fn a_long_message_is_cut() {
+        let mut line = String::new();
+        quote(&"\"".repeat(10_000), &mut line);
+        assert!(line.chars().count() <= LINE_MESSAGE_CHARS);
+        assert!(line.ends_with("\\\"…"), "{line}");
+        let mut line = String::new();
+        quote(&"é".repeat(LINE_MESSAGE_CHARS), &mut line);
+        assert_eq!(line.chars().count(), LINE_MESSAGE_CHARS);
+    }
+}

@@ -1,0 +1,195 @@
+//! What an unsuccessful answer says, as typed facts: status, headers, documented members. Its prose
+//! is passed on and decides nothing.
+
+use super::limits::{RESET_MAX_SECONDS, WORDS_MAX_CHARS};
+use crate::{GithubErrorResponse, MissingItem, RequestKind};
+use candor_fault::Timestamp;
+use candor_http_client::header::{HeaderMap, RETRY_AFTER};
+use serde_json::Value;
+use std::time::Duration;
+
+const REMAINING: &str = "x-ratelimit-remaining";
+const RESET: &str = "x-ratelimit-reset";
+
+/// What was asked for when it was refused.
+#[derive(Debug)]
+pub(super) struct RequestFacts<'a> {
+    pub(super) step: RequestKind,
+    pub(super) missing: &'a MissingItem,
+}
+
+/// What an unsuccessful answer says.
+pub(super) fn error_response(
+    asked: &RequestFacts<'_>,
+    status: u16,
+    headers: &HeaderMap,
+    body: &[u8],
+    now: Timestamp,
+) -> GithubErrorResponse {
+    // An error page of something in between is no JSON, and has nothing to say beyond its status.
+    let said: Value = serde_json::from_slice(body).unwrap_or_default();
+    let message = said["message"].as_str();
+    let asks_to_wait = headers.contains_key(RETRY_AFTER);
+    let used_up = used_up(headers);
+    let documented = said["documentation_url"]
+        .as_str()
+        .is_some_and(names_rate_limits);
+    GithubErrorResponse {
+        status,
+        step: asked.step,
+        missing: asked.missing.clone(),
+        message: message.map(|text| text.chars().take(WORDS_MAX_CHARS).collect()),
+        errors: Some(said["errors"].clone())
+            .filter(Value::is_array)
+            .map(Box::new),
+        limited: matches!(status, 403 | 429) && (asks_to_wait || used_up || documented),
+        retry_after: wait(headers, now),
+    }
+}
+
+/// How long GitHub asks to wait: in seconds, or until a limit ends that is used up.
+pub(super) fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    if let Some(seconds) = number(headers, RETRY_AFTER.as_str()) {
+        return Some(Duration::from_secs(seconds));
+    }
+    let reset = number(headers, RESET).filter(|_| used_up(headers))?;
+    let now = u64::try_from(now.as_second()).unwrap_or_default();
+    let wait = reset.saturating_sub(now).clamp(1, RESET_MAX_SECONDS);
+    Some(Duration::from_secs(wait))
+}
+
+fn used_up(headers: &HeaderMap) -> bool {
+    number(headers, REMAINING) == Some(0)
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// Whether an address of GitHub's documentation is that of a page, or of a section, on rate limits.
+fn names_rate_limits(url: &str) -> bool {
+    let place = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let place = place.split_once('/').map_or("", |(_, path)| path);
+    let (path, section) = place.split_once('#').unwrap_or((place, ""));
+    let path = path.split('?').next().unwrap_or_default();
+    let pages = path.split('/').any(|part| part.contains("rate-limits"));
+    pages || section.contains("rate-limit")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_http_client::header::{HeaderName, HeaderValue};
+    use proptest::prelude::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pairs = pairs.iter().map(|(name, value)| {
+            let value = HeaderValue::from_str(value).unwrap();
+            (HeaderName::from_static(name), value)
+        });
+        pairs.collect()
+    }
+
+    fn read(status: u16, pairs: &[(&'static str, &str)], body: &str) -> GithubErrorResponse {
+        let asked = RequestFacts {
+            step: RequestKind::Read,
+            missing: &MissingItem::Repository,
+        };
+        let now = Timestamp::from_second(1000).unwrap();
+        error_response(&asked, status, &headers(pairs), body.as_bytes(), now)
+    }
+
+    #[test]
+    fn headers_tell_a_limit_and_how_long_it_lasts() {
+        let primary = [
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", "1042"),
+        ];
+        let response = read(403, &primary, "{}");
+        assert!(response.limited);
+        assert_eq!(response.retry_after, Some(Duration::from_secs(42)));
+        let secondary = [("retry-after", "7"), ("x-ratelimit-remaining", "0")];
+        let response = read(429, &secondary, "<html>");
+        assert!(response.limited);
+        assert_eq!(response.retry_after, Some(Duration::from_secs(7)));
+        let dated = read(403, &[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], "");
+        assert!(dated.limited);
+        assert_eq!(dated.retry_after, None);
+        let left = [
+            ("x-ratelimit-remaining", "7"),
+            ("x-ratelimit-reset", "1042"),
+        ];
+        let response = read(403, &left, "{}");
+        assert!(!response.limited);
+        assert_eq!(response.retry_after, None);
+    }
+
+    #[test]
+    fn the_end_of_a_limit_is_within_an_hour() {
+        let at = |reset: &str| {
+            let pairs = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", reset)];
+            read(403, &pairs, "{}").retry_after
+        };
+        assert_eq!(at("999"), Some(Duration::from_secs(1)));
+        assert_eq!(at("1507651200000"), Some(Duration::from_secs(3600)));
+        assert_eq!(at("soon"), None);
+    }
+
+    #[test]
+    fn the_documentation_tells_a_limit() {
+        for url in [
+            "https://docs.github.com/rest/overview/resources-in-the-rest-api#secondary-rate-limits",
+            "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api",
+            "https://docs.github.com/free-pro-team@latest/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits",
+            "https://developer.github.com/v3/#rate-limiting",
+            "https://developer.github.com/v3/#abuse-rate-limits",
+        ] {
+            assert!(names_rate_limits(url), "{url}");
+            let body = format!(r#"{{"documentation_url":"{url}"}}"#);
+            assert!(read(403, &[], &body).limited);
+            assert!(!read(404, &[], &body).limited);
+        }
+        for url in [
+            "https://docs.github.com/rest/reference/issues#create-a-label",
+            "https://docs.github.com/rest/repos/repos?about=rate-limits",
+            "rate-limits",
+            "",
+        ] {
+            assert!(!names_rate_limits(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_page_in_html_leaves_the_status() {
+        let response = read(502, &[], "<html>rate limit</html>");
+        assert_eq!((response.status, response.message), (502, None));
+        assert_eq!(response.errors, None);
+        assert!(!response.limited);
+    }
+
+    proptest! {
+        /// Whatever comes, the status stays, and nothing but 403 and 429 is a limit.
+        #[test]
+        fn any_bytes_are_read(
+            status in 300u16..600,
+            body in proptest::collection::vec(any::<u8>(), 0..200),
+            wait in "[0-9a-z:, -]{0,20}",
+        ) {
+            let body = String::from_utf8_lossy(&body);
+            let response = read(status, &[("retry-after", &wait)], &body);
+            prop_assert_eq!(response.status, status);
+            prop_assert_eq!(response.limited, matches!(status, 403 | 429));
+            let seconds = wait.trim().parse().ok().map(Duration::from_secs);
+            prop_assert_eq!(response.retry_after, seconds);
+        }
+
+        /// Words decide nothing: whatever a message says, the facts stay the same.
+        #[test]
+        fn words_change_nothing(words in "(rate limit|not found|abuse|validation|403|\\PC{0,20})") {
+            let body = serde_json::json!({ "message": words, "documentation_url": "https://docs.github.com/rest" });
+            let response = read(403, &[], &body.to_string());
+            prop_assert!(!response.limited);
+            prop_assert_eq!(response.message, Some(words));
+        }
+    }
+}

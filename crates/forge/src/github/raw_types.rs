@@ -1,0 +1,296 @@
+//! The parts of GitHub's answers that are used, as they come. What GitHub may leave out, or makes
+//! null where an account or a fork was deleted, is an option here.
+
+use super::exchange_failure::ExchangeFailure;
+use crate::{
+    Branch, Commit, CommitPerson, Failure, PullRequest, PullState, RepoName, Repository, Review,
+};
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawRepositoryName {
+    pub(super) full_name: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawRepository {
+    full_name: String,
+    description: Option<String>,
+    default_branch: String,
+    stargazers_count: u64,
+    language: Option<String>,
+    html_url: String,
+}
+
+impl RawRepository {
+    pub(super) fn into_model(self) -> Result<Repository, Failure> {
+        Ok(Repository {
+            name: repo_name(&self.full_name)?,
+            description: self.description,
+            default_branch: self.default_branch,
+            stars: self.stargazers_count,
+            language: self.language,
+            url: self.html_url,
+        })
+    }
+}
+
+fn repo_name(full_name: &str) -> Result<RepoName, Failure> {
+    RepoName::parse(full_name)
+        .ok_or_else(|| ExchangeFailure::nonsense("a repository without owner/name").into())
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawFound {
+    pub(super) total_count: u64,
+    pub(super) incomplete_results: bool,
+    pub(super) items: Vec<RawRepository>,
+}
+
+/// Whatever stands at a path, asked for as one object.
+#[derive(Debug, Deserialize)]
+pub(super) struct RawContent {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) size: u64,
+    #[serde(default)]
+    pub(super) sha: String,
+    pub(super) encoding: Option<String>,
+    pub(super) content: Option<String>,
+    pub(super) target: Option<String>,
+    pub(super) html_url: Option<String>,
+    pub(super) submodule_git_url: Option<String>,
+    pub(super) entries: Option<Vec<RawItem>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawItem {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) path: String,
+    #[serde(default)]
+    pub(super) size: u64,
+    pub(super) html_url: Option<String>,
+    pub(super) git_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawTree {
+    pub(super) sha: String,
+    #[serde(default)]
+    pub(super) truncated: bool,
+    pub(super) tree: Vec<RawEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawEntry {
+    pub(super) path: String,
+    pub(super) mode: String,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) size: Option<u64>,
+    pub(super) sha: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Sha {
+    pub(super) sha: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawRef {
+    pub(super) object: Sha,
+}
+
+/// A commit as the git database has it.
+#[derive(Debug, Deserialize)]
+pub(super) struct GitCommit {
+    pub(super) sha: String,
+    pub(super) tree: Sha,
+    pub(super) html_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawCommit {
+    pub(super) sha: String,
+    pub(super) commit: RawCommitBody,
+    #[serde(default)]
+    parents: Vec<Sha>,
+    html_url: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawCommitBody {
+    #[serde(default)]
+    message: String,
+    author: Option<RawSignature>,
+    committer: Option<RawSignature>,
+    pub(super) tree: Sha,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawSignature {
+    name: Option<String>,
+    email: Option<String>,
+    date: Option<String>,
+}
+
+impl From<RawSignature> for CommitPerson {
+    fn from(raw: RawSignature) -> CommitPerson {
+        CommitPerson {
+            name: raw.name,
+            email: raw.email,
+            date: raw.date,
+        }
+    }
+}
+
+impl From<RawCommit> for Commit {
+    fn from(raw: RawCommit) -> Commit {
+        Commit {
+            sha: raw.sha,
+            message: raw.commit.message,
+            author: raw.commit.author.map(CommitPerson::from),
+            committer: raw.commit.committer.map(CommitPerson::from),
+            parents: raw.parents.into_iter().map(|parent| parent.sha).collect(),
+            url: raw.html_url,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawBranch {
+    name: String,
+    #[serde(default)]
+    protected: bool,
+    commit: Sha,
+}
+
+impl From<RawBranch> for Branch {
+    fn from(raw: RawBranch) -> Branch {
+        Branch {
+            name: raw.name,
+            protected: raw.protected,
+            sha: raw.commit.sha,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct User {
+    login: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Side {
+    #[serde(rename = "ref")]
+    name: String,
+    sha: String,
+    repo: Option<RawRepositoryName>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawPull {
+    number: u64,
+    title: String,
+    body: Option<String>,
+    state: PullState,
+    #[serde(default)]
+    draft: bool,
+    merged: Option<bool>,
+    merged_at: Option<String>,
+    head: Side,
+    base: Side,
+    mergeable: Option<bool>,
+    mergeable_state: Option<String>,
+    user: Option<User>,
+    created_at: String,
+    updated_at: String,
+    html_url: String,
+    node_id: Option<String>,
+}
+
+impl RawPull {
+    pub(super) fn into_model(self) -> Result<PullRequest, Failure> {
+        let head_repo = self.head.repo.map(|repo| repo_name(&repo.full_name));
+        Ok(PullRequest {
+            number: self.number,
+            title: self.title,
+            body: self.body,
+            state: self.state,
+            draft: self.draft,
+            // A list does not say whether, only when.
+            merged: self.merged.unwrap_or(self.merged_at.is_some()),
+            head: self.head.name,
+            head_repo: head_repo.transpose()?,
+            head_sha: self.head.sha,
+            base: self.base.name,
+            mergeable: self.mergeable,
+            mergeable_state: self.mergeable_state,
+            author: self.user.map(|user| user.login),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            url: self.html_url,
+            node_id: self.node_id,
+        })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Number {
+    pub(super) number: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawStatuses {
+    pub(super) sha: String,
+    pub(super) statuses: Vec<RawStatus>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawStatus {
+    pub(super) context: String,
+    pub(super) state: String,
+    pub(super) target_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawRuns {
+    pub(super) check_runs: Vec<RawRun>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawRun {
+    pub(super) name: String,
+    pub(super) status: String,
+    pub(super) conclusion: Option<String>,
+    pub(super) html_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawReview {
+    user: Option<User>,
+    state: String,
+    body: Option<String>,
+}
+
+impl From<RawReview> for Review {
+    fn from(raw: RawReview) -> Review {
+        Review {
+            author: raw.user.map(|user| user.login),
+            state: raw.state,
+            body: raw.body.unwrap_or_default(),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RawFile {
+    pub(super) filename: String,
+    pub(super) status: String,
+    pub(super) additions: u64,
+    pub(super) deletions: u64,
+    pub(super) patch: Option<String>,
+}

@@ -1,0 +1,211 @@
+//! Reading: bounded retries, redirects within the API, and answers that GitHub calls unchanged.
+
+use super::api::{Api, location};
+use super::error_response::RequestFacts;
+use super::exchange_failure::ExchangeFailure;
+use super::limits::REDIRECTS_MAX;
+use super::requests::{GithubRead, GithubResponse, ResponseOrRedirect};
+use super::response_cache::CachedResponse;
+use crate::{BackendContext, Failure, RequestKind, UnreachableReason};
+use candor_guard::Deadline;
+use candor_guard::retry::{Again, Retryable};
+use candor_http_client::header::{ETAG, HeaderMap, IF_NONE_MATCH, LINK};
+use candor_http_client::{
+    BodyLimit, BoundedBody, Bytes, ExchangeError, Method, Response, ResponseBody,
+};
+use serde::de::DeserializeOwned;
+
+/// A failed attempt to read.
+struct ReadFailure(Failure);
+
+impl Retryable for ReadFailure {
+    fn again(&self) -> Again {
+        match &self.0 {
+            Failure::Unreachable(why, _) => match why {
+                UnreachableReason::Connect
+                | UnreachableReason::Reset
+                | UnreachableReason::Timeout => Again::Soon,
+                UnreachableReason::Tls
+                | UnreachableReason::Garbled
+                | UnreachableReason::TooLarge
+                | UnreachableReason::Redirect => Again::Never,
+            },
+            Failure::GithubErrorResponse(response) => match (response.retry_after, response.status)
+            {
+                (Some(wait), 500..) => Again::NotBefore(wait),
+                (None, 500..) => Again::Soon,
+                (Some(wait), _) if response.limited => Again::NotBefore(wait),
+                // A limit without an end lasts a minute at least, longer than anybody waits here.
+                _ => Again::Never,
+            },
+            _ => Again::Never,
+        }
+    }
+}
+
+impl From<ExchangeFailure> for ReadFailure {
+    fn from(broken: ExchangeFailure) -> ReadFailure {
+        ReadFailure(broken.into())
+    }
+}
+
+impl From<ExchangeError> for ReadFailure {
+    fn from(error: ExchangeError) -> ReadFailure {
+        ReadFailure(ExchangeFailure::from(error).into())
+    }
+}
+
+impl Api {
+    /// Reads, and says of a 404 whether it is about the whole repository.
+    pub(super) async fn read(
+        &self,
+        context: &BackendContext,
+        ask: GithubRead,
+    ) -> Result<GithubResponse, Failure> {
+        match self.fetch(context, &ask).await {
+            Ok(reply) => Ok(reply),
+            Err(failure) => Err(self.explain_not_found(context, &ask.route, failure).await),
+        }
+    }
+
+    /// Reads JSON.
+    pub(super) async fn read_json<T: DeserializeOwned>(
+        &self,
+        context: &BackendContext,
+        ask: GithubRead,
+    ) -> Result<T, Failure> {
+        self.read(context, ask).await?.json()
+    }
+
+    /// Reads, wherever redirects lead within this API and the allow-list.
+    pub(super) async fn fetch(
+        &self,
+        context: &BackendContext,
+        ask: &GithubRead,
+    ) -> Result<GithubResponse, Failure> {
+        let mut route = ask.route.text()?.to_owned();
+        for _ in 0..=REDIRECTS_MAX {
+            match self.fetch_one(context, &route, ask).await? {
+                ResponseOrRedirect::Response(reply) => return Ok(reply),
+                ResponseOrRedirect::Redirect(location) => {
+                    route = self
+                        .resolve_redirect(context, location, ask.route.repo())
+                        .await?;
+                }
+            }
+        }
+        Err(ExchangeFailure::redirect("more redirects than are followed").into())
+    }
+
+    /// Reads without following.
+    pub(super) async fn fetch_without_redirects(
+        &self,
+        context: &BackendContext,
+        ask: &GithubRead,
+    ) -> Result<GithubResponse, Failure> {
+        match self.fetch_one(context, ask.route.text()?, ask).await? {
+            ResponseOrRedirect::Response(reply) => Ok(reply),
+            ResponseOrRedirect::Redirect(_) => {
+                Err(ExchangeFailure::redirect("a redirect that leads to another").into())
+            }
+        }
+    }
+
+    async fn fetch_one(
+        &self,
+        context: &BackendContext,
+        route: &str,
+        ask: &GithubRead,
+    ) -> Result<ResponseOrRedirect, Failure> {
+        let tried = self.retry.run(context.deadline, |_| async {
+            let until = context.deadline.min(Deadline::after(self.attempt));
+            let done = until.run(self.exchange(route, ask)).await;
+            done.unwrap_or_else(|_| Err(ExchangeFailure::late().into()))
+        });
+        tried.await.map_err(|ReadFailure(failure)| failure)
+    }
+
+    async fn exchange(
+        &self,
+        route: &str,
+        ask: &GithubRead,
+    ) -> Result<ResponseOrRedirect, ReadFailure> {
+        let key = format!("{} {route}", ask.accept);
+        let known = self.response_cache.find(&key);
+        let mut headers = self.headers(ask.accept);
+        if let Some(known) = &known {
+            headers.insert(IF_NONE_MATCH, known.etag.clone());
+        }
+        let url = self.base.join(route);
+        let sent = self.client.send(Method::GET, &url, headers, Bytes::new());
+        let response = sent.await?;
+        match (response.status().as_u16(), known) {
+            (304, Some(known)) => Ok(ResponseOrRedirect::Response(unchanged(known, ask.limit)?)),
+            (200..=299, _) => {
+                let reply = self.success(key, response, ask.limit).await?;
+                Ok(ResponseOrRedirect::Response(reply))
+            }
+            (301 | 302 | 307 | 308, _) => {
+                Ok(ResponseOrRedirect::Redirect(location(response.headers())))
+            }
+            _ => {
+                let asked = RequestFacts {
+                    step: RequestKind::Read,
+                    missing: &ask.missing,
+                };
+                let response = self.read_error_response(&asked, response).await;
+                Err(ReadFailure(Failure::GithubErrorResponse(response)))
+            }
+        }
+    }
+
+    async fn success(
+        &self,
+        key: String,
+        response: Response<ResponseBody>,
+        limit: BodyLimit,
+    ) -> Result<GithubResponse, ExchangeError> {
+        let (head, body) = response.into_parts();
+        let more = has_next(&head.headers);
+        let BoundedBody { bytes, truncated } = body.read(limit).await?;
+        if let Some(etag) = head.headers.get(ETAG).filter(|_| !truncated) {
+            let known = CachedResponse {
+                etag: etag.clone(),
+                body: bytes.clone(),
+                more,
+            };
+            self.response_cache.keep(key, known);
+        }
+        Ok(GithubResponse {
+            bytes,
+            truncated,
+            more,
+            wait: None,
+        })
+    }
+}
+
+/// Applies the limit of this request to the remembered answer.
+fn unchanged(known: CachedResponse, limit: BodyLimit) -> Result<GithubResponse, ExchangeError> {
+    let BoundedBody { bytes, truncated } = limit.apply(&known.body)?;
+    Ok(GithubResponse {
+        bytes,
+        truncated,
+        more: known.more,
+        wait: None,
+    })
+}
+
+/// Whether a `Link` header names a next page.
+fn has_next(headers: &HeaderMap) -> bool {
+    let links = headers.get_all(LINK).iter();
+    let mut links = links.filter_map(|value| value.to_str().ok());
+    links.any(|value| {
+        // A comma or semicolon inside of an address stands between `<` and `>`.
+        value.split('>').skip(1).any(|after| {
+            let parameters = after.split('<').next().unwrap_or_default();
+            let mut parameters = parameters.split([';', ',']).map(str::trim);
+            parameters.any(|one| one == r#"rel="next""# || one == "rel=next")
+        })
+    })
+}

@@ -1,0 +1,137 @@
+//! Answers that GitHub may call unchanged: bounded in number and bytes, the least used go first.
+//! Asking with an ETag costs nothing of the rate limit where the answer is still the same.
+
+use super::limits::{REMEMBERED_MAX, REMEMBERED_MAX_BYTES, REMEMBERED_ONE_MAX_BYTES};
+use candor_http_client::Bytes;
+use candor_http_client::header::HeaderValue;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+/// An answer with its ETag.
+#[derive(Debug, Clone)]
+pub(super) struct CachedResponse {
+    pub(super) etag: HeaderValue,
+    pub(super) body: Bytes,
+    pub(super) more: bool,
+}
+
+/// Answers by what was asked for.
+#[derive(Debug, Default)]
+pub(super) struct ResponseCache(Mutex<CacheEntries>);
+
+#[derive(Debug, Default)]
+struct CacheEntries {
+    answers: HashMap<String, (u64, CachedResponse)>,
+    /// Keys by when they were last used, the oldest first.
+    used: BTreeMap<u64, String>,
+    uses: u64,
+    bytes: usize,
+}
+
+impl ResponseCache {
+    pub(super) fn find(&self, key: &str) -> Option<CachedResponse> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .find(key)
+    }
+
+    pub(super) fn keep(&self, key: String, known: CachedResponse) {
+        if known.body.len() <= REMEMBERED_ONE_MAX_BYTES {
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .keep(key, known);
+        }
+    }
+}
+
+impl CacheEntries {
+    fn find(&mut self, key: &str) -> Option<CachedResponse> {
+        let (used, known) = self.answers.get_mut(key)?;
+        let known = known.clone();
+        self.uses += 1;
+        let before = std::mem::replace(used, self.uses);
+        self.used.remove(&before);
+        self.used.insert(self.uses, key.to_owned());
+        Some(known)
+    }
+
+    fn keep(&mut self, key: String, known: CachedResponse) {
+        self.forget(&key);
+        self.uses += 1;
+        self.bytes += weight(&key, &known);
+        self.used.insert(self.uses, key.clone());
+        self.answers.insert(key, (self.uses, known));
+        while self.answers.len() > REMEMBERED_MAX || self.bytes > REMEMBERED_MAX_BYTES {
+            let Some((_, oldest)) = self.used.pop_first() else {
+                break;
+            };
+            self.forget(&oldest);
+        }
+    }
+
+    fn forget(&mut self, key: &str) {
+        if let Some((used, known)) = self.answers.remove(key) {
+            self.used.remove(&used);
+            self.bytes -= weight(key, &known);
+        }
+    }
+}
+
+/// The key is held twice.
+fn weight(key: &str, known: &CachedResponse) -> usize {
+    2 * key.len() + known.etag.len() + known.body.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(bytes: usize) -> CachedResponse {
+        CachedResponse {
+            etag: HeaderValue::from_static("\"a\""),
+            body: Bytes::from(vec![b'x'; bytes]),
+            more: false,
+        }
+    }
+
+    fn shelf(remembered: &ResponseCache) -> (usize, usize, usize) {
+        let shelf = remembered.0.lock().unwrap();
+        (shelf.answers.len(), shelf.used.len(), shelf.bytes)
+    }
+
+    #[test]
+    fn the_least_used_goes_first() {
+        let remembered = ResponseCache::default();
+        for number in 0..REMEMBERED_MAX {
+            remembered.keep(number.to_string(), known(1));
+        }
+        assert!(remembered.find("0").is_some());
+        remembered.keep("one more".to_owned(), known(1));
+        assert!(remembered.find("0").is_some());
+        assert!(remembered.find("1").is_none());
+        assert_eq!(shelf(&remembered).0, REMEMBERED_MAX);
+    }
+
+    #[test]
+    fn bytes_are_bounded_in_all_and_in_one() {
+        let remembered = ResponseCache::default();
+        for number in 0..40 {
+            remembered.keep(number.to_string(), known(REMEMBERED_ONE_MAX_BYTES));
+        }
+        let (answers, used, bytes) = shelf(&remembered);
+        assert_eq!((answers, used), (15, 15));
+        assert!(bytes <= REMEMBERED_MAX_BYTES);
+        remembered.keep("large".to_owned(), known(REMEMBERED_ONE_MAX_BYTES + 1));
+        assert!(remembered.find("large").is_none());
+    }
+
+    #[test]
+    fn an_answer_that_is_kept_again_counts_once() {
+        let remembered = ResponseCache::default();
+        remembered.keep("a".to_owned(), known(10));
+        remembered.keep("a".to_owned(), known(20));
+        assert_eq!(shelf(&remembered), (1, 1, 2 + 3 + 20));
+    }
+}

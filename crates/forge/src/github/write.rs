@@ -1,0 +1,189 @@
+//! Changing: every change is sent once, and what became of it is told apart by types.
+
+use super::api::{Api, graphql_url, json_body, location};
+use super::error_response::{RequestFacts, wait};
+use super::exchange_failure::ExchangeFailure;
+use super::limits::{ANSWER_MAX_BYTES, REDIRECTS_MAX};
+use super::requests::{FailedWrite, GithubResponse, GithubWrite, JSON, ResponseOrRedirect};
+use crate::{BackendContext, Failure};
+use candor_guard::Deadline;
+use candor_http_client::{BodyLimit, BoundedBody, Response, ResponseBody};
+
+impl Api {
+    /// Makes a change that is the only one of its call: the mark is set around it.
+    pub(super) async fn change(
+        &self,
+        context: &BackendContext,
+        change: GithubWrite,
+    ) -> Result<GithubResponse, Failure> {
+        context.mark.begins()?;
+        match self.send(context, change).await {
+            Ok(reply) => {
+                context.mark.done();
+                Ok(reply)
+            }
+            Err(failed) => Err(failed.into_failure(context)),
+        }
+    }
+
+    /// Makes a change; the mark is the caller's.
+    pub(super) async fn send(
+        &self,
+        context: &BackendContext,
+        change: GithubWrite,
+    ) -> Result<GithubResponse, FailedWrite> {
+        match self.send_following_redirects(context, &change).await {
+            Ok(reply) => Ok(reply),
+            Err(FailedWrite { failure, effect }) => Err(FailedWrite {
+                failure: self
+                    .explain_not_found(context, &change.route, failure)
+                    .await,
+                effect,
+            }),
+        }
+    }
+
+    /// Sends a change along redirects that keep it the same change.
+    async fn send_following_redirects(
+        &self,
+        context: &BackendContext,
+        change: &GithubWrite,
+    ) -> Result<GithubResponse, FailedWrite> {
+        let mut route = change
+            .route
+            .text()
+            .map_err(FailedWrite::without_effect)?
+            .to_owned();
+        for _ in 0..=REDIRECTS_MAX {
+            let url = self.base.join(&route);
+            match self.send_to(context, &url, change).await? {
+                ResponseOrRedirect::Response(reply) => return Ok(reply),
+                // Nothing was changed yet, so looking where it leads changes nothing either.
+                ResponseOrRedirect::Redirect(location) => {
+                    let resolve_redirect =
+                        self.resolve_redirect(context, location, change.route.repo());
+                    route = resolve_redirect
+                        .await
+                        .map_err(FailedWrite::without_effect)?;
+                }
+            }
+        }
+        let circles = ExchangeFailure::redirect("more redirects than are followed");
+        Err(FailedWrite::without_effect(circles))
+    }
+
+    /// Asks the GraphQL API.
+    pub(super) async fn graphql(
+        &self,
+        context: &BackendContext,
+        change: GithubWrite,
+    ) -> Result<GithubResponse, FailedWrite> {
+        match self
+            .send_to(context, &graphql_url(&self.base), &change)
+            .await?
+        {
+            ResponseOrRedirect::Response(reply) => Ok(reply),
+            ResponseOrRedirect::Redirect(_) => Err(FailedWrite::without_effect(
+                ExchangeFailure::redirect("GraphQL was redirected"),
+            )),
+        }
+    }
+
+    /// One exchange. Nothing is sent after the call's deadline; but what was sent is waited for
+    /// beyond it, because whoever called has been answered by then and only the record is left to
+    /// learn what happened.
+    async fn send_to(
+        &self,
+        context: &BackendContext,
+        url: &str,
+        change: &GithubWrite,
+    ) -> Result<ResponseOrRedirect, FailedWrite> {
+        if context.deadline.passed() {
+            return Err(FailedWrite::without_effect(ExchangeFailure::late()));
+        }
+        let until = Deadline::after(self.attempt);
+        let mut headers = self.headers(JSON);
+        let body = json_body(&mut headers, change.body.as_ref());
+        let sent = self.client.send(change.method.clone(), url, headers, body);
+        let response = match until.run(sent).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) if error.is_unsent() => {
+                return Err(FailedWrite::without_effect(ExchangeFailure::from(error)));
+            }
+            Ok(Err(error)) => {
+                return Err(FailedWrite::with_unknown_effect(ExchangeFailure::from(
+                    error,
+                )));
+            }
+            Err(_) => return Err(FailedWrite::with_unknown_effect(ExchangeFailure::late())),
+        };
+        match response.status().as_u16() {
+            200..=299 => self
+                .read_success(until, response)
+                .await
+                .map(ResponseOrRedirect::Response),
+            307 | 308 => Ok(ResponseOrRedirect::Redirect(location(response.headers()))),
+            300..=399 => Err(FailedWrite::without_effect(ExchangeFailure::redirect(
+                "a redirect that would make another request of a change",
+            ))),
+            status => {
+                let response = self.read_error(until, change, response).await;
+                Err(match status {
+                    400..=499 => FailedWrite::without_effect(response),
+                    _ => FailedWrite::with_unknown_effect(response),
+                })
+            }
+        }
+    }
+
+    /// The answer to a change that was made.
+    async fn read_success(
+        &self,
+        until: Deadline,
+        response: Response<ResponseBody>,
+    ) -> Result<GithubResponse, FailedWrite> {
+        let (head, body) = response.into_parts();
+        let read = until.run(body.read(BodyLimit::Whole(ANSWER_MAX_BYTES)));
+        let body = match read.await {
+            Ok(read) => {
+                read.map_err(|error| FailedWrite::after_effect(ExchangeFailure::from(error)))?
+            }
+            Err(_) => return Err(FailedWrite::after_effect(ExchangeFailure::late())),
+        };
+        let BoundedBody { bytes, truncated } = body;
+        Ok(GithubResponse {
+            bytes,
+            truncated,
+            more: false,
+            wait: wait(&head.headers, self.clock.now()),
+        })
+    }
+
+    async fn read_error(
+        &self,
+        until: Deadline,
+        change: &GithubWrite,
+        response: Response<ResponseBody>,
+    ) -> Failure {
+        let asked = RequestFacts {
+            step: change.step,
+            missing: &change.missing,
+        };
+        let (status, headers) = (response.status(), response.headers().clone());
+        match until.run(self.read_error_response(&asked, response)).await {
+            Ok(response) => Failure::GithubErrorResponse(response),
+            // Its words did not come; its status and headers did.
+            Err(_) => {
+                let now = self.clock.now();
+                let bare = super::error_response::error_response(
+                    &asked,
+                    status.as_u16(),
+                    &headers,
+                    b"",
+                    now,
+                );
+                Failure::GithubErrorResponse(bare)
+            }
+        }
+    }
+}

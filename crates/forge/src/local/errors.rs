@@ -1,0 +1,131 @@
+//! How git, the database and the disk fail here, and work that blocks is sent to threads of its own.
+
+use crate::{Failure, RepoName};
+use candor_fault::{Cause, Effect};
+use std::error::Error;
+use std::path::PathBuf;
+use std::{fmt, io};
+
+/// Why the directory of a forge is not made, opened or changed.
+#[derive(Debug)]
+pub enum LocalForgeError {
+    /// There is no forge in the directory.
+    NotAForge(PathBuf),
+    /// The directory has other things in it.
+    NotEmpty(PathBuf),
+    /// The database was written by a newer program.
+    Newer {
+        /// The format that it has.
+        found: u64,
+        /// The newest format that is known here.
+        known: u64,
+    },
+    /// A repository of that name is there already.
+    Exists(RepoName),
+    /// There is no git repository at the path.
+    NotARepository(PathBuf),
+    /// A rule for no branch: the pattern is no branch name, even with its `*` replaced.
+    BadPattern(String),
+    /// Something else went wrong.
+    Failed(Box<Failure>),
+}
+
+impl fmt::Display for LocalForgeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LocalForgeError::NotAForge(dir) => {
+                write!(out, "there is no forge in {}", dir.display())
+            }
+            LocalForgeError::NotEmpty(dir) => {
+                write!(out, "{} is not empty, and no forge", dir.display())
+            }
+            LocalForgeError::Newer { found, known } => write!(
+                out,
+                "the forge has the format {found}, and this program knows {known} at most"
+            ),
+            LocalForgeError::Exists(repo) => write!(out, "the repository {repo} is there already"),
+            LocalForgeError::NotARepository(path) => {
+                write!(out, "there is no git repository at {}", path.display())
+            }
+            LocalForgeError::BadPattern(pattern) => {
+                write!(
+                    out,
+                    "{pattern:?} is neither a branch nor a pattern of branches"
+                )
+            }
+            LocalForgeError::Failed(failure) => match &**failure {
+                Failure::Broken(what, Cause::Error { message, .. } | Cause::Text(message)) => {
+                    write!(out, "{what}: {message}")
+                }
+                // A person is told what a client would be told.
+                other => out.write_str(other.clone().fault(Effect::None).message()),
+            },
+        }
+    }
+}
+
+impl Error for LocalForgeError {}
+
+impl From<Failure> for LocalForgeError {
+    fn from(failure: Failure) -> Self {
+        LocalForgeError::Failed(Box::new(failure))
+    }
+}
+
+/// What an error of one kind becomes, for `map_err`.
+pub(super) trait IntoFailure: Sized {
+    fn broken(self, what: &'static str) -> Failure;
+}
+
+impl IntoFailure for git2::Error {
+    fn broken(self, what: &'static str) -> Failure {
+        Failure::Broken(what, Cause::error("GitError", &self))
+    }
+}
+
+impl IntoFailure for sqlx::Error {
+    fn broken(self, what: &'static str) -> Failure {
+        Failure::Broken(what, Cause::error("DatabaseError", &self))
+    }
+}
+
+impl IntoFailure for io::Error {
+    fn broken(self, what: &'static str) -> Failure {
+        Failure::Broken(what, Cause::from(self))
+    }
+}
+
+/// `map_err` with the step that failed.
+pub(super) trait OrBroken<T> {
+    fn or_broken(self, what: &'static str) -> Result<T, Failure>;
+}
+
+impl<T, E: IntoFailure> OrBroken<T> for Result<T, E> {
+    fn or_broken(self, what: &'static str) -> Result<T, Failure> {
+        self.map_err(|error| error.broken(what))
+    }
+}
+
+/// What a test that ends a change gets.
+pub(super) fn stopped() -> Failure {
+    Failure::Broken(
+        "the change was stopped",
+        Cause::from("stopped by its probe"),
+    )
+}
+
+/// Runs what blocks on a thread for that.
+pub(super) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(cancelled) => Err(Failure::Broken(
+                "the program is ending",
+                Cause::error("JoinError", &cancelled),
+            )),
+        },
+    }
+}

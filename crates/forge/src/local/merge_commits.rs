@@ -1,0 +1,191 @@
+//! Merges as git makes them, without a working tree: what a base becomes when a head is merged,
+//! squashed or rebased onto it.
+
+use super::Identity;
+use super::errors::OrBroken;
+use super::repository_root::OpenRepository;
+use crate::{Failure, MergeMethod};
+use candor_fault::Timestamp;
+use git2::{Commit, ErrorCode, Index, MergeOptions, Oid, Signature, Sort, Time, Tree};
+
+const WHAT: &str = "the merge could not be made";
+
+/// How many merges of merge bases are made to merge two commits.
+const MAX_RECURSION: u32 = 16;
+
+/// How many commits are rebased at most, and named in the message of a squash.
+pub const MAX_COMMITS: usize = 1000;
+
+/// In memory, before every other place for objects.
+const MEMORY_FIRST: i32 = 1000;
+
+/// What a merge comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum MergeBuild {
+    /// The commit that the base becomes; the base itself where it has everything already.
+    Commit(Oid),
+    /// One of the commits conflicts, or there are more than are rebased.
+    Conflict,
+}
+
+/// What a merge is made from.
+pub(super) struct MergeInputs<'a> {
+    pub(super) base: Oid,
+    pub(super) head: Oid,
+    pub(super) method: MergeMethod,
+    /// The message; a rebase keeps those of its commits.
+    pub(super) message: &'a str,
+    pub(super) by: &'a Identity,
+    pub(super) now: Timestamp,
+}
+
+/// Who commits, and when.
+pub(super) fn signature(by: &Identity, now: Timestamp) -> Result<Signature<'static>, Failure> {
+    let at = Time::new(now.as_second(), 0);
+    let signature = Signature::new(&by.name, &by.email, &at);
+    signature.or_broken("the name or the address of who commits is none for git")
+}
+
+/// A message that git takes: it has no way to keep a NUL.
+pub(super) fn message(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+fn options() -> MergeOptions {
+    let mut options = MergeOptions::new();
+    options.find_renames(true).recursion_limit(MAX_RECURSION);
+    options
+}
+
+impl OpenRepository {
+    /// Whether one commit is the other or has it in its history.
+    pub(super) fn contains(&self, commit: Oid, ancestor: Oid) -> Result<bool, Failure> {
+        if commit == ancestor {
+            return Ok(true);
+        }
+        let below = self.git.graph_descendant_of(commit, ancestor);
+        below.or_broken("the history could not be read")
+    }
+
+    /// The commit from which two histories part.
+    pub(super) fn merge_base(&self, one: Oid, other: Oid) -> Result<Option<Oid>, Failure> {
+        match self.git.merge_base(one, other) {
+            Ok(base) => Ok(Some(base)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error).or_broken("the history could not be read"),
+        }
+    }
+
+    /// From here on, new objects of this handle are kept in memory and are gone with it.
+    pub(super) fn write_to_memory(&self) -> Result<(), Failure> {
+        let odb = self.odb()?;
+        let memory = odb.add_new_mempack_backend(MEMORY_FIRST);
+        memory.map(drop).or_broken(WHAT)
+    }
+
+    /// Whether a head conflicts with a base; commits without a common history do. To be asked of
+    /// trees that were measured.
+    pub(super) fn conflicts(&self, base: Oid, head: Oid) -> Result<bool, Failure> {
+        if self.contains(base, head)? {
+            return Ok(false);
+        }
+        if self.merge_base(base, head)?.is_none() {
+            return Ok(true);
+        }
+        let (base, head) = (self.commit_at(base)?, self.commit_at(head)?);
+        let index = self.git.merge_commits(&base, &head, Some(&options()));
+        Ok(index.or_broken(WHAT)?.has_conflicts())
+    }
+
+    pub(super) fn build(&self, order: &MergeInputs<'_>) -> Result<MergeBuild, Failure> {
+        if self.contains(order.base, order.head)? {
+            return Ok(MergeBuild::Commit(order.base));
+        }
+        self.require_shallow_merge(order.base, order.head)?;
+        match order.method {
+            MergeMethod::Merge => self.merge_or_squash(order, true),
+            MergeMethod::Squash => self.merge_or_squash(order, false),
+            MergeMethod::Rebase => self.rebase(order),
+        }
+    }
+
+    fn merge_or_squash(&self, order: &MergeInputs<'_>, both: bool) -> Result<MergeBuild, Failure> {
+        let (base, head) = (self.commit_at(order.base)?, self.commit_at(order.head)?);
+        let index = self.git.merge_commits(&base, &head, Some(&options()));
+        let Some(tree) = self.written(index.or_broken(WHAT)?)? else {
+            return Ok(MergeBuild::Conflict);
+        };
+        let by = signature(order.by, order.now)?;
+        let parents = match both {
+            true => vec![&base, &head],
+            false => vec![&base],
+        };
+        let text = message(order.message);
+        let commit = self.git.commit(None, &by, &by, &text, &tree, &parents);
+        commit.map(MergeBuild::Commit).or_broken(WHAT)
+    }
+
+    /// The tree of an index; nothing where it has conflicts.
+    fn written(&self, mut index: Index) -> Result<Option<Tree<'_>>, Failure> {
+        if index.has_conflicts() {
+            return Ok(None);
+        }
+        let tree = index.write_tree_to(&self.git).or_broken(WHAT)?;
+        self.git.find_tree(tree).map(Some).or_broken(WHAT)
+    }
+
+    /// The first commits of a head that a base does not have, the oldest first, merges left out, and
+    /// whether there are more.
+    pub(super) fn between(&self, base: Oid, head: Oid) -> Result<(Vec<Commit<'_>>, bool), Failure> {
+        let mut walk = self.git.revwalk().or_broken(WHAT)?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
+            .or_broken(WHAT)?;
+        walk.push(head).or_broken(WHAT)?;
+        walk.hide(base).or_broken(WHAT)?;
+        let mut commits = Vec::new();
+        for id in walk {
+            let commit = self.commit_at(id.or_broken(WHAT)?)?;
+            match commit.parent_count() {
+                2.. => {}
+                _ if commits.len() == MAX_COMMITS => return Ok((commits, true)),
+                _ => commits.push(commit),
+            }
+        }
+        Ok((commits, false))
+    }
+
+    /// Every commit again, its author kept. One that changes nothing any more is left out, one that
+    /// never did is kept.
+    fn rebase(&self, order: &MergeInputs<'_>) -> Result<MergeBuild, Failure> {
+        let committer = signature(order.by, order.now)?;
+        let mut onto = self.commit_at(order.base)?;
+        let (commits, more) = self.between(order.base, order.head)?;
+        if more {
+            return Ok(MergeBuild::Conflict);
+        }
+        let parents = commits.iter().flat_map(|commit| commit.parent_ids());
+        let ids = commits.iter().map(|commit| commit.id()).chain(parents);
+        self.require_shallow(&ids.collect::<Vec<_>>())?;
+        for commit in commits {
+            let index = self
+                .git
+                .cherrypick_commit(&commit, &onto, 0, Some(&options()));
+            let Some(tree) = self.written(index.or_broken(WHAT)?)? else {
+                return Ok(MergeBuild::Conflict);
+            };
+            let was_empty = commit
+                .parent(0)
+                .is_ok_and(|parent| parent.tree_id() == commit.tree_id());
+            if tree.id() == onto.tree_id() && !was_empty {
+                continue;
+            }
+            let text = String::from_utf8_lossy(commit.message_raw_bytes());
+            let author = commit.author();
+            let again = self
+                .git
+                .commit(None, &author, &committer, &text, &tree, &[&onto]);
+            onto = self.commit_at(again.or_broken(WHAT)?)?;
+        }
+        Ok(MergeBuild::Commit(onto.id()))
+    }
+}

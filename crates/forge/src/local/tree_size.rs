@@ -1,0 +1,153 @@
+//! How many entries trees have, and how many levels. Libgit2 recurses on the levels of what it merges
+//! and compares, so nothing is given to it that was not measured here before.
+
+use super::errors::OrBroken;
+use super::repository_root::OpenRepository;
+use super::tree::kind;
+use crate::{Failure, ItemKind};
+use candor_fault::Cause;
+use git2::{ErrorCode, Odb, Oid};
+use std::collections::BTreeMap;
+
+/// How many levels of directories a tree may have.
+pub const MAX_DEPTH: usize = 256;
+
+/// How many pairs of commits are measured for one merge.
+const MAX_PAIRS: usize = 64;
+
+/// Trees that were measured. Each is read once, however often it stands somewhere, so a small
+/// repository cannot ask for more time than it is large.
+#[derive(Default)]
+pub(super) struct TreeSizes(BTreeMap<Oid, TreeSize>);
+
+#[derive(Clone, Copy)]
+struct TreeSize {
+    entries: u64,
+    levels: usize,
+}
+
+/// A tree while it is measured.
+struct UnfinishedTree {
+    id: Oid,
+    so_far: TreeSize,
+    below: Vec<Oid>,
+}
+
+fn too_deep() -> Failure {
+    Failure::Broken(
+        "the tree has more levels than are read",
+        Cause::Text(format!("more than {MAX_DEPTH} levels of directories")),
+    )
+}
+
+impl UnfinishedTree {
+    fn new(opened: &OpenRepository, odb: &Odb<'_>, id: Oid) -> Result<UnfinishedTree, Failure> {
+        let tree = opened.tree_at(odb, id)?;
+        let dirs = tree.iter().filter(|entry| kind(entry) == ItemKind::Dir);
+        Ok(UnfinishedTree {
+            id,
+            below: dirs.map(|entry| entry.id()).collect(),
+            so_far: TreeSize {
+                entries: tree.len() as u64,
+                levels: 1,
+            },
+        })
+    }
+
+    fn add(&mut self, below: TreeSize) {
+        self.so_far.entries = self.so_far.entries.saturating_add(below.entries);
+        self.so_far.levels = self.so_far.levels.max(below.levels + 1);
+    }
+}
+
+impl TreeSizes {
+    /// How many entries a tree has; fails where it has too many levels.
+    pub(super) fn entries(
+        &mut self,
+        opened: &OpenRepository,
+        odb: &Odb<'_>,
+        root: Oid,
+    ) -> Result<u64, Failure> {
+        Ok(self.size(opened, odb, root)?.entries)
+    }
+
+    fn size(
+        &mut self,
+        opened: &OpenRepository,
+        odb: &Odb<'_>,
+        root: Oid,
+    ) -> Result<TreeSize, Failure> {
+        if let Some(size) = self.0.get(&root) {
+            return Ok(*size);
+        }
+        let mut open = vec![UnfinishedTree::new(opened, odb, root)?];
+        while let Some(tree) = open.last_mut() {
+            match tree.below.pop() {
+                Some(child) => match self.0.get(&child) {
+                    Some(size) => tree.add(*size),
+                    None => {
+                        // Asked for again once it is measured.
+                        tree.below.push(child);
+                        if open.len() >= MAX_DEPTH {
+                            return Err(too_deep());
+                        }
+                        open.push(UnfinishedTree::new(opened, odb, child)?);
+                    }
+                },
+                None if tree.so_far.levels > MAX_DEPTH => return Err(too_deep()),
+                None => {
+                    self.0.insert(tree.id, tree.so_far);
+                    open.pop();
+                }
+            }
+        }
+        self.0.get(&root).copied().ok_or_else(too_deep)
+    }
+
+    fn commit(&mut self, opened: &OpenRepository, odb: &Odb<'_>, id: Oid) -> Result<(), Failure> {
+        let tree = opened.commit_at(id)?.tree_id();
+        self.size(opened, odb, tree).map(drop)
+    }
+}
+
+impl OpenRepository {
+    /// Fails where one of these commits has too many levels.
+    pub(super) fn require_shallow(&self, commits: &[Oid]) -> Result<(), Failure> {
+        let odb = self.odb()?;
+        let mut measured = TreeSizes::default();
+        let mut commits = commits.iter();
+        commits.try_for_each(|id| measured.commit(self, &odb, *id))
+    }
+
+    /// Fails where a merge of these two would come across a tree of too many levels: theirs, and
+    /// those of the commits from which they part, which are merged first where there are several.
+    pub(super) fn require_shallow_merge(&self, one: Oid, other: Oid) -> Result<(), Failure> {
+        let odb = self.odb()?;
+        let mut measured = TreeSizes::default();
+        let mut waiting = vec![(one, other)];
+        for _ in 0..MAX_PAIRS {
+            let Some((one, other)) = waiting.pop() else {
+                return Ok(());
+            };
+            measured.commit(self, &odb, one)?;
+            measured.commit(self, &odb, other)?;
+            let bases = match self.git.merge_bases(one, other) {
+                Ok(bases) => bases.to_vec(),
+                Err(error) if error.code() == ErrorCode::NotFound => Vec::new(),
+                Err(error) => return Err(error).or_broken("the history could not be read"),
+            };
+            for base in &bases {
+                measured.commit(self, &odb, *base)?;
+            }
+            let pairs = bases.iter().zip(bases.iter().skip(1));
+            waiting.extend(pairs.map(|(one, other)| (*one, *other)));
+        }
+        match waiting.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Broken(
+                "the histories cross more often than is followed",
+                Cause::Text(format!("more than {MAX_PAIRS} pairs of merge bases")),
+            )),
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! The log of writes: a line for every attempt and one for its outcome, each on the disk before
+//! anything is done or answered. The lines are a chain.
+
+use crate::dialect::Github;
+use candor_audit::{AppendError, Log, LogOptions, TornBytes};
+use candor_disk::{Disk, DiskFile, Open};
+use candor_fault::{Effect, Timestamp, ToolOutput, VALUE_MAX_BYTES, excerpt, iso_millis};
+use candor_street::{CallOutcome, CallRecord, ClientInfo, Clock, Peer};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// The version of the lines. Those of version 1 were no chain.
+const VERSION: u32 = 2;
+
+/// A log that has a line for good once it says so.
+pub trait WriteLog: Send + Sync + 'static {
+    /// Appends a line with these members, and gives its number; durable when it returns. Blocks.
+    fn append(&self, members: Map<String, Value>) -> io::Result<u64>;
+}
+
+impl WriteLog for Log {
+    fn append(&self, members: Map<String, Value>) -> io::Result<u64> {
+        let receipt = self.append_blocking(members);
+        receipt.map(|receipt| receipt.seq).map_err(as_io)
+    }
+}
+
+/// A failure of the log, with the code of the operating system where that is what failed.
+fn as_io(error: AppendError) -> io::Error {
+    let code = match &error {
+        AppendError::Failed(error) => error.raw_os_error(),
+        _ => None,
+    };
+    match code {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::other(error),
+    }
+}
+
+/// The first line of every log of version 1.
+const HEADER_1: &[u8] = b"{\"v\":1,\"n\":0,\"kind\":\"log\",\"of\":\"github-writes\"}\n";
+
+/// Why there is no log of writes.
+#[derive(Debug)]
+pub enum WriteLogError {
+    /// The file is something else, and is left alone.
+    NotALog,
+    /// A program of an earlier version still writes the log of version 1.
+    OldInUse,
+    /// There is a log of version 1, and the name that it would be kept under is taken.
+    OldInTheWay(String),
+    /// The log itself.
+    Log(AppendError),
+    /// The disk failed.
+    Failed(io::Error),
+}
+
+impl fmt::Display for WriteLogError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WriteLogError::NotALog => out.write_str("the file is no log of writes"),
+            WriteLogError::OldInUse => out.write_str("an older candor writes this log"),
+            WriteLogError::OldInTheWay(name) => {
+                write!(
+                    out,
+                    "the log of an older candor belongs into {name}, which is there"
+                )
+            }
+            WriteLogError::Log(error) => error.fmt(out),
+            WriteLogError::Failed(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for WriteLogError {}
+
+impl From<io::Error> for WriteLogError {
+    fn from(error: io::Error) -> Self {
+        WriteLogError::Failed(error)
+    }
+}
+
+/// Opens the log of writes with this name, or makes it; several processes may have it open. A log of
+/// version 1 is kept as it is under another name.
+pub fn open_writes<D: Disk>(
+    disk: D,
+    name: &str,
+    clock: Arc<dyn Clock>,
+) -> Result<Log, WriteLogError> {
+    keep_old(&disk, name)?;
+    let torn_entry = move |torn: TornBytes| {
+        let members = json!({
+            "v": VERSION,
+            "at": iso_millis(clock.now()),
+            "kind": "torn",
+            "bytes": torn.bytes,
+            "sha256": torn.hash,
+        });
+        object(members)
+    };
+    let options = LogOptions {
+        torn_entry: Box::new(torn_entry),
+        ..LogOptions::default()
+    };
+    Log::open(disk, name, options).map_err(WriteLogError::Log)
+}
+
+/// How much of a file is looked at to know what it is.
+const BEGINNING: usize = HEADER_1.len();
+
+/// Puts a log of version 1 aside.
+fn keep_old<D: Disk>(disk: &D, name: &str) -> Result<(), WriteLogError> {
+    let file = match disk.open(name, Open::Edit) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    match beginning(&file)?.as_slice() {
+        HEADER_1 => {}
+        other if is_text(other) => return Err(WriteLogError::NotALog),
+        _ => return Ok(()),
+    }
+    if !file.try_lock()? {
+        return Err(WriteLogError::OldInUse);
+    }
+    // Whoever had the lock before may have put it aside, and begun a new log under this name.
+    let there = disk.open(name, Open::Read)?;
+    if beginning(&there)? != HEADER_1 {
+        return Ok(());
+    }
+    let kept = match name.strip_suffix(".jsonl") {
+        Some(stem) => format!("{stem}.v1.jsonl"),
+        None => format!("{name}.v1"),
+    };
+    match disk.rename_new(name, &kept) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(WriteLogError::OldInTheWay(kept));
+        }
+        renamed => renamed?,
+    }
+    if let Err(error) = disk.sync_dir("") {
+        // A name whose sync failed is never sure: the next start does it again.
+        disk.rename_new(&kept, name)?;
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+/// Whether a file that begins so is somebody's text. What a crash may leave of a first line is zeros
+/// or garbage, or begins as a line does.
+fn is_text(bytes: &[u8]) -> bool {
+    let broken = std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_some());
+    let strange = |byte: &u8| byte.is_ascii_control() && !b"\n\r\t".contains(byte);
+    let first = bytes.first();
+    first.is_some_and(|first| *first != b'{') && !broken && !bytes.iter().any(strange)
+}
+
+/// The first bytes of a file.
+fn beginning(file: &impl DiskFile) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; BEGINNING];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// The members of a line.
+fn object(value: impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+#[derive(Serialize)]
+struct Attempt<'a> {
+    v: u32,
+    at: String,
+    kind: &'static str,
+    tool: &'a str,
+    credential: Option<&'a str>,
+    client: Option<String>,
+    arguments: &'a Value,
+}
+
+/// How many characters of a client's own name the log has.
+const CLIENT_CHARS: usize = 64;
+
+/// The line of an attempt.
+pub(crate) fn attempt(
+    at: Timestamp,
+    tool: &str,
+    peer: &Peer,
+    client: &ClientInfo,
+    shown: &Value,
+) -> Map<String, Value> {
+    let name = client.name.as_ref();
+    object(Attempt {
+        v: VERSION,
+        at: iso_millis(at),
+        kind: "attempt",
+        tool,
+        credential: peer.credential.as_deref(),
+        client: name.map(|name| name.chars().take(CLIENT_CHARS).collect()),
+        arguments: shown,
+    })
+}
+
+/// How a call ended, as the log says it.
+#[derive(Serialize)]
+pub(crate) struct WriteOutcome {
+    at: String,
+    tool: String,
+    effect: Effect,
+    code: Option<i32>,
+    message: Option<String>,
+    answer: Option<Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct OutcomeLine<'a> {
+    v: u32,
+    kind: &'static str,
+    of: u64,
+    #[serde(flatten)]
+    ended: &'a WriteOutcome,
+}
+
+impl WriteOutcome {
+    /// What there is to say about a call.
+    pub(crate) fn of<N>(entry: &CallRecord<'_, Github, N>) -> WriteOutcome {
+        let (code, message, answer) = match &entry.outcome {
+            CallOutcome::Done(ToolOutput::Json(json)) => (None, None, Some(json.clone())),
+            CallOutcome::Done(_) => (None, None, None),
+            CallOutcome::Failed(fault) => (Some(fault.row()), Some(Github::message(fault)), None),
+            CallOutcome::Refused(fault) => {
+                (Some(fault.row()), Some(fault.message().to_owned()), None)
+            }
+        };
+        WriteOutcome {
+            at: iso_millis(entry.at),
+            tool: entry.tool.unwrap_or("-").to_owned(),
+            effect: entry.effect,
+            code: code.map(|row| row.code.number()),
+            message,
+            answer,
+        }
+    }
+
+    /// The line of the outcome of an attempt.
+    pub(crate) fn line(&self, of: u64) -> Map<String, Value> {
+        let kind = "outcome";
+        object(OutcomeLine {
+            v: VERSION,
+            kind,
+            of,
+            ended: self,
+        })
+    }
+}
+
+/// What the log shows of arguments: every member, contents and long texts as their size.
+pub(crate) fn summary(arguments: &Value) -> Value {
+    let Value::Object(members) = arguments else {
+        return json!({});
+    };
+    let mut shown = Map::new();
+    for (name, value) in members {
+        shown.insert(name.clone(), short(value));
+    }
+    Value::Object(shown)
+}
+
+fn short(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(short_file).collect()),
+        Value::String(text) if text.len() > VALUE_MAX_BYTES => {
+            json!({ "omitted": "string", "bytes": text.len() })
+        }
+        other => serde_json::from_str(excerpt(other).get()).unwrap_or(Value::Null),
+    }
+}
+
+/// A file by its path and the length of its content.
+fn short_file(file: &Value) -> Value {
+    let content = file.get("content").and_then(Value::as_str);
+    json!({ "path": file.get("path"), "bytes": content.map(str::len) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_sim_disk::{SimDisk, Trials};
+
+    fn opened(disk: &SimDisk) -> Result<Log, WriteLogError> {
+        open_writes(
+            disk.clone(),
+            "log.jsonl",
+            Arc::new(|| Timestamp::UNIX_EPOCH),
+        )
+    }
+
+    fn file(disk: &SimDisk, bytes: &[u8]) {
+        let file = disk.open("log.jsonl", Open::Create(0o600)).unwrap();
+        file.append_all(bytes).unwrap();
+        file.sync_all().unwrap();
+        disk.sync_dir("").unwrap();
+    }
+
+    fn text(disk: &SimDisk, name: &str) -> String {
+        let file = disk.open(name, Open::Read).unwrap();
+        String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap()
+    }
+
+    fn old() -> Vec<u8> {
+        [HEADER_1, b"{\"v\":1,\"n\":1,\"kind\":\"attempt\"}\n"].concat()
+    }
+
+    /// The log of version 1 is there under one of its names whatever fails, as it was.
+    #[test]
+    fn an_old_log_is_kept_as_it_was() {
+        let start = SimDisk::new(1);
+        file(&start, &old());
+        let workload = |disk: &SimDisk| {
+            let lines = [json!({ "a": 1 }), json!({ "a": 2 })].map(object);
+            for line in lines {
+                if let Ok(number) = opened(disk).map(|log| WriteLog::append(&log, line)) {
+                    disk.mark(number.is_ok());
+                }
+            }
+        };
+        let check = |disk: &SimDisk, _: &[String]| {
+            drop(opened(disk).unwrap());
+            assert_eq!(text(disk, "log.v1.jsonl").as_bytes(), old());
+            let verified = candor_audit::verify(disk.clone(), "log.jsonl").unwrap();
+            assert_eq!(verified.flaw, None);
+        };
+        let trials = Trials::new().starting_from(&start);
+        trials.run(workload, check).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_something_else_is_left_alone() {
+        let disk = SimDisk::new(1);
+        file(&disk, b"precious\n");
+        assert!(matches!(opened(&disk), Err(WriteLogError::NotALog)));
+        assert_eq!(text(&disk, "log.jsonl"), "precious\n");
+    }
+
+    #[test]
+    fn an_old_log_that_is_in_use_or_in_the_way_stops_the_start() {
+        let disk = SimDisk::new(1);
+        file(&disk, &old());
+        let held = disk.open("log.jsonl", Open::Edit).unwrap();
+        assert!(held.try_lock().unwrap());
+        assert!(matches!(opened(&disk), Err(WriteLogError::OldInUse)));
+        drop(held);
+        disk.open("log.v1.jsonl", Open::Create(0o600)).unwrap();
+        assert!(
+            matches!(opened(&disk), Err(WriteLogError::OldInTheWay(name)) if name == "log.v1.jsonl")
+        );
+    }
+
+    #[test]
+    fn an_outcome_may_come_from_another_process() {
+        let disk = SimDisk::new(1);
+        let (one, other) = (opened(&disk).unwrap(), opened(&disk).unwrap());
+        let line = |n: u64| object(json!({ "line": n }));
+        assert_eq!(WriteLog::append(&one, line(1)).unwrap(), 1);
+        assert_eq!(WriteLog::append(&other, line(2)).unwrap(), 2);
+        assert_eq!(WriteLog::append(&one, line(3)).unwrap(), 3);
+    }
+
+    #[test]
+    fn contents_and_long_texts_are_told_by_their_size() {
+        let arguments = json!({
+            "repo": "a/b",
+            "body": "x".repeat(600),
+            "files": [{ "path": "a", "content": "secret" }],
+        });
+        let wanted = json!({
+            "repo": "a/b",
+            "body": { "omitted": "string", "bytes": 600 },
+            "files": [{ "path": "a", "bytes": 6 }],
+        });
+        assert_eq!(summary(&arguments), wanted);
+    }
+}
