@@ -1,14 +1,14 @@
-//! Which repositories may be touched at all, for reading and for writing alike.
+//! The allow-list of repositories, for reads and writes.
 
 use crate::RepoName;
 use crate::wildcard::matches;
 
-/// A list of patterns `owner/name`; `*` stands for any text within a part. No pattern admits all.
+/// A list of patterns `owner/name`. `*` matches any text within a part. An empty list allows everything.
 #[derive(Debug, Clone, Default)]
 pub struct AllowList(Vec<String>);
 
 impl AllowList {
-    /// One pattern more; nothing where it is none.
+    /// Adds a pattern. Returns `None` if it is not a pattern.
     pub fn with_pattern(mut self, pattern: &str) -> Option<Self> {
         let (owner, name) = pattern.split_once('/')?;
         let known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte);
@@ -20,7 +20,7 @@ impl AllowList {
         Some(self)
     }
 
-    /// Whether a repository may be touched.
+    /// Returns true if tools may use the repository.
     pub fn allows(&self, repo: &RepoName) -> bool {
         let name = repo.folded();
         self.0.is_empty() || self.0.iter().any(|pattern| matches(pattern, &name))

@@ -1,4 +1,4 @@
-//! What can go wrong, as typed facts. What code each becomes is decided in `faults.rs` alone.
+//! The failures of this server as typed facts. Only `faults.rs` maps them to codes.
 
 use crate::RepoName;
 use candor_fault::Cause;
@@ -6,197 +6,169 @@ use candor_street::CallStopped;
 use serde_json::Value;
 use std::time::Duration;
 
-/// What is not there, or cannot be seen.
+/// An item that does not exist or that the token cannot see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingItem {
     /// The repository.
     Repository,
-    /// A branch.
     Branch(String),
     /// A branch, tag or commit.
     Revision(String),
     /// A path at a revision.
     Path(String),
-    /// A pull request.
     PullRequest(u64),
 }
 
-/// A rule of the repository's state that a well-formed call does not meet.
+/// A precondition on the repository's state that a well-formed call does not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnmetPrecondition {
-    /// A file was asked for, and there is a directory.
+    /// A file is expected, but the path is a directory.
     IsDirectory(String),
-    /// A directory was asked for, and there is something else.
+    /// A directory is expected, but the path is something else.
     NotADirectory(String),
-    /// A file was asked for, and there is another repository's commit.
+    /// A file is expected, but the path is a submodule.
     IsSubmodule(String),
-    /// The file is larger than what is answered.
+    /// The file is larger than the maximum.
     TooLarge {
         /// Its path.
         path: String,
-        /// Its size in bytes, where it is known.
+        /// In bytes, if it is known.
         size: Option<u64>,
-        /// The most that is answered.
+        /// The maximum in bytes.
         most: u64,
     },
     /// More than one commit begins with these digits.
     AmbiguousSha(String),
-    /// The branch was moved by somebody else while the commit was made.
+    /// Another writer moved the branch while the commit was created.
     BranchMoved(String),
-    /// The branch is there already.
     BranchExists(String),
-    /// The branch takes changes through pull requests only.
+    /// The branch changes through pull requests only.
     BranchProtected(String),
-    /// An open pull request for the same branches is there already.
+    /// An open pull request for the same branches exists.
     PullExists(u64),
-    /// Git takes no file of this path: some system takes a part of it for `.git`.
+    /// Git rejects the path: some system treats a part of it as `.git`.
     PathRefused(String),
-    /// The two branches have nothing between them to merge.
+    /// The head has no commits that the base does not have.
     NothingToMerge {
-        /// The branch that is brought.
         head: String,
-        /// The branch that it is for.
+        /// The branch to merge into.
         base: String,
     },
-    /// The branches have no history in common.
+    /// The branches have no common history.
     Unrelated,
-    /// A pull request that was merged cannot be opened again, nor made a draft.
+    /// A merged pull request cannot be reopened or made a draft.
     AlreadyMerged(u64),
-    /// Files of one commit that cannot stand side by side: one is a directory of the other.
+    /// Two files of one commit conflict: one path is a directory of the other.
     PathConflict(String),
-    /// The files are what the branch has already.
+    /// The branch already has these files with this content.
     NothingToCommit,
 }
 
-/// Why a pull request cannot be merged.
+/// The reason why a pull request cannot be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnmergeableReason {
-    /// It conflicts with its base.
     Conflict,
-    /// It is a draft.
     Draft,
-    /// It is closed.
     Closed,
-    /// It was merged already.
     Merged,
-    /// Rules of the base branch forbid it, required checks among them.
+    /// Rules of the base branch forbid it, for example required checks.
     Blocked,
-    /// Whether it can be merged is still not known.
+    /// GitHub has not decided yet.
     Undecided,
-    /// GitHub refused to merge it.
     Refused,
-    /// Its commits cannot be put on top of the base one by one.
     NotRebaseable,
 }
 
 /// A pull request that cannot be merged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnmergeablePull {
-    /// Its number.
     pub number: u64,
-    /// Why.
     pub reason: UnmergeableReason,
-    /// The last `mergeable_state` seen.
+    /// The last known `mergeable_state`.
     pub state: Option<String>,
     /// The checks that fail or are missing.
     pub failing_checks: Vec<String>,
-    /// GitHub's answer, where it refused.
+    /// GitHub's response, if it refused.
     pub response: Option<Box<GithubErrorResponse>>,
 }
 
-/// Who may not.
+/// The reason why a call is not permitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DenialReason {
-    /// The server was started without the permission to write.
+    /// The server was started without permission to write.
     WritesOff,
-    /// The caller did not show the token that writing asks for.
+    /// The caller did not send the token that writing requires.
     WriteToken,
     /// The repository is not on the allow-list.
     Repository(RepoName),
 }
 
-/// What was being done when GitHub answered; a status means different things in different steps.
+/// The kind of a request to GitHub. The meaning of a status depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
-    /// Something was read.
     Read,
-    /// Something was changed, but for the next one.
+    /// Any change but a merge.
     Write,
-    /// A pull request was merged.
     Merge,
 }
 
-/// An answer of GitHub that is no success.
+/// A response of GitHub that is not a success.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GithubErrorResponse {
-    /// Its status.
     pub status: u16,
-    /// What was being done.
     pub step: RequestKind,
-    /// What is missing if the status says that something is.
+    /// The item that a 404 refers to.
     pub missing: MissingItem,
-    /// GitHub's own message.
     pub message: Option<String>,
-    /// GitHub's own `errors[]`.
+    /// GitHub's `errors[]`.
     pub errors: Option<Box<Value>>,
-    /// Whether headers or the documentation's address say that a rate limit was hit.
+    /// True if headers or the documentation URL indicate a rate limit.
     pub limited: bool,
-    /// How long GitHub asks to wait.
+    /// The wait that GitHub asks for.
     pub retry_after: Option<Duration>,
 }
 
-/// Why GitHub could not be asked, or its answer not be read.
+/// The reason why GitHub could not be reached or its response could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnreachableReason {
-    /// No connection.
     Connect,
-    /// The connection could not be made safe.
+    /// The TLS handshake failed.
     Tls,
-    /// The connection broke.
+    /// The connection was lost.
     Reset,
-    /// It took too long.
     Timeout,
-    /// The answer is not what GitHub documents.
+    /// The response is not what GitHub documents.
     Garbled,
-    /// The answer is larger than anything that is wanted.
+    /// The response is larger than its limit.
     TooLarge,
-    /// A redirect that leads elsewhere, or in circles.
+    /// A redirect out of the API, or too many redirects.
     Redirect,
 }
 
-/// Why a backend could not do what it was asked for.
+/// The failures of this server and its backends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// It is not there, or cannot be seen.
     Missing(MissingItem),
-    /// The repository's state does not allow it.
     Unmet(UnmetPrecondition),
-    /// The pull request cannot be merged.
     Unmergeable(UnmergeablePull),
-    /// The head is not the one that the caller expected.
+    /// The head is not the one that the caller expects.
     HeadMoved {
-        /// The expected one.
         expected: String,
-        /// The one there is, where it is known.
+        /// The current head, if it is known.
         actual: Option<String>,
-        /// The last `mergeable_state` seen.
+        /// The last known `mergeable_state`.
         state: Option<String>,
     },
-    /// It is forbidden.
     Denied(DenialReason),
-    /// Too many calls, by this server's own count.
+    /// This server's own rate limit is exceeded.
     Limited(Duration),
-    /// GitHub answered, and it is no success.
     GithubErrorResponse(GithubErrorResponse),
-    /// GitHub could not be asked, or its answer not be read.
     Unreachable(UnreachableReason, Cause),
-    /// The repository has no commit yet.
+    /// The repository has no commits.
     Empty,
-    /// One part of a change was made, another was not.
+    /// A part of a change was made, the rest failed.
     Partly {
-        /// What was made.
         done: &'static str,
-        /// Why the rest was not.
         rest: Box<Failure>,
     },
     /// The call was stopped before its change began.

@@ -1,4 +1,4 @@
-//! The one line that is logged for every failure: `jsonrpc_error tool=… code=… repo=… pr=… …`.
+//! The log line of a failed call: `jsonrpc_error tool=… code=… repo=… pr=… …`.
 
 use crate::RepoName;
 use crate::dialect::Github;
@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// How many characters of a message the line has.
+/// The maximum number of characters of a message in the line.
 pub const LINE_MESSAGE_CHARS: usize = 500;
 
-/// The longest repository that the line names; a longer one is `-`.
+/// The maximum length of a repository's name in the line. A longer one is written as `-`.
 const REPO_MAX: usize = 256;
 
-/// What the line shows of a call's arguments, each only where it has its form.
+/// The arguments that the line contains, each only if it has the right form.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Shown {
@@ -65,7 +65,7 @@ fn repo(value: &Value) -> Option<&str> {
     RepoName::parse(text).map(|_| text)
 }
 
-/// A positive number in digits; `7.0` is 7 here as in the schema.
+/// Returns a positive number. `7.0` is 7 here as in the schema.
 fn number(value: &Value) -> Option<u64> {
     let value = Some(value).filter(|value| value.is_number())?;
     let whole = || Int::<1, { i64::MAX }>::deserialize(value).ok();
@@ -90,16 +90,16 @@ fn is_word(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-/// Appends a message so that no part of it can pass for another member or line. A cut never splits an
-/// escape, so it cannot swallow the closing quote.
+/// Appends a message so that no part of it looks like another member or line. Truncation never splits an
+/// escape, so the closing quote stays.
 fn quote(message: &str, line: &mut String) {
     let plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
-    // Nearly every message stands as it is.
+    // Nearly every message needs no escape.
     if message.len() <= LINE_MESSAGE_CHARS && message.bytes().all(plain) {
         return line.push_str(message);
     }
     let mut shown = 0;
-    // Where a message that turns out too long is cut: the ellipsis still fits there.
+    // The length to truncate to if the message is too long; the ellipsis still fits.
     let mut cut = line.len();
     for c in message.chars() {
         let before = line.len();

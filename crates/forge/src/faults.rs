@@ -9,16 +9,15 @@ use crate::failure::{
 use candor_fault::{Cause, ClientText, Effect, Fault, Retry};
 use std::time::Duration;
 
-/// How many characters of GitHub's own words are passed on.
+/// The maximum number of characters of GitHub's message that is passed on.
 pub const FOREIGN_WORDS_CHARS: usize = 300;
 
-/// How long to wait where GitHub limits without saying for how long: its documentation asks for a
-/// minute at least.
+/// The wait for a limit without an end: GitHub's documentation asks for at least a minute.
 const USUAL_WAIT: Duration = Duration::from_secs(60);
 
 impl Failure {
-    /// The failure in this dialect. `effect` is what the call has done as far as its mark knows; a
-    /// code that is only raised where nothing happened keeps its own answer.
+    /// Returns the fault of this failure. `effect` is the effect of the call according to its mark. A code
+    /// that implies no effect keeps its own.
     pub(crate) fn fault(self, effect: Effect) -> Fault<Github> {
         match self {
             Failure::Missing(missing) => not_found(&missing),
@@ -230,7 +229,7 @@ fn denial(denied: &DenialReason) -> Fault<Github> {
     }
 }
 
-/// GitHub's own words, where it had some.
+/// Appends GitHub's message if there is one.
 fn with_words(said: ClientText, words: Option<&str>) -> ClientText {
     match words.map(str::trim).filter(|words| !words.is_empty()) {
         Some(words) => said.then(": ").quoting_at_most(words, FOREIGN_WORDS_CHARS),
@@ -238,7 +237,7 @@ fn with_words(said: ClientText, words: Option<&str>) -> ClientText {
     }
 }
 
-/// What a status of GitHub means, by the table of the contract.
+/// Maps a status of GitHub by the table of the contract.
 fn by_status(response: GithubErrorResponse, effect: Effect) -> Fault<Github> {
     let status = response.status;
     let words = response.message.as_deref();
@@ -263,7 +262,7 @@ fn by_status(response: GithubErrorResponse, effect: Effect) -> Fault<Github> {
     })
 }
 
-/// A status without a code of its own. One below 500 says that nothing was done.
+/// Maps a status without a code of its own. A status below 500 means that nothing was done.
 fn other_status(
     status: u16,
     words: Option<&str>,
@@ -302,7 +301,7 @@ fn unreachable(reason: UnreachableReason, effect: Effect) -> Fault<Github> {
         UnreachableReason::TooLarge => "GitHub's answer is too large",
         UnreachableReason::Redirect => "GitHub redirected to another place",
     };
-    // Without a connection nothing was sent, so nothing was done.
+    // Nothing was sent without a connection, so nothing was done.
     let effect = match reason {
         UnreachableReason::Connect | UnreachableReason::Tls => Effect::None,
         _ => effect,
@@ -316,7 +315,7 @@ fn unreachable(reason: UnreachableReason, effect: Effect) -> Fault<Github> {
     internal(retry, effect, said)
 }
 
-/// A change of which a part was made: no code but this one may say that something happened.
+/// Maps a change of which a part was made. Only this code reports an effect.
 fn partly(done: &'static str, rest: Failure) -> Fault<Github> {
     let rest = rest.fault(Effect::Unknown);
     let said = ClientText::from("Internal error: ")

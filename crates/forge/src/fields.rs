@@ -1,5 +1,5 @@
-//! The arguments that tools share, as schemas: what is published is what is enforced, so every rule is
-//! a pattern that a regular expression without lookaround can say.
+//! Schemas of the arguments that tools share. The published schema is the enforced one, so every rule is
+//! a pattern without lookaround.
 
 use serde_json::{Value, json};
 
@@ -28,13 +28,13 @@ const NO_GIT: &str =
 /// A name that does not end with `.lock`.
 const NO_LOCK: &str = r"([^/:]{0,4}|[^/:]*([^/:k]|[^/:c]k|[^/:o]ck|[^/:l]ock|[^/:.]lock))";
 
-/// A rule beyond the specification's, and the sentence that a caller who breaks it is told.
+/// Returns a rule beyond the specification's, with the sentence for a caller who breaks it.
 fn rule(pattern: impl Into<String>, sentence: &str) -> Value {
     json!({ "pattern": pattern.into(), "description": sentence })
 }
 
-/// The rule about dots takes any number of parts, empty ones too: those the specification's pattern
-/// refuses, and one mistake is told once.
+/// The rule about dots accepts any number of parts, also empty ones: the specification's pattern refuses
+/// those, and each mistake is reported once.
 pub(crate) fn repo() -> Value {
     json!({
         "type": "string",
@@ -44,7 +44,7 @@ pub(crate) fn repo() -> Value {
     })
 }
 
-/// The rules of git for the name of a branch, behind what `before` matches.
+/// Returns git's rules for the name of a branch, after the text that `before` matches.
 fn ref_rules(before: &str) -> Value {
     json!([
         rule(
@@ -106,7 +106,7 @@ pub(crate) fn head() -> Value {
     })
 }
 
-/// The rules for every path, the root's among them: a file has its `minLength` beside them.
+/// Returns the rules for every path, also the root's. A file has a `minLength` in addition.
 fn path_rules() -> Value {
     json!([
         rule(
@@ -175,7 +175,7 @@ pub(crate) fn number() -> Value {
     })
 }
 
-/// The schema of a tool's arguments: these members and no others.
+/// Returns the schema of a tool's arguments: these members and no others.
 pub(crate) fn arguments(required: &[&str], properties: Value) -> Value {
     json!({
         "type": "object",
@@ -185,14 +185,14 @@ pub(crate) fn arguments(required: &[&str], properties: Value) -> Value {
     })
 }
 
-/// The same, where `branch` and `ref` exclude each other.
+/// As [`arguments`], but `branch` and `ref` exclude each other.
 pub(crate) fn arguments_at(required: &[&str], properties: Value) -> Value {
     let mut schema = arguments(required, properties);
     schema["not"] = json!({ "required": ["branch", "ref"] });
     schema
 }
 
-/// The schema of an answer: these members, all of them unless `optional` names them.
+/// Returns the schema of an answer. Members are required unless `optional` names them.
 pub(crate) fn answer(properties: Value, optional: &[&str]) -> Value {
     let names = properties
         .as_object()
@@ -217,7 +217,7 @@ mod tests {
             .is_ok()
     }
 
-    /// The rules for branches, said plainly.
+    /// The rules for branches in Rust, for comparison.
     fn is_branch(text: &str) -> bool {
         let known = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
         let part =
@@ -230,7 +230,7 @@ mod tests {
             && !text.ends_with('.')
     }
 
-    /// The rules for paths, said plainly.
+    /// The rules for paths in Rust, for comparison.
     fn is_path(text: &str) -> bool {
         let part = |part: &str| {
             !part.is_empty() && part != "." && part != ".." && !part.eq_ignore_ascii_case(".git")

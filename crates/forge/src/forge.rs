@@ -1,4 +1,4 @@
-//! What a backend has to do. The tools are written once, against this trait.
+//! The trait of a backend. The tools are written once, against this trait.
 
 use crate::{
     Branch, BranchPage, CommitChecks, CommitPage, CreatedCommit, Directory, Failure, File,
@@ -9,25 +9,25 @@ use candor_guard::Deadline;
 use candor_street::EffectMark;
 use futures_util::future::BoxFuture;
 
-/// What a backend's method comes to.
+/// The future that a backend's method returns.
 pub type BackendFuture<'a, T> = BoxFuture<'a, Result<T, Failure>>;
 
-/// What a backend has of the call that it works for.
+/// The part of a call's context that a backend needs.
 #[derive(Debug, Clone)]
 pub struct BackendContext {
-    /// Until when the whole call may take.
+    /// The deadline of the whole call.
     pub deadline: Deadline,
-    /// To be set around every change: `begins` before the first step that cannot be taken back,
-    /// `done` after the last, `undone` where it is known that nothing was changed after all.
+    /// Must be set around every change: `begins` before the first irreversible step, `done` after the
+    /// last, `undone` if it is certain that nothing was changed.
     pub mark: EffectMark,
 }
 
-/// A place that has repositories: GitHub, or a directory of them.
+/// A backend with repositories: GitHub, or a directory of them.
 ///
-/// Nobody polls a method's future for the caller once a reading call was given up; a writing one is
-/// polled to its end once its mark has begun.
+/// The future of a reading call is dropped if the call is cancelled. The future of a writing call is
+/// polled to its end after its mark has begun.
 pub trait Forge: Send + Sync + 'static {
-    /// Repositories that a query finds.
+    /// Searches repositories.
     fn search<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -35,14 +35,15 @@ pub trait Forge: Send + Sync + 'static {
         paging: Paging,
     ) -> BackendFuture<'a, RepositoryPage>;
 
-    /// One repository.
+    /// Returns one repository.
     fn repository<'a>(
         &'a self,
         context: &'a BackendContext,
         repo: &'a RepoName,
     ) -> BackendFuture<'a, Repository>;
 
-    /// The bytes of a repository's README, the first `most` of them; nothing where it has none.
+    /// Returns the first `most` bytes of the README and whether there are more. Returns `None` if the
+    /// repository has no README.
     fn readme<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -50,7 +51,7 @@ pub trait Forge: Send + Sync + 'static {
         most: u64,
     ) -> BackendFuture<'a, Option<(Vec<u8>, bool)>>;
 
-    /// What stands in a directory; the path of the root is empty.
+    /// Lists a directory. The path of the root is empty.
     fn directory<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -59,7 +60,7 @@ pub trait Forge: Send + Sync + 'static {
         at: &'a Revision,
     ) -> BackendFuture<'a, Directory>;
 
-    /// A file of at most so many bytes.
+    /// Reads a file of at most `most` bytes.
     fn file<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -69,7 +70,7 @@ pub trait Forge: Send + Sync + 'static {
         most: u64,
     ) -> BackendFuture<'a, File>;
 
-    /// A whole tree, at most so many entries of it.
+    /// Lists a whole tree, at most `most` entries.
     fn tree<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -78,7 +79,7 @@ pub trait Forge: Send + Sync + 'static {
         most: usize,
     ) -> BackendFuture<'a, Tree>;
 
-    /// Commits from a revision backwards.
+    /// Lists commits from a revision backwards.
     fn commits<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -87,7 +88,7 @@ pub trait Forge: Send + Sync + 'static {
         paging: Paging,
     ) -> BackendFuture<'a, CommitPage>;
 
-    /// Branches.
+    /// Lists branches.
     fn branches<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -95,7 +96,7 @@ pub trait Forge: Send + Sync + 'static {
         paging: Paging,
     ) -> BackendFuture<'a, BranchPage>;
 
-    /// Pull requests.
+    /// Lists pull requests.
     fn pull_requests<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -104,7 +105,7 @@ pub trait Forge: Send + Sync + 'static {
         paging: Paging,
     ) -> BackendFuture<'a, PullPage>;
 
-    /// One pull request, as far as the backend knows it now: it waits for nothing.
+    /// Returns the current state of a pull request without waiting for `mergeable` to be decided.
     fn pull_request<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -112,7 +113,7 @@ pub trait Forge: Send + Sync + 'static {
         number: u64,
     ) -> BackendFuture<'a, PullRequest>;
 
-    /// All checks of a commit of which `sha` are the first digits.
+    /// Returns all checks of a commit. `sha` is the beginning of its SHA.
     fn checks<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -137,7 +138,7 @@ pub trait Forge: Send + Sync + 'static {
         change: &'a PullRequestChange,
     ) -> BackendFuture<'a, PullRequest>;
 
-    /// Merges a pull request whose head is still the one of the order.
+    /// Merges a pull request if its head is still the one of the instruction.
     fn merge<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -153,7 +154,7 @@ pub trait Forge: Send + Sync + 'static {
         branch: &'a str,
     ) -> BackendFuture<'a, ()>;
 
-    /// Makes one commit on a branch, all files or none; never forced.
+    /// Creates one commit on a branch with all files or none. Never forces.
     fn commit_files<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -163,7 +164,7 @@ pub trait Forge: Send + Sync + 'static {
         files: &'a [NewFile],
     ) -> BackendFuture<'a, CreatedCommit>;
 
-    /// Makes a branch at a revision.
+    /// Creates a branch at a revision.
     fn create_branch<'a>(
         &'a self,
         context: &'a BackendContext,
@@ -172,7 +173,7 @@ pub trait Forge: Send + Sync + 'static {
         from: &'a Revision,
     ) -> BackendFuture<'a, Branch>;
 
-    /// Reviews and files of a pull request, patches of at most so many bytes in all.
+    /// Returns reviews and files of a pull request, with patches of at most `most` bytes in total.
     fn details<'a>(
         &'a self,
         context: &'a BackendContext,

@@ -1,4 +1,4 @@
-//! The name of a repository: an owner and a name of their own alphabet, compared without case.
+//! The name of a repository: owner and name, compared without case.
 
 use std::fmt;
 
@@ -10,8 +10,7 @@ pub struct RepoName {
 }
 
 impl RepoName {
-    /// The name in `text`, if it is one: two parts of letters, digits, `.`, `_` and `-`, neither of
-    /// them `.` or `..`.
+    /// Parses two parts of letters, digits, `.`, `_` and `-`, neither of them `.` or `..`.
     pub fn parse(text: &str) -> Option<RepoName> {
         let (owner, name) = text.split_once('/')?;
         (is_part(owner) && is_part(name)).then(|| RepoName {
@@ -20,17 +19,15 @@ impl RepoName {
         })
     }
 
-    /// Who has it.
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// What it is called there.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The repository of the same name that another owner has.
+    /// Returns the repository of the same name of another owner.
     pub fn of(&self, owner: &str) -> Option<RepoName> {
         is_part(owner).then(|| RepoName {
             owner: owner.to_owned(),
@@ -38,7 +35,7 @@ impl RepoName {
         })
     }
 
-    /// The form in which two spellings of one name are the same.
+    /// Returns the name in lower case, for comparison.
     pub fn folded(&self) -> String {
         self.to_string().to_ascii_lowercase()
     }

@@ -1,4 +1,4 @@
-//! The server: who may, what is limited, what is put on record, and the tools.
+//! The server: permissions, limits, the log of writes, and the tools.
 
 use crate::allow_list::AllowList;
 use crate::attempts::{Attempts, WriteAttempt};
@@ -19,41 +19,39 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a reading call may take.
+/// The deadline of a reading call.
 pub const READ_DEADLINE: Duration = Duration::from_secs(30);
 
-/// How long a writing call may take.
+/// The deadline of a writing call.
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(60);
 
-/// How much sooner the backend gives up, so that it is the one to say why.
+/// The backend's deadline is earlier by this, so that its own failure is reported.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// For how many repositories writes are counted at once.
+/// The number of repositories whose writes are counted at a time.
 pub const MAX_LIMITED_REPOS: usize = 4096;
 
-/// How many entries of a tree are answered unless the owner says otherwise.
+/// The default maximum of entries of a tree.
 pub const TREE_ENTRIES: usize = 5_000;
 
-/// The most entries of a tree that an owner can ask for.
+/// The largest maximum of entries that an owner can set.
 pub const MAX_TREE_ENTRIES: usize = 100_000;
 
-/// How many writes a minute one repository takes unless the owner says otherwise.
+/// The default limit of writes per minute and repository.
 pub const WRITES_A_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
-/// What the owner of a server decides.
+/// The configuration of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Whether tools may change anything.
+    /// True if tools may write.
     pub allow_writes: bool,
-    /// Which repositories may be touched.
     pub repos: AllowList,
-    /// Which form failures take.
     pub failures: FailureForm,
-    /// Whether the tools beyond the fourteen are there.
+    /// True if the server offers the tools beyond the specification's fourteen.
     pub extended: bool,
-    /// How many entries of a tree are answered.
+    /// The maximum of entries of a tree.
     pub max_entries: usize,
-    /// How many writes a minute one repository takes.
+    /// The limit of writes per minute and repository.
     pub writes_a_minute: NonZeroU32,
 }
 
@@ -70,7 +68,7 @@ impl Default for Config {
     }
 }
 
-/// Where the line of a failure goes; it must not block.
+/// Receives the line of a failure. It must not block.
 pub type LineSink = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The GitHub tools on one backend.
@@ -85,7 +83,7 @@ pub struct ForgeServer {
 }
 
 impl ForgeServer {
-    /// A server that cannot write: it has no log for that.
+    /// Creates a server that cannot write, because it has no log of writes.
     pub fn new(
         forge: Arc<dyn Forge>,
         config: Config,
@@ -108,7 +106,7 @@ impl ForgeServer {
         }
     }
 
-    /// With a log of writes; whether anybody may write is up to the configuration.
+    /// Adds a log of writes. The configuration decides whether tools may write.
     pub fn with_write_log(mut self, log: Arc<dyn WriteLog>) -> ForgeServer {
         self.attempts.log = Some(log);
         self
@@ -130,7 +128,7 @@ impl ForgeServer {
         }
     }
 
-    /// Puts the attempt to write on record; one that cannot be recorded is not made.
+    /// Records the attempt to write. An attempt that cannot be recorded is not made.
     async fn attempt(
         &self,
         cx: &CallContext<WriteAttempt>,
@@ -168,7 +166,7 @@ fn text<'a>(arguments: &'a Value, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
 
-/// The repository of a branch `owner:branch`: a pull request brings its commits over.
+/// Returns the fork in `owner:branch`: a pull request copies its commits.
 fn fork(repo: &RepoName, arguments: &Value) -> Option<RepoName> {
     let (owner, _) = text(arguments, "head")?.split_once(':')?;
     repo.of(owner)

@@ -1,6 +1,6 @@
-//! Patterns in which `*` stands for any characters but `/`.
+//! Patterns in which `*` matches any characters but `/`.
 
-/// Whether a text has the form of a pattern. Goes back to the last `*` alone, so the time is at most
+/// Returns true if a text matches a pattern. Backtracks to the last `*` only, so the time is at most
 /// the product of the two lengths.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());

@@ -1,5 +1,5 @@
-//! The log of writes: a line for every attempt and one for its outcome, each on the disk before
-//! anything is done or answered. The lines are a chain.
+//! The log of writes: one line for every attempt and one for its outcome. Each is on the disk before
+//! anything is done or answered. The lines are a hash chain.
 
 use crate::dialect::Github;
 use candor_audit::{AppendError, Log, LogOptions, TornBytes};
@@ -13,12 +13,13 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// The version of the lines. Those of version 1 were no chain.
+/// The version of the lines. Lines of version 1 were not chained.
 const VERSION: u32 = 2;
 
-/// A log that has a line for good once it says so.
+/// A durable log of writes. A trait because tests replace the log by one that fails on demand, and the
+/// generator of documents by one that writes nowhere.
 pub trait WriteLog: Send + Sync + 'static {
-    /// Appends a line with these members, and gives its number; durable when it returns. Blocks.
+    /// Appends a line with these members and returns its number. The line is durable then. Blocks.
     fn append(&self, members: Map<String, Value>) -> io::Result<u64>;
 }
 
@@ -29,7 +30,7 @@ impl WriteLog for Log {
     }
 }
 
-/// A failure of the log, with the code of the operating system where that is what failed.
+/// Converts an error of the log. Keeps the code of the operating system if there is one.
 fn as_io(error: AppendError) -> io::Error {
     let code = match &error {
         AppendError::Failed(error) => error.raw_os_error(),
@@ -44,18 +45,16 @@ fn as_io(error: AppendError) -> io::Error {
 /// The first line of every log of version 1.
 const HEADER_1: &[u8] = b"{\"v\":1,\"n\":0,\"kind\":\"log\",\"of\":\"github-writes\"}\n";
 
-/// Why there is no log of writes.
+/// The reason why the log of writes cannot be opened.
 #[derive(Debug)]
 pub enum WriteLogError {
-    /// The file is something else, and is left alone.
+    /// The file is not a log of writes. It is not changed.
     NotALog,
-    /// A program of an earlier version still writes the log of version 1.
+    /// An older program still writes the log of version 1.
     OldInUse,
-    /// There is a log of version 1, and the name that it would be kept under is taken.
+    /// There is a log of version 1, and the name for keeping it is taken.
     OldInTheWay(String),
-    /// The log itself.
     Log(AppendError),
-    /// The disk failed.
     Failed(io::Error),
 }
 
@@ -84,8 +83,8 @@ impl From<io::Error> for WriteLogError {
     }
 }
 
-/// Opens the log of writes with this name, or makes it; several processes may have it open. A log of
-/// version 1 is kept as it is under another name.
+/// Opens or creates the log of writes. Several processes may have it open. A log of version 1 is kept
+/// unchanged under another name.
 pub fn open_writes<D: Disk>(
     disk: D,
     name: &str,
@@ -109,10 +108,10 @@ pub fn open_writes<D: Disk>(
     Log::open(disk, name, options).map_err(WriteLogError::Log)
 }
 
-/// How much of a file is looked at to know what it is.
+/// The number of bytes that identify a file.
 const BEGINNING: usize = HEADER_1.len();
 
-/// Puts a log of version 1 aside.
+/// Renames a log of version 1.
 fn keep_old<D: Disk>(disk: &D, name: &str) -> Result<(), WriteLogError> {
     let file = match disk.open(name, Open::Edit) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -126,7 +125,7 @@ fn keep_old<D: Disk>(disk: &D, name: &str) -> Result<(), WriteLogError> {
     if !file.try_lock()? {
         return Err(WriteLogError::OldInUse);
     }
-    // Whoever had the lock before may have put it aside, and begun a new log under this name.
+    // Another process may have renamed it meanwhile and started a new log under this name.
     let there = disk.open(name, Open::Read)?;
     if beginning(&there)? != HEADER_1 {
         return Ok(());
@@ -142,15 +141,15 @@ fn keep_old<D: Disk>(disk: &D, name: &str) -> Result<(), WriteLogError> {
         renamed => renamed?,
     }
     if let Err(error) = disk.sync_dir("") {
-        // A name whose sync failed is never sure: the next start does it again.
+        // A rename whose sync failed may be lost, so the next start repeats it.
         disk.rename_new(&kept, name)?;
         return Err(error.into());
     }
     Ok(())
 }
 
-/// Whether a file that begins so is somebody's text. What a crash may leave of a first line is zeros
-/// or garbage, or begins as a line does.
+/// Returns true if the beginning of a file is text of another program. A crash leaves zeros, garbage or
+/// the beginning of a line.
 fn is_text(bytes: &[u8]) -> bool {
     let broken = std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_some());
     let strange = |byte: &u8| byte.is_ascii_control() && !b"\n\r\t".contains(byte);
@@ -158,7 +157,7 @@ fn is_text(bytes: &[u8]) -> bool {
     first.is_some_and(|first| *first != b'{') && !broken && !bytes.iter().any(strange)
 }
 
-/// The first bytes of a file.
+/// Reads the first bytes of a file.
 fn beginning(file: &impl DiskFile) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; BEGINNING];
     let mut filled = 0;
@@ -174,7 +173,7 @@ fn beginning(file: &impl DiskFile) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The members of a line.
+/// Converts a value to the members of a line.
 fn object(value: impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(members)) => members,
@@ -193,10 +192,10 @@ struct Attempt<'a> {
     arguments: &'a Value,
 }
 
-/// How many characters of a client's own name the log has.
+/// The maximum number of characters of a client's name in the log.
 const CLIENT_CHARS: usize = 64;
 
-/// The line of an attempt.
+/// Returns the line of an attempt.
 pub(crate) fn attempt(
     at: Timestamp,
     tool: &str,
@@ -216,7 +215,7 @@ pub(crate) fn attempt(
     })
 }
 
-/// How a call ended, as the log says it.
+/// The outcome of a call in the log.
 #[derive(Serialize)]
 pub(crate) struct WriteOutcome {
     at: String,
@@ -257,7 +256,7 @@ impl WriteOutcome {
         }
     }
 
-    /// The line of the outcome of an attempt.
+    /// Returns the line of an attempt's outcome.
     pub(crate) fn line(&self, of: u64) -> Map<String, Value> {
         let kind = "outcome";
         object(OutcomeLine {
@@ -269,7 +268,7 @@ impl WriteOutcome {
     }
 }
 
-/// What the log shows of arguments: every member, contents and long texts as their size.
+/// Returns the arguments for the log: contents and long texts are replaced by their size.
 pub(crate) fn summary(arguments: &Value) -> Value {
     let Value::Object(members) = arguments else {
         return json!({});
@@ -291,7 +290,7 @@ fn short(value: &Value) -> Value {
     }
 }
 
-/// A file by its path and the length of its content.
+/// Returns the path of a file and the length of its content.
 fn short_file(file: &Value) -> Value {
     let content = file.get("content").and_then(Value::as_str);
     json!({ "path": file.get("path"), "bytes": content.map(str::len) })
@@ -326,7 +325,7 @@ mod tests {
         [HEADER_1, b"{\"v\":1,\"n\":1,\"kind\":\"attempt\"}\n"].concat()
     }
 
-    /// The log of version 1 is there under one of its names whatever fails, as it was.
+    /// The log of version 1 stays unchanged under one of its names, whatever fails.
     #[test]
     fn an_old_log_is_kept_as_it_was() {
         let start = SimDisk::new(1);

@@ -1,4 +1,4 @@
-//! One API: where it is, who asks, what is remembered of it, and what every request carries.
+//! The client of one API: base URL, token, cached responses and headers.
 
 use super::error_response::{RequestFacts, error_response};
 use super::limits::REFUSAL_MAX_BYTES;
@@ -30,11 +30,11 @@ const VERSION: HeaderValue = HeaderValue::from_static("2022-11-28");
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_IDLE_CONNECTIONS: usize = 4;
 
-/// Retries of all calls together: a fifth of the calls, and these at once.
+/// The retry budget of all calls together.
 const RETRY_PERCENT: u32 = 20;
 const RETRY_FLOOR: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
 
-/// One API, and everything that asking it needs.
+/// The client of one API.
 pub(super) struct Api {
     pub(super) base: BaseUrl,
     pub(super) client: HttpClient,
@@ -42,7 +42,7 @@ pub(super) struct Api {
     user_agent: HeaderValue,
     pub(super) allows_repo: RepoFilter,
     pub(super) clock: Arc<dyn Clock>,
-    /// How long one exchange may take.
+    /// The timeout of one exchange.
     pub(super) attempt: Duration,
     pub(super) retry: Retry,
     pub(super) response_cache: ResponseCache,
@@ -95,8 +95,7 @@ impl Api {
         headers
     }
 
-    /// What an unsuccessful answer says. Its status is known; a body that breaks off takes nothing
-    /// of that away.
+    /// Reads a response that is not a success. If its body is lost, its status and headers remain.
     pub(super) async fn read_error_response(
         &self,
         asked: &RequestFacts<'_>,
@@ -109,7 +108,7 @@ impl Api {
         error_response(asked, status, &head.headers, &said, now)
     }
 
-    /// A 404 below a repository that cannot be seen at all is about the repository.
+    /// Finds out whether a 404 refers to the whole repository.
     pub(super) async fn explain_not_found(
         &self,
         context: &BackendContext,
@@ -142,7 +141,7 @@ impl Api {
     }
 }
 
-/// Where a redirect leads.
+/// Returns the header `Location`.
 pub(super) fn location(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(LOCATION)?.to_str().ok()?;
     Some(value.to_owned())

@@ -1,4 +1,4 @@
-//! Branches, changed: made and deleted.
+//! Creates and deletes branches.
 
 use super::api::Api;
 use super::raw_types::{RawBranch, RawRef};
@@ -12,7 +12,7 @@ use crate::{
 use candor_http_client::Method;
 use serde_json::json;
 
-/// The commit that a branch is at.
+/// Returns the commit of a branch.
 pub(super) async fn head(
     api: &Api,
     context: &BackendContext,
@@ -60,8 +60,8 @@ pub(super) async fn create(
     }
 }
 
-/// Whether a rule already covers a branch that was just made. The branch is there whatever this
-/// comes to, so where it cannot be had it is not claimed.
+/// Returns true if a rule protects a branch that was just created. Returns false if that cannot be read:
+/// the branch exists in any case.
 async fn protected(api: &Api, context: &BackendContext, repo: &RepoName, branch: &str) -> bool {
     let route = Route::of(repo).then("branches").names(branch);
     let ask = GithubRead::new(route, MissingItem::Branch(branch.to_owned()));

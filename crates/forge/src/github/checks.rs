@@ -1,4 +1,4 @@
-//! All checks of a commit: statuses and check runs, every page of both.
+//! Reads all checks of a commit: statuses and check runs, every page of both.
 
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;
@@ -35,7 +35,7 @@ pub(super) async fn checks(
     Ok(CommitChecks { sha: full, checks })
 }
 
-/// Every page, because the answer promises all; more than the bound is a failure, not a part.
+/// Reads every page, because the answer promises all. More pages than the bound are a failure.
 async fn pages(
     api: &Api,
     context: &BackendContext,
@@ -76,7 +76,7 @@ fn of_run(raw: RawRun) -> CommitCheck {
     let state = match conclusion.as_deref() {
         None => CheckState::Pending,
         Some("success" | "neutral" | "skipped") => CheckState::Passed,
-        // A word that is new to us is not known to be good.
+        // An unknown conclusion counts as failed.
         Some(_) => CheckState::Failed,
     };
     CommitCheck {

@@ -1,5 +1,5 @@
-//! One commit of several files: blobs, a tree, a commit, and only then the branch. Until the branch
-//! moves, nobody can see any of it, so that is the one step that counts as the change.
+//! Creates one commit of several files: blobs, a tree, a commit, and only then moves the branch. Nothing
+//! is visible before the branch moves, so only that step counts as the change.
 
 use super::api::Api;
 use super::branch_changes::head;
@@ -54,7 +54,7 @@ pub(super) async fn commit(
     })
 }
 
-/// A path that another one uses as a directory.
+/// Returns a path that another one uses as a directory.
 fn nested(files: &[NewFile]) -> Option<String> {
     let paths = files.iter().map(|file| file.path.as_str());
     let mut paths: Vec<&str> = paths.collect();
@@ -68,7 +68,7 @@ fn nested(files: &[NewFile]) -> Option<String> {
     found.map(|(above, _)| (*above).to_owned())
 }
 
-/// What every step of one commit shares.
+/// The steps of one commit.
 struct CommitSteps<'a> {
     api: &'a Api,
     context: &'a BackendContext,
@@ -87,7 +87,7 @@ impl CommitSteps<'_> {
         self.api.read_json(self.context, ask).await
     }
 
-    /// Makes an object that nothing points to yet: no mark is set.
+    /// Creates an object that nothing points to yet, so no mark is set.
     async fn make<T: DeserializeOwned>(
         &self,
         what: &'static str,
@@ -104,7 +104,7 @@ impl CommitSteps<'_> {
         sent.map_err(|failed| failed.failure)?.json()
     }
 
-    /// The modes of those files that are there already, found directory by directory.
+    /// Returns the modes of the files that exist already.
     async fn modes(
         &self,
         root: &str,
@@ -121,7 +121,7 @@ impl CommitSteps<'_> {
         Ok(modes)
     }
 
-    /// The mode of one file, if it is there; what was looked at on the way is kept.
+    /// Returns the mode of a file if it exists. Directories that were read on the way are kept.
     async fn mode(
         &self,
         directories: &mut BTreeMap<String, Vec<RawEntry>>,
@@ -147,7 +147,7 @@ impl CommitSteps<'_> {
                         directories.insert(here.clone(), self.entries(&sha).await?);
                     }
                 }
-                // A file where a directory is needed, or a directory where the file should be.
+                // A file in the place of a directory, or a directory in the place of the file.
                 _ => return Err(UnmetPrecondition::PathConflict(here).into()),
             }
             above = here;
@@ -155,7 +155,7 @@ impl CommitSteps<'_> {
         Ok(None)
     }
 
-    /// All entries of one directory: of a part nobody could say that a file is not there.
+    /// Returns all entries of a directory. A part would not prove that a file is absent.
     async fn entries(&self, sha: &str) -> Result<Vec<RawEntry>, Failure> {
         let tree: RawTree = self.read("git/trees", sha).await?;
         match tree.truncated {
@@ -164,7 +164,7 @@ impl CommitSteps<'_> {
         }
     }
 
-    /// The SHA of the base's tree with the files in it.
+    /// Creates the base's tree with the files in it and returns its SHA.
     async fn tree(
         &self,
         base: &str,
@@ -184,7 +184,7 @@ impl CommitSteps<'_> {
         Ok(sha)
     }
 
-    /// Moves the branch from the parent to the new commit, and never otherwise.
+    /// Moves the branch from the parent to the new commit. Fails if it is at another commit.
     async fn advance(&self, parent: &str, sha: &str) -> Result<(), Failure> {
         let change = GithubWrite {
             method: Method::PATCH,

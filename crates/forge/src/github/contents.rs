@@ -1,4 +1,4 @@
-//! Directories and files, as they stand at a revision.
+//! Reads directories and files at a revision.
 
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;
@@ -69,7 +69,7 @@ pub(super) async fn file(
         _ if found.submodule_git_url.is_some() => {
             return Err(UnmetPrecondition::IsSubmodule(path.to_owned()).into());
         }
-        // A link to a file comes as that file; any other link is what it says.
+        // GitHub returns the target of a link to a file. Of any other link it returns the path.
         "symlink" => found.target.unwrap_or_default().into_bytes(),
         "file" if found.size > most => return Err(too_large(Some(found.size))),
         "file" => match (found.encoding.as_deref(), found.content) {
@@ -117,7 +117,7 @@ async fn content(
     }
 }
 
-/// Of a path that is not there: whether it is the revision that is missing.
+/// Finds out whether a 404 for a path refers to the revision.
 async fn misplaced(
     api: &Api,
     context: &BackendContext,
@@ -141,7 +141,7 @@ async fn misplaced(
     Failure::GithubErrorResponse(response)
 }
 
-/// GitHub says by a code of its own that a file is larger than anything it hands out.
+/// Maps GitHub's code for a file that is too large to be read.
 fn unloadable(failure: Failure, path: &str, most: u64) -> Failure {
     let Failure::GithubErrorResponse(response) = &failure else {
         return failure;
@@ -176,7 +176,7 @@ async fn raw(
     Ok(api.read(context, ask).await?.bytes.to_vec())
 }
 
-/// Base64 as GitHub writes it, in lines.
+/// Decodes Base64 with line breaks, as GitHub writes it.
 fn decoded(text: String) -> Result<Vec<u8>, Failure> {
     let lines = text.split_ascii_whitespace();
     let joined: String = lines.collect();
@@ -190,7 +190,7 @@ fn listed(raw: RawItem) -> Result<DirectoryItem, Failure> {
         "dir" => ItemKind::Dir,
         "symlink" => ItemKind::Symlink,
         "submodule" => ItemKind::Submodule,
-        // In a listing GitHub calls a submodule a file; only its git object is none.
+        // In a listing GitHub calls a submodule a file, but its git object is a tree.
         "file" if raw.git_url.as_deref().is_some_and(is_tree) => ItemKind::Submodule,
         "file" => ItemKind::File,
         _ => return Err(ExchangeFailure::nonsense("an entry of an unknown type").into()),
@@ -209,7 +209,7 @@ fn is_tree(git_url: &str) -> bool {
     (parts.next(), parts.next()) == (Some("trees"), Some("git"))
 }
 
-/// A directory with more entries than its listing has.
+/// Reads a directory with more entries than its listing has.
 async fn whole_directory(
     api: &Api,
     context: &BackendContext,
@@ -251,7 +251,7 @@ fn unlisted(entry: RawEntry, path: &str, url: &str) -> DirectoryItem {
     }
 }
 
-/// The address of a page, `https://HOST/OWNER/NAME/KIND/…`, as that of another kind.
+/// Replaces the kind in the URL of a page, `https://HOST/OWNER/NAME/KIND/…`.
 fn shown_as(kind: &str, url: &str) -> String {
     let parts = url.split('/').enumerate();
     let parts = parts.map(|(place, part)| if place == 5 { kind } else { part });

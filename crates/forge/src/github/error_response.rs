@@ -1,4 +1,4 @@
-//! What an unsuccessful answer says, as typed facts: status, headers, documented members. Its prose
+//! Reads a response that is not a success as typed facts: status, headers, documented members. Its prose
 //! is passed on and decides nothing.
 
 use super::limits::{RESET_MAX_SECONDS, WORDS_MAX_CHARS};
@@ -11,14 +11,14 @@ use std::time::Duration;
 const REMAINING: &str = "x-ratelimit-remaining";
 const RESET: &str = "x-ratelimit-reset";
 
-/// What was asked for when it was refused.
+/// The facts about a request that explain its response.
 #[derive(Debug)]
 pub(super) struct RequestFacts<'a> {
     pub(super) step: RequestKind,
     pub(super) missing: &'a MissingItem,
 }
 
-/// What an unsuccessful answer says.
+/// Reads a response that is not a success.
 pub(super) fn error_response(
     asked: &RequestFacts<'_>,
     status: u16,
@@ -26,7 +26,7 @@ pub(super) fn error_response(
     body: &[u8],
     now: Timestamp,
 ) -> GithubErrorResponse {
-    // An error page of something in between is no JSON, and has nothing to say beyond its status.
+    // An error page of a proxy is not JSON, and only its status counts.
     let said: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = said["message"].as_str();
     let asks_to_wait = headers.contains_key(RETRY_AFTER);
@@ -47,7 +47,7 @@ pub(super) fn error_response(
     }
 }
 
-/// How long GitHub asks to wait: in seconds, or until a limit ends that is used up.
+/// Returns the wait that GitHub asks for: in seconds, or until the reset of an exhausted limit.
 pub(super) fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     if let Some(seconds) = number(headers, RETRY_AFTER.as_str()) {
         return Some(Duration::from_secs(seconds));
@@ -66,7 +66,7 @@ fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Whether an address of GitHub's documentation is that of a page, or of a section, on rate limits.
+/// Returns true if a URL of GitHub's documentation is a page or section on rate limits.
 fn names_rate_limits(url: &str) -> bool {
     let place = url.split_once("://").map_or(url, |(_, rest)| rest);
     let place = place.split_once('/').map_or("", |(_, path)| path);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, the status stays, and nothing but 403 and 429 is a limit.
+        /// The status is kept for any body, and only 403 and 429 are limits.
         #[test]
         fn any_bytes_are_read(
             status in 300u16..600,
@@ -183,7 +183,7 @@ mod tests {
             prop_assert_eq!(response.retry_after, seconds);
         }
 
-        /// Words decide nothing: whatever a message says, the facts stay the same.
+        /// The message decides nothing: the facts are the same for any text.
         #[test]
         fn words_change_nothing(words in "(rate limit|not found|abuse|validation|403|\\PC{0,20})") {
             let body = serde_json::json!({ "message": words, "documentation_url": "https://docs.github.com/rest" });

@@ -1,4 +1,4 @@
-//! Exchanges that came to no answer, told apart by the types of their errors.
+//! Exchanges without a usable response.
 
 use crate::{Failure, UnreachableReason};
 use candor_fault::Cause;
@@ -6,7 +6,7 @@ use candor_http_client::ExchangeError;
 use serde_json::error::Category;
 use std::error::Error;
 
-/// Why there is no answer.
+/// The reason why there is no usable response.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ExchangeFailure {
     pub(super) why: UnreachableReason,
@@ -18,7 +18,7 @@ impl ExchangeFailure {
         ExchangeFailure { why, cause }
     }
 
-    /// A body that is larger than its limit.
+    /// Returns the failure for a body that is larger than its limit.
     pub(super) fn large() -> ExchangeFailure {
         ExchangeFailure::new(
             UnreachableReason::TooLarge,
@@ -30,13 +30,13 @@ impl ExchangeFailure {
         ExchangeFailure::new(UnreachableReason::Timeout, Cause::from("no answer in time"))
     }
 
-    /// An answer that is not what GitHub documents.
+    /// Returns the failure for a response that is not what GitHub documents.
     pub(super) fn garbled(what: &'static str, error: &(dyn Error + 'static)) -> ExchangeFailure {
         ExchangeFailure::new(UnreachableReason::Garbled, Cause::error(what, error))
     }
 
-    /// JSON that is none, or of another shape: only where and how, because the library's own words
-    /// quote what stands there, which may be somebody's private file.
+    /// Returns the failure for a body that is not the expected JSON. It contains only position and kind,
+    /// because the library's message quotes the text, which may be a private file.
     pub(super) fn unreadable(error: &serde_json::Error) -> ExchangeFailure {
         let how = match error.classify() {
             Category::Eof => "ends early",

@@ -1,4 +1,4 @@
-//! The one thing that REST cannot do: a draft becomes ready, or a pull request a draft again.
+//! Changes the draft state of a pull request, which REST cannot do.
 
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;
@@ -14,7 +14,7 @@ use std::time::Duration;
 const READY: &str = "mutation($id: ID!) { changed: markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft updatedAt } } }";
 const DRAFT: &str = "mutation($id: ID!) { changed: convertPullRequestToDraft(input: {pullRequestId: $id}) { pullRequest { isDraft updatedAt } } }";
 
-/// A pull request after its change.
+/// A pull request after the change.
 #[derive(Debug, Deserialize)]
 pub(super) struct Toggled {
     #[serde(rename = "isDraft")]
@@ -49,7 +49,7 @@ struct GraphqlError {
     message: String,
 }
 
-/// Makes a pull request a draft, or no draft.
+/// Sets the draft state of a pull request.
 pub(super) async fn toggle(
     api: &Api,
     context: &BackendContext,
@@ -60,7 +60,7 @@ pub(super) async fn toggle(
     let query = if draft { DRAFT } else { READY };
     let change = GithubWrite {
         method: Method::POST,
-        // Replaced by the address of GraphQL.
+        // Replaced by the URL of GraphQL.
         route: Route::root("graphql"),
         body: Some(json!({ "query": query, "variables": { "id": node_id } })),
         step: RequestKind::Write,
@@ -78,14 +78,14 @@ pub(super) async fn toggle(
     })
 }
 
-/// An error of GraphQL comes with status 200; its type says which status REST would have answered.
+/// Maps an error of GraphQL, which has status 200, to the status that REST would return.
 fn read_error_response(error: GraphqlError, number: u64, wait: Option<Duration>) -> FailedWrite {
     let (status, limited) = match error.kind.as_deref() {
         Some("NOT_FOUND") => (404, false),
         Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => (403, false),
         Some("RATE_LIMITED" | "RATE_LIMIT") => (403, true),
         Some("UNPROCESSABLE") => (422, false),
-        // Of an error without a type that we know nobody can say whether something happened.
+        // An error of an unknown type does not prove that nothing happened.
         _ => {
             return FailedWrite::with_unknown_effect(ExchangeFailure::nonsense(
                 "an error of a type that is not known",

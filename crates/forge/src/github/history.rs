@@ -1,4 +1,4 @@
-//! Trees, commits and branches, read.
+//! Reads trees, commits and branches.
 
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;

@@ -1,38 +1,38 @@
-//! Every bound that the backend keeps towards GitHub.
+//! The bounds of the backend `github`.
 
-/// The most bytes of an answer that are read.
+/// The maximum number of bytes of a response.
 pub const ANSWER_MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The most bytes of an unsuccessful answer that are looked at.
+/// The maximum number of bytes of an error response.
 pub const REFUSAL_MAX_BYTES: u64 = 64 * 1024;
 
-/// The most characters of GitHub's own words that are kept.
+/// The maximum number of characters of GitHub's message.
 pub const WORDS_MAX_CHARS: usize = 1000;
 
-/// How many redirects are followed.
+/// The maximum number of redirects.
 pub const REDIRECTS_MAX: usize = 5;
 
-/// How many pages are read where an answer promises all of them.
+/// The maximum number of pages of an answer that promises all entries.
 pub const PAGES_MAX: u32 = 30;
 
-/// How many entries one page has at most; GitHub's own bound.
+/// The maximum number of entries of a page; GitHub's own bound.
 pub const PAGE_MAX_ENTRIES: u32 = 100;
 
-/// How many pages of reviews, and how many of files, are read.
+/// The maximum number of pages of reviews, and of files.
 pub const DETAIL_PAGES_MAX: u32 = 10;
 
-/// How many answers are remembered with their ETags.
+/// The maximum number of cached responses.
 pub const REMEMBERED_MAX: usize = 512;
 
-/// The most bytes of answers that are remembered in all.
+/// The maximum number of bytes of all cached responses.
 pub const REMEMBERED_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The most bytes of one answer that is remembered.
+/// The maximum number of bytes of one cached response.
 pub const REMEMBERED_ONE_MAX_BYTES: usize = 1024 * 1024;
 
-/// From how many entries on a directory may be cut: GitHub lists no more of it in one answer.
+/// The number of entries from which a directory may be truncated: GitHub lists no more in one response.
 pub const LISTING_MAX_ENTRIES: usize = 1000;
 
-/// The longest wait that is computed from the instant at which a limit ends, in seconds: GitHub's
-/// windows are an hour, and a later instant is a disagreement about the time.
+/// The maximum wait until the reset of a limit, in seconds: GitHub's windows are an hour, and a later
+/// reset means that the clocks disagree.
 pub const RESET_MAX_SECONDS: u64 = 3600;

@@ -1,4 +1,4 @@
-//! The backend `github`: the REST API, and GraphQL where REST cannot do a thing.
+//! The backend `github`: the REST API, and GraphQL for what REST cannot do.
 mod api;
 mod branch_changes;
 mod checks;
@@ -36,7 +36,7 @@ pub use settings::{GithubSettings, GithubSetupError, GithubTimeouts, PUBLIC_API,
 pub struct GithubForge(Api);
 
 impl GithubForge {
-    /// A backend; nothing is asked yet.
+    /// Creates the backend. Nothing is sent yet.
     pub fn new(settings: GithubSettings) -> Result<GithubForge, GithubSetupError> {
         Api::new(settings).map(GithubForge)
     }

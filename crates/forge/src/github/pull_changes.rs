@@ -1,4 +1,4 @@
-//! Pull requests, changed: opened, edited, merged.
+//! Opens, edits and merges pull requests.
 
 use super::api::Api;
 use super::graphql::toggle;
@@ -47,7 +47,7 @@ pub(super) async fn create(
     };
     if let Failure::GithubErrorResponse(GithubErrorResponse { status: 422, .. }) = failure {
         let owner = owner.unwrap_or(repo.owner());
-        // The lookup only explains; where it fails, GitHub's own refusal stands.
+        // The lookup only explains. If it fails, GitHub's own response is returned.
         if let Ok(Some(number)) = standing(api, context, repo, owner, new).await {
             return Err(UnmetPrecondition::PullExists(number).into());
         }
@@ -55,7 +55,7 @@ pub(super) async fn create(
     Err(failure)
 }
 
-/// The open pull request for the same two branches.
+/// Returns the open pull request for the same two branches.
 async fn standing(
     api: &Api,
     context: &BackendContext,
@@ -74,7 +74,7 @@ async fn standing(
     Ok(found.first().map(|pull| pull.number))
 }
 
-/// What of a change REST can do.
+/// Returns the part of a change that REST can make.
 fn fields(change: &PullRequestChange) -> Option<Value> {
     let mut body = Map::new();
     if let Some(title) = &change.title {
@@ -120,7 +120,7 @@ pub(super) async fn update(
             context.mark.done();
             Ok(pull)
         }
-        // What is closed cannot become a draft, so a pull request that is to be closed is closed last.
+        // A closed pull request cannot become a draft, so it is closed last.
         (Some(body), Some(pull)) if change.state == Some(PullState::Closed) => {
             context.mark.begins()?;
             let pull = steps.toggled(pull).await;
@@ -139,7 +139,7 @@ pub(super) async fn update(
     }
 }
 
-/// The two steps of an update; the mark is set by whoever knows which is the last.
+/// The two steps of an update. The caller sets the mark, because it decides which step is the last.
 struct UpdateSteps<'a> {
     api: &'a Api,
     context: &'a BackendContext,
@@ -172,7 +172,7 @@ impl UpdateSteps<'_> {
         Ok(pull)
     }
 
-    /// What the second step came to: the first was made, whatever becomes of this one.
+    /// Returns the result of the second step, after the first has changed something.
     fn second(
         &self,
         came: Result<PullRequest, FailedWrite>,
@@ -223,7 +223,7 @@ pub(super) async fn merge(
             Err(Failure::HeadMoved {
                 expected: order.head_sha.clone(),
                 state: None,
-                // Only told where it can be had.
+                // Only if it can be read.
                 actual: one(api, context, repo, number)
                     .await
                     .ok()

@@ -1,4 +1,4 @@
-//! Pull requests, read: lists, single ones, and what they say beyond their summary.
+//! Reads pull requests, their reviews and their files.
 
 use super::api::Api;
 use super::limits::{DETAIL_PAGES_MAX, PAGE_MAX_ENTRIES};
@@ -73,7 +73,7 @@ pub(super) async fn details(
     })
 }
 
-/// All pages up to the bound, and whether there are more.
+/// Reads all pages up to the bound, and whether there are more.
 async fn pages<T: DeserializeOwned>(
     api: &Api,
     context: &BackendContext,
@@ -94,8 +94,8 @@ async fn pages<T: DeserializeOwned>(
     Ok((all, true))
 }
 
-/// The files in the order of their paths, with whole patches as long as they fit; and whether one
-/// is left out, by us or by GitHub, which gives none for a large change.
+/// Returns the files in the order of their paths, with whole patches as long as they fit, and whether a
+/// patch is left out. GitHub itself leaves out the patches of large changes.
 fn fitted(mut files: Vec<RawFile>, most: usize) -> (Vec<PullFileChange>, bool) {
     files.sort_by(|left, right| left.filename.cmp(&right.filename));
     let (mut room, mut cut) = (most, false);

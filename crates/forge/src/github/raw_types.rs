@@ -1,5 +1,5 @@
-//! The parts of GitHub's answers that are used, as they come. What GitHub may leave out, or makes
-//! null where an account or a fork was deleted, is an option here.
+//! The used parts of GitHub's responses. A member is optional if GitHub may leave it out, or if it is
+//! null for a deleted account or fork.
 
 use super::exchange_failure::ExchangeFailure;
 use crate::{
@@ -47,7 +47,7 @@ pub(super) struct RawFound {
     pub(super) items: Vec<RawRepository>,
 }
 
-/// Whatever stands at a path, asked for as one object.
+/// The item at a path, requested as one object.
 #[derive(Debug, Deserialize)]
 pub(super) struct RawContent {
     #[serde(rename = "type")]
@@ -104,7 +104,7 @@ pub(super) struct RawRef {
     pub(super) object: Sha,
 }
 
-/// A commit as the git database has it.
+/// A commit of the git database.
 #[derive(Debug, Deserialize)]
 pub(super) struct GitCommit {
     pub(super) sha: String,
@@ -221,7 +221,7 @@ impl RawPull {
             body: self.body,
             state: self.state,
             draft: self.draft,
-            // A list does not say whether, only when.
+            // A list contains only the time of the merge.
             merged: self.merged.unwrap_or(self.merged_at.is_some()),
             head: self.head.name,
             head_repo: head_repo.transpose()?,

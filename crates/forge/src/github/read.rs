@@ -1,4 +1,4 @@
-//! Reading: bounded retries, redirects within the API, and answers that GitHub calls unchanged.
+//! Reads: bounded retries, redirects within the API, and cached responses.
 
 use super::api::{Api, location};
 use super::error_response::RequestFacts;
@@ -35,7 +35,7 @@ impl Retryable for ReadFailure {
                 (Some(wait), 500..) => Again::NotBefore(wait),
                 (None, 500..) => Again::Soon,
                 (Some(wait), _) if response.limited => Again::NotBefore(wait),
-                // A limit without an end lasts a minute at least, longer than anybody waits here.
+                // A limit without an end lasts at least a minute, which is longer than a call waits.
                 _ => Again::Never,
             },
             _ => Again::Never,
@@ -56,7 +56,7 @@ impl From<ExchangeError> for ReadFailure {
 }
 
 impl Api {
-    /// Reads, and says of a 404 whether it is about the whole repository.
+    /// Reads, and finds out whether a 404 refers to the whole repository.
     pub(super) async fn read(
         &self,
         context: &BackendContext,
@@ -77,7 +77,7 @@ impl Api {
         self.read(context, ask).await?.json()
     }
 
-    /// Reads, wherever redirects lead within this API and the allow-list.
+    /// Reads, and follows redirects within this API and the allow-list.
     pub(super) async fn fetch(
         &self,
         context: &BackendContext,
@@ -97,7 +97,7 @@ impl Api {
         Err(ExchangeFailure::redirect("more redirects than are followed").into())
     }
 
-    /// Reads without following.
+    /// Reads without following redirects.
     pub(super) async fn fetch_without_redirects(
         &self,
         context: &BackendContext,
@@ -185,7 +185,7 @@ impl Api {
     }
 }
 
-/// Applies the limit of this request to the remembered answer.
+/// Applies the limit of this request to the cached response.
 fn unchanged(known: CachedResponse, limit: BodyLimit) -> Result<GithubResponse, ExchangeError> {
     let BoundedBody { bytes, truncated } = limit.apply(&known.body)?;
     Ok(GithubResponse {
@@ -196,12 +196,12 @@ fn unchanged(known: CachedResponse, limit: BodyLimit) -> Result<GithubResponse, 
     })
 }
 
-/// Whether a `Link` header names a next page.
+/// Returns true if a `Link` header names a next page.
 fn has_next(headers: &HeaderMap) -> bool {
     let links = headers.get_all(LINK).iter();
     let mut links = links.filter_map(|value| value.to_str().ok());
     links.any(|value| {
-        // A comma or semicolon inside of an address stands between `<` and `>`.
+        // A comma or semicolon inside a URL is between `<` and `>`.
         value.split('>').skip(1).any(|after| {
             let parameters = after.split('<').next().unwrap_or_default();
             let mut parameters = parameters.split([';', ',']).map(str::trim);

@@ -1,5 +1,5 @@
-//! Where a redirect may lead: within the API, and never past the allow-list. A renamed repository is
-//! redirected to its number, so what it is called now is looked up first.
+//! Checks redirects: they must stay within the API and the allow-list. A renamed repository is
+//! redirected to its number, so its current name is read first.
 
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;
@@ -9,7 +9,7 @@ use super::route::Route;
 use crate::{BackendContext, DenialReason, Failure, MissingItem, RepoName};
 
 impl Api {
-    /// The route that a redirect leads to, if it may be followed.
+    /// Returns the route of a redirect if it may be followed.
     pub(super) async fn resolve_redirect(
         &self,
         context: &BackendContext,
@@ -25,7 +25,7 @@ impl Api {
         let repo = match target(&route) {
             RedirectTarget::Number(number) => self.find_repository_name(context, number).await?,
             RedirectTarget::Repository(name) => name,
-            // What was asked for was about no repository either.
+            // The request did not refer to a repository either.
             RedirectTarget::Other if about.is_none() => return Ok(route),
             RedirectTarget::Other => {
                 return Err(
@@ -52,7 +52,7 @@ impl Api {
     }
 }
 
-/// What a route is about.
+/// The subject of a route.
 #[derive(Debug, PartialEq, Eq)]
 enum RedirectTarget {
     Number(u64),

@@ -1,4 +1,4 @@
-//! Repositories: found, looked at, and their READMEs.
+//! Searches and reads repositories and their READMEs.
 
 use super::api::Api;
 use super::raw_types::{RawFound, RawRepository};
@@ -45,7 +45,7 @@ pub(super) async fn readme(
     repo: &RepoName,
     most: u64,
 ) -> Result<Option<(Vec<u8>, bool)>, Failure> {
-    // A README is asked for of a repository that was found: a 404 is about the README alone.
+    // The repository was read before, so a 404 refers to the README.
     let ask = GithubRead::new(Route::of(repo).then("readme"), MissingItem::Repository)
         .with_accept(RAW)
         .with_limit(BodyLimit::Prefix(most));

@@ -1,4 +1,4 @@
-//! What is asked of GitHub, and what came of it: reads and changes, replies and losses.
+//! Requests to GitHub and their results.
 
 use super::exchange_failure::ExchangeFailure;
 use super::limits::ANSWER_MAX_BYTES;
@@ -10,14 +10,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
 
-/// What is asked for unless something else is said.
+/// The default.
 pub(super) const JSON: &str = "application/vnd.github+json";
 /// A file's own bytes.
 pub(super) const RAW: &str = "application/vnd.github.raw+json";
-/// One object whatever stands at a path, a directory too.
+/// One object for any path, also a directory.
 pub(super) const OBJECT: &str = "application/vnd.github.object+json";
 
-/// Something to be read.
+/// A request that reads.
 #[derive(Debug)]
 pub(super) struct GithubRead {
     pub(super) route: Route,
@@ -27,7 +27,7 @@ pub(super) struct GithubRead {
 }
 
 impl GithubRead {
-    /// Asks for JSON; `missing` is what a 404 would be about.
+    /// Requests JSON. `missing` is the item that a 404 refers to.
     pub(super) fn new(route: Route, missing: MissingItem) -> GithubRead {
         GithubRead {
             route,
@@ -48,7 +48,7 @@ impl GithubRead {
     }
 }
 
-/// Something to be changed.
+/// A request that changes something.
 #[derive(Debug)]
 pub(super) struct GithubWrite {
     pub(super) method: Method,
@@ -58,15 +58,15 @@ pub(super) struct GithubWrite {
     pub(super) missing: MissingItem,
 }
 
-/// An answer of success.
+/// A successful response.
 #[derive(Debug)]
 pub(super) struct GithubResponse {
     pub(super) bytes: Bytes,
     /// True if there were more bytes.
     pub(super) truncated: bool,
-    /// Whether there is another page.
+    /// True if there is a next page.
     pub(super) more: bool,
-    /// How long to wait where a limit is used up: GraphQL refuses with a success.
+    /// The wait if a limit is exhausted: GraphQL refuses with status 200.
     pub(super) wait: Option<Duration>,
 }
 
@@ -77,15 +77,15 @@ impl GithubResponse {
     }
 }
 
-/// What one exchange brought that is no failure.
+/// The result of an exchange that did not fail.
 #[derive(Debug)]
 pub(super) enum ResponseOrRedirect {
     Response(GithubResponse),
-    /// A redirect, and where to.
+    /// A redirect with its `Location`.
     Redirect(Option<String>),
 }
 
-/// A change that brought no success.
+/// A change that failed.
 #[derive(Debug)]
 pub(super) struct FailedWrite {
     pub(super) failure: Failure,
@@ -114,8 +114,7 @@ impl FailedWrite {
         }
     }
 
-    /// The failure, with the mark set as the outcome demands; for a change that is the first of its
-    /// call.
+    /// Sets the mark by the effect and returns the failure. For the first change of a call.
     pub(super) fn into_failure(self, context: &BackendContext) -> Failure {
         match self.effect {
             Effect::None => context.mark.undone(),

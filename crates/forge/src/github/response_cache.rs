@@ -1,5 +1,5 @@
-//! Answers that GitHub may call unchanged: bounded in number and bytes, the least used go first.
-//! Asking with an ETag costs nothing of the rate limit where the answer is still the same.
+//! A cache of responses with ETags, bounded in number and bytes. The least recently used are dropped.
+//! A request with an ETag does not count for the rate limit if the response is unchanged.
 
 use super::limits::{REMEMBERED_MAX, REMEMBERED_MAX_BYTES, REMEMBERED_ONE_MAX_BYTES};
 use candor_http_client::Bytes;
@@ -7,7 +7,7 @@ use candor_http_client::header::HeaderValue;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-/// An answer with its ETag.
+/// A response with its ETag.
 #[derive(Debug, Clone)]
 pub(super) struct CachedResponse {
     pub(super) etag: HeaderValue,
@@ -15,14 +15,14 @@ pub(super) struct CachedResponse {
     pub(super) more: bool,
 }
 
-/// Answers by what was asked for.
+/// Responses by request.
 #[derive(Debug, Default)]
 pub(super) struct ResponseCache(Mutex<CacheEntries>);
 
 #[derive(Debug, Default)]
 struct CacheEntries {
     answers: HashMap<String, (u64, CachedResponse)>,
-    /// Keys by when they were last used, the oldest first.
+    /// Keys by last use, the oldest first.
     used: BTreeMap<u64, String>,
     uses: u64,
     bytes: usize,
@@ -79,7 +79,7 @@ impl CacheEntries {
     }
 }
 
-/// The key is held twice.
+/// Returns the size of an entry. The key is stored twice.
 fn weight(key: &str, known: &CachedResponse) -> usize {
     2 * key.len() + known.etag.len() + known.body.len()
 }

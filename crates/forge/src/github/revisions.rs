@@ -1,4 +1,4 @@
-//! What a revision is called in a query, and which commit it is.
+//! Resolves revisions.
 
 use super::api::Api;
 use super::raw_types::RawCommit;
@@ -7,7 +7,7 @@ use super::requests::GithubRead;
 use super::route::Route;
 use crate::{BackendContext, Failure, GithubErrorResponse, MissingItem, RepoName, Revision};
 
-/// What a revision is called: by the caller, or by the repository where it is the default branch.
+/// Returns the name of a revision: the caller's, or that of the default branch.
 pub(super) async fn name(
     api: &Api,
     context: &BackendContext,
@@ -20,17 +20,17 @@ pub(super) async fn name(
     }
 }
 
-/// The value of a parameter that takes any ref; nothing for the default branch.
+/// Returns the value of a parameter that takes any ref, and `None` for the default branch.
 pub(super) fn parameter(at: &Revision) -> Option<String> {
     match at {
         Revision::Default => None,
-        // In full, because a tag of the same name would come first.
+        // In full, because GitHub would prefer a tag of the same name.
         Revision::Branch(name) => Some(format!("refs/heads/{name}")),
         Revision::Named(name) | Revision::Commit(name) => Some(name.clone()),
     }
 }
 
-/// What is missing where a revision cannot be found.
+/// Returns the missing item of a revision that does not exist.
 pub(super) fn missing(at: &Revision) -> MissingItem {
     match at {
         Revision::Default => MissingItem::Repository,
@@ -46,7 +46,7 @@ pub(super) struct ResolvedCommit {
     pub(super) tree: String,
 }
 
-/// The commit that a revision is; `name` is what the revision is called.
+/// Resolves a revision with this name to a commit.
 pub(super) async fn resolve(
     api: &Api,
     context: &BackendContext,
@@ -59,11 +59,11 @@ pub(super) async fn resolve(
         Revision::Default | Revision::Branch(_) => commits.then("heads").names(name),
         Revision::Named(_) | Revision::Commit(_) => commits.names(name),
     };
-    // The commit comes with the files that it changes; one of them is the least there is to have.
+    // GitHub adds the files of the commit; one is the minimum.
     let ask = GithubRead::new(route.page(1, 1), missing(at));
     let found: Result<RawCommit, Failure> = api.read_json(context, ask).await;
     let found = found.map_err(|failure| unfound(failure, missing(at)))?;
-    // A branch or tag may be called like the digits of a commit.
+    // A branch or tag may have a name like the digits of a commit.
     if let Revision::Commit(digits) = at
         && !found.sha.starts_with(&digits.to_ascii_lowercase())
     {
@@ -75,7 +75,7 @@ pub(super) async fn resolve(
     })
 }
 
-/// Where a commit is asked for by name, 422 says that there is none of this name.
+/// Maps the 422 for a commit that does not exist.
 pub(super) fn unfound(failure: Failure, missing: MissingItem) -> Failure {
     match failure {
         Failure::GithubErrorResponse(GithubErrorResponse { status: 422, .. }) => {

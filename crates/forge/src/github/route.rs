@@ -1,5 +1,4 @@
-//! How the path and the query of a request are put together: every part encoded, none of them `.`
-//! or `..`.
+//! Builds the path and the query of a request. Every part is encoded, none is `.` or `..`.
 
 use crate::{Failure, RepoName};
 use candor_fault::Cause;
@@ -15,7 +14,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// A route from the root; the text is ours and needs no encoding.
+    /// Starts a route at the root. The text is not encoded.
     pub(super) fn root(text: &'static str) -> Route {
         Route {
             text: format!("/{text}"),
@@ -25,26 +24,26 @@ impl Route {
         }
     }
 
-    /// A repository's own route.
+    /// Starts the route of a repository.
     pub(super) fn of(repo: &RepoName) -> Route {
         let mut route = Route::root("repos").name(repo.owner()).name(repo.name());
         route.repo = Some(repo.clone());
         route
     }
 
-    /// The repository that it is about.
+    /// Returns the repository of the route.
     pub(super) fn repo(&self) -> Option<&RepoName> {
         self.repo.as_ref()
     }
 
-    /// With more of it; the text is ours and needs no encoding.
+    /// Appends a text that is not encoded.
     pub(super) fn then(mut self, text: &'static str) -> Route {
         self.text.push('/');
         self.text.push_str(text);
         self
     }
 
-    /// With one part that somebody else named.
+    /// Appends one part, encoded.
     pub(super) fn name(mut self, name: &str) -> Route {
         self.climbs |= matches!(name, "" | "." | "..");
         self.text.push('/');
@@ -52,13 +51,13 @@ impl Route {
         self
     }
 
-    /// With the parts of a path or of a ref, between slashes.
+    /// Appends the parts of a path or ref, encoded.
     pub(super) fn names(self, path: &str) -> Route {
         path.split('/').fold(self, Route::name)
     }
 
     pub(super) fn number(mut self, number: u64) -> Route {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.text, "/{number}");
         self
     }
@@ -77,7 +76,7 @@ impl Route {
             .query("page", &page.to_string())
     }
 
-    /// The text of the route.
+    /// Returns the text of the route.
     pub(super) fn text(&self) -> Result<&str, Failure> {
         match self.climbs {
             false => Ok(&self.text),
@@ -89,7 +88,7 @@ impl Route {
     }
 }
 
-/// Everything but what RFC 3986 calls unreserved.
+/// Encodes everything but the unreserved characters of RFC 3986.
 fn encode(text: &str, out: &mut String) {
     for byte in text.bytes() {
         match byte {

@@ -1,4 +1,4 @@
-//! What the backend has to be told: where GitHub is, who asks, what it may touch.
+//! Settings of the backend `github`.
 
 use crate::RepoName;
 use candor_http_client::{BearerToken, HttpSetupError};
@@ -7,20 +7,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The public GitHub.
 pub const PUBLIC_API: &str = "https://api.github.com";
 
-/// How long single steps may take; a call's own deadline holds beside them.
+/// Timeouts of one exchange. The deadline of the call applies too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GithubTimeouts {
-    /// Until a connection stands.
     pub connect: Duration,
-    /// From the first byte of a request to the last of its answer.
+    /// From the first byte of the request to the last byte of its response.
     pub attempt: Duration,
 }
 
 impl Default for GithubTimeouts {
-    /// Five seconds to connect, fifteen for an answer: GitHub itself gives up after ten.
+    /// Five seconds to connect, fifteen for a response: GitHub itself gives up after ten.
     fn default() -> GithubTimeouts {
         GithubTimeouts {
             connect: Duration::from_secs(5),
@@ -29,28 +27,27 @@ impl Default for GithubTimeouts {
     }
 }
 
-/// Whether a repository may be touched.
+/// Returns true if tools may use the repository.
 pub type RepoFilter = Arc<dyn Fn(&RepoName) -> bool + Send + Sync>;
 
-/// What the backend has to be told.
+/// Settings of the backend.
 pub struct GithubSettings {
-    /// Where the REST API is: the public one, or `https://HOST/api/v3` of an Enterprise server.
+    /// The public REST API, or `https://HOST/api/v3` of an Enterprise server.
     pub api_url: String,
-    /// What to show; nothing asks anonymously.
+    /// `None` sends anonymous requests.
     pub token: Option<BearerToken>,
-    /// Who asks; GitHub refuses those who do not say.
+    /// Required by GitHub.
     pub user_agent: String,
-    /// The allow-list, asked again wherever a redirect leads to another repository.
+    /// The allow-list, checked again for every redirect to another repository.
     pub allows_repo: RepoFilter,
-    /// 64 evenly distributed bits, for the waits between attempts.
+    /// For the waits between attempts.
     pub random: Random,
-    /// The time of day, against which GitHub says when a limit ends.
+    /// The time of day, for the reset of a limit.
     pub clock: Arc<dyn Clock>,
-    /// How long single steps may take.
     pub timeouts: GithubTimeouts,
 }
 
-// Without the address: somebody may have written a password into it.
+// Without the URL, because it may contain a password.
 impl fmt::Debug for GithubSettings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Settings")
@@ -61,12 +58,12 @@ impl fmt::Debug for GithubSettings {
     }
 }
 
-/// Why the backend cannot be made.
+/// The reason why the backend cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GithubSetupError {
     /// The HTTP client cannot be created.
     Http(HttpSetupError),
-    /// The user agent cannot stand in a header.
+    /// The user agent is empty or not valid in a header.
     UserAgent,
 }
 

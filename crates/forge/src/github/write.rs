@@ -1,4 +1,4 @@
-//! Changing: every change is sent once, and what became of it is told apart by types.
+//! Sends changes. Every change is sent once, and its effect is typed.
 
 use super::api::{Api, graphql_url, json_body, location};
 use super::error_response::{RequestFacts, wait};
@@ -10,7 +10,7 @@ use candor_guard::Deadline;
 use candor_http_client::{BodyLimit, BoundedBody, Response, ResponseBody};
 
 impl Api {
-    /// Makes a change that is the only one of its call: the mark is set around it.
+    /// Makes the only change of a call and sets the mark around it.
     pub(super) async fn change(
         &self,
         context: &BackendContext,
@@ -26,7 +26,7 @@ impl Api {
         }
     }
 
-    /// Makes a change; the mark is the caller's.
+    /// Makes a change. The caller sets the mark.
     pub(super) async fn send(
         &self,
         context: &BackendContext,
@@ -43,7 +43,7 @@ impl Api {
         }
     }
 
-    /// Sends a change along redirects that keep it the same change.
+    /// Sends a change and follows redirects that keep its method.
     async fn send_following_redirects(
         &self,
         context: &BackendContext,
@@ -58,7 +58,7 @@ impl Api {
             let url = self.base.join(&route);
             match self.send_to(context, &url, change).await? {
                 ResponseOrRedirect::Response(reply) => return Ok(reply),
-                // Nothing was changed yet, so looking where it leads changes nothing either.
+                // Nothing was changed yet, so the redirect can be resolved.
                 ResponseOrRedirect::Redirect(location) => {
                     let resolve_redirect =
                         self.resolve_redirect(context, location, change.route.repo());
@@ -72,7 +72,7 @@ impl Api {
         Err(FailedWrite::without_effect(circles))
     }
 
-    /// Asks the GraphQL API.
+    /// Sends a request to the GraphQL API.
     pub(super) async fn graphql(
         &self,
         context: &BackendContext,
@@ -89,9 +89,8 @@ impl Api {
         }
     }
 
-    /// One exchange. Nothing is sent after the call's deadline; but what was sent is waited for
-    /// beyond it, because whoever called has been answered by then and only the record is left to
-    /// learn what happened.
+    /// Makes one exchange. Nothing is sent after the call's deadline. A response is awaited beyond it: the
+    /// caller has its answer by then, but the record needs the outcome.
     async fn send_to(
         &self,
         context: &BackendContext,
@@ -136,7 +135,7 @@ impl Api {
         }
     }
 
-    /// The answer to a change that was made.
+    /// Reads the response to a change that was made.
     async fn read_success(
         &self,
         until: Deadline,
@@ -172,7 +171,7 @@ impl Api {
         let (status, headers) = (response.status(), response.headers().clone());
         match until.run(self.read_error_response(&asked, response)).await {
             Ok(response) => Failure::GithubErrorResponse(response),
-            // Its words did not come; its status and headers did.
+            // Only its body is missing; its status and headers arrived.
             Err(_) => {
                 let now = self.clock.now();
                 let bare = super::error_response::error_response(

@@ -1,4 +1,4 @@
-//! The forge's methods: each is passed to the file that is responsible for it.
+//! The trait `Forge` for the local backend.
 
 use super::errors::{LocalForgeError, run_blocking};
 use super::repository_root::OpenRepository;
@@ -12,7 +12,7 @@ use crate::{
 use std::sync::Arc;
 
 impl LocalForge {
-    /// Reads something of a repository.
+    /// Opens a repository and reads from it on a blocking thread.
     async fn look<T: Send + 'static>(
         &self,
         repo: &RepoName,
@@ -22,12 +22,12 @@ impl LocalForge {
         run_blocking(move || look(&root.open(&repo)?)).await
     }
 
-    /// All repositories, in the order of their names without case.
+    /// Returns all repositories in the order of their names without case.
     pub async fn repositories(&self) -> Result<Vec<Repository>, LocalForgeError> {
         let root = Arc::clone(&self.root);
         let all = run_blocking(move || {
             let all = root.all()?.into_iter();
-            // What git cannot open is no repository.
+            // Directories that git cannot open are skipped.
             let opened = all.filter_map(|location| root.open_at(location).ok());
             opened.map(|opened| opened.summary()).collect()
         });

@@ -1,4 +1,4 @@
-//! Branches that are moved: compared and swapped, lasting when that is said.
+//! Moves branches by compare and swap, durably.
 
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
@@ -9,22 +9,21 @@ use git2::{ErrorCode, Oid};
 use std::thread;
 use std::time::Duration;
 
-/// How often, and how far apart, a ref is tried that another program is writing.
+/// Attempts and pause for a ref that another program locks.
 const TRIES: usize = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What became of a branch.
+/// The outcome of moving a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SwapOutcome {
-    /// It is where it was to be.
     Done,
-    /// It was not where it had been seen, or is gone.
+    /// Another writer moved or deleted it.
     Moved,
-    /// Another program keeps it locked, or has ended without unlocking it.
+    /// Another program keeps it locked, or ended without unlocking it.
     Locked,
 }
 
-/// What is told of a ref that stays locked.
+/// Returns the failure for a ref that stays locked.
 pub(super) fn locked() -> Failure {
     Failure::Broken(
         "another program keeps the branch locked",
@@ -33,7 +32,7 @@ pub(super) fn locked() -> Failure {
 }
 
 impl OpenRepository {
-    /// Moves a branch from one commit to another. Blocks a little where it is locked.
+    /// Moves a branch from one commit to another. Blocks for a short time if it is locked.
     pub(super) fn swap(&self, branch: &str, from: Oid, to: Oid) -> Result<SwapOutcome, Failure> {
         const WHAT: &str = "the branch could not be moved";
         self.sync_objects()?;

@@ -1,4 +1,4 @@
-//! Branches: listed, made, deleted.
+//! Lists, creates and deletes branches.
 
 use super::LocalForge;
 use super::branch_swap::locked;
@@ -16,7 +16,7 @@ use crate::{
 use git2::{ErrorCode, Oid};
 use std::sync::Arc;
 
-/// How often a deletion is tried while somebody moves the branch.
+/// Attempts to delete a branch that other writers move.
 const TRIES: usize = 4;
 
 impl OpenRepository {
@@ -38,8 +38,7 @@ impl OpenRepository {
         })
     }
 
-    /// A branch that stands where a new one would: of the same name, or one of them a directory of
-    /// the other.
+    /// Returns a branch that conflicts with a new one: the same name, or one is a directory of the other.
     fn find_conflicting_branch(&self, branch: &str) -> Result<Option<String>, Failure> {
         let below = |one: &str, other: &str| {
             let rest = one.strip_prefix(other);
@@ -72,7 +71,7 @@ impl OpenRepository {
         Ok(())
     }
 
-    /// Takes a branch away; each try deletes only the head that was seen and kept before.
+    /// Deletes a branch. Each attempt deletes only the head that was kept before.
     fn remove_branch(
         &self,
         context: &BackendContext,
@@ -136,7 +135,7 @@ impl LocalForge {
         .await
     }
 
-    /// Deletes a branch. What open pull requests bring from it stays as their last head.
+    /// Deletes a branch. Open pull requests keep its commit as their last head.
     pub(super) async fn remove_branch(
         &self,
         context: &BackendContext,
@@ -152,7 +151,7 @@ impl LocalForge {
         let head = self
             .delete_ref(context, location, branch, rules, &open)
             .await?;
-        // The branch is gone; a last head that is not on record is still kept as a ref.
+        // The branch is gone. A last head that is not recorded is still kept as a ref.
         let mut writing = self.database.write().await?;
         for mut pull in open {
             pull.head_sha = head.to_string();

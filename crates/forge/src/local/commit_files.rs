@@ -1,8 +1,7 @@
-//! One commit on a branch: new files and new contents of files, all or none.
+//! Creates one commit on a branch with new files and new contents: all or none.
 //!
-//! An existing file keeps its mode, a symbolic link among them: it stays a link, to where the new
-//! content says. A commit that would change nothing is refused: it is most likely one that was made
-//! already.
+//! An existing file keeps its mode. A symbolic link stays a link, with the new content as its target. A
+//! commit that would change nothing is refused: most likely it was made already.
 
 use super::branch_swap::{SwapOutcome, locked};
 use super::errors::{IntoFailure as _, OrBroken, run_blocking};
@@ -23,7 +22,7 @@ const WHAT: &str = "the commit could not be made";
 const PLAIN: i32 = 0o100_644;
 const DIRECTORY: i32 = 0o040_000;
 
-/// What is to stand at a name.
+/// A file or directory to write.
 enum Node<'a> {
     File(&'a NewFile),
     Dir(Dir<'a>),
@@ -31,7 +30,7 @@ enum Node<'a> {
 
 type Dir<'a> = BTreeMap<&'a str, Node<'a>>;
 
-/// The files as directories; no file is a directory of another.
+/// Arranges files as directories. Fails if one file is a directory of another.
 fn directories(files: &[NewFile]) -> Result<Dir<'_>, Failure> {
     let mut root = Dir::new();
     for file in files {
@@ -62,7 +61,7 @@ fn directories(files: &[NewFile]) -> Result<Dir<'_>, Failure> {
 }
 
 impl OpenRepository {
-    /// Writes a directory with new files in it. Recurses no deeper than paths are allowed to be.
+    /// Writes a directory with new files. The recursion is bounded by the depth of paths.
     fn write_tree(
         &self,
         odb: &Odb<'_>,
@@ -92,7 +91,7 @@ impl OpenRepository {
             };
             if let Err(error) = builder.insert(*name, id, mode) {
                 return Err(match error.class() {
-                    // Git has rules of its own for names: `git~1` is `.git` on some systems.
+                    // Git has its own rules for names: `git~1` is `.git` on some systems.
                     ErrorClass::Tree => UnmetPrecondition::PathRefused(path).into(),
                     _ => error.broken(WHAT),
                 });

@@ -1,4 +1,4 @@
-//! The database of a forge: one SQLite file, lasting when a transaction is committed.
+//! The database of a local forge: one SQLite file, durable when a transaction is committed.
 
 use super::errors::{LocalForgeError, OrBroken};
 use super::git_files;
@@ -11,16 +11,16 @@ use sqlx::{ConnectOptions as _, Sqlite, Transaction};
 use std::path::Path;
 use std::time::Duration;
 
-/// The file of the database. An owner of that name can have no directory, so there is none.
+/// The file of the database. No owner can have this name, because the file takes the directory's place.
 pub(super) const FILE: &str = "forge.db";
 
-/// The format that is written here.
+/// The format version.
 const FORMAT: u64 = 1;
 
-/// How long a writer waits for another process.
+/// The time a writer waits for another process.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connections at a time; one of them writes.
+/// The number of connections. One of them writes.
 const CONNECTIONS: u32 = 4;
 
 const TABLES: [&str; 5] = [
@@ -49,7 +49,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// The database of a forge that is there.
+    /// Opens the database of an existing forge.
     pub(super) async fn open(dir: &Path) -> Result<Database, LocalForgeError> {
         if !dir.join(FILE).is_file() {
             return Err(LocalForgeError::NotAForge(dir.to_path_buf()));
@@ -57,13 +57,13 @@ impl Database {
         let database = connect(dir, false).await?;
         let mut connection = database.read().await?;
         match database.format(&mut connection).await? {
-            // A file without tables is what is left when making it was interrupted.
+            // A file without tables is left by an interrupted creation.
             None => Err(LocalForgeError::NotAForge(dir.to_path_buf())),
             format => known(format).map(|()| database),
         }
     }
 
-    /// The database of a new forge.
+    /// Creates the database of a new forge.
     pub(super) async fn create(dir: &Path) -> Result<Database, LocalForgeError> {
         const WHAT: &str = "the database could not be made";
         let database = connect(dir, true).await?;
@@ -86,18 +86,18 @@ impl Database {
         Ok(database)
     }
 
-    /// Closes the file; what was written is in it alone.
+    /// Closes the database and merges its journal into the file.
     pub(super) async fn close(self) {
         self.pool.close().await;
     }
 
-    /// A connection for reading.
+    /// Returns a connection for reading.
     pub(super) async fn read(&self) -> Result<sqlx::pool::PoolConnection<Sqlite>, Failure> {
         let connection = self.pool.acquire().await;
         connection.or_broken("the database could not be opened")
     }
 
-    /// A transaction for writing: what it reads does not change before it is committed.
+    /// Starts a transaction for writing. Its reads do not change before it is committed.
     pub(super) async fn write(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
         let writing = self.pool.begin_with("BEGIN IMMEDIATE").await;
         writing.or_broken("the database could not be locked for writing")
@@ -114,7 +114,7 @@ impl Database {
             None => Ok(None),
             Some(_) => {
                 let format = fact(connection, "format").await?;
-                // What is no number was not written by an older program either.
+                // No version of the program wrote anything but a number.
                 Ok(Some(
                     format
                         .and_then(|text| text.parse().ok())
@@ -135,7 +135,7 @@ fn known(format: Option<u64>) -> Result<(), LocalForgeError> {
     }
 }
 
-/// What the database says about itself.
+/// Reads a row of the table `meta`.
 pub(super) async fn fact(
     connection: &mut SqliteConnection,
     key: &str,

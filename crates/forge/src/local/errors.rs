@@ -1,4 +1,4 @@
-//! How git, the database and the disk fail here, and work that blocks is sent to threads of its own.
+//! Errors of the local backend, and work on blocking threads.
 
 use crate::{Failure, RepoName};
 use candor_fault::{Cause, Effect};
@@ -6,27 +6,26 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::{fmt, io};
 
-/// Why the directory of a forge is not made, opened or changed.
+/// The reason why a local forge cannot be created, opened or changed.
 #[derive(Debug)]
 pub enum LocalForgeError {
     /// There is no forge in the directory.
     NotAForge(PathBuf),
-    /// The directory has other things in it.
+    /// The directory contains other files.
     NotEmpty(PathBuf),
     /// The database was written by a newer program.
     Newer {
-        /// The format that it has.
+        /// The format of the database.
         found: u64,
-        /// The newest format that is known here.
+        /// The newest supported format.
         known: u64,
     },
-    /// A repository of that name is there already.
+    /// A repository of that name exists.
     Exists(RepoName),
     /// There is no git repository at the path.
     NotARepository(PathBuf),
-    /// A rule for no branch: the pattern is no branch name, even with its `*` replaced.
+    /// The pattern is not a branch name, even with its `*` replaced.
     BadPattern(String),
-    /// Something else went wrong.
     Failed(Box<Failure>),
 }
 
@@ -57,7 +56,7 @@ impl fmt::Display for LocalForgeError {
                 Failure::Broken(what, Cause::Error { message, .. } | Cause::Text(message)) => {
                     write!(out, "{what}: {message}")
                 }
-                // A person is told what a client would be told.
+                // The message is the same as a client's.
                 other => out.write_str(other.clone().fault(Effect::None).message()),
             },
         }
@@ -72,7 +71,7 @@ impl From<Failure> for LocalForgeError {
     }
 }
 
-/// What an error of one kind becomes, for `map_err`.
+/// Converts an error to a failure.
 pub(super) trait IntoFailure: Sized {
     fn broken(self, what: &'static str) -> Failure;
 }
@@ -95,7 +94,7 @@ impl IntoFailure for io::Error {
     }
 }
 
-/// `map_err` with the step that failed.
+/// Converts the error of a result, with the step that failed.
 pub(super) trait OrBroken<T> {
     fn or_broken(self, what: &'static str) -> Result<T, Failure>;
 }
@@ -106,7 +105,7 @@ impl<T, E: IntoFailure> OrBroken<T> for Result<T, E> {
     }
 }
 
-/// What a test that ends a change gets.
+/// Returns the failure of a change that a test stopped.
 pub(super) fn stopped() -> Failure {
     Failure::Broken(
         "the change was stopped",
@@ -114,7 +113,7 @@ pub(super) fn stopped() -> Failure {
     )
 }
 
-/// Runs what blocks on a thread for that.
+/// Runs blocking work on a thread for it.
 pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {

@@ -1,4 +1,4 @@
-//! The disk where git leaves it to others: directories that git makes are made lasting here.
+//! Syncs the directories that git creates but does not sync.
 
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Replaces a small file as a whole.
+/// Replaces a small file atomically.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension("new");
     let mut file = File::create(&beside)?;
@@ -21,7 +21,7 @@ pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Makes everything below a directory lasting.
+/// Syncs everything below a directory.
 pub(super) fn sync_all(path: &Path) -> io::Result<()> {
     let mut waiting = vec![path.to_path_buf()];
     while let Some(dir) = waiting.pop() {
@@ -39,19 +39,19 @@ pub(super) fn sync_all(path: &Path) -> io::Result<()> {
 }
 
 impl OpenRepository {
-    /// Makes new directories of objects lasting. Git has synced each object and the directory that
-    /// it is in, but not the directory above that.
+    /// Syncs new directories of objects. Git syncs each object and its directory, but not the parent
+    /// directory.
     pub(super) fn sync_objects(&self) -> Result<(), Failure> {
         sync_directory(&self.git.path().join("objects"))
             .or_broken("the objects could not be made lasting")
     }
 
-    /// Makes the directories above a ref lasting, and the absence of one that was deleted.
+    /// Syncs the directories above a ref that was written or deleted.
     pub(super) fn sync_ref(&self, name: &str) -> Result<(), Failure> {
         let root = self.git.path();
         let path = root.join(name);
         for dir in path.ancestors().skip(1) {
-            // Git takes empty directories away with the last ref in them.
+            // Git removes empty directories with the last ref in them.
             match sync_directory(dir) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 synced => synced.or_broken("a ref could not be made lasting")?,

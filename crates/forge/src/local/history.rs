@@ -1,4 +1,4 @@
-//! Commits from a revision backwards.
+//! Lists commits from a revision backwards.
 
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
@@ -6,12 +6,12 @@ use super::{times, url};
 use crate::{Commit, CommitPage, CommitPerson, Failure, Paging, RepoName, Revision};
 use git2::Sort;
 
-/// How many entries stand before a page.
+/// Returns the number of entries before a page.
 pub(super) fn skipped(paging: Paging) -> u64 {
     u64::from(paging.page.saturating_sub(1)) * u64::from(paging.per_page)
 }
 
-/// The entries of a page, and whether there are more behind it.
+/// Returns the entries of a page, and whether there is a next page.
 pub(super) fn page<T>(all: impl Iterator<Item = T>, paging: Paging) -> (Vec<T>, bool) {
     let skip = usize::try_from(skipped(paging)).unwrap_or(usize::MAX);
     let mut rest = all.skip(skip);

@@ -1,5 +1,5 @@
-//! New repositories: made beside, synced, and moved to their name as a whole, so that one that is
-//! half made is never seen.
+//! Creates repositories in a temporary directory, syncs them and renames them, so that an incomplete
+//! repository is never visible.
 
 use super::database::Database;
 use super::errors::{IntoFailure as _, LocalForgeError, OrBroken, run_blocking};
@@ -15,14 +15,14 @@ use std::path::Path;
 pub(super) const WHAT: &str = "the repository could not be made";
 const READ: &str = "the clone could not be read";
 
-/// Where repositories are made. No owner has this name: `~` is not in the alphabet of names.
+/// The temporary directory. No owner can have this name: `~` is not allowed in names.
 const WORKSHOP: &str = "~import";
 
-/// The refs that make a repository: its branches and tags.
+/// The imported refs: branches and tags.
 const KEPT: [&str; 2] = ["refs/heads/*", "refs/tags/*"];
 
 impl RepositoryRoot {
-    /// Makes a repository: empty at first, then as `fill` leaves it.
+    /// Creates a repository: empty at first, then filled by `fill`.
     pub(super) fn make(
         &self,
         repo: &RepoName,
@@ -39,13 +39,13 @@ impl RepositoryRoot {
         }
         let path = workshop.join("repository.git");
         if path.exists() {
-            // Left by somebody who did not come to the end.
+            // Left by an interrupted import.
             fs::remove_dir_all(&path).or_broken(WHAT)?;
         }
         let created = self.fill_new(repo, &path, fill);
         let moved = created.and_then(|()| self.move_in(repo, &path));
         if moved.is_err() {
-            // What cannot be taken away now is taken away by the next.
+            // The next import removes what cannot be removed now.
             drop(fs::remove_dir_all(&path));
         }
         Ok(moved?)
@@ -89,8 +89,7 @@ impl RepositoryRoot {
     }
 }
 
-/// Copies all branches and tags of the repository at `from`, and what its HEAD is, into the forge in
-/// `dir`.
+/// Copies all branches and tags of the repository at `from`, and its HEAD, into the forge in `dir`.
 pub async fn import(
     dir: &Path,
     from: &Path,
@@ -98,7 +97,7 @@ pub async fn import(
 ) -> Result<Repository, LocalForgeError> {
     let database = Database::open(dir).await?;
     let root = RepositoryRoot::new(dir.to_path_buf())?;
-    // Before there is a repository that would have it, and not where there is one.
+    // Only if the repository does not exist, and before it is created.
     if let Err(Failure::Missing(_)) = root.find(repo) {
         forget(&database, repo).await?;
     }
@@ -108,7 +107,7 @@ pub async fn import(
     Ok(created)
 }
 
-/// What a repository of the same name that was taken away has left in the database.
+/// Deletes the rows of a removed repository of the same name.
 async fn forget(database: &Database, repo: &RepoName) -> Result<(), Failure> {
     let mut writing = database.write().await?;
     for left in [
@@ -138,7 +137,7 @@ fn copy_in(
         let why = Cause::from("it is shallow: fetch its whole history first");
         return Err(Failure::Broken(READ, why).into());
     }
-    // The pack is written by the rules of the repository that it comes from.
+    // The pack is written with the configuration of the source repository.
     root.configure(&source)?;
     let location = root.make(repo, |new| copy(&source, new))?;
     Ok(root.open_at(location)?.summary()?)
@@ -181,7 +180,7 @@ fn copy(source: &Git, new: &OpenRepository) -> Result<(), Failure> {
     }
 }
 
-/// The name of a ref and what it points to, through other refs but not through tags.
+/// Returns the name of a ref and its target, through other refs but not through tags.
 fn direct(reference: &Reference<'_>) -> Result<(String, Oid), Failure> {
     let name = reference.name().or_broken(READ)?.to_owned();
     let resolved = reference.resolve().or_broken(READ)?;

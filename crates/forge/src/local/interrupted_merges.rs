@@ -1,4 +1,4 @@
-//! Merges that were interrupted: whether they happened is told by their base branch.
+//! Settles interrupted merges: their base branch shows whether they happened.
 
 use super::LocalForge;
 use super::errors::{OrBroken, run_blocking};
@@ -17,7 +17,7 @@ impl LocalForge {
         let interrupted = stored_pulls::interrupted(&mut reading).await?;
         drop(reading);
         for pull in interrupted {
-            // A repository that is gone has nothing to settle.
+            // A removed repository has nothing to settle.
             let Some(repo) = RepoName::parse(&pull.repo) else {
                 continue;
             };
@@ -26,7 +26,7 @@ impl LocalForge {
                 Err(Failure::Missing(_)) => continue,
                 Err(failure) => return Err(failure),
             };
-            // Whoever holds it is not interrupted: look again once it is free.
+            // A merge that holds the lock is not interrupted, so its row is read again under the lock.
             let _lock = self.lock(&location).await?;
             let pull = self.row(&repo, pull.number).await?;
             self.settle(&location, pull).await?;
@@ -34,7 +34,7 @@ impl LocalForge {
         Ok(())
     }
 
-    /// A pull request that is not being merged. To be called while the repository is held.
+    /// Settles the interrupted merge of a pull request. The caller must hold the repository's lock.
     pub(super) async fn settle(
         &self,
         location: &RepositoryLocation,

@@ -1,5 +1,5 @@
-//! Merging a pull request: open → merging → (the base moves) → merged. The base is moved by comparing
-//! and swapping, so whoever pushes meanwhile is noticed and never overwritten.
+//! Merges a pull request: open → merging → (the base moves) → merged. The base is moved by compare and
+//! swap, so a concurrent push is noticed and never overwritten.
 
 use super::branch_swap::{SwapOutcome, locked};
 use super::errors::{OrBroken, run_blocking};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const WRITE: &str = "the merge could not be put on record";
 
-/// How often a merge is made again on a base that somebody has moved.
+/// Attempts to merge on a base that other writers move.
 const TRIES: usize = 4;
 
 /// A merge whose objects are written.
@@ -61,12 +61,12 @@ impl LocalForge {
                 return Ok(merged);
             }
         }
-        // The row and the base are what they were.
+        // The row and the base are unchanged.
         let pull = self.row(repo, order.number).await?;
         Err(UnmetPrecondition::BranchMoved(pull.base).into())
     }
 
-    /// What stands against a merge, in the order in which it is told.
+    /// Fails if the pull request cannot be merged, with the first reason in a fixed order.
     async fn must_be_mergeable(
         &self,
         location: &RepositoryLocation,
@@ -118,7 +118,7 @@ impl LocalForge {
                 MergeableState::Blocked,
                 verdict.failing,
             ),
-            // Where it is not known whether it conflicts, the merge itself tells why.
+            // If it is not known whether it conflicts, the merge itself fails with the reason.
             (None, Some(false) | None) => Ok(()),
         }
     }
@@ -163,7 +163,7 @@ impl LocalForge {
         .await
     }
 
-    /// Moves the base and puts that on record; nothing where somebody else has moved it before.
+    /// Moves the base and records it. Returns `None` if another writer moved the base before.
     async fn carry_out(
         &self,
         context: &BackendContext,
@@ -174,7 +174,7 @@ impl LocalForge {
         context.mark.begins()?;
         match self.record_start(pull, ready).await {
             Ok(true) => {}
-            // What is on record now is undone by the next who looks: the base has not moved.
+            // The recorded state is settled by the next reader: the base has not moved.
             other => {
                 context.mark.undone();
                 return other.map(|_| None);
@@ -224,7 +224,7 @@ impl LocalForge {
         run_blocking(move || {
             let base = root.open_at(location)?;
             match from == to {
-                // There is nothing to move, if it is still there.
+                // The base needs no move if it is still there.
                 true if base.branch(&branch)? == Some(to) => Ok(SwapOutcome::Done),
                 true => Ok(SwapOutcome::Moved),
                 false => base.swap(&branch, from, to),
@@ -240,7 +240,7 @@ impl LocalForge {
     }
 }
 
-/// The message of a merge: the order's words, else GitHub's usual ones.
+/// Returns the message of a merge: the instruction's, else GitHub's default.
 fn words(
     base: &OpenRepository,
     pull: &StoredPull,
@@ -268,7 +268,7 @@ fn words(
             }
             (format!("{} (#{number})", pull.title), subjects.join("\n"))
         }
-        // Its commits have their own.
+        // Its commits keep their messages.
         MergeMethod::Rebase => return Ok(String::new()),
     };
     let title = order.title.clone().unwrap_or(title);

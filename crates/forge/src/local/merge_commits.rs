@@ -1,5 +1,4 @@
-//! Merges as git makes them, without a working tree: what a base becomes when a head is merged,
-//! squashed or rebased onto it.
+//! Builds the commits of a merge, squash or rebase without a working tree.
 
 use super::Identity;
 use super::errors::OrBroken;
@@ -10,43 +9,43 @@ use git2::{Commit, ErrorCode, Index, MergeOptions, Oid, Signature, Sort, Time, T
 
 const WHAT: &str = "the merge could not be made";
 
-/// How many merges of merge bases are made to merge two commits.
+/// The maximum number of merges of merge bases for two commits.
 const MAX_RECURSION: u32 = 16;
 
-/// How many commits are rebased at most, and named in the message of a squash.
+/// The maximum number of commits of a rebase, and in the message of a squash.
 pub const MAX_COMMITS: usize = 1000;
 
-/// In memory, before every other place for objects.
+/// The priority of the object store in memory: before all others.
 const MEMORY_FIRST: i32 = 1000;
 
-/// What a merge comes to.
+/// The result of building a merge.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum MergeBuild {
-    /// The commit that the base becomes; the base itself where it has everything already.
+    /// The new commit of the base, or the base itself if it contains the head already.
     Commit(Oid),
-    /// One of the commits conflicts, or there are more than are rebased.
+    /// One of the commits conflicts, or there are too many.
     Conflict,
 }
 
-/// What a merge is made from.
+/// The inputs of a merge.
 pub(super) struct MergeInputs<'a> {
     pub(super) base: Oid,
     pub(super) head: Oid,
     pub(super) method: MergeMethod,
-    /// The message; a rebase keeps those of its commits.
+    /// A rebase keeps the messages of its commits.
     pub(super) message: &'a str,
     pub(super) by: &'a Identity,
     pub(super) now: Timestamp,
 }
 
-/// Who commits, and when.
+/// Returns the signature of a commit.
 pub(super) fn signature(by: &Identity, now: Timestamp) -> Result<Signature<'static>, Failure> {
     let at = Time::new(now.as_second(), 0);
     let signature = Signature::new(&by.name, &by.email, &at);
     signature.or_broken("the name or the address of who commits is none for git")
 }
 
-/// A message that git takes: it has no way to keep a NUL.
+/// Replaces NUL, which git cannot store in a message.
 pub(super) fn message(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
@@ -58,7 +57,7 @@ fn options() -> MergeOptions {
 }
 
 impl OpenRepository {
-    /// Whether one commit is the other or has it in its history.
+    /// Returns true if a commit is the other or has it in its history.
     pub(super) fn contains(&self, commit: Oid, ancestor: Oid) -> Result<bool, Failure> {
         if commit == ancestor {
             return Ok(true);
@@ -67,7 +66,7 @@ impl OpenRepository {
         below.or_broken("the history could not be read")
     }
 
-    /// The commit from which two histories part.
+    /// Returns the merge base of two commits.
     pub(super) fn merge_base(&self, one: Oid, other: Oid) -> Result<Option<Oid>, Failure> {
         match self.git.merge_base(one, other) {
             Ok(base) => Ok(Some(base)),
@@ -76,15 +75,15 @@ impl OpenRepository {
         }
     }
 
-    /// From here on, new objects of this handle are kept in memory and are gone with it.
+    /// Keeps new objects of this handle in memory from now on.
     pub(super) fn write_to_memory(&self) -> Result<(), Failure> {
         let odb = self.odb()?;
         let memory = odb.add_new_mempack_backend(MEMORY_FIRST);
         memory.map(drop).or_broken(WHAT)
     }
 
-    /// Whether a head conflicts with a base; commits without a common history do. To be asked of
-    /// trees that were measured.
+    /// Returns true if a head conflicts with a base. Commits without a common history conflict. The depth of
+    /// their trees must have been checked.
     pub(super) fn conflicts(&self, base: Oid, head: Oid) -> Result<bool, Failure> {
         if self.contains(base, head)? {
             return Ok(false);
@@ -125,7 +124,7 @@ impl OpenRepository {
         commit.map(MergeBuild::Commit).or_broken(WHAT)
     }
 
-    /// The tree of an index; nothing where it has conflicts.
+    /// Writes the tree of an index. Returns `None` if it has conflicts.
     fn written(&self, mut index: Index) -> Result<Option<Tree<'_>>, Failure> {
         if index.has_conflicts() {
             return Ok(None);
@@ -134,7 +133,7 @@ impl OpenRepository {
         self.git.find_tree(tree).map(Some).or_broken(WHAT)
     }
 
-    /// The first commits of a head that a base does not have, the oldest first, merges left out, and
+    /// Returns the first commits of a head that a base does not have, oldest first and without merges, and
     /// whether there are more.
     pub(super) fn between(&self, base: Oid, head: Oid) -> Result<(Vec<Commit<'_>>, bool), Failure> {
         let mut walk = self.git.revwalk().or_broken(WHAT)?;
@@ -154,8 +153,7 @@ impl OpenRepository {
         Ok((commits, false))
     }
 
-    /// Every commit again, its author kept. One that changes nothing any more is left out, one that
-    /// never did is kept.
+    /// Repeats every commit with its author. Drops a commit that has become empty, keeps one that was empty.
     fn rebase(&self, order: &MergeInputs<'_>) -> Result<MergeBuild, Failure> {
         let committer = signature(order.by, order.now)?;
         let mut onto = self.commit_at(order.base)?;

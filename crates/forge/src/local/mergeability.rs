@@ -1,4 +1,4 @@
-//! Whether a pull request can be merged, in GitHub's words.
+//! Decides whether a pull request can be merged, in GitHub's words.
 
 use super::LocalForge;
 use super::errors::run_blocking;
@@ -11,22 +11,22 @@ use crate::{CheckState, CommitCheck, Failure, RepoName};
 use git2::Oid;
 use std::sync::Arc;
 
-/// What git knows of a pull request now.
+/// The current state of a pull request in git.
 #[derive(Debug, Clone)]
 pub(super) struct PullStatus {
-    /// The repository of its branch; nothing where it is gone.
+    /// The repository of its branch. `None` if it was removed.
     pub(super) head_repo: Option<RepoName>,
-    /// Its head, the last known one where the branch is gone.
+    /// Its head, or the last known one if the branch was deleted.
     pub(super) head_sha: String,
-    /// What it has come to: a merge that was interrupted has happened or has not.
+    /// An interrupted merge counts as merged or open.
     pub(super) state: StoredState,
-    /// The branch that is gone, where one of its two is.
+    /// The deleted branch, if one of the two was deleted.
     pub(super) gone: Option<String>,
-    /// Whether it conflicts; nothing where that was not looked at, or cannot be.
+    /// `None` if conflicts were not checked or cannot be checked.
     pub(super) conflict: Option<bool>,
 }
 
-/// GitHub's words for whether a pull request can be merged, those of them that are said here.
+/// The values of `mergeable_state` that this backend uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MergeableState {
     Unknown,
@@ -50,7 +50,7 @@ impl MergeableState {
     }
 }
 
-/// What its checks and its base's rules say.
+/// The verdict of the checks and the base's rules.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChecksVerdict {
     pub(super) blocked: bool,
@@ -60,7 +60,7 @@ pub(super) struct ChecksVerdict {
 }
 
 impl PullStatus {
-    /// Looks at a pull request; at conflicts only where `whole`. Changes nothing.
+    /// Reads the status of a pull request, with conflicts if `whole`. Changes nothing.
     pub(super) fn of(
         root: &RepositoryRoot,
         base: &OpenRepository,
@@ -83,7 +83,7 @@ impl PullStatus {
             (true, Some(id), Some(onto)) => {
                 head.share_objects(base)?;
                 base.write_to_memory()?;
-                // What cannot be measured cannot be known; to merge it tells why.
+                // Trees that are too deep are not compared. The merge itself reports the reason.
                 match base.require_shallow_merge(onto, id) {
                     Ok(()) => Some(base.conflicts(onto, id)?),
                     Err(_) => None,
@@ -125,7 +125,7 @@ impl PullStatus {
     }
 }
 
-/// The state of a pull request, where an interrupted merge is judged by what its base has.
+/// Returns the state of a pull request. The base branch shows whether an interrupted merge happened.
 pub(super) fn settled(base: &OpenRepository, pull: &StoredPull) -> Result<StoredState, Failure> {
     if pull.state != StoredState::Merging {
         return Ok(pull.state);

@@ -1,5 +1,5 @@
-//! The forge on this machine: bare git repositories below one directory, and a small database beside
-//! them with pull requests, statuses and protection rules. No network.
+//! The backend `local`: bare git repositories below one directory, and a small database with pull
+//! requests, statuses and protection rules. It uses no network.
 
 mod backend;
 mod branch_swap;
@@ -49,33 +49,30 @@ pub use sample::init;
 pub use tree::MAX_ITEMS;
 pub use tree_size::MAX_DEPTH;
 
-/// Who makes the commits and opens the pull requests of this forge.
+/// The author of the commits and pull requests of this forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The name.
     pub name: String,
-    /// The address.
     pub email: String,
 }
 
-/// A point on the way of a change at which a test may look, interfere, or end the change as a crash
-/// would.
+/// A point in a change at which a test may look, interfere, or stop the change as a crash would.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangePoint {
     /// The objects of a commit are written, its branch is not moved.
     CommitBuilt,
-    /// It is on record that a pull request is being merged, its base is not moved.
+    /// The merge is recorded, the base is not moved.
     MergeRecorded,
-    /// The base is moved, that is not on record.
+    /// The base is moved, that is not recorded.
     MergeMoved,
 }
 
-/// Says at each moment whether the change goes on.
+/// Returns true if the change continues.
 #[doc(hidden)]
 pub type ChangeProbe = dyn Fn(ChangePoint) -> bool + Send + Sync;
 
-/// The forge on this machine.
+/// The backend `local`.
 pub struct LocalForge {
     root: Arc<RepositoryRoot>,
     database: Database,
@@ -86,7 +83,7 @@ pub struct LocalForge {
 }
 
 impl LocalForge {
-    /// Opens the forge in `dir` and settles what an interrupted merge has left there.
+    /// Opens the forge in `dir` and settles interrupted merges.
     pub async fn open(
         dir: impl Into<PathBuf>,
         clock: Arc<dyn Clock>,
@@ -108,14 +105,14 @@ impl LocalForge {
         Ok(forge)
     }
 
-    /// The same forge, watched by a test.
+    /// Adds a probe of a test.
     #[doc(hidden)]
     pub fn with_probe(mut self, probe: Arc<ChangeProbe>) -> LocalForge {
         self.probe = Some(probe);
         self
     }
 
-    /// Where the repositories are.
+    /// Returns the directory of the repositories.
     pub fn root(&self) -> &Path {
         self.root.root()
     }

@@ -1,7 +1,7 @@
-//! Objects that are copied from one repository to another, as one pack.
+//! Copies objects from one repository to another as one pack.
 //!
-//! A pack that is built, unlike one that is fetched, is synced as the configuration says. Which
-//! objects it has is found here: libgit2 would recurse on the levels of their trees.
+//! A built pack is synced as configured, unlike a fetched one. The objects are collected here, because
+//! libgit2 would recurse on the depth of their trees.
 
 use super::errors::OrBroken;
 use super::tree::kind;
@@ -31,7 +31,7 @@ impl<'a> ObjectCopy<'a> {
         })
     }
 
-    /// An object alone.
+    /// Adds one object.
     pub(super) fn add(&mut self, id: Oid) -> Result<(), Failure> {
         match self.there.exists(id) {
             true => Ok(()),
@@ -39,7 +39,7 @@ impl<'a> ObjectCopy<'a> {
         }
     }
 
-    /// Every commit of a walk, and what it has.
+    /// Adds every commit of a walk with its tree.
     pub(super) fn add_commits(&mut self, walk: Revwalk<'_>) -> Result<(), Failure> {
         for id in walk {
             let commit = self.from.find_commit(id.or_broken(WHAT)?);
@@ -50,7 +50,7 @@ impl<'a> ObjectCopy<'a> {
         Ok(())
     }
 
-    /// A tree and everything below it.
+    /// Adds a tree and everything below it.
     pub(super) fn add_tree(&mut self, root: Oid) -> Result<(), Failure> {
         let mut waiting = vec![root];
         while let Some(id) = waiting.pop() {
@@ -69,7 +69,7 @@ impl<'a> ObjectCopy<'a> {
         Ok(())
     }
 
-    /// Writes the pack; its objects are on the disk when this returns.
+    /// Writes the pack. Its objects are durable when this returns.
     pub(super) fn write(mut self) -> Result<(), Failure> {
         if self.pack.object_count() > 0 {
             let packs = self.to.path().join("objects/pack");

@@ -1,5 +1,5 @@
-//! Rules that protect branches, by exact name or by a pattern in which `*` stands for any characters
-//! but `/`. Where several match, all of them hold.
+//! Rules that protect branches, by name or by a pattern in which `*` matches any characters but `/`. If
+//! several match, all of them apply.
 
 use super::LocalForge;
 use super::errors::{LocalForgeError, OrBroken};
@@ -13,23 +13,22 @@ use std::collections::BTreeSet;
 const READ: &str = "the protection rules could not be read";
 const WRITE: &str = "the protection rules could not be written";
 
-/// What is asked for before a branch changes.
+/// The conditions for changing a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BranchRules {
-    /// It changes through pull requests only.
+    /// The branch changes through pull requests only.
     pub require_pull_request: bool,
-    /// It does not change at all.
+    /// The branch cannot be changed.
     pub locked: bool,
     /// The checks that a pull request must have passed.
     pub required_checks: BTreeSet<String>,
 }
 
-/// Rules and the branches that they are for.
+/// Rules with the pattern of their branches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchProtection {
     /// A branch, or a pattern of branches.
     pub branch: String,
-    /// Its rules.
     pub rules: BranchRules,
 }
 
@@ -67,7 +66,7 @@ impl BranchProtections {
         Ok(BranchProtections(all?))
     }
 
-    /// What holds for a branch; nothing where it is not protected.
+    /// Returns the rules of a branch, and `None` if it is not protected.
     pub(super) fn of(&self, branch: &str) -> Option<BranchRules> {
         let matching = self.0.iter().filter(|one| matches(&one.branch, branch));
         matching.fold(None, |before, one| {
@@ -80,7 +79,7 @@ impl BranchProtections {
         })
     }
 
-    /// Whether a commit may not be put on a branch directly.
+    /// Returns true if a branch accepts no direct commits.
     pub(super) fn forbid_commit(&self, branch: &str) -> bool {
         let rules = self.of(branch);
         rules.is_some_and(|rules| rules.require_pull_request || rules.locked)
@@ -88,7 +87,7 @@ impl BranchProtections {
 }
 
 impl LocalForge {
-    /// Protects branches; rules that were there for the same pattern are replaced.
+    /// Protects branches. Replaces the rules of the same pattern.
     pub async fn protect(
         &self,
         repo: &RepoName,
@@ -122,7 +121,7 @@ impl LocalForge {
         Ok(())
     }
 
-    /// Takes rules away; says whether there were any for this pattern.
+    /// Removes rules. Returns true if the pattern had any.
     pub async fn unprotect(&self, repo: &RepoName, branch: &str) -> Result<bool, LocalForgeError> {
         self.require_repository(repo).await?;
         let mut writing = self.database.write().await?;
@@ -138,7 +137,7 @@ impl LocalForge {
         Ok(gone.is_some())
     }
 
-    /// The rules of a repository, in the byte order of patterns.
+    /// Returns the rules of a repository in the byte order of patterns.
     pub async fn protections(
         &self,
         repo: &RepoName,

@@ -1,4 +1,4 @@
-//! What a pull request does to files: the difference from where it parted from its base to its head.
+//! Reads the files of a pull request: the difference between its merge base and its head.
 
 use super::LocalForge;
 use super::errors::{OrBroken, run_blocking};
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 const WHAT: &str = "the difference could not be made";
 
-/// How many files are told of, as on GitHub.
+/// The maximum number of files, as on GitHub.
 pub const MAX_FILES: usize = 3000;
 
-/// Files larger than this are taken for binary.
+/// Larger files are treated as binary.
 const MAX_DIFFED_BYTES: i64 = 8 << 20;
 
-/// How many files on each side are compared to find those that were renamed.
+/// The maximum number of files on each side that are compared to find renames.
 const MAX_RENAMES: usize = 1000;
 
 impl OpenRepository {
@@ -48,7 +48,7 @@ fn status(delta: Delta) -> &'static str {
     }
 }
 
-/// The files of a difference, patches of at most so many bytes in all.
+/// Returns the files of a difference, with patches of at most `most` bytes in total.
 fn files(diff: &Diff<'_>, most: usize) -> Result<(Vec<PullFileChange>, bool), Failure> {
     let mut order: Vec<(Vec<u8>, usize)> = diff
         .deltas()
@@ -87,7 +87,7 @@ fn files(diff: &Diff<'_>, most: usize) -> Result<(Vec<PullFileChange>, bool), Fa
     Ok((files, truncated))
 }
 
-/// A patch from its first hunk on; nothing where it does not fit.
+/// Returns a patch from its first hunk on, and `None` if it exceeds `most` bytes.
 fn text(patch: &mut Patch<'_>, most: usize) -> Result<Option<String>, Failure> {
     if patch.size(true, true, false) > most {
         return Ok(None);
@@ -99,7 +99,7 @@ fn text(patch: &mut Patch<'_>, most: usize) -> Result<Option<String>, Failure> {
     Ok(Some(text).filter(|text| text.len() <= most))
 }
 
-/// From where to where a pull request changes its base.
+/// Returns the two commits between which a pull request changes files.
 fn ends(
     root: &RepositoryRoot,
     base: &OpenRepository,
@@ -110,7 +110,7 @@ fn ends(
     PullHead::of(root, base, pull)?.share_objects(base)?;
     let head = id(head_sha)?;
     let onto = match (&pull.merging_from, pull.state) {
-        // The base has it now; what it brought shows against the base as it was.
+        // The base contains the changes now, so they are compared with the base before the merge.
         (Some(from), StoredState::Merged | StoredState::Merging) => id(from)?,
         _ => {
             let onto = base.branch(&pull.base)?;

@@ -1,5 +1,5 @@
-//! The heads of pull requests: the branch that one brings, in its own repository or in that of
-//! another owner, and the ref `refs/pull/N/head` that keeps its objects.
+//! Heads of pull requests: the branch in the repository itself or in a fork, and the ref
+//! `refs/pull/N/head` that keeps its objects.
 
 use super::errors::OrBroken;
 use super::object_copy::ObjectCopy;
@@ -8,13 +8,13 @@ use super::stored_pulls::StoredPull;
 use crate::{Failure, RepoName};
 use git2::Oid;
 
-/// The head of a pull request as it is now.
+/// The current head of a pull request.
 pub(super) struct PullHead {
-    /// The repository of the branch, where it is there.
+    /// The repository of the branch, if it exists.
     pub(super) repo: Option<RepoName>,
-    /// The branch's commit, where it is there.
+    /// The branch's commit, if it exists.
     pub(super) id: Option<Oid>,
-    /// The repository of another owner.
+    /// The fork, if the branch is in one.
     pub(super) fork: Option<OpenRepository>,
 }
 
@@ -47,13 +47,13 @@ impl PullHead {
         }
     }
 
-    /// Lets the base see the objects of the other repository, for as long as it is open.
+    /// Makes the objects of the fork visible in the base while it is open.
     pub(super) fn share_objects(&self, base: &OpenRepository) -> Result<(), Failure> {
         let Some(fork) = &self.fork else {
             return Ok(());
         };
         let objects = fork.git.path().join("objects");
-        // Git takes no other paths than these.
+        // Git accepts only UTF-8 paths here.
         let Some(objects) = objects.to_str() else {
             return Ok(());
         };
@@ -61,7 +61,7 @@ impl PullHead {
         lent.or_broken("the objects of the head could not be opened")
     }
 
-    /// Brings the head's objects into the base, to stay there.
+    /// Copies the head's objects into the base and keeps them with a ref.
     pub(super) fn copy_into(
         &self,
         base: &OpenRepository,
@@ -75,7 +75,7 @@ impl PullHead {
     }
 }
 
-/// The commit that is kept as the head of a pull request, where its branch is gone.
+/// Keeps a commit as the head of a pull request with a ref.
 pub(super) fn keep_head(base: &OpenRepository, number: u64, id: Oid) -> Result<(), Failure> {
     let name = format!("refs/pull/{number}/head");
     let kept = base.git.reference(&name, id, true, "pull request");
@@ -83,7 +83,7 @@ pub(super) fn keep_head(base: &OpenRepository, number: u64, id: Oid) -> Result<(
     base.sync_ref(&name)
 }
 
-/// Copies what the base does not have.
+/// Copies the objects that the base does not have.
 fn copy(fork: &OpenRepository, base: &OpenRepository, id: Oid) -> Result<(), Failure> {
     const WHAT: &str = "the objects of the head could not be copied";
     if base.git.find_commit(id).is_ok() {

@@ -1,4 +1,4 @@
-//! Pull requests: opened, changed, read, listed.
+//! Opens, changes, reads and lists pull requests.
 
 use super::LocalForge;
 use super::errors::{OrBroken, run_blocking};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const WRITE: &str = "a pull request could not be written";
 
-/// A pull request as it is answered, without whether it can be merged.
+/// Returns a pull request without `mergeable`.
 fn summary(location: &RepositoryLocation, pull: StoredPull, status: &PullStatus) -> PullRequest {
     let state = match status.is_open() {
         true => PullState::Open,
@@ -132,7 +132,7 @@ impl LocalForge {
         context.mark.begins()?;
         let (number, writing) = match self.insert(&location, &pull, id).await {
             Ok(inserted) => inserted,
-            // Nothing was committed: there is no pull request.
+            // Nothing was committed, so there is no pull request.
             Err(failure) => {
                 context.mark.undone();
                 return Err(failure);
@@ -144,7 +144,7 @@ impl LocalForge {
             .await
     }
 
-    /// A pull request that was just written.
+    /// Reads a pull request that was just written.
     async fn after(
         &self,
         done: &'static str,
@@ -158,8 +158,8 @@ impl LocalForge {
         })
     }
 
-    /// Writes a new pull request and keeps its head, to be committed. The head comes first: a ref too
-    /// many does no harm.
+    /// Writes a new pull request and keeps its head. The caller commits. The head is kept first: an unused
+    /// ref does no harm.
     async fn insert(
         &self,
         location: &RepositoryLocation,
@@ -177,7 +177,7 @@ impl LocalForge {
         Ok((number, writing))
     }
 
-    /// Brings the objects of a head into its base, to stay there.
+    /// Copies the objects of a head into its base and keeps them with a ref.
     pub(super) async fn copy_into(
         &self,
         location: RepositoryLocation,
@@ -206,7 +206,7 @@ impl LocalForge {
         let was = pull.state;
         if was == StoredState::Merged {
             let draft = change.draft.is_some_and(|draft| draft != pull.draft);
-            // Closing what is closed changes nothing.
+            // Closing a closed pull request changes nothing.
             if change.state == Some(PullState::Open) || draft {
                 return Err(UnmetPrecondition::AlreadyMerged(number).into());
             }
@@ -243,7 +243,7 @@ impl LocalForge {
             .await
     }
 
-    /// Writes a change, to be committed.
+    /// Writes a change. The caller commits.
     async fn write_change(
         &self,
         location: &RepositoryLocation,
@@ -267,7 +267,7 @@ impl LocalForge {
         Ok(writing)
     }
 
-    /// Closed, with the head that it has now as its last.
+    /// Closes a pull request with its current head as the last one.
     async fn close(
         &self,
         location: &RepositoryLocation,
@@ -303,7 +303,7 @@ impl LocalForge {
     }
 }
 
-/// The head of a pull request that may be opened.
+/// Returns the head of a pull request if it may be opened.
 fn judge(
     root: &RepositoryRoot,
     base: &OpenRepository,

@@ -1,6 +1,6 @@
-//! What a repository says about itself: its description, its default branch, its README.
+//! Reads the description, the default branch and the README of a repository.
 //!
-//! Nobody likes a repository here and no language is guessed: stars are 0, the language is unknown.
+//! Stars are always 0 and the language is unknown.
 
 use super::repository_root::OpenRepository;
 use super::tree::kind;
@@ -9,17 +9,17 @@ use crate::{Failure, ItemKind, Repository, Revision};
 use std::fs::{self, File};
 use std::io::Read as _;
 
-/// The text that git puts into a new repository.
+/// The description of a new git repository.
 const NO_DESCRIPTION: &str =
     "Unnamed repository; edit this file 'description' to name the repository.";
 
-/// How much of a description is read.
+/// The maximum number of bytes of a description.
 const DESCRIPTION_BYTES: u64 = 4096;
 
-/// READMEs in the order in which they are preferred.
+/// Names of READMEs in the order of preference.
 const READMES: [&str; 4] = ["README.md", "README", "README.rst", "README.txt"];
 
-/// How large a README may be for its beginning to be answered.
+/// The maximum size of a README whose beginning is read.
 const MAX_README_BYTES: u64 = 64 << 20;
 
 impl OpenRepository {
@@ -34,10 +34,10 @@ impl OpenRepository {
         })
     }
 
-    /// A repository without a description that can be read is one without a description.
+    /// Returns `None` if the description is absent or cannot be read.
     pub(super) fn description(&self) -> Option<String> {
         let path = self.location.path.join("description");
-        // Opening a pipe would wait for its other end.
+        // Opening a named pipe would block.
         if !fs::symlink_metadata(&path).ok()?.is_file() {
             return None;
         }
@@ -49,7 +49,7 @@ impl OpenRepository {
         (!text.is_empty() && text != NO_DESCRIPTION).then_some(text)
     }
 
-    /// The README at the root of the default branch, a file and no link, whatever its case.
+    /// Reads the README at the root of the default branch: a file, not a link, in any case.
     pub(super) fn readme(&self, most: u64) -> Result<Option<(Vec<u8>, bool)>, Failure> {
         let commit = match self.commit(&Revision::Default) {
             Ok((commit, _)) => commit,

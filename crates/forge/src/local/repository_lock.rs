@@ -1,9 +1,9 @@
-//! One change at a time in one repository: a mutex between the calls of this process, a lock on a
-//! file between processes. Whoever pushes with git takes neither; refs are compared and swapped.
+//! Locks a repository for changes: a mutex between the calls of this process, a file lock between
+//! processes. Pushes with git take neither, so refs are moved by compare and swap.
 //!
-//! The file has a byte in it while somebody holds it. Whoever finds that byte knows that the one
-//! before died, and takes away the `.lock` files that git left beside the refs: nobody else ever
-//! would, and the refs could not be moved again.
+//! The file has one byte while the lock is held. A process that finds the byte knows that the last
+//! holder died, and removes the `.lock` files that git left beside the refs: otherwise the refs could
+//! never be moved again.
 
 use super::LocalForge;
 use super::errors::{OrBroken, run_blocking};
@@ -19,11 +19,11 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 const LOCK_FILE: &str = "candor.lock";
 
-/// The mutex of each repository that was changed.
+/// The mutexes of the changed repositories.
 #[derive(Default)]
 pub(super) struct RepositoryLocks(Mutex<BTreeMap<String, Arc<AsyncMutex<()>>>>);
 
-/// While it lives, no other call changes the repository.
+/// No other call changes the repository while this guard exists.
 pub(super) struct RepositoryLock {
     file: File,
     _mutex: OwnedMutexGuard<()>,
@@ -31,7 +31,7 @@ pub(super) struct RepositoryLock {
 
 impl Drop for RepositoryLock {
     fn drop(&mut self) {
-        // Where it cannot be emptied the next looks for what was left, and finds nothing.
+        // If the file cannot be emptied, the next holder only looks for stale locks and finds none.
         let _ = self.file.set_len(0);
     }
 }
@@ -57,7 +57,7 @@ impl LocalForge {
     }
 }
 
-/// Locks a repository, and makes good what a process that died with the lock has left.
+/// Locks a repository and removes the stale locks of a holder that died.
 fn lock_file(location: &Path) -> io::Result<File> {
     let mut file = File::options()
         .write(true)
@@ -74,7 +74,7 @@ fn lock_file(location: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Takes away the lock files of refs that were made since then.
+/// Removes the lock files of refs that were created since then.
 fn unlock_refs(location: &Path, since: SystemTime) -> io::Result<()> {
     let mut locks = vec![location.join("packed-refs.lock")];
     let mut waiting: Vec<PathBuf> = vec![location.join("refs")];
@@ -88,7 +88,7 @@ fn unlock_refs(location: &Path, since: SystemTime) -> io::Result<()> {
             }
         }
     }
-    // No ref ends with this.
+    // No ref ends with `.lock`.
     locks.retain(|path| path.extension().is_some_and(|ending| ending == "lock"));
     for lock in locks {
         let created = fs::metadata(&lock).and_then(|lock| lock.modified());

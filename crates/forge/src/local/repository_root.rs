@@ -1,8 +1,8 @@
-//! Where the repositories are: `owner/name.git` below one directory, found without case, opened
-//! without following a link.
+//! The directory of the repositories: `owner/name.git`, found without case, opened without following
+//! links.
 //!
-//! Two directories that differ in case only are one name to the rest of the program; the first in
-//! byte order is the repository, the other is not seen.
+//! If two directories differ only in case, the first in byte order is the repository and the other is
+//! ignored.
 
 use super::LocalForge;
 use super::errors::{LocalForgeError, OrBroken, run_blocking};
@@ -14,39 +14,39 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What libgit2 is to do in every repository, whatever the user's or the repository's own
-/// configuration says: objects and refs are on the disk before anything points to them, and no name is
-/// written that some system takes for `.git`.
+/// The configuration of libgit2 for every repository, instead of the user's and the repository's own:
+/// objects and refs are synced before anything points to them, and names that some system treats as
+/// `.git` are refused.
 const GIT_CONFIG: &str = concat!(
     "[core]\n\tbare = true\n\tfsyncObjectFiles = true\n\tlogAllRefUpdates = false\n",
     "\tprotectHFS = true\n\tprotectNTFS = true\n",
 );
 
-/// The file of that configuration. No owner has this name: `~` is not in the alphabet of names.
+/// The file of that configuration. No owner can have this name: `~` is not allowed in names.
 const GIT_CONFIG_FILE: &str = "~gitconfig";
 
-/// The directory of a forge.
+/// The directory of the repositories.
 #[derive(Debug)]
 pub(super) struct RepositoryRoot {
     root: PathBuf,
 }
 
-/// A repository that was found.
+/// The location of a repository.
 #[derive(Debug, Clone)]
 pub(super) struct RepositoryLocation {
-    /// Its name as the directories spell it.
+    /// As the directories spell it.
     pub(super) name: RepoName,
     pub(super) path: PathBuf,
 }
 
-/// A repository that is open.
+/// An open repository.
 pub(super) struct OpenRepository {
     pub(super) location: RepositoryLocation,
     pub(super) git: Repository,
 }
 
 impl RepositoryRoot {
-    /// The place in a directory that is there.
+    /// Opens an existing directory and writes the configuration for git.
     pub(super) fn new(root: PathBuf) -> Result<RepositoryRoot, LocalForgeError> {
         let config = root.join(GIT_CONFIG_FILE);
         let same = fs::read(&config).is_ok_and(|bytes| bytes == GIT_CONFIG.as_bytes());
@@ -61,7 +61,7 @@ impl RepositoryRoot {
         &self.root
     }
 
-    /// The repository of a name.
+    /// Finds the repository of a name.
     pub(super) fn find(&self, repo: &RepoName) -> Result<RepositoryLocation, Failure> {
         let missing = || Failure::Missing(MissingItem::Repository);
         let owner = first_spelled(&self.root, repo.owner())?.ok_or_else(missing)?;
@@ -74,7 +74,7 @@ impl RepositoryRoot {
         })
     }
 
-    /// All repositories, in the order of their folded names.
+    /// Returns all repositories in the order of their folded names.
     pub(super) fn all(&self) -> Result<Vec<RepositoryLocation>, Failure> {
         let mut all = Vec::new();
         for owner in directories(&self.root)? {
@@ -110,7 +110,7 @@ impl RepositoryRoot {
         Ok(OpenRepository { location, git })
     }
 
-    /// Lets git know our configuration alone.
+    /// Makes git use only our configuration.
     pub(super) fn configure(&self, git: &Repository) -> Result<(), Failure> {
         Config::open(&self.root.join(GIT_CONFIG_FILE))
             .and_then(|config| git.set_config(&config))
@@ -118,8 +118,8 @@ impl RepositoryRoot {
     }
 }
 
-/// Whether objects and refs are the repository's own: neither links, nor those of another that the
-/// file `commondir` names.
+/// Returns true if objects and refs are the repository's own: not links, and not those of another
+/// repository that the file `commondir` names.
 fn stays_inside(git: &Repository) -> bool {
     let own = |name: &str| {
         let found = fs::symlink_metadata(git.path().join(name));
@@ -129,7 +129,7 @@ fn stays_inside(git: &Repository) -> bool {
 }
 
 impl LocalForge {
-    /// Where a repository is.
+    /// Finds the location of a repository.
     pub(super) async fn location(&self, repo: &RepoName) -> Result<RepositoryLocation, Failure> {
         let (root, repo) = (Arc::clone(&self.root), repo.clone());
         run_blocking(move || root.find(&repo)).await
@@ -145,14 +145,14 @@ fn spelled(owner: &str, file: &str) -> Option<RepoName> {
     RepoName::parse(&format!("{owner}/{name}"))
 }
 
-/// The first directory of a name, whatever its case.
+/// Returns the first directory with a name, in any case.
 pub(super) fn first_spelled(dir: &Path, name: &str) -> Result<Option<String>, Failure> {
     let mut named = directories(dir)?;
     named.retain(|found| found.eq_ignore_ascii_case(name));
     Ok(named.into_iter().min())
 }
 
-/// The names of directories in a directory; links are none.
+/// Returns the names of the directories in a directory, without links.
 fn directories(dir: &Path) -> Result<Vec<String>, Failure> {
     const WHAT: &str = "the directory of repositories could not be read";
     let mut names = Vec::new();

@@ -1,14 +1,14 @@
-//! What a caller means by a branch, a tag or the first digits of a commit.
+//! Resolves branches, tags and the first digits of a commit.
 
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
 use crate::{Failure, MissingItem, Revision, UnmetPrecondition};
 use git2::{Commit, ErrorCode, ObjectType, Oid};
 
-/// How many digits name a commit at least.
+/// The minimum number of digits of a commit.
 const DIGITS: usize = 7;
 
-/// A commit and the name under which it was asked for.
+/// A commit and the caller's name for it.
 pub(super) struct ResolvedRevision {
     pub(super) id: Oid,
     pub(super) at: String,
@@ -19,7 +19,7 @@ pub(super) fn branch_ref(branch: &str) -> String {
 }
 
 impl OpenRepository {
-    /// The commit that a revision means now.
+    /// Resolves a revision to a commit.
     pub(super) fn resolve(&self, revision: &Revision) -> Result<ResolvedRevision, Failure> {
         let found = match revision {
             Revision::Default => {
@@ -53,12 +53,12 @@ impl OpenRepository {
         commit.or_broken("a commit could not be read")
     }
 
-    /// The head of a branch; nothing where there is no such branch.
+    /// Returns the head of a branch, and `None` if the branch does not exist.
     pub(super) fn branch(&self, name: &str) -> Result<Option<Oid>, Failure> {
         self.commit_of_ref(&branch_ref(name))
     }
 
-    /// Why there is no such branch.
+    /// Returns the failure for a branch that does not exist.
     pub(super) fn missing_branch(&self, branch: &str) -> Failure {
         match self.is_empty() {
             Ok(true) => Failure::Empty,
@@ -77,7 +77,7 @@ impl OpenRepository {
         }
     }
 
-    /// The commit that a ref points to, through annotated tags.
+    /// Returns the commit of a ref, through annotated tags.
     fn commit_of_ref(&self, name: &str) -> Result<Option<Oid>, Failure> {
         if name.contains('\0') {
             return Ok(None);
@@ -86,7 +86,7 @@ impl OpenRepository {
         let found = found.and_then(|reference| reference.peel_to_commit());
         match found {
             Ok(commit) => Ok(Some(commit.id())),
-            // A name that no ref can have, or a tag of something that is no commit.
+            // An invalid name of a ref, or a tag of something that is not a commit.
             Err(error) => match error.code() {
                 ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => Ok(None),
                 _ => Err(error).or_broken("a ref could not be read"),
@@ -111,7 +111,7 @@ impl OpenRepository {
         }
     }
 
-    /// Among objects that begin alike, the one commit.
+    /// Returns the only commit among the objects with these digits.
     fn only_commit(&self, digits: &str) -> Result<Option<Oid>, Failure> {
         const WHAT: &str = "the commits that begin alike could not be told apart";
         let odb = self.git.odb().or_broken(WHAT)?;
@@ -137,8 +137,8 @@ impl OpenRepository {
         }
     }
 
-    /// The branch that HEAD names, even where it has no commit yet. A HEAD that names none leaves it
-    /// to custom: `main`, `master`, else the first branch.
+    /// Returns the branch that HEAD names, even if it has no commit yet. If HEAD names no branch, returns
+    /// `main`, `master`, or else the first branch.
     pub(super) fn default_branch(&self) -> Result<String, Failure> {
         const WHAT: &str = "HEAD could not be read";
         let head = self.git.find_reference("HEAD").or_broken(WHAT)?;
@@ -158,13 +158,13 @@ impl OpenRepository {
         Ok(first.map_or_else(|| "main".to_owned(), |(name, _)| name))
     }
 
-    /// Whether there is no branch at all.
+    /// Returns true if there are no branches.
     pub(super) fn is_empty(&self) -> Result<bool, Failure> {
         Ok(self.branch_heads()?.is_empty())
     }
 
-    /// All branches and their heads, in the byte order of names. What points to no commit is no
-    /// branch; names that are not UTF-8 are shown with U+FFFD.
+    /// Returns all branches and their heads in the byte order of names. Refs that do not point to a commit
+    /// are skipped; names that are not UTF-8 are shown with U+FFFD.
     pub(super) fn branch_heads(&self) -> Result<Vec<(String, Oid)>, Failure> {
         const WHAT: &str = "the branches could not be read";
         let mut heads = Vec::new();

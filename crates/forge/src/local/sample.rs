@@ -1,4 +1,4 @@
-//! A new forge, with a small repository in it to try everything on: the same commits everywhere.
+//! Creates a forge with a sample repository, which has the same commits everywhere.
 
 use super::Identity;
 use super::database::{self, Database};
@@ -18,11 +18,11 @@ use std::path::Path;
 const NAME: &str = "sample/hello";
 const DESCRIPTION: &str = "A small repository to try the tools on\n";
 
-/// 2025-01-01T00:00:00Z. What comes later comes an hour later each.
+/// 2025-01-01T00:00:00Z. Each commit is an hour after the one before.
 const START: i64 = 1_735_689_600;
 const HOUR: i64 = 3600;
 
-/// A commit of the sample: its branch, the branch that it begins at, its message, its files.
+/// A commit of the sample: its branch, the branch that it starts at, its message, its files.
 type SampleCommit = (
     &'static str,
     Option<&'static str>,
@@ -85,8 +85,8 @@ const PULLS: [(&str, &str, Option<&str>, bool); 3] = [
     ("draft/guide", "A longer guide", None, true),
 ];
 
-/// Makes a forge in a directory that is empty or not there, with a sample repository in it. Says
-/// whether it was made; a forge that is there already stays as it is.
+/// Creates a forge with a sample repository in a directory that is empty or absent. Returns false if
+/// there is a forge already, which is not changed.
 pub async fn init(dir: &Path) -> Result<bool, LocalForgeError> {
     fs::create_dir_all(dir).or_broken("the directory could not be made")?;
     let mut entries = fs::read_dir(dir).or_broken("the directory could not be read")?;
@@ -118,10 +118,10 @@ fn author() -> Identity {
     }
 }
 
-/// Makes the sample repository and says what the heads of its pull requests are.
+/// Creates the sample repository and returns the heads of its pull requests.
 fn repository(root: &RepositoryRoot) -> Result<Vec<Oid>, LocalForgeError> {
     let location = match root.find(&name()?) {
-        // The database was not told of it before the program ended.
+        // Left by an interrupted run that did not write the database.
         Ok(location) => location,
         Err(Failure::Missing(_)) => root.make(&name()?, fill)?,
         Err(failure) => return Err(failure.into()),
@@ -158,7 +158,7 @@ fn fill(new: &OpenRepository) -> Result<(), Failure> {
     fs::write(new.location.path.join("description"), DESCRIPTION).or_broken(WHAT)
 }
 
-/// Puts the pull requests of the sample and its one status on record.
+/// Records the pull requests of the sample and its status.
 async fn record(database: &Database, heads: &[Oid]) -> Result<(), Failure> {
     let repo = name()?;
     let mut writing = database.write().await?;

@@ -1,8 +1,8 @@
-//! Repositories that a query finds.
+//! Searches repositories.
 //!
-//! Every word must stand in `owner/name` or in the description, whatever its case. `user:`, `org:`,
-//! `repo:` and `stars:` (of which there are none) are judged, `in:` is taken as met. Any other
-//! `qualifier:value` asks for what this forge does not know, and so nothing has it.
+//! Every word must be in `owner/name` or in the description, in any case. `user:`, `org:`, `repo:` and
+//! `stars:` (always 0) are evaluated, `in:` always matches. No repository matches any other
+//! `qualifier:value`.
 
 use super::history::page;
 use super::repository_root::{OpenRepository, RepositoryRoot};
@@ -40,7 +40,7 @@ fn term(word: &str) -> Term {
     }
 }
 
-/// Whether 0 is in a range of GitHub's: `5`, `>5`, `>=5`, `<5`, `<=5`, `1..5`, `*..5`, `1..*`.
+/// Returns true if 0 is in a range: `5`, `>5`, `>=5`, `<5`, `<=5`, `1..5`, `*..5`, `1..*`.
 fn admits_zero(range: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok();
     if let Some((from, to)) = range.split_once("..") {
@@ -56,7 +56,7 @@ fn admits_zero(range: &str) -> bool {
     if let Some(to) = range.strip_prefix('<') {
         return number(to).is_some_and(|to| to > 0);
     }
-    // Nothing has more stars than some number and none at once.
+    // 0 is never greater than a number.
     !range.starts_with('>') && number(range) == Some(0)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn search(
     let mut found: Vec<OpenRepository> = Vec::new();
     let mut homes = Vec::new();
     for location in root.all()? {
-        // What git cannot open is no repository.
+        // Directories that git cannot open are skipped.
         let Ok(opened) = root.open_at(location) else {
             continue;
         };

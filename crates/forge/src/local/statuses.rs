@@ -1,4 +1,4 @@
-//! Statuses of commits: the last word of each name.
+//! Statuses of commits: the latest state of each name.
 
 use super::LocalForge;
 use super::errors::{LocalForgeError, OrBroken, run_blocking};
@@ -6,7 +6,7 @@ use crate::{CheckState, CommitCheck, CommitChecks, Failure, RepoName, Revision};
 use sqlx::sqlite::SqliteConnection;
 use std::sync::Arc;
 
-/// GitHub's words for how a status ended.
+/// Returns GitHub's word for a state.
 fn word(state: CheckState) -> &'static str {
     match state {
         CheckState::Passed => "success",
@@ -23,7 +23,7 @@ fn read(word: &str) -> CheckState {
     }
 }
 
-/// The statuses of a commit in the byte order of names.
+/// Returns the statuses of a commit in the byte order of names.
 pub(super) async fn of_commit(
     connection: &mut SqliteConnection,
     repo: &RepoName,
@@ -45,7 +45,7 @@ pub(super) async fn of_commit(
     Ok(rows.into_iter().map(check).collect())
 }
 
-/// Writes the last word of one name about a commit.
+/// Writes the latest state of one name for a commit.
 pub(super) async fn set(
     connection: &mut SqliteConnection,
     repo: &RepoName,
@@ -73,7 +73,7 @@ pub(super) async fn set(
 }
 
 impl LocalForge {
-    /// Sets the status `name` of a commit and says which commit that is.
+    /// Sets the status `name` of a commit and returns the commit's SHA.
     pub async fn set_status(
         &self,
         repo: &RepoName,

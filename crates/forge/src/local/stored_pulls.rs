@@ -1,4 +1,4 @@
-//! Pull requests as the database has them.
+//! Pull requests in the database.
 
 use super::errors::OrBroken;
 use crate::{Failure, PullFilter, RepoName};
@@ -8,12 +8,12 @@ use sqlx::{FromRow, Row as _};
 const READ: &str = "a pull request could not be read";
 const WRITE: &str = "a pull request could not be written";
 
-/// How far a pull request has come.
+/// The state of a pull request in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoredState {
     Open,
     Closed,
-    /// Its base is about to be moved; whether it was, the base tells.
+    /// The base is about to be moved. The base branch shows whether it was.
     Merging,
     Merged,
 }
@@ -40,7 +40,6 @@ impl StoredState {
     }
 }
 
-/// A pull request.
 #[derive(Debug, Clone)]
 pub(super) struct StoredPull {
     pub(super) repo: String,
@@ -50,14 +49,14 @@ pub(super) struct StoredPull {
     pub(super) state: StoredState,
     pub(super) draft: bool,
     pub(super) head: String,
-    /// Whose branch it is, where it is not the repository's own.
+    /// The owner of the fork, if the branch is in one.
     pub(super) head_owner: Option<String>,
-    /// The last known head; an open one's is its branch's.
+    /// The last known head. That of an open pull request is its branch's.
     pub(super) head_sha: String,
     pub(super) base: String,
     pub(super) author: Option<String>,
     pub(super) merging_sha: Option<String>,
-    /// What the base was at before.
+    /// The commit of the base before the merge.
     pub(super) merging_from: Option<String>,
     pub(super) created_at: i64,
     pub(super) updated_at: i64,
@@ -89,7 +88,7 @@ impl<'r> FromRow<'r, SqliteRow> for StoredPull {
     }
 }
 
-/// A number as the database has it; larger ones than it has are none of its own.
+/// Converts a number for the database, which has no larger ones.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -107,7 +106,7 @@ pub(super) async fn find(
     found.or_broken(READ)
 }
 
-/// Pull requests of a repository, the last opened first.
+/// Lists the pull requests of a repository, newest first.
 pub(super) async fn list(
     connection: &mut SqliteConnection,
     repo: &RepoName,
@@ -137,7 +136,7 @@ pub(super) async fn list(
     found.or_broken(READ)
 }
 
-/// The open pull request from one branch to another.
+/// Returns the open pull request from one branch to another.
 pub(super) async fn open_between(
     connection: &mut SqliteConnection,
     pull: &StoredPull,
@@ -156,7 +155,7 @@ pub(super) async fn open_between(
     Ok(found.and_then(|number| u64::try_from(number).ok()))
 }
 
-/// Open pull requests that bring a branch of the repository itself.
+/// Lists open pull requests from a branch of the repository itself.
 pub(super) async fn open_from(
     connection: &mut SqliteConnection,
     repo: &RepoName,
@@ -173,7 +172,7 @@ pub(super) async fn open_from(
     found.or_broken(READ)
 }
 
-/// Pull requests whose merge did not come to its end.
+/// Lists pull requests whose merge was interrupted.
 pub(super) async fn interrupted(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<StoredPull>, Failure> {
@@ -183,8 +182,8 @@ pub(super) async fn interrupted(
     found.or_broken(READ)
 }
 
-/// Gives the next number to a new pull request and writes it; nothing where an open one for the
-/// same branches is there. The number that `pull` has is not looked at.
+/// Writes a new pull request with the next number. Returns `None` if an open one for the same branches
+/// exists. The number in `pull` is ignored.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     pull: &StoredPull,
@@ -214,7 +213,7 @@ pub(super) async fn insert(
     Ok(number.and_then(|number| u64::try_from(number).ok()))
 }
 
-/// Writes what may change while a pull request is open or closed.
+/// Writes the fields that may change while a pull request is open or closed.
 pub(super) async fn change(
     connection: &mut SqliteConnection,
     pull: &StoredPull,
@@ -241,7 +240,7 @@ pub(super) async fn change(
     Ok(())
 }
 
-/// Writes the title and description of one that was merged; nothing else of it changes any more.
+/// Writes the title and description of a merged pull request. Its other fields do not change.
 pub(super) async fn reword(
     connection: &mut SqliteConnection,
     pull: &StoredPull,
@@ -260,7 +259,7 @@ pub(super) async fn reword(
     Ok(())
 }
 
-/// From open to merging; says whether it was open.
+/// Changes the state from open to merging. Returns true if it was open.
 pub(super) async fn begin_merge(
     connection: &mut SqliteConnection,
     pull: &StoredPull,
@@ -282,7 +281,7 @@ pub(super) async fn begin_merge(
     Ok(begun.is_some())
 }
 
-/// From merging to merged.
+/// Changes the state from merging to merged.
 pub(super) async fn end_merge(
     connection: &mut SqliteConnection,
     pull: &StoredPull,
@@ -302,7 +301,7 @@ pub(super) async fn end_merge(
     Ok(())
 }
 
-/// From merging back to open.
+/// Changes the state from merging back to open.
 pub(super) async fn give_up_merge(
     connection: &mut SqliteConnection,
     pull: &StoredPull,

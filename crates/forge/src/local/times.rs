@@ -1,16 +1,16 @@
-//! Times as answers have them: RFC 3339 in UTC, whole seconds.
+//! Formats times: RFC 3339 in UTC, whole seconds.
 
 use candor_fault::Timestamp;
 
 const MICROS: i64 = 1_000_000;
 
-/// The time so many seconds after 1970; nothing where no calendar has it.
+/// Formats seconds since 1970. Returns `None` if they are out of range.
 pub(super) fn of_seconds(seconds: i64) -> Option<String> {
     let at = Timestamp::from_second(seconds).ok()?;
     Some(at.to_string())
 }
 
-/// The time so many microseconds after 1970.
+/// Formats microseconds since 1970.
 pub(super) fn of_micros(micros: i64) -> String {
     of_seconds(micros.div_euclid(MICROS)).unwrap_or_default()
 }

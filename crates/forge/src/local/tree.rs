@@ -1,8 +1,8 @@
-//! Directories, files and whole trees at a revision. Sizes come from the headers of objects; no blob
-//! is loaded but the one that is asked for.
+//! Reads directories, files and whole trees at a revision. Sizes come from the headers of objects; only
+//! the blob of a requested file is loaded.
 //!
 //! Names that are not UTF-8 are shown with U+FFFD, so such a file is listed and cannot be read. The
-//! content of a symbolic link is the path that it has, as git keeps it; no link is followed.
+//! content of a symbolic link is its target path; no link is followed.
 
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
@@ -15,17 +15,17 @@ use crate::{
 use candor_fault::Cause;
 use git2::{ObjectType, Odb, Oid, TreeEntry};
 
-/// How many entries of one directory are answered.
+/// The maximum number of entries of a directory.
 pub const MAX_ITEMS: usize = 100_000;
 
-/// How large a directory may be as an object.
+/// The maximum size of a directory's object.
 const MAX_TREE_BYTES: usize = 64 << 20;
 
 const LINK: i32 = 0o120_000;
 const TREE: i32 = 0o040_000;
 const COMMIT: i32 = 0o160_000;
 
-/// What an entry is, by its mode.
+/// Returns the kind of an entry by its mode.
 pub(super) fn kind(entry: &TreeEntry<'_>) -> ItemKind {
     match entry.filemode_raw() & 0o170_000 {
         TREE => ItemKind::Dir,
@@ -35,7 +35,7 @@ pub(super) fn kind(entry: &TreeEntry<'_>) -> ItemKind {
     }
 }
 
-/// The entry of a name. A name with a NUL in it is nobody's, and libgit2's wrapper would panic.
+/// Returns the entry of a name. libgit2's wrapper would panic on a name with a NUL.
 pub(super) fn child<'a>(tree: &'a git2::Tree<'_>, name: &str) -> Option<TreeEntry<'a>> {
     match name.contains('\0') {
         true => None,
@@ -63,7 +63,7 @@ impl OpenRepository {
         self.git.odb().or_broken("the objects could not be opened")
     }
 
-    /// A directory, if it is one and not absurdly large.
+    /// Reads a directory of a bounded size.
     pub(super) fn tree_at(&self, odb: &Odb<'_>, id: Oid) -> Result<git2::Tree<'_>, Failure> {
         const WHAT: &str = "a directory could not be read";
         let (size, _) = odb.read_header(id).or_broken(WHAT)?;
@@ -76,7 +76,7 @@ impl OpenRepository {
         self.git.find_tree(id).or_broken(WHAT)
     }
 
-    /// The size of a blob, from its header.
+    /// Returns the size of a blob from its header.
     pub(super) fn blob_size(&self, odb: &Odb<'_>, id: Oid) -> Result<u64, Failure> {
         const WHAT: &str = "a file could not be read";
         match odb.read_header(id).or_broken(WHAT)? {
@@ -88,7 +88,7 @@ impl OpenRepository {
         }
     }
 
-    /// The entry at a path that is not empty.
+    /// Returns the entry at a path that is not empty.
     fn entry(&self, odb: &Odb<'_>, root: Oid, path: &str) -> Result<TreeEntry<'static>, Failure> {
         let missing = || Failure::Missing(MissingItem::Path(path.to_owned()));
         let mut parts = path.split('/').peekable();
@@ -132,7 +132,7 @@ impl OpenRepository {
                 self.item(&odb, &entry, path, &at)?,
             ));
         }
-        // Git sorts a directory as if its name ended with a slash.
+        // Git sorts directories as if their names ended with a slash.
         items.sort_by(|(one, _), (other, _)| one.cmp(other));
         let items = items.into_iter().map(|(_, item)| item).collect();
         Ok(Directory { at, items })
@@ -184,7 +184,7 @@ impl OpenRepository {
         Ok(File { at, bytes, url })
     }
 
-    /// The bytes of a blob of at most so many.
+    /// Reads a blob of at most `most` bytes.
     pub(super) fn blob(
         &self,
         odb: &Odb<'_>,
@@ -219,7 +219,7 @@ impl OpenRepository {
         })
     }
 
-    /// The first entries in tree order, a directory before what stands in it.
+    /// Returns the first entries in tree order, a directory before its content.
     fn first_entries(
         &self,
         odb: &Odb<'_>,

@@ -1,5 +1,5 @@
-//! How many entries trees have, and how many levels. Libgit2 recurses on the levels of what it merges
-//! and compares, so nothing is given to it that was not measured here before.
+//! Measures the entries and the depth of trees. libgit2 recurses on the depth of the trees that it merges
+//! and compares, so it only gets trees that were measured here.
 
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
@@ -9,14 +9,14 @@ use candor_fault::Cause;
 use git2::{ErrorCode, Odb, Oid};
 use std::collections::BTreeMap;
 
-/// How many levels of directories a tree may have.
+/// The maximum depth of a tree.
 pub const MAX_DEPTH: usize = 256;
 
-/// How many pairs of commits are measured for one merge.
+/// The maximum number of pairs of commits that are measured for one merge.
 const MAX_PAIRS: usize = 64;
 
-/// Trees that were measured. Each is read once, however often it stands somewhere, so a small
-/// repository cannot ask for more time than it is large.
+/// The measured trees. Each is read once, however often it occurs, so the time is bounded by the size of
+/// the repository.
 #[derive(Default)]
 pub(super) struct TreeSizes(BTreeMap<Oid, TreeSize>);
 
@@ -26,7 +26,7 @@ struct TreeSize {
     levels: usize,
 }
 
-/// A tree while it is measured.
+/// A tree that is being measured.
 struct UnfinishedTree {
     id: Oid,
     so_far: TreeSize,
@@ -61,7 +61,7 @@ impl UnfinishedTree {
 }
 
 impl TreeSizes {
-    /// How many entries a tree has; fails where it has too many levels.
+    /// Returns the number of entries of a tree. Fails if it is too deep.
     pub(super) fn entries(
         &mut self,
         opened: &OpenRepository,
@@ -86,7 +86,7 @@ impl TreeSizes {
                 Some(child) => match self.0.get(&child) {
                     Some(size) => tree.add(*size),
                     None => {
-                        // Asked for again once it is measured.
+                        // Read again after it is measured.
                         tree.below.push(child);
                         if open.len() >= MAX_DEPTH {
                             return Err(too_deep());
@@ -111,7 +111,7 @@ impl TreeSizes {
 }
 
 impl OpenRepository {
-    /// Fails where one of these commits has too many levels.
+    /// Fails if the tree of one of these commits is too deep.
     pub(super) fn require_shallow(&self, commits: &[Oid]) -> Result<(), Failure> {
         let odb = self.odb()?;
         let mut measured = TreeSizes::default();
@@ -119,8 +119,8 @@ impl OpenRepository {
         commits.try_for_each(|id| measured.commit(self, &odb, *id))
     }
 
-    /// Fails where a merge of these two would come across a tree of too many levels: theirs, and
-    /// those of the commits from which they part, which are merged first where there are several.
+    /// Fails if a merge of these two would read a tree that is too deep: theirs, or those of their merge
+    /// bases, which are merged first if there are several.
     pub(super) fn require_shallow_merge(&self, one: Oid, other: Oid) -> Result<(), Failure> {
         let odb = self.odb()?;
         let mut measured = TreeSizes::default();

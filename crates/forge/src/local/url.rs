@@ -1,4 +1,4 @@
-//! Addresses of things in this forge: `candor:///owner/repo/…`, never a path of the disk.
+//! URLs of this backend: `candor:///owner/repo/…`, never a path of the disk.
 
 use crate::RepoName;
 use std::fmt::Write as _;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
-/// How a content is written in JSON.
+/// The encoding of a file's content in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ContentEncoding {
@@ -33,7 +33,7 @@ pub(super) struct FileContent {
 }
 
 impl FileContent {
-    /// Exactly its bytes; nothing where its base64 is none.
+    /// Returns the bytes of the content. Returns `None` if its base64 does not decode.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         match self.encoding {
             ContentEncoding::Utf8 => Some(self.content.as_bytes().to_vec()),
@@ -70,7 +70,7 @@ async fn commit(
         Some(NewFile { path, bytes })
     };
     let files: Option<Vec<_>> = arguments.files.iter().map(read).collect();
-    // The check before the call has refused what does not decode.
+    // The argument rules have refused content that does not decode.
     let undecoded = || Failure::Broken("a content does not decode", Cause::from("base64"));
     let files = files.ok_or_else(undecoded)?;
     let CommitArguments {

@@ -1,4 +1,4 @@
-//! `list_directory`, `read_file` and `get_tree`: what stands in a repository at a revision.
+//! The tools `list_directory`, `read_file` and `get_tree`.
 
 use super::{RevisionArguments, ToolSpec, read_tool};
 use crate::fields::{self, answer, arguments_at, branch, directory, reference, repo};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The largest file that is answered.
+/// The maximum size of a file in an answer.
 pub const FILE_MAX: u64 = 5 * 1024 * 1024;
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! `get_commits`, `get_branches` and `create_branch`: where a repository stands and how it came there.
+//! The tools `get_commits`, `get_branches` and `create_branch`.
 
 use super::{PageNumber, RevisionArguments, ToolSpec, paging, read_tool, write_tool};
 use crate::fields::{

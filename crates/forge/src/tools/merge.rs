@@ -1,4 +1,4 @@
-//! `merge_pull_request`: the head that was seen is the one that is merged, or nothing is.
+//! The tool `merge_pull_request`: merges the head that the caller has seen, or nothing.
 
 use super::mergeability::wait_until_decided;
 use super::{PullNumber, ToolSpec, number, write_tool};
@@ -37,7 +37,7 @@ struct MergeAnswer {
     branch_deleted: bool,
 }
 
-/// Why a pull request cannot be merged, as far as it says itself.
+/// Returns the reason against a merge that is in the pull request itself.
 fn obstacle(pull: &PullRequest) -> Option<UnmergeableReason> {
     match (pull.state, pull.mergeable) {
         _ if pull.merged => Some(UnmergeableReason::Merged),
@@ -59,7 +59,7 @@ async fn merge(
 ) -> Result<MergeAnswer, Failure> {
     let pull =
         wait_until_decided(&server, &context, &arguments.repo, number(arguments.number)).await?;
-    // A stale SHA is the more useful answer: what cannot be merged is not what the caller saw.
+    // A stale SHA is reported first: the caller has not seen the head that cannot be merged.
     if let Some(expected) = arguments
         .sha
         .filter(|sha| !pull.head_sha.starts_with(sha.as_str()))
@@ -117,8 +117,8 @@ async fn merge(
     })
 }
 
-/// The failure with the state last seen and the checks that fail. Where they cannot be had, the
-/// failure is told without them.
+/// Adds the last known state and the failing checks to a failure. If they cannot be read, the failure is
+/// returned without them.
 async fn with_checks(
     server: &ForgeServer,
     context: &BackendContext,
@@ -131,7 +131,7 @@ async fn with_checks(
     }
     if unmergeable.failing_checks.is_empty() {
         let looking = server.forge.checks(context, repo, &pull.head_sha);
-        // Past its time the lookup is given up, not the answer.
+        // After the deadline only the lookup is dropped.
         let found = context
             .deadline
             .run(looking)
@@ -147,8 +147,8 @@ async fn with_checks(
     Failure::Unmergeable(unmergeable)
 }
 
-/// Deletes the branch that was merged; says whether that worked. The default branch stays, and so does
-/// every branch where the merged one belongs to a fork: it only has the same name.
+/// Deletes the merged branch and returns true if that worked. Never deletes the default branch, and no
+/// branch if the head is in a fork: the local branch only has the same name.
 async fn delete_head_branch(
     server: &ForgeServer,
     context: &BackendContext,

@@ -1,5 +1,4 @@
-//! `get_pr_mergeability` and `get_checks_for_sha`: whether a pull request can be merged, and what the
-//! checks of a commit say.
+//! The tools `get_pr_mergeability` and `get_checks_for_sha`.
 
 use super::{PullNumber, ToolSpec, number, read_tool};
 use crate::fields::{self, answer, arguments, repo, sha};
@@ -13,8 +12,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long to wait before each further look at a pull request that is not decided yet: about five
-/// seconds in all.
+/// The waits between reads of a pull request that is not decided yet: about five seconds in total.
 const WAITS: [Duration; 5] = [
     Duration::from_millis(250),
     Duration::from_millis(500),
@@ -23,7 +21,7 @@ const WAITS: [Duration; 5] = [
     Duration::from_millis(1750),
 ];
 
-/// The pull request once it is decided whether it can be merged, or as it is after a while.
+/// Reads a pull request until `mergeable` is decided or the waits are over.
 pub(super) async fn wait_until_decided(
     server: &ForgeServer,
     context: &BackendContext,

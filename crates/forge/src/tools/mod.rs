@@ -1,4 +1,4 @@
-//! The tools, each written once against the trait: arguments in, backend asked, answer out.
+//! The tools, each written once against the trait `Forge`.
 
 mod argument_rules;
 mod commit;
@@ -25,7 +25,7 @@ use serde_json::Value;
 use std::future::Future;
 use std::sync::Arc;
 
-/// The fourteen tools of the specification.
+/// Returns the fourteen tools of the specification.
 pub(crate) fn all() -> Vec<Tool<ForgeServer>> {
     vec![
         repositories::search(),
@@ -45,12 +45,12 @@ pub(crate) fn all() -> Vec<Tool<ForgeServer>> {
     ]
 }
 
-/// The tools beyond them.
+/// Returns the tools beyond the specification's.
 pub(crate) fn extended() -> Vec<Tool<ForgeServer>> {
     vec![history::create_branch(), pulls::get()]
 }
 
-/// What a tool is, but for what it does.
+/// Name, description and schemas of a tool.
 struct ToolSpec {
     name: &'static str,
     description: &'static str,
@@ -58,7 +58,7 @@ struct ToolSpec {
     output: Value,
 }
 
-/// A tool that reads.
+/// Creates a tool that reads.
 fn read_tool<T, A, F>(
     spec: ToolSpec,
     run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Copy + Send + Sync + 'static,
@@ -78,7 +78,7 @@ where
         .open_world()
 }
 
-/// A tool that changes something.
+/// Creates a tool that changes something.
 fn write_tool<T, A, F>(
     spec: ToolSpec,
     run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Copy + Send + Sync + 'static,
@@ -98,10 +98,10 @@ where
         .open_world()
 }
 
-/// A page, or how many things it has, as it is asked for.
+/// The argument `page` or `per_page`.
 type PageNumber = Option<Int<1, 100>>;
 
-/// How many things a page has unless the caller says otherwise.
+/// The default of `per_page`.
 const PER_PAGE: u32 = 30;
 
 fn paging(page: PageNumber, per_page: PageNumber) -> Paging {
@@ -112,7 +112,7 @@ fn paging(page: PageNumber, per_page: PageNumber) -> Paging {
     }
 }
 
-/// Which revision, as it is asked for.
+/// The arguments `branch` and `ref`.
 #[derive(Deserialize)]
 struct RevisionArguments {
     branch: Option<String>,
@@ -129,7 +129,7 @@ impl RevisionArguments {
     }
 }
 
-/// Which pull request, as it is asked for.
+/// The argument `prNumber`.
 type PullNumber = Int<1, { fields::MAX_NUMBER }>;
 
 fn number(number: PullNumber) -> u64 {
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use candor_street::Tools;
 
-    /// How large `tools/list` may be: clients put it into every prompt.
+    /// The maximum size of `tools/list`: clients put it into every prompt.
     const LIST_MAX: usize = 24 * 1024;
 
     #[test]

@@ -1,4 +1,4 @@
-//! `list_pull_requests`, `create_pull_request`, `update_pull_request` and `get_pull_request`.
+//! The tools `list_pull_requests`, `create_pull_request`, `update_pull_request` and `get_pull_request`.
 
 use super::{PageNumber, PullNumber, ToolSpec, number, paging, read_tool, write_tool};
 use crate::fields::{
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// How many bytes of patches `get_pull_request` answers.
+/// The maximum number of bytes of patches in an answer of `get_pull_request`.
 pub const PATCHES_MAX: usize = 256 * 1024;
 
-/// A pull request as it is answered.
+/// A pull request in an answer.
 #[derive(Serialize)]
 struct PullSummary {
     number: u64,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
-/// How many bytes of a README are answered.
+/// The maximum number of bytes of a README in an answer.
 pub const README_MAX: u64 = 100 * 1024;
 
 #[derive(Deserialize)]
