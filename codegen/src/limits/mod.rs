@@ -119,24 +119,24 @@ fn transport_limits() -> Vec<Limit> {
 
 fn answer_limits() -> Vec<Limit> {
     use candor_fault::{
-        CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, SHOWN_QUOTE_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX,
+        CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, QUOTE_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX,
     };
     vec![
         limit(
             "violations in an answer",
             VIOLATIONS_MAX,
             "the rest is counted",
-            "a_kind_is_found_past_the_bound",
+            "kind_past_the_bound_is_found",
         ),
         limit(
             "bytes of a value in a violation",
             VALUE_MAX_BYTES,
             "its type and size instead",
-            "a_large_value_becomes_its_type_and_size",
+            "large_value_becomes_its_type_and_size",
         ),
         limit(
             "characters of a caller's text in a message",
-            SHOWN_QUOTE_CHARS,
+            QUOTE_MAX_CHARS,
             "cut with …",
             "quotes_are_escaped_and_cut",
         ),
@@ -144,13 +144,13 @@ fn answer_limits() -> Vec<Limit> {
             "levels of a cause",
             CAUSE_MAX_DEPTH,
             "cut with a marker",
-            "what_is_too_deep_is_cut_with_a_marker",
+            "deep_value_is_cut_with_a_marker",
         ),
         limit(
             "bytes of a cause",
             CAUSE_MAX_BYTES,
             "cut with a marker",
-            "a_cause_of_any_size_stays_within_its_bound",
+            "cause_of_any_size_stays_within_its_bound",
         ),
     ]
 }

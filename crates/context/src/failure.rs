@@ -225,7 +225,7 @@ impl fmt::Display for TargetFlaw {
 pub(crate) fn shown(text: &str) -> String {
     const MOST: usize = 300;
     let mut safe = String::new();
-    candor_fault::escape_visible(text.chars().take(MOST), &mut safe);
+    candor_fault::escape_invisible_into(text.chars().take(MOST), &mut safe);
     if text.chars().nth(MOST).is_some() {
         safe.push('…');
     }

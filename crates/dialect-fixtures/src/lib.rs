@@ -59,7 +59,7 @@ pub fn response(answer: &Answer) -> String {
 
 /// Returns the whole JSON-RPC response of a failure.
 pub fn failure_response<D: Dialect>(fault: &Fault<D>, tool: &str, form: Form) -> String {
-    response(&D::failure(fault, &call(tool, form), AT))
+    response(&D::encode_failure(fault, &call(tool, form), AT))
 }
 
 /// Returns the text of the one text block of a result.

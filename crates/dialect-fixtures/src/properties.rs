@@ -43,8 +43,8 @@ pub fn encode_drawn<D: Dialect>(
         form: call.form,
         receipt: call.is_recorded.then_some(&receipt),
     };
-    let answer = D::failure(fault, &facts, call.at);
-    prop_assert_eq!(&answer, &D::failure(&fault.clone(), &facts, call.at));
+    let answer = D::encode_failure(fault, &facts, call.at);
+    prop_assert_eq!(&answer, &D::encode_failure(&fault.clone(), &facts, call.at));
     let text = body(&answer);
     prop_assert!(
         text.bytes().all(|byte| byte >= 0x20),

@@ -54,7 +54,7 @@ pub fn describe_refusals<D: Dialect>() -> String {
     let line = |(name, refusal): (String, Refusal)| {
         let fault = D::adopt(refusal);
         assert!(D::rows().iter().any(|row| row.has_key_of(fault.row())));
-        let five = fault.five();
+        let five = fault.five_answers();
         let wait = five
             .retry_after_ms
             .map_or(String::new(), |wait| format!(" {wait} ms"));

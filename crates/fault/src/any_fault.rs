@@ -30,7 +30,7 @@ impl<D: Dialect> ErasedFault for Fault<D> {
     }
 
     fn answer(&self, call: &CallFacts<'_>, at: Timestamp) -> Answer {
-        D::failure(self, call, at)
+        D::encode_failure(self, call, at)
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The most characters of a caller's text that are quoted.
-pub const SHOWN_QUOTE_CHARS: usize = 64;
+pub const QUOTE_MAX_CHARS: usize = 64;
 
 /// A message made of literals, numbers and quoted pieces of the caller's own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +28,9 @@ impl ClientText {
         self
     }
 
-    /// Appends the caller's own text: escaped, at most [`SHOWN_QUOTE_CHARS`] characters.
+    /// Appends the caller's own text: escaped, at most [`QUOTE_MAX_CHARS`] characters.
     pub fn quoting(self, text: &str) -> Self {
-        self.quoting_at_most(text, SHOWN_QUOTE_CHARS)
+        self.quoting_at_most(text, QUOTE_MAX_CHARS)
     }
 
     /// As [`ClientText::quoting`], with another bound.
@@ -41,7 +41,7 @@ impl ClientText {
         let mut cut = out.len();
         for c in text.chars() {
             let before = out.len();
-            escape_visible(std::iter::once(c), out);
+            escape_invisible_into(std::iter::once(c), out);
             shown += out[before..].chars().count();
             if shown > chars {
                 out.truncate(cut);
@@ -73,12 +73,12 @@ impl From<&'static str> for ClientText {
 /// Returns the text with invisible characters escaped, line breaks among them.
 pub fn escape_invisible(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    escape_visible(text.chars(), &mut escaped);
+    escape_invisible_into(text.chars(), &mut escaped);
     escaped
 }
 
 /// Appends `text` with control characters, line separators and bidirectional controls escaped.
-pub fn escape_visible(text: impl Iterator<Item = char>, out: &mut String) {
+pub fn escape_invisible_into(text: impl Iterator<Item = char>, out: &mut String) {
     for c in text {
         let hidden = c.is_control()
             || matches!(
@@ -106,12 +106,12 @@ mod tests {
             .then(" in ")
             .number(7);
         assert_eq!(shown.as_str(), "no a\\u{a}b\\u{202e}c in 7");
-        let whole = "x".repeat(SHOWN_QUOTE_CHARS);
+        let whole = "x".repeat(QUOTE_MAX_CHARS);
         assert_eq!(ClientText::from("").quoting(&whole).as_str(), whole);
         let long = ClientText::from("").quoting(&(whole + "x"));
         assert_eq!(
             long.as_str(),
-            format!("{}…", "x".repeat(SHOWN_QUOTE_CHARS - 1))
+            format!("{}…", "x".repeat(QUOTE_MAX_CHARS - 1))
         );
     }
 

@@ -51,14 +51,14 @@ pub trait Dialect: Copy + Debug + Send + Sync + 'static {
     fn adopt(refusal: Refusal) -> Fault<Self>;
 
     /// Encodes a failure. Pure: the same input gives the same bytes.
-    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer;
+    fn encode_failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer;
 
     /// Encodes a success.
-    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer;
+    fn encode_success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer;
 
     /// Encodes a refusal before any tool runs: broken input, an unknown method or tool.
-    fn protocol(fault: &Fault<Wire>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
-        Wire::failure(fault, call, at)
+    fn encode_protocol_fault(fault: &Fault<Wire>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+        Wire::encode_failure(fault, call, at)
     }
 }
 

@@ -235,7 +235,7 @@ impl<D: Dialect> Fault<D> {
     }
 
     /// Returns the five answers in their form on the wire.
-    pub fn five(&self) -> FiveAnswers<'_> {
+    pub fn five_answers(&self) -> FiveAnswers<'_> {
         FiveAnswers {
             class: self.class(),
             retry: self.retry(),
@@ -274,7 +274,7 @@ impl<D: Dialect> fmt::Debug for Fault<D> {
             .field("dialect", &self.0.row.dialect)
             .field("code", &self.0.row.code)
             .field("message", &self.message())
-            .field("five", &self.five())
+            .field("five", &self.five_answers())
             .field("violations", &self.0.violations)
             .field("cause", &self.0.cause)
             .field("facts", &self.0.facts)

@@ -64,7 +64,7 @@ pub use answer::{Answer, CallFacts, ErrorBody, Form, Receipt, ToolOutput};
 pub use answers::{Class, Effect, FiveAnswers, Retry};
 pub use any_fault::{AnyFault, ReplayAnswers};
 pub use cause::{CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, Cause};
-pub use client_text::{ClientText, SHOWN_QUOTE_CHARS, escape_invisible, escape_visible};
+pub use client_text::{ClientText, QUOTE_MAX_CHARS, escape_invisible, escape_invisible_into};
 pub use code_row::{Code, CodeRow, CodeValue, Reason, RowValue};
 pub use core_registries::{CANDOR_REGISTRY, WIRE_REGISTRY};
 pub use dialect::{Dialect, IncludesCodesOf, Refusal};

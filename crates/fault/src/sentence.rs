@@ -34,7 +34,7 @@ pub fn sentence<D: Dialect>(fault: &Fault<D>) -> String {
 }
 
 fn retry<D: Dialect>(fault: &Fault<D>) -> String {
-    match (fault.retry(), fault.five().retry_after_ms) {
+    match (fault.retry(), fault.five_answers().retry_after_ms) {
         (Retry::Never, _) => "do not retry".to_owned(),
         (Retry::AfterChange, _) => "do not retry unchanged".to_owned(),
         (Retry::SameCall, _) => "the same call may be retried".to_owned(),

@@ -98,7 +98,7 @@ mod tests {
     const BYTES: usize = 16 * 1024;
 
     #[test]
-    fn what_is_too_deep_is_cut_with_a_marker() {
+    fn deep_value_is_cut_with_a_marker() {
         let mut deep = json!("core");
         for _ in 0..=LEVELS {
             deep = json!([deep]);

@@ -175,23 +175,23 @@ impl Violations {
         }
         self.omitted += 1;
         let kind = violation.kind();
-        if !self.remembered().any(|known| known.kind() == kind) {
+        if !self.all_kinds().any(|known| known.kind() == kind) {
             self.later.push(violation);
         }
     }
 
     /// Returns true if a violation of this kind would only be counted, so that its text is not needed.
-    pub fn only_counts(&self, kind: ViolationKind) -> bool {
-        self.shown.len() >= VIOLATIONS_MAX && self.remembered().any(|known| known.kind() == kind)
+    pub fn is_only_counted(&self, kind: ViolationKind) -> bool {
+        self.shown.len() >= VIOLATIONS_MAX && self.all_kinds().any(|known| known.kind() == kind)
     }
 
     /// Counts a violation without its text.
-    pub fn count(&mut self) {
+    pub fn count_omitted(&mut self) {
         self.omitted += 1;
     }
 
     /// Returns the violations of the answer, then the first of each kind that came later.
-    pub fn remembered(&self) -> impl Iterator<Item = &Violation> {
+    pub fn all_kinds(&self) -> impl Iterator<Item = &Violation> {
         self.shown.iter().chain(&self.later)
     }
 
@@ -212,7 +212,7 @@ impl Violations {
     /// Returns the first violation of the kind with the highest precedence.
     pub fn first_by_kind(&self) -> Option<&Violation> {
         // `min_by_key` keeps the first of equals.
-        self.remembered().min_by_key(|violation| violation.kind())
+        self.all_kinds().min_by_key(|violation| violation.kind())
     }
 }
 
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_found_past_the_bound() {
+    fn kind_past_the_bound_is_found() {
         let many = (0..VIOLATIONS_MAX + 9).map(|_| violation("enum", &["a"]));
         let all: Violations = many.chain([violation("required", &[])]).collect();
         assert_eq!(all.shown().len(), VIOLATIONS_MAX);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut() {
+    fn long_name_is_cut() {
         let name = "é".repeat(NAME_MAX_CHARS);
         let mut long = violation("additionalProperties", &[&name, &format!("{name}é")]);
         long.params = json!({ "additionalProperty": format!("{name}é") });
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_value_becomes_its_type_and_size() {
+    fn large_value_becomes_its_type_and_size() {
         let text = "x".repeat(VALUE_MAX_BYTES - 2);
         assert_eq!(excerpt(&json!(text)).get().len(), VALUE_MAX_BYTES);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use crate::RepoName;
 use crate::dialect::Github;
-use candor_fault::escape_visible;
+use candor_fault::escape_invisible_into;
 use candor_schema::Int;
 use candor_street::{CallOutcome, CallRecord};
 use serde::Deserialize;
@@ -106,7 +106,7 @@ fn quote(message: &str, line: &mut String) {
         match c {
             '"' | '\\' => line.extend(['\\', c]),
             ' '..='~' => line.push(c),
-            _ => escape_visible(std::iter::once(c), line),
+            _ => escape_invisible_into(std::iter::once(c), line),
         }
         shown += line[before..].chars().count();
         if shown > LINE_MESSAGE_CHARS {

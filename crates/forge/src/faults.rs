@@ -350,7 +350,7 @@ mod tests {
             form: Form::Protocol,
             receipt: None,
         };
-        match Github::failure(&failure.fault(effect), &facts, Timestamp::UNIX_EPOCH) {
+        match Github::encode_failure(&failure.fault(effect), &facts, Timestamp::UNIX_EPOCH) {
             Answer::Error(body) => body.json(),
             Answer::Result(result) => panic!("{result}"),
         }

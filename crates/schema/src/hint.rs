@@ -2,7 +2,7 @@
 
 use crate::near::{NEAR_CHARS_MAX, nearest};
 use crate::rules::{Advice, Node};
-use candor_fault::escape_visible;
+use candor_fault::escape_invisible_into;
 use serde_json::{Map, Value};
 
 /// How many members of the input are looked at to find a missing one under another name.
@@ -92,7 +92,7 @@ pub(crate) fn missing(name: &str, node: &Node, given: &Map<String, Value>) -> Op
 
 fn visible(text: &str) -> String {
     let mut out = String::new();
-    escape_visible(text.chars(), &mut out);
+    escape_invisible_into(text.chars(), &mut out);
     out
 }
 

@@ -68,7 +68,7 @@ impl<'v> Report<'v> {
         say: impl FnOnce() -> (Said, Option<String>),
     ) {
         if self.only_counts(keyword, place) {
-            return self.violations.count();
+            return self.violations.count_omitted();
         }
         let (said, hint) = say();
         let violation = Violation {
@@ -111,7 +111,7 @@ impl<'v> Report<'v> {
             expected: String::new(),
             hint: None,
         };
-        self.violations.only_counts(bare.kind())
+        self.violations.is_only_counted(bare.kind())
     }
 
     fn excerpt(&mut self, value: &'v Value) -> Box<RawValue> {

@@ -247,7 +247,7 @@ impl<S: Server> End<'_, S> {
             form: self.desk.server.form(self.cx.call.era),
             receipt: None,
         };
-        let answer = S::Dialect::failure(&fault, &facts, self.desk.now());
+        let answer = S::Dialect::encode_failure(&fault, &facts, self.desk.now());
         log(took, Some(fault));
         answer
     }
@@ -285,8 +285,8 @@ impl<S: Server> End<'_, S> {
             receipt: receipt.as_ref(),
         };
         let answer = match &ended {
-            Ok(output) => S::Dialect::success(output, &facts),
-            Err(fault) => S::Dialect::failure(fault, &facts, at),
+            Ok(output) => S::Dialect::encode_success(output, &facts),
+            Err(fault) => S::Dialect::encode_failure(fault, &facts, at),
         };
         log(took, ended.err());
         (answer, receipt)
@@ -419,7 +419,7 @@ pub(crate) async fn refuse<S: Server>(
         form: desk.server.form(era),
         receipt: None,
     };
-    S::Dialect::protocol(&fault, &facts, at)
+    S::Dialect::encode_protocol_fault(&fault, &facts, at)
 }
 
 fn refused<'a, D: Dialect, N>(

@@ -206,7 +206,7 @@ impl<S: Server> Tool<S> {
                     (Ok(()), Some(rules)) => Err(Refusal::Arguments(rules)),
                     (Err(mut violations), Some(rules)) => {
                         rules
-                            .remembered()
+                            .all_kinds()
                             .for_each(|one| violations.push(one.clone()));
                         Err(Refusal::Arguments(violations))
                     }

@@ -81,14 +81,14 @@ impl Dialect for AllDialects {
         play(Neutral::adopt(refusal))
     }
 
-    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+    fn encode_failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
         match fault.facts() {
             Some(own) => own.answer(call, at),
-            None => Neutral::failure(&core::Internal.fault(fault.effect()), call, at),
+            None => Neutral::encode_failure(&core::Internal.fault(fault.effect()), call, at),
         }
     }
 
-    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
-        Neutral::success(output, call)
+    fn encode_success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
+        Neutral::encode_success(output, call)
     }
 }

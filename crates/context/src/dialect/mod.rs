@@ -62,7 +62,7 @@ fn argument_fault(violation: &Violation) -> (u8, Fault<Context>) {
 
 fn bad_arguments(violations: Violations) -> Fault<Context> {
     let first = violations
-        .remembered()
+        .all_kinds()
         .map(argument_fault)
         .min_by_key(|(rank, _)| *rank);
     let fault = first.map_or_else(|| codes::InvalidQuery.fault(), |(_, fault)| fault);
@@ -87,14 +87,14 @@ impl Dialect for Context {
         }
     }
 
-    fn failure(fault: &Fault<Self>, _call: &CallFacts<'_>, _at: Timestamp) -> Answer {
+    fn encode_failure(fault: &Fault<Self>, _call: &CallFacts<'_>, _at: Timestamp) -> Answer {
         let text = Context::error_object(fault);
         let mut result = ToolResult::<(), ()>::text(&text);
         result.is_error = true;
         result.answer()
     }
 
-    fn success(output: &ToolOutput, _call: &CallFacts<'_>) -> Answer {
+    fn encode_success(output: &ToolOutput, _call: &CallFacts<'_>) -> Answer {
         let text = match output {
             ToolOutput::Json(json) => &format!("{}\n", json.get()),
             ToolOutput::Text(text) => text,

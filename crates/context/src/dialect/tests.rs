@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 #[test]
-fn the_six_objects_are_the_specification_s() {
+fn error_objects_are_the_ones_of_the_specification() {
     let objects: String = codes::Code::all()
         .iter()
         .map(|code| Fault::<Context>::replay(*code, Retry::Never, Effect::None))
@@ -38,7 +38,7 @@ fn the_six_objects_are_the_specification_s() {
 }
 
 #[test]
-fn a_failing_result_is_the_object_and_nothing_else() {
+fn failing_result_contains_only_the_error_object() {
     let fault = codes::CacheInvalid.fault();
     let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":\"cache_invalid\",\"message\":\"Cache exists but is invalid\"}}\n"}],"isError":true}}"#;
     assert_eq!(
@@ -52,9 +52,9 @@ fn a_failing_result_is_the_object_and_nothing_else() {
 }
 
 #[test]
-fn diagnostics_never_reach_the_object() {
-    let quiet = codes::IoError.fault();
-    let loud = codes::IoError
+fn diagnostics_are_not_in_the_error_object() {
+    let plain = codes::IoError.fault();
+    let with_diagnostics = codes::IoError
         .fault()
         .with_message(ClientText::from("cannot read ").quoting("/srv/caches/a"))
         .with_remedy("Look at sha256:0123.")
@@ -67,51 +67,58 @@ fn diagnostics_never_reach_the_object() {
         ..call("context.resolve", Form::Result)
     };
     assert_eq!(
-        Context::failure(&loud, &recorded, AT),
-        Context::failure(&quiet, &call("context.resolve", Form::Result), AT)
+        Context::encode_failure(&with_diagnostics, &recorded, AT),
+        Context::encode_failure(&plain, &call("context.resolve", Form::Result), AT)
     );
 }
 
-fn judged(violations: impl IntoIterator<Item = Violation>) -> Option<codes::Code> {
+fn argument_code(violations: impl IntoIterator<Item = Violation>) -> Option<codes::Code> {
     Context::adopt(Refusal::Arguments(violations.into_iter().collect())).code()
 }
 
 #[test]
-fn arguments_are_judged_cache_query_budget_unknown() {
+fn arguments_have_precedence_cache_query_budget() {
     use codes::Code::{CacheMissing, InvalidBudget, InvalidQuery};
-    let stranger = unknown("", "limit");
+    let unknown_member = unknown("", "limit");
     let budget = wrong_type("/budget", "integer", &json!("many"));
     let query = wrong_type("/query", "string", &json!(7));
     let cache = missing("", "cache");
     assert_eq!(
-        judged([wrong_type("", "object", &json!([]))]),
+        argument_code([wrong_type("", "object", &json!([]))]),
         Some(InvalidQuery)
     );
-    assert_eq!(judged([stranger.clone()]), Some(InvalidQuery));
+    assert_eq!(argument_code([unknown_member.clone()]), Some(InvalidQuery));
     assert_eq!(
-        judged([stranger.clone(), budget.clone()]),
+        argument_code([unknown_member.clone(), budget.clone()]),
         Some(InvalidBudget)
     );
-    assert_eq!(judged([budget.clone(), query.clone()]), Some(InvalidQuery));
-    assert_eq!(judged([stranger, budget, query, cache]), Some(CacheMissing));
-    assert_eq!(judged([missing("", "budget")]), Some(InvalidBudget));
+    assert_eq!(
+        argument_code([budget.clone(), query.clone()]),
+        Some(InvalidQuery)
+    );
+    assert_eq!(
+        argument_code([unknown_member, budget, query, cache]),
+        Some(CacheMissing)
+    );
+    assert_eq!(argument_code([missing("", "budget")]), Some(InvalidBudget));
 }
 
 #[test]
-fn a_wrong_cache_is_found_behind_many_unknown_members() {
-    let strangers = (0..80).map(|n| unknown("", &format!("m{n}")));
+fn wrong_cache_is_found_after_many_unknown_members() {
+    let unknown_members = (0..80).map(|n| unknown("", &format!("m{n}")));
     let cache = wrong_type("/cache", "string", &json!(1));
     let budget = wrong_type("/budget", "integer", &json!(""));
-    let all = strangers.chain([cache, budget]);
-    assert_eq!(judged(all), Some(codes::Code::CacheMissing));
+    let all = unknown_members.chain([cache, budget]);
+    assert_eq!(argument_code(all), Some(codes::Code::CacheMissing));
 }
 
 #[test]
-fn a_success_ends_with_one_newline_either_way() {
+fn success_ends_with_one_newline() {
     let facts = call("context.resolve", Form::Result);
     let raw = RawValue::from_string(r#"{"documents":[]}"#.to_owned()).unwrap();
-    let json = Context::success(&ToolOutput::Json(raw), &facts);
-    let text = Context::success(&ToolOutput::Text("{\"documents\":[]}\n".to_owned()), &facts);
+    let json = Context::encode_success(&ToolOutput::Json(raw), &facts);
+    let text =
+        Context::encode_success(&ToolOutput::Text("{\"documents\":[]}\n".to_owned()), &facts);
     assert_eq!(json, text);
     assert_eq!(text_block(&json), "{\"documents\":[]}\n");
 }
@@ -148,8 +155,8 @@ fn wire_refusals_stay_plain_json_rpc_errors() {
     let facts = call("", Form::Result);
     let fault = Wire::unknown_tool("context.resolv", Some("context.resolve"));
     assert_eq!(
-        Context::protocol(&fault, &facts, AT),
-        Wire::failure(&fault, &facts, AT)
+        Context::encode_protocol_fault(&fault, &facts, AT),
+        Wire::encode_failure(&fault, &facts, AT)
     );
 }
 
@@ -190,14 +197,14 @@ const SPECIFIED: &str = r#"{
 }"#;
 
 #[test]
-fn the_context_error_is_the_specification_s_own_schema() {
+fn error_schema_is_the_one_of_the_specification() {
     let specified: Value = serde_json::from_str(SPECIFIED).unwrap();
     // As texts, so that the order of members counts.
     assert_eq!(to_json(&schemas::error()), to_json(&specified));
 }
 
 #[test]
-fn what_the_context_specification_forbids_does_not_fit() {
+fn forbidden_error_objects_do_not_fit_the_schema() {
     let schema = published(&REGISTRY, "context.error");
     let forbidden = [
         r#"{"error":{"code":"cache_invalid","message":"Cache exists but is invalid","details":{}}}"#,

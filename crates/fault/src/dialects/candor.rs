@@ -89,13 +89,13 @@ impl<C: Code> Dialect for Candor<C> {
         }
     }
 
-    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
+    fn encode_failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
         let violations = fault.violations();
         // Serialised once: the answer contains it three times.
         let error = to_raw_json(&ErrorObject {
             code: fault.row().code,
             message: fault.message(),
-            fault: fault.five(),
+            fault: fault.five_answers(),
             violations: violations.shown().iter().map(entry).collect(),
             violations_omitted: Some(violations.omitted()).filter(|more| *more > 0),
         });
@@ -109,7 +109,7 @@ impl<C: Code> Dialect for Candor<C> {
         result.answer()
     }
 
-    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
+    fn encode_success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         ToolResult::encode_success(output, call.receipt)
     }
 }

@@ -100,7 +100,7 @@ impl Dialect for Wire {
         }
     }
 
-    fn failure(fault: &Fault<Self>, _call: &CallFacts<'_>, _at: Timestamp) -> Answer {
+    fn encode_failure(fault: &Fault<Self>, _call: &CallFacts<'_>, _at: Timestamp) -> Answer {
         Answer::Error(Box::new(ErrorBody {
             code: fault.row().code.number(),
             message: fault.message().to_owned(),
@@ -109,7 +109,7 @@ impl Dialect for Wire {
         }))
     }
 
-    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
+    fn encode_success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         ToolResult::encode_success(output, call.receipt)
     }
 }

@@ -84,7 +84,7 @@ fn wait_narrows_only_retries_of_the_same_call() {
         let fault: Fault<Wire> = wire::InternalError
             .fault(retry, Effect::Unknown)
             .after(wait);
-        (fault.retry(), fault.five().retry_after_ms)
+        (fault.retry(), fault.five_answers().retry_after_ms)
     };
     assert_eq!(answers_after(Retry::SameCall), (Retry::AfterDelay, Some(2)));
     assert_eq!(

@@ -21,7 +21,7 @@ candor_fault::registry! {
 }
 
 #[test]
-fn a_few_lines_make_a_registry() {
+fn third_party_registry_has_defaults() {
     let unknown: Fault<Candor<Code>> = UnknownCity.fault();
     assert_eq!(unknown.code(), Some(Code::UnknownCity));
     assert_eq!(unknown.message(), "No station is near this city");

@@ -10,7 +10,7 @@ fn wire(fault: &Fault<Wire>) -> String {
 }
 
 #[test]
-fn what_is_no_call_is_a_plain_error() {
+fn protocol_refusal_is_a_plain_error() {
     assert_eq!(
         wire(&codes::ParseError.fault()),
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"Parse error"}}"#
@@ -42,7 +42,7 @@ fn what_is_no_call_is_a_plain_error() {
 }
 
 #[test]
-fn an_unknown_revision_says_which_are_known() {
+fn unknown_revision_lists_the_supported_ones() {
     let fault = codes::UnsupportedVersion.fault().with_facts(|facts| {
         facts.data = Some(String::from(
             r#"{"supported":["2025-11-25"],"requested":"1"}"#,
@@ -55,7 +55,7 @@ fn an_unknown_revision_says_which_are_known() {
 }
 
 fn status(fault: &Fault<Wire>) -> u16 {
-    match Wire::failure(fault, &call("", Form::Protocol), AT) {
+    match Wire::encode_failure(fault, &call("", Form::Protocol), AT) {
         Answer::Error(body) => body.status,
         Answer::Result(_) => 0,
     }
@@ -81,7 +81,7 @@ fn every_code_has_its_http_status() {
 }
 
 #[test]
-fn data_that_is_no_json_is_left_out() {
+fn invalid_data_is_left_out() {
     let fault = codes::InvalidRequest
         .fault()
         .with_facts(|facts| facts.data = Some(String::from("{")));

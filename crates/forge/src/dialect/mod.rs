@@ -182,7 +182,7 @@ fn message_and_data(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String
             tool,
             timestamp: iso_millis(at),
             facts: fault.facts().truncated(),
-            fault: fault.five(),
+            fault: fault.five_answers(),
         };
         return (message, to_json_with_capacity(&data, DATA_CAPACITY));
     }
@@ -225,7 +225,7 @@ impl Dialect for Github {
         }
     }
 
-    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+    fn encode_failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
         let (message, data) = message_and_data(fault, call.tool.unwrap_or("-"), at);
         let body = ErrorBody {
             code: fault.row().code.number(),
@@ -243,12 +243,12 @@ impl Dialect for Github {
         result.answer()
     }
 
-    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
+    fn encode_success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         ToolResult::encode_success(output, call.receipt)
     }
 
-    fn protocol(fault: &Fault<Wire>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
-        let mut answer = Wire::failure(fault, call, at);
+    fn encode_protocol_fault(fault: &Fault<Wire>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+        let mut answer = Wire::encode_failure(fault, call, at);
         let Some(unknown) = &fault.facts().unknown_tool else {
             return answer;
         };

@@ -231,7 +231,7 @@ fn list_violations(violations: &Violations) -> Vec<ViolationDetails<'_>> {
 
 /// Returns the specification's error object.
 fn response<'a>(fault: &'a Fault<Orders>, message: &'a str) -> ErrorResponse<'a> {
-    let (facts, five, violations) = (fault.facts(), fault.five(), fault.violations());
+    let (facts, five, violations) = (fault.facts(), fault.five_answers(), fault.violations());
     ErrorResponse {
         code: fault.row().code.number(),
         message,
@@ -259,7 +259,7 @@ fn encode_bug(fault: &Fault<Orders>) -> Answer {
         code: fault.row().code.number(),
         message: fault.message().to_owned(),
         data: Some(to_json(&BugData {
-            fault: fault.five(),
+            fault: fault.five_answers(),
         })),
         status: 200,
     }))
@@ -303,7 +303,7 @@ impl Dialect for Orders {
         }
     }
 
-    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
+    fn encode_failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
         let Some(code) = fault.code() else {
             return encode_bug(fault);
         };
@@ -330,7 +330,7 @@ impl Dialect for Orders {
         result.answer()
     }
 
-    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
+    fn encode_success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         ToolResult::encode_success(output, call.receipt)
     }
 }

@@ -23,17 +23,17 @@ fn not_found() -> Fault<Orders> {
 }
 
 #[test]
-fn the_specification_s_failure_is_said_three_times() {
+fn failure_of_the_specification_is_in_the_result_three_times() {
     let receipt = receipt();
     let facts = CallFacts {
         receipt: Some(&receipt),
         ..call("cancel-order", Form::Protocol)
     };
-    insta::assert_snapshot!(response(&Orders::failure(&not_found(), &facts, AT)), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4001,\"message\":\"Adapter error\",\"retryable\":false,\"details\":{\"suggestion\":\"Act on `details.originalError`.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null},\"originalError\":\"ORDER_NOT_FOUND\"}}}"}],"structuredContent":{"error":{"code":4001,"message":"Adapter error","retryable":false,"details":{"suggestion":"Act on `details.originalError`.","context":{"class":"upstream","effect":"none","retryAfterMs":null},"originalError":"ORDER_NOT_FOUND"}}},"isError":true,"error":{"code":4001,"message":"Adapter error","retryable":false,"details":{"suggestion":"Act on `details.originalError`.","context":{"class":"upstream","effect":"none","retryAfterMs":null},"originalError":"ORDER_NOT_FOUND"}},"_meta":{"dev.candor/receipt":{"seq":7,"hash":"abababababababababababababababababababababababababababababababab"}}}}"#);
+    insta::assert_snapshot!(response(&Orders::encode_failure(&not_found(), &facts, AT)), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4001,\"message\":\"Adapter error\",\"retryable\":false,\"details\":{\"suggestion\":\"Act on `details.originalError`.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null},\"originalError\":\"ORDER_NOT_FOUND\"}}}"}],"structuredContent":{"error":{"code":4001,"message":"Adapter error","retryable":false,"details":{"suggestion":"Act on `details.originalError`.","context":{"class":"upstream","effect":"none","retryAfterMs":null},"originalError":"ORDER_NOT_FOUND"}}},"isError":true,"error":{"code":4001,"message":"Adapter error","retryable":false,"details":{"suggestion":"Act on `details.originalError`.","context":{"class":"upstream","effect":"none","retryAfterMs":null},"originalError":"ORDER_NOT_FOUND"}},"_meta":{"dev.candor/receipt":{"seq":7,"hash":"abababababababababababababababababababababababababababababababab"}}}}"#);
 }
 
 #[test]
-fn text_structure_and_error_are_one_object() {
+fn text_structure_and_error_contain_the_same_object() {
     let answer = failure_response(&not_found(), "cancel-order", Form::Result);
     let result = &serde_json::from_str::<Value>(&answer).unwrap()["result"];
     let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
@@ -64,7 +64,7 @@ fn bad_address() -> Fault<Orders> {
 }
 
 #[test]
-fn the_specification_s_wrong_params_are_extended_as_the_page_says() {
+fn wrong_params_have_the_form_of_the_specification() {
     insta::assert_snapshot!(failure_response(&bad_address(), "create-sales-order", Form::Protocol), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: order.customer.email must match format \"email\"","data":{"field":"order.customer.email","code":2003,"reason":"format","violations":[{"field":"order.customer.email","code":2003,"reason":"format","expected":"an e-mail address"}]}}}"#);
 }
 
@@ -92,7 +92,7 @@ fn every_violation_is_listed_in_either_form_and_no_value_is_echoed() {
 }
 
 #[test]
-fn arguments_that_are_no_object_are_named_so() {
+fn arguments_that_are_not_an_object_are_refused() {
     let fault = Orders::adopt(Refusal::Arguments(
         [violation("", "type", "must be object")]
             .into_iter()
@@ -102,7 +102,7 @@ fn arguments_that_are_no_object_are_named_so() {
 }
 
 #[test]
-fn a_state_that_forbids_it_is_told_in_the_context() {
+fn order_state_is_in_the_context() {
     let fault = codes::AdapterError
         .fault(Retry::AfterChange, Effect::None)
         .with_facts(|facts| {
@@ -118,7 +118,7 @@ fn a_state_that_forbids_it_is_told_in_the_context() {
 }
 
 #[test]
-fn a_limit_says_how_long_to_wait() {
+fn limit_answer_contains_the_wait() {
     let fault = Orders::adopt(Refusal::Limited {
         after: Duration::from_millis(250),
     });
@@ -126,14 +126,14 @@ fn a_limit_says_how_long_to_wait() {
 }
 
 #[test]
-fn a_violation_never_hides_another_code() {
+fn violations_do_not_hide_another_code() {
     let fault = not_found().with_violations([missing("", "orderId")].into_iter().collect());
     let answer = failure_response(&fault, "cancel-order", Form::Protocol);
     assert!(answer.contains(r#""error":{"code":4001,"message":"Adapter error","#));
 }
 
 #[test]
-fn a_bug_stays_json_rpc_s_own() {
+fn bug_is_a_json_rpc_error() {
     for form in [Form::Protocol, Form::Result] {
         let fault = Orders::adopt(Refusal::Panicked {
             cause: Cause::from("index out of bounds"),
@@ -147,7 +147,7 @@ fn a_bug_stays_json_rpc_s_own() {
 }
 
 #[test]
-fn what_may_be_repeated_is_retryable() {
+fn repeatable_failures_are_retryable() {
     let retryable = |fault: &Fault<Orders>| {
         failure_response(fault, "t", Form::Result).contains("\"retryable\":true")
     };
@@ -165,7 +165,7 @@ fn what_may_be_repeated_is_retryable() {
 }
 
 #[test]
-fn the_orders_table_is_the_specification_s() {
+fn codes_are_the_ones_of_the_specification() {
     let table: Vec<_> = codes::ROWS
         .iter()
         .map(|row| {
@@ -191,7 +191,7 @@ fn the_orders_table_is_the_specification_s() {
 }
 
 #[test]
-fn a_raised_constant_is_the_row_of_its_table() {
+fn raised_constant_is_the_row_of_its_table() {
     let raised: Fault<Orders> = codes::AdapterError.fault(Retry::Never, Effect::None);
     assert_eq!(raised.code(), Some(codes::Code::AdapterError));
     assert!(std::ptr::eq(raised.row(), &codes::ROWS[5]));
@@ -200,7 +200,7 @@ fn a_raised_constant_is_the_row_of_its_table() {
 }
 
 #[test]
-fn the_retryability_of_an_order_code_cannot_be_turned_round() {
+fn wrong_retryability_does_not_fit_the_schema() {
     let schema = published(&REGISTRY, "orders.response");
     let body = |code: u16, retryable: bool| {
         format!(

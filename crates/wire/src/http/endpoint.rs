@@ -256,7 +256,7 @@ fn lost() -> Answer {
         form: Form::Protocol,
         receipt: None,
     };
-    Wire::failure(&fault, &nobody, Timestamp::UNIX_EPOCH)
+    Wire::encode_failure(&fault, &nobody, Timestamp::UNIX_EPOCH)
 }
 
 fn made(

@@ -53,7 +53,7 @@ pub(super) fn refusal(fault: &Fault<Wire>) -> Response {
         form: Form::Protocol,
         receipt: None,
     };
-    let answer = Wire::failure(fault, &nobody, Timestamp::UNIX_EPOCH);
+    let answer = Wire::encode_failure(fault, &nobody, Timestamp::UNIX_EPOCH);
     json("null", Era::Handshake, &answer)
 }
 

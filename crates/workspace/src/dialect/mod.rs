@@ -211,16 +211,16 @@ impl Dialect for Workspace {
         }
     }
 
-    fn failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+    fn encode_failure(fault: &Fault<Self>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
         let envelope = Workspace::envelope(fault, call.tool, at);
         let mut result = ToolResult::<(), ()>::text(&envelope);
         result.is_error = true;
-        result.meta.fault = Some(fault.five());
+        result.meta.fault = Some(fault.five_answers());
         result.meta.receipt = call.receipt;
         result.answer()
     }
 
-    fn success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
+    fn encode_success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {
         ToolResult::encode_success(output, call.receipt)
     }
 }

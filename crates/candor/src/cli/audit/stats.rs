@@ -4,7 +4,7 @@ use super::NamedFile;
 use super::log_entry::LogEntry;
 use crate::cli::{CommandError, print};
 use candor_audit::lines;
-use candor_fault::escape_visible;
+use candor_fault::escape_invisible_into;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
@@ -133,6 +133,6 @@ fn object(counts: &BTreeMap<String, u64>) -> Value {
 
 fn visible(text: &str) -> String {
     let mut shown = String::new();
-    escape_visible(text.chars(), &mut shown);
+    escape_invisible_into(text.chars(), &mut shown);
     shown
 }

@@ -5,7 +5,7 @@ use super::log_entry::LogEntry;
 use crate::cli::{CommandError, print};
 use anstyle::{AnsiColor, Style};
 use candor_audit::{LogLine, last_lines};
-use candor_fault::escape_visible;
+use candor_fault::escape_invisible_into;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -76,6 +76,6 @@ fn line(raw: &LogLine) -> String {
 /// Text of others, such that it does nothing to a terminal.
 fn visible(text: &str) -> String {
     let mut shown = String::new();
-    escape_visible(text.chars().take(DETAIL_CHARS), &mut shown);
+    escape_invisible_into(text.chars().take(DETAIL_CHARS), &mut shown);
     shown
 }

@@ -306,7 +306,7 @@ impl RepoStatus {
             let state = pull.mergeable_state.as_deref().unwrap_or("unknown");
             let (number, head, base) = (pull.number, &pull.head, &pull.base);
             let mut title = String::new();
-            candor_fault::escape_visible(pull.title.chars(), &mut title);
+            candor_fault::escape_invisible_into(pull.title.chars(), &mut title);
             let _ = writeln!(
                 text,
                 "  pull    #{number}  {head} → {base}  {state}  {title}"

@@ -57,7 +57,7 @@ fn every_envelope_has_eleven_members_in_order() {
 }
 
 #[test]
-fn a_stack_is_a_twelfth_member_only_where_it_was_asked_for() {
+fn stack_is_a_twelfth_member_only_if_requested() {
     let fault = codes::InternalError
         .fault(Effect::None)
         .with_facts(|facts| facts.stack_trace = Some(String::from("at main")));
@@ -67,7 +67,7 @@ fn a_stack_is_a_twelfth_member_only_where_it_was_asked_for() {
 }
 
 #[test]
-fn a_failing_result_is_the_envelope_with_the_five_answers_beside() {
+fn failing_result_is_the_envelope_and_the_five_answers() {
     let fault = codes::HashMismatch
         .fault()
         .with_cause(Cause::Data(json!({ "expected": "abc", "actual": "def" })))
@@ -77,11 +77,11 @@ fn a_failing_result_is_the_envelope_with_the_five_answers_beside() {
         receipt: Some(&receipt),
         ..call("write_file", Form::Result)
     };
-    insta::assert_snapshot!(response(&Workspace::failure(&fault, &facts, AT)), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error_code\":\"HASH_MISMATCH\",\"human_message\":\"The file has changed since it was read\",\"role\":\"WINDSURF\",\"session_id\":\"550e8400-e29b-41d4-a716-446655440000\",\"workspace_root\":\"/home/user/project\",\"tool_name\":\"write_file\",\"invariant_id\":null,\"phase_id\":null,\"plan_hash\":null,\"cause\":{\"expected\":\"abc\",\"actual\":\"def\"},\"timestamp\":\"2025-10-12T15:49:21.049Z\"}"}],"isError":true,"_meta":{"dev.candor/fault":{"class":"caller","retry":"after_change","retry_after_ms":null,"effect":"none","remedy":"Read the file again; `cause` has the expected and the actual hash."},"dev.candor/receipt":{"seq":7,"hash":"abababababababababababababababababababababababababababababababab"}}}}"#);
+    insta::assert_snapshot!(response(&Workspace::encode_failure(&fault, &facts, AT)), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error_code\":\"HASH_MISMATCH\",\"human_message\":\"The file has changed since it was read\",\"role\":\"WINDSURF\",\"session_id\":\"550e8400-e29b-41d4-a716-446655440000\",\"workspace_root\":\"/home/user/project\",\"tool_name\":\"write_file\",\"invariant_id\":null,\"phase_id\":null,\"plan_hash\":null,\"cause\":{\"expected\":\"abc\",\"actual\":\"def\"},\"timestamp\":\"2025-10-12T15:49:21.049Z\"}"}],"isError":true,"_meta":{"dev.candor/fault":{"class":"caller","retry":"after_change","retry_after_ms":null,"effect":"none","remedy":"Read the file again; `cause` has the expected and the actual hash."},"dev.candor/receipt":{"seq":7,"hash":"abababababababababababababababababababababababababababababababab"}}}}"#);
 }
 
 #[test]
-fn before_a_session_everything_is_null() {
+fn envelope_without_a_session_has_nulls() {
     let fault: Fault<Workspace> = codes::SessionNotInitialized.fault();
     insta::assert_snapshot!(failure_response(&fault, "read_file", Form::Protocol), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error_code\":\"SESSION_NOT_INITIALIZED\",\"human_message\":\"No session has been started\",\"role\":null,\"session_id\":null,\"workspace_root\":null,\"tool_name\":\"read_file\",\"invariant_id\":null,\"phase_id\":null,\"plan_hash\":null,\"cause\":null,\"timestamp\":\"2025-10-12T15:49:21.049Z\"}"}],"isError":true,"_meta":{"dev.candor/fault":{"class":"caller","retry":"after_change","retry_after_ms":null,"effect":"none","remedy":"Call begin_session first."}}}}"#);
 }
@@ -91,7 +91,7 @@ fn refused(violations: impl IntoIterator<Item = Violation>) -> Fault<Workspace> 
 }
 
 #[test]
-fn wrong_arguments_say_the_first_in_words_and_all_in_the_cause() {
+fn wrong_arguments_are_all_in_the_cause() {
     let near = Violation {
         hint: Some(String::from("did you mean 'path'?")),
         ..unknown("", "pth")
@@ -101,7 +101,7 @@ fn wrong_arguments_say_the_first_in_words_and_all_in_the_cause() {
         near,
         wrong_type("/limit", "integer", &json!("9")),
     ]);
-    let text = text_block(&Workspace::failure(
+    let text = text_block(&Workspace::encode_failure(
         &fault,
         &call("read_file", Form::Result),
         AT,
@@ -110,7 +110,7 @@ fn wrong_arguments_say_the_first_in_words_and_all_in_the_cause() {
 }
 
 #[test]
-fn arguments_are_judged_in_the_order_of_the_page() {
+fn violations_have_the_precedence_of_the_documentation() {
     use Codes::{InvalidInputFormat, InvalidInputType, InvalidInputValue, MissingRequiredField};
     let violation = |keyword| Violation {
         keyword,
@@ -138,7 +138,7 @@ fn arguments_are_judged_in_the_order_of_the_page() {
 }
 
 #[test]
-fn what_the_cause_leaves_out_is_counted() {
+fn violations_past_the_bound_are_counted_in_the_cause() {
     let fault = refused((0..60).map(|n| unknown("", &format!("m{n}"))));
     let cause = fault.cause().unwrap().normalised();
     assert_eq!(cause["violations"].as_array().map(Vec::len), Some(50));
@@ -146,7 +146,7 @@ fn what_the_cause_leaves_out_is_counted() {
 }
 
 #[test]
-fn a_cause_of_any_size_stays_within_its_bound() {
+fn cause_of_any_size_stays_within_its_bound() {
     let fault: Fault<Workspace> =
         codes::PreflightFailed
             .fault(Effect::None)
@@ -159,7 +159,7 @@ fn a_cause_of_any_size_stays_within_its_bound() {
 }
 
 #[test]
-fn what_the_raiser_knows_is_never_overwritten() {
+fn filling_never_overwrites_facts() {
     let mut facts = WorkspaceFacts {
         role: Some(String::from("ANTIGRAVITY")),
         phase_id: Some(String::from("PHASE_1")),
@@ -178,7 +178,7 @@ fn what_the_raiser_knows_is_never_overwritten() {
 }
 
 #[test]
-fn an_envelope_with_a_member_too_few_or_too_many_does_not_fit() {
+fn envelope_with_missing_or_extra_member_does_not_fit() {
     let schema = published(&REGISTRY, "workspace.envelope");
     let whole = r#"{"error_code":"INVALID_PATH","human_message":"m","role":null,"session_id":null,"workspace_root":null,"tool_name":"read_file","invariant_id":null,"phase_id":null,"plan_hash":null,"cause":null,"timestamp":"2026-01-19T15:32:10.123Z"}"#;
     assert_eq!(schema_errors(&schema, whole), [""; 0]);

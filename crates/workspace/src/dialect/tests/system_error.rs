@@ -27,10 +27,10 @@ fn thrown(thrown: Thrown) -> Value {
 #[test]
 fn obligation_1_a_raw_error_becomes_a_system_error() {
     let error = io::Error::from_raw_os_error(13);
-    let seen = thrown(Thrown::Error(Box::new(error)));
-    assert_eq!(seen["error_code"], "FILE_READ_FAILED");
+    let members = thrown(Thrown::Error(Box::new(error)));
+    assert_eq!(members["error_code"], "FILE_READ_FAILED");
     assert_eq!(
-        seen["cause"],
+        members["cause"],
         json!({ "message": "Permission denied (os error 13)", "code": "EACCES", "name": "Error" })
     );
 }
@@ -38,28 +38,28 @@ fn obligation_1_a_raw_error_becomes_a_system_error() {
 #[test]
 fn obligation_1_an_error_without_a_code_has_a_null_code() {
     let error: Box<dyn std::error::Error + Send + Sync> = "plain words".into();
-    let seen = thrown(Thrown::Error(error));
+    let members = thrown(Thrown::Error(error));
     assert_eq!(
-        seen["cause"],
+        members["cause"],
         json!({ "message": "plain words", "code": null, "name": "Error" })
     );
 }
 
 #[test]
 fn obligation_2_a_thrown_string_becomes_a_system_error() {
-    let seen = thrown(Thrown::Text(String::from("it broke")));
-    assert_eq!(seen["error_code"], "FILE_READ_FAILED");
-    assert_eq!(seen["cause"], "it broke");
+    let members = thrown(Thrown::Text(String::from("it broke")));
+    assert_eq!(members["error_code"], "FILE_READ_FAILED");
+    assert_eq!(members["cause"], "it broke");
 }
 
 #[test]
 fn obligation_3_a_thrown_object_becomes_a_system_error() {
-    let seen = thrown(Thrown::Data(
+    let members = thrown(Thrown::Data(
         json!({ "why": ["a", 1], "deep": { "er": null } }),
     ));
-    assert_eq!(seen["error_code"], "FILE_READ_FAILED");
+    assert_eq!(members["error_code"], "FILE_READ_FAILED");
     assert_eq!(
-        seen["cause"],
+        members["cause"],
         json!({ "why": ["a", 1], "deep": { "er": null } })
     );
 }
@@ -79,9 +79,9 @@ fn obligation_3_anything_else_becomes_a_text_an_object_or_null() {
 fn obligation_4_an_invariant_violation_includes_its_id() {
     for invariant in codes::INVARIANTS {
         let fault = invariant_violation(invariant, Effect::Unknown, None, session());
-        let seen = envelope(&fault);
-        assert_eq!(seen["error_code"], "INVARIANT_VIOLATION");
-        assert_eq!(seen["invariant_id"], invariant.name);
+        let members = envelope(&fault);
+        assert_eq!(members["error_code"], "INVARIANT_VIOLATION");
+        assert_eq!(members["invariant_id"], invariant.name);
     }
     assert_eq!(
         envelope(&codes::InvalidPath.fault())["invariant_id"],
@@ -91,9 +91,9 @@ fn obligation_4_an_invariant_violation_includes_its_id() {
 
 #[test]
 fn obligation_5_before_a_session_id_and_root_are_null() {
-    let seen = envelope(&codes::SessionNotInitialized.fault());
-    assert_eq!(seen["session_id"], Value::Null);
-    assert_eq!(seen["workspace_root"], Value::Null);
+    let members = envelope(&codes::SessionNotInitialized.fault());
+    assert_eq!(members["session_id"], Value::Null);
+    assert_eq!(members["workspace_root"], Value::Null);
 }
 
 #[test]
@@ -103,13 +103,13 @@ fn obligation_6_phase_and_plan_are_preserved() {
         plan_hash: Some("ab".repeat(32)),
         ..session()
     };
-    let seen = envelope(&tool_failure(
+    let members = envelope(&tool_failure(
         codes::PlanScopeViolation.fault(),
         Thrown::Nothing,
         context,
     ));
-    assert_eq!(seen["phase_id"], "PHASE_5A");
-    assert_eq!(seen["plan_hash"], "ab".repeat(32));
+    assert_eq!(members["phase_id"], "PHASE_5A");
+    assert_eq!(members["plan_hash"], "ab".repeat(32));
 }
 
 #[test]
@@ -136,31 +136,31 @@ fn obligation_7_what_is_serialised_is_plain_json() {
 }
 
 #[test]
-fn from_unknown_keeps_a_failure_that_is_complete() {
+fn from_unknown_keeps_a_complete_failure() {
     let own = codes::HashMismatch
         .fault()
         .with_cause("own")
         .with_facts(|facts| facts.tool_name = Some(String::from("apply_changes")));
     let fault = from_unknown(Thrown::Fault(own), || unmapped(Effect::Unknown), session());
-    let seen = envelope(&fault);
-    assert_eq!(seen["error_code"], "HASH_MISMATCH");
-    assert_eq!(seen["cause"], "own");
-    assert_eq!(seen["tool_name"], "apply_changes");
-    assert_eq!(seen["role"], "WINDSURF");
+    let members = envelope(&fault);
+    assert_eq!(members["error_code"], "HASH_MISMATCH");
+    assert_eq!(members["cause"], "own");
+    assert_eq!(members["tool_name"], "apply_changes");
+    assert_eq!(members["role"], "WINDSURF");
 }
 
 #[test]
-fn what_nothing_names_is_an_unknown_tool_failure() {
+fn unmapped_error_is_an_unknown_tool_failure() {
     let full = Thrown::Error(Box::new(io::Error::from_raw_os_error(24)));
-    let seen = envelope(&from_unknown(full, || unmapped(Effect::None), session()));
-    assert_eq!(seen["error_code"], "UNKNOWN_TOOL_FAILURE");
-    assert_eq!(seen["cause"]["code"], "EMFILE");
+    let members = envelope(&from_unknown(full, || unmapped(Effect::None), session()));
+    assert_eq!(members["error_code"], "UNKNOWN_TOOL_FAILURE");
+    assert_eq!(members["cause"]["code"], "EMFILE");
 }
 
 #[test]
-fn an_invariant_violation_can_say_it_better() {
-    let said = Some(ClientText::from("The journal names a file that is gone"));
-    let fault = invariant_violation(&codes::INVARIANTS[1], Effect::Done, said, session());
+fn invariant_violation_can_replace_the_message() {
+    let message = Some(ClientText::from("The journal names a file that is gone"));
+    let fault = invariant_violation(&codes::INVARIANTS[1], Effect::Done, message, session());
     assert_eq!(
         envelope(&fault)["human_message"],
         "The journal names a file that is gone"
@@ -169,19 +169,19 @@ fn an_invariant_violation_can_say_it_better() {
 }
 
 #[test]
-fn a_tool_failure_takes_the_cause_of_what_was_thrown() {
+fn tool_failure_takes_the_cause_of_the_error() {
     let inner = codes::FileNotFound.fault().with_cause("inner");
     let fault = tool_failure(codes::InvalidPath.fault(), Thrown::Fault(inner), session());
-    let seen = envelope(&fault);
-    assert_eq!(seen["error_code"], "INVALID_PATH");
-    assert_eq!(seen["cause"], "inner");
+    let members = envelope(&fault);
+    assert_eq!(members["error_code"], "INVALID_PATH");
+    assert_eq!(members["cause"], "inner");
 }
 
 #[test]
-fn a_failure_at_start_has_no_role_and_the_tool_startup() {
-    let said = Some(ClientText::from("The key cannot be read"));
+fn startup_failure_has_no_role_and_the_tool_startup() {
+    let message = Some(ClientText::from("The key cannot be read"));
     let error = Thrown::Error(Box::new(io::Error::from_raw_os_error(2)));
-    let fault = startup_failure(codes::BootstrapFailure, said, error);
+    let fault = startup_failure(codes::BootstrapFailure, message, error);
     assert_eq!(
         Workspace::envelope(&fault, None, AT),
         r#"{"error_code":"BOOTSTRAP_FAILURE","human_message":"The key cannot be read","role":null,"session_id":null,"workspace_root":null,"tool_name":"startup","invariant_id":null,"phase_id":null,"plan_hash":null,"cause":{"message":"No such file or directory (os error 2)","code":"ENOENT","name":"Error"},"timestamp":"2025-10-12T15:49:21.049Z"}"#
