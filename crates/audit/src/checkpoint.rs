@@ -312,15 +312,9 @@ mod tests {
             Signer::new(encrypted).unwrap_err(),
             SignerKeyError::Encrypted
         );
-        let other = PrivateKey::random(
-            &mut random,
-            ssh_key::Algorithm::Ecdsa {
-                curve: ssh_key::EcdsaCurve::NistP256,
-            },
-        );
-        assert_eq!(
-            Signer::new(other.unwrap()).unwrap_err(),
-            SignerKeyError::Kind
-        );
+        let public = key(1).public_key().key_data().ed25519().copied().unwrap();
+        let other = ssh_key::private::SkEd25519::new(public.into(), 0, [0]).unwrap();
+        let other = PrivateKey::new(KeypairData::SkEd25519(other), "").unwrap();
+        assert_eq!(Signer::new(other).unwrap_err(), SignerKeyError::Kind);
     }
 }

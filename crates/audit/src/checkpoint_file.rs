@@ -122,7 +122,7 @@ impl<D: Disk> CheckpointStore for StoredCheckpoint<D> {
             Err(error) => return Err(error),
         };
         let text = Checkpoint::write(new.log, position, counter, (new.now)(), new.signer);
-        self.replace_file(&text.map_err(io::Error::other)?)?;
+        self.replace_file(&text.map_err(|error| io::Error::other(error.to_string()))?)?;
         Ok(true)
     }
 }

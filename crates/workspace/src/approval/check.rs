@@ -1,4 +1,4 @@
-//! Whether a plan is approved: what the approvals that were found are worth now.
+//! Decides whether a plan is approved, from the approvals that were found.
 
 use super::key::KeyId;
 use super::revocation::{RevocationInfo, Revocations};
@@ -13,96 +13,76 @@ use std::fmt;
 /// Everything that the answer depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct ApprovalQuery<'a> {
-    /// The plan.
     pub plan: &'a PlanHash,
     /// The canonical absolute path of the workspace.
     pub root: &'a str,
-    /// The instant.
     pub now: Timestamp,
     /// Whom to believe.
     pub signers: &'a Signers,
     /// The approvals of the plan that were found.
     pub approvals: &'a [ApprovalFile],
-    /// What was taken back.
     pub revocations: &'a Revocations,
 }
 
-/// Who approved a plan, and until when that holds.
+/// The approver of a plan and the end of the approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidApproval {
-    /// The name of the person.
     pub approver: String,
-    /// The key that signed.
     pub key_id: KeyId,
     /// The last instant at which it holds.
     pub not_after: StatementTime,
 }
 
-/// Why a plan is not approved. Of several approvals that are worth nothing, the one that came
+/// The reason why a plan is not approved. Of several approvals that are worth nothing, the one that came
 /// nearest says why; the order of the variants is that nearness, the nearest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotApproved {
-    /// Nobody has approved it yet.
     Draft,
-    /// A file is no approval.
+    /// A file is not an approval.
     Unreadable {
-        /// The file.
         file: String,
-        /// Why.
         why: SignedError,
     },
     /// The approval in a file is for another plan.
     OtherPlan {
-        /// The file.
         file: String,
-        /// The plan.
         plan: PlanHash,
     },
     /// The signature of a file does not fit what it says.
     BadSignature {
-        /// The file.
         file: String,
     },
     /// The key is none of the approvers'.
     Foreign {
-        /// The key.
         key_id: KeyId,
-        /// The name that the approval has.
         approver: String,
     },
     /// The key is another approver's than the name in the approval.
     OtherName {
-        /// The key.
         key_id: KeyId,
-        /// The name that the approval has.
         approver: String,
     },
     /// The approver's key does not hold now or did not when it signed, or is not for approvals.
     KeyNotValid {
-        /// The key.
         key_id: KeyId,
-        /// The name of the person.
         approver: String,
     },
     /// The approval is for another workspace.
     OtherRoot {
         /// The workspace that it is for.
         root: String,
-        /// The name of the person.
         approver: String,
     },
     /// The approval was signed in the future.
     NotYet {
         /// When.
         at: StatementTime,
-        /// The name of the person.
         approver: String,
     },
     /// The approval does not hold any more.
     Expired {
         /// The last instant at which it did.
         at: StatementTime,
-        /// The name of the person.
         approver: String,
     },
     /// The approval was taken back.
@@ -172,7 +152,7 @@ impl fmt::Display for NotApproved {
 
 impl std::error::Error for NotApproved {}
 
-/// Whether a plan is approved. Of several approvals that hold, the one that holds longest counts,
+/// Returns the approval of a plan. Of several approvals that hold, the one that holds longest counts,
 /// and of those the one whose key id is first.
 pub fn check(question: &ApprovalQuery<'_>) -> Result<ValidApproval, NotApproved> {
     let mut best: Result<ValidApproval, NotApproved> = Err(NotApproved::Draft);
@@ -219,7 +199,7 @@ fn judge(question: &ApprovalQuery<'_>, found: &ApprovalFile) -> Result<ValidAppr
     })
 }
 
-/// Whether somebody signed who may. The key must hold now too: one that ran out may since have
+/// Checks that an approver signed. The key must be valid now too: an expired one may since have
 /// been stolen, and when something was signed is only what its signer says.
 fn judge_signer(
     question: &ApprovalQuery<'_>,
@@ -237,7 +217,7 @@ fn judge_signer(
     }
 }
 
-/// Whether the approval is for here and now, and was not taken back.
+/// Checks that the approval is for this root and this time, and was not revoked.
 fn judge_span(
     question: &ApprovalQuery<'_>,
     signed: &SignedStatement<Approval>,

@@ -7,10 +7,10 @@ use ssh_key::{Algorithm, Fingerprint, HashAlg, Kdf, LineEnding, PrivateKey, Publ
 use std::fmt;
 use std::str::FromStr;
 
-/// How many bytes a key file may have.
+/// The maximum size of a key file, in bytes.
 pub const KEY_BYTES_MAX: usize = 64 * 1024;
 
-/// How many rounds a key file may make us work on its passphrase.
+/// The maximum number of key derivation rounds that a key file may demand for its passphrase.
 pub const KEY_ROUNDS_MAX: u32 = 1024;
 
 /// Which key it is: `SHA256:` and the fingerprint, as `ssh-keygen -l` prints it.
@@ -68,12 +68,12 @@ impl TryFrom<String> for KeyId {
     }
 }
 
-/// Why a key cannot be used.
+/// The reason why a key cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyError {
     /// The file is larger than any key.
     TooLarge,
-    /// The file is no OpenSSH private key.
+    /// The file is not an OpenSSH private key.
     NotAKey,
     /// The file is encrypted, and no passphrase was given.
     NeedsPassphrase,
@@ -83,14 +83,15 @@ pub enum KeyError {
     EmptyPassphrase,
     /// The file demands too much work for its passphrase.
     TooManyRounds {
-        /// How many rounds it demands.
         rounds: u32,
     },
-    /// This program cannot read or use such a key, or the file is damaged.
-    Unusable {
-        /// Its algorithm.
+    /// The key is not an Ed25519 key; only `ssh-keygen` signs with it.
+    NotEd25519 {
         algorithm: String,
+        is_encrypted: bool,
     },
+    /// The key cannot be read or used, or the file is damaged.
+    Unusable { algorithm: String },
 }
 
 impl fmt::Display for KeyError {
@@ -105,7 +106,7 @@ impl fmt::Display for KeyError {
                 out,
                 "the key file demands {rounds} rounds for its passphrase, more than {KEY_ROUNDS_MAX}"
             ),
-            KeyError::Unusable { algorithm } => write!(
+            KeyError::Unusable { algorithm } | KeyError::NotEd25519 { algorithm, .. } => write!(
                 out,
                 "this program cannot sign with this key of type {algorithm}; \
                  use an Ed25519 key, or sign with ssh-keygen"
@@ -142,6 +143,12 @@ impl ApproverKey {
             return Err(KeyError::TooLarge);
         }
         let key = PrivateKey::from_openssh(text).map_err(|_| KeyError::NotAKey)?;
+        if key.algorithm() != Algorithm::Ed25519 {
+            return Err(KeyError::NotEd25519 {
+                algorithm: key.algorithm().to_string(),
+                is_encrypted: key.is_encrypted(),
+            });
+        }
         if !key.is_encrypted() {
             return Ok(ApproverKey(key));
         }
@@ -181,17 +188,15 @@ impl ApproverKey {
         Ok(text.to_string())
     }
 
-    /// The public key, as it stands in `.pub` files.
+    /// Returns the public key in the form of `.pub` files.
     pub fn public_line(&self) -> String {
         self.0.public_key().to_openssh().unwrap_or_default()
     }
 
-    /// The public key.
     pub fn public_key(&self) -> &PublicKey {
         self.0.public_key()
     }
 
-    /// Which key it is.
     pub fn key_id(&self) -> KeyId {
         KeyId::of(self.0.public_key())
     }

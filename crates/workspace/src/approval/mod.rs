@@ -1,4 +1,4 @@
-//! Approvals: statements that a person signed, out of the agent's reach, and what they are worth.
+//! Approvals: statements that a person signs out of the agent's reach, and their validity.
 //!
 //! Every signature is an SSHSIG of namespace [`NAMESPACE`] over the canonical JSON of a statement,
 //! so our own keys and any SSH key are one thing, and `ssh-keygen -Y verify` checks what we check.
@@ -15,6 +15,7 @@ mod signed;
 mod signers;
 mod statement;
 mod store;
+mod verify;
 
 pub use check::{ApprovalQuery, NotApproved, ValidApproval, check};
 pub use key::{ApproverKey, KEY_BYTES_MAX, KEY_ROUNDS_MAX, KeyError, KeyId};
@@ -33,7 +34,7 @@ pub use statement::{
 pub(crate) use store::find_approvals_by;
 pub use store::{APPROVALS_MAX, ApprovalFile, find_approvals, save_approval};
 
-/// Signs an approval; [`save_approval`] puts it where the server looks.
+/// Signs an approval; [`save_approval`] stores it for the server.
 pub fn sign_approval(
     key: &ApproverKey,
     approval: Approval,

@@ -1,7 +1,7 @@
-//! The revocations of a workspace: `revocations/` in its state directory, where no agent reaches.
+//! The revocations of a workspace: `revocations/` in its state directory, out of the agent's reach.
 //!
-//! Whoever signed one, it counts, also where the key is no longer trusted: taking back is always
-//! the safe side. A file there that is no revocation means that the state was tampered with, and
+//! A revocation counts even if its key is no longer trusted: revoking is always
+//! the safe side. A file there that is not a revocation means that the state was tampered with, and
 //! then nothing is approved.
 
 use super::key::{ApproverKey, KeyError, KeyId};
@@ -18,25 +18,22 @@ use std::io;
 /// The directory of revocations in the state directory.
 pub const REVOCATIONS_DIR: &str = "revocations";
 
-/// How many revocations a workspace may have.
+/// The maximum number of revocations of a workspace.
 pub const REVOCATIONS_MAX: usize = 4096;
 
 const DIR_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// Why the revocations cannot be relied on.
+/// The reason why the revocations cannot be relied on.
 #[derive(Debug)]
 pub enum RevocationError {
-    /// A file is no revocation, or its signature does not fit.
+    /// A file is not a revocation, or its signature does not fit.
     Unsound {
-        /// The file.
         file: String,
-        /// What is wrong with it.
         why: SignedError,
     },
     /// A file has another name than its revocation gives it.
     Misnamed {
-        /// The file.
         file: String,
     },
     /// There are more than anybody signs.
@@ -68,10 +65,9 @@ impl std::error::Error for RevocationError {}
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Revocations(Vec<SignedStatement<Revocation>>);
 
-/// Who took an approval back, and when.
+/// The person who revoked an approval, and the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevocationInfo {
-    /// The name of the person.
     pub by: String,
     /// The key that signed the revocation.
     pub key_id: KeyId,
@@ -105,7 +101,7 @@ impl Revocations {
         &self.0
     }
 
-    /// Whether a plan was ever revoked.
+    /// Returns true if a plan was ever revoked.
     pub fn names_plan(&self, plan: &PlanHash) -> bool {
         let subject = RevocationTarget::Plan(plan.clone());
         let mut all = self.0.iter();
@@ -125,7 +121,7 @@ pub fn load_revocations(state: &impl Disk) -> Result<Revocations, RevocationErro
     let mut all = Vec::new();
     for name in names {
         let file = name.to_string_lossy().into_owned();
-        // What a writer that died has left was promised to nobody.
+        // A temporary file of a writer that died is not a revocation yet.
         if !durable::is_temporary(&file) {
             all.push(load(state, file)?);
         }
@@ -171,7 +167,7 @@ pub fn revoke(
     Ok(signed)
 }
 
-/// Why nothing was revoked.
+/// The reason why nothing was revoked.
 #[derive(Debug)]
 pub enum RevokeError {
     /// The key cannot sign.

@@ -2,26 +2,27 @@
 
 use super::key::{ApproverKey, KeyError, KeyId};
 use super::statement::{Signable, StatementError};
+use super::verify::verify;
 use candor_audit::canonical;
 use serde_json::{Map, Value};
 use ssh_key::{Algorithm, LineEnding, PublicKey, SshSig};
 use std::fmt;
 
-/// What the signatures are for, so that none made for anything else counts here.
+/// The namespace of the signatures, so that none made for another purpose counts here.
 pub const NAMESPACE: &str = "candor-approval";
 
-/// How many bytes the file of a statement may have.
+/// The maximum size of the file of a statement, in bytes.
 pub const STATEMENT_BYTES_MAX: usize = 32 * 1024;
 
 /// The bit of a security key's signature that says that a person touched it.
 const USER_PRESENT: u8 = 1;
 
-/// Why a file is no signed statement.
+/// The reason why a file is not a signed statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignedError {
     /// It is larger than any.
     TooLarge,
-    /// It is no JSON object, or cannot be read.
+    /// It is not a JSON object, or cannot be read.
     NotJson,
     /// Its members are not those of such a statement.
     Members(String),
@@ -126,7 +127,6 @@ impl<S: Signable> SignedStatement<S> {
         text
     }
 
-    /// What was signed.
     pub fn statement(&self) -> &S {
         &self.statement
     }
@@ -162,8 +162,7 @@ fn verified(message: &[u8], armored: &str) -> Result<PublicKey, SignedError> {
         return Err(SignedError::BadSignature);
     }
     let key = PublicKey::from(signature.public_key().clone());
-    let good = key.verify(NAMESPACE, message, &signature);
-    good.map_err(|_| SignedError::BadSignature)?;
+    verify(NAMESPACE, message, &signature).map_err(|_| SignedError::BadSignature)?;
     let security_key = matches!(
         signature.algorithm(),
         Algorithm::SkEd25519 | Algorithm::SkEcdsaSha2NistP256

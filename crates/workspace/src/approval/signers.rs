@@ -1,4 +1,4 @@
-//! Whom to believe: the approvers, in the format of OpenSSH's `allowed_signers`.
+//! The approvers, in the format of OpenSSH's `allowed_signers`.
 //!
 //! One line is `name[,name] [options] keytype base64 [comment]`. Of the options `namespaces`,
 //! `valid-after` and `valid-before` are honoured. What would trust more people than the line names
@@ -16,15 +16,15 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// How many bytes an approvers file may have.
+/// The maximum size of an approvers file, in bytes.
 pub const SIGNERS_BYTES_MAX: usize = 256 * 1024;
-/// How many keys it may name.
+/// The maximum number of keys in an approvers file.
 pub const SIGNERS_MAX: usize = 1024;
 
 /// The lengths of an RSA modulus in bytes: shorter is not believed, longer not checked.
 const RSA_BYTES: RangeInclusive<usize> = 256..=512;
 
-/// What is wrong with a line.
+/// A flaw of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignersFlaw {
     /// The file is too large.
@@ -49,12 +49,11 @@ pub enum SignersFlaw {
     RsaSize,
 }
 
-/// What is wrong with an approvers file, and where.
+/// A flaw of an approvers file, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignersError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
     pub flaw: SignersFlaw,
 }
 
@@ -120,7 +119,7 @@ struct SignerOptions {
     valid_before: Option<Timestamp>,
 }
 
-/// What the approvers file says about a name and a key.
+/// Whether the approvers file trusts a name with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignerTrust {
     /// The name may sign with the key at these instants.
@@ -154,7 +153,7 @@ impl Signers {
         Ok(Signers(signers))
     }
 
-    /// Whether nobody can approve anything.
+    /// Returns true if nobody can approve anything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -172,7 +171,7 @@ impl Signers {
             .map(move |signer| (&signer.names[..], entry(signer)))
     }
 
-    /// Whether a name may sign with a key at all of these instants; the best that a line says.
+    /// Returns the best trust that any line gives to a name with a key at all of these instants.
     pub fn standing(&self, name: &str, key: &PublicKey, at: &[Timestamp]) -> SignerTrust {
         let lines = self.0.iter().filter(|signer| signer.key == *key.key_data());
         let standing = lines.map(|signer| signer.standing(name, at));
@@ -251,7 +250,7 @@ fn one_name(name: &str) -> Result<String, SignersFlaw> {
     Ok(name.to_owned())
 }
 
-/// Whether a word stands where the type of a key does, and is not an option.
+/// Returns true if a word is the type of a key and not an option.
 fn is_key_type(word: &str) -> bool {
     let known = Algorithm::from_str(word).is_ok_and(|a| !matches!(a, Algorithm::Other(_)));
     known || word.starts_with("ssh-") || word.starts_with("ecdsa-") || word.starts_with("sk-")

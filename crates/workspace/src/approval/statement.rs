@@ -1,4 +1,4 @@
-//! What is signed: an approval or a revocation, as the members of a JSON object.
+//! The statements that are signed: approvals and revocations, as members of a JSON object.
 
 use super::key::KeyId;
 use crate::plan::PlanHash;
@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How many bytes the name of an approver may have.
+/// The maximum size of the name of an approver, in bytes.
 pub const APPROVER_BYTES_MAX: usize = 256;
-/// How many bytes the path of a root may have.
+/// The maximum size of the path of a root, in bytes.
 pub const ROOT_BYTES_MAX: usize = 4096;
 
 /// The version of the statements.
@@ -17,18 +17,18 @@ const VERSION: u32 = 1;
 
 /// Something that a person signs.
 pub trait Signable: Serialize + DeserializeOwned {
-    /// Whether its members fit together.
+    /// Checks that the members fit together.
     fn validate(&self) -> Result<(), StatementError>;
 }
 
-/// Why the members of a statement do not fit together.
+/// The reason why the members of a statement do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatementError {
     /// It is of another version.
     Version,
     /// The name of the person is blank, too long or has control characters.
     Name,
-    /// The root is no absolute path, or too long.
+    /// The root is not an absolute path, or too long.
     Root,
     /// It ends before it begins.
     Span,
@@ -111,7 +111,6 @@ enum RevocationKind {
 pub struct Approval {
     v: u32,
     kind: ApprovalKind,
-    /// The plan.
     pub plan_hash: PlanHash,
     /// The canonical absolute path of the workspace.
     pub root: String,
@@ -156,7 +155,7 @@ impl Signable for Approval {
     }
 }
 
-/// What is revoked.
+/// The target of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RevocationTarget {
     /// The approvals of a plan that were made at or before the revocation.
@@ -177,7 +176,6 @@ pub struct Revocation {
     revoked_key: Option<KeyId>,
     /// The canonical absolute path of the workspace.
     pub root: String,
-    /// The name of the person.
     pub revoker: String,
     /// When it was signed.
     pub revoked_at: StatementTime,
@@ -208,7 +206,6 @@ impl Revocation {
         Ok(revocation)
     }
 
-    /// What it revokes.
     pub fn subject(&self) -> Option<RevocationTarget> {
         match (&self.plan_hash, self.revoked_key) {
             (Some(hash), None) => Some(RevocationTarget::Plan(hash.clone())),

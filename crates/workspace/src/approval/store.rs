@@ -10,7 +10,7 @@ use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
 use std::io;
 
-/// How many approvals of one plan are read.
+/// The maximum number of approvals of one plan that are read.
 pub const APPROVALS_MAX: usize = 32;
 
 const FILE_MODE: u32 = 0o644;
@@ -20,7 +20,7 @@ const FILE_MODE: u32 = 0o644;
 pub struct ApprovalFile {
     /// The name of its file.
     pub file: String,
-    /// The approval, where it is one.
+    /// The approval, or the reason why the file is not one.
     pub approval: Result<SignedStatement<Approval>, SignedError>,
 }
 

@@ -5,7 +5,7 @@ use super::sign::Approver;
 use crate::cli::CommandError;
 use candor_workspace::OwnerAction;
 use candor_workspace::approval::{
-    Approval, ApprovalFile, Revocations, Signers, ValidApproval, save_approval, sign_approval,
+    Approval, ApprovalFile, Revocations, Signers, ValidApproval, save_approval,
 };
 use candor_workspace::plan::PlanHash;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(super) fn approve(
     let end = now.checked_add(duration).map_err(|error| refused(&error))?;
     let approval = Approval::new(plan.clone(), &workspace.name(), &approver.name, now, end);
     let approval = approval.map_err(|error| refused(&error))?;
-    let signed = sign_approval(&approver.key, approval).map_err(|error| refused(&error))?;
+    let signed = approver.sign(approval)?;
     let found = [ApprovalFile {
         file: String::new(),
         approval: Ok(signed.clone()),

@@ -14,6 +14,7 @@ mod revoke;
 mod serve;
 mod shell_words;
 mod sign;
+mod ssh_keygen;
 mod status;
 mod unlock;
 

@@ -6,7 +6,9 @@ use super::review::find_plan;
 use super::sign::SignArgs;
 use crate::cli::{CommandError, print};
 use candor_workspace::OwnerAction;
-use candor_workspace::approval::{KeyId, Revocation, RevocationTarget, revoke};
+use candor_workspace::approval::{
+    KeyId, Revocation, RevocationTarget, RevokeError, save_revocation,
+};
 use clap::Args;
 
 /// Take an approval back, or everything that a key approved
@@ -63,8 +65,9 @@ impl RevokeArgs {
             workspace.now(),
         );
         let revocation = revocation.map_err(|error| wrong(&error))?;
-        let signed = revoke(&workspace.state()?, &approver.key, revocation);
-        let signed = signed.map_err(|error| wrong(&error))?;
+        let signed = approver.sign(revocation)?;
+        save_revocation(&workspace.state()?, &signed)
+            .map_err(|error| wrong(&RevokeError::Io(error)))?;
         let (by, key_id) = (approver.name.as_str(), signed.key_id());
         let said = match &subject {
             RevocationTarget::Plan(plan) => {

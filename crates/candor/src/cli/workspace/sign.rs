@@ -3,15 +3,18 @@
 use super::directories::is_in;
 use super::opened::OpenedWorkspace;
 use super::prompt;
+use super::ssh_keygen::SshKeygenKey;
 use crate::cli::CommandError;
 use crate::host::note;
-use candor_workspace::approval::{ApproverKey, KEY_BYTES_MAX, KeyError, KeyId, Signers};
+use candor_workspace::approval::{
+    ApproverKey, KEY_BYTES_MAX, KeyError, KeyId, Signable, SignedStatement, Signers,
+};
 use clap::Args;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// How often a passphrase is asked for.
-const TRIES: usize = 3;
+pub(super) const TRIES: usize = 3;
 
 #[derive(Debug, Args)]
 pub(super) struct SignArgs {
@@ -42,8 +45,29 @@ pub(super) struct KeyFile<'a> {
 
 /// Somebody who can sign.
 pub(super) struct Approver {
-    pub(super) key: ApproverKey,
+    key: SigningKey,
     pub(super) name: String,
+}
+
+/// An Ed25519 key, which signs here, or another one, which signs with `ssh-keygen`.
+enum SigningKey {
+    Ed25519(Box<ApproverKey>),
+    Other(SshKeygenKey),
+}
+
+impl Approver {
+    /// Signs a statement; the signature is verified before it is used.
+    pub(super) fn sign<S: Signable>(&self, statement: S) -> Result<SignedStatement<S>, CommandError> {
+        match &self.key {
+            SigningKey::Ed25519(key) => SignedStatement::sign(key, statement)
+                .map_err(|error| CommandError::new(error.to_string())),
+            SigningKey::Other(key) => {
+                let signature = key.sign(&SignedStatement::message(&statement))?;
+                SignedStatement::with_signature(statement, &signature)
+                    .map_err(|error| CommandError::new(error.to_string()))
+            }
+        }
+    }
 }
 
 impl SignArgs {
@@ -77,7 +101,9 @@ impl SignArgs {
             require_outside(workspace, secret)?;
         }
         let text = key_text(&file)?;
-        let key_id = public_id(&text).ok_or_else(|| unusable(&file, &KeyError::NotAKey))?;
+        let key = candor_audit::PrivateKey::from_openssh(&text)
+            .map_err(|_| unusable(&file, &KeyError::NotAKey))?;
+        let key_id = KeyId::of(key.public_key());
         let name = self.named(workspace, signers, key_id)?;
         Ok(KeyFile {
             args: self,
@@ -121,8 +147,15 @@ impl KeyFile<'_> {
     /// The key, opened; the person is asked for its passphrase.
     pub(super) fn open(self) -> Result<Approver, CommandError> {
         let key = match ApproverKey::from_file(&self.text, None) {
-            Err(KeyError::NeedsPassphrase) => self.unlocked()?,
-            opened => opened.map_err(|error| unusable(&self.file, &error))?,
+            Err(KeyError::NeedsPassphrase) => SigningKey::Ed25519(Box::new(self.unlocked()?)),
+            Err(KeyError::NotEd25519 { is_encrypted, .. }) => SigningKey::Other(SshKeygenKey::new(
+                &self.file,
+                is_encrypted,
+                self.args.passphrase_file.as_deref(),
+            )?),
+            opened => SigningKey::Ed25519(Box::new(
+                opened.map_err(|error| unusable(&self.file, &error))?,
+            )),
         };
         Ok(Approver {
             key,
@@ -156,7 +189,7 @@ impl KeyFile<'_> {
     }
 }
 
-fn unusable(file: &Path, error: &KeyError) -> CommandError {
+pub(super) fn unusable(file: &Path, error: &KeyError) -> CommandError {
     CommandError::new(format!(
         "the key {} cannot be used: {error}",
         file.display()
@@ -204,10 +237,4 @@ pub(super) fn key_text(file: &Path) -> Result<String, CommandError> {
         .read_to_string(&mut text);
     read.map_err(|error| wrong(&error))?;
     Ok(text)
-}
-
-/// Which key the text of a file holds, be it encrypted or not.
-fn public_id(text: &str) -> Option<KeyId> {
-    let key = candor_audit::PrivateKey::from_openssh(text).ok()?;
-    Some(KeyId::of(key.public_key()))
 }

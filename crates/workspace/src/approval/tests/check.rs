@@ -1,4 +1,4 @@
-//! What an approval is worth.
+//! Approvals that hold and approvals that do not.
 
 use super::*;
 use crate::approval::revocation::Revocations;

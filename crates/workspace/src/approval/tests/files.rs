@@ -1,4 +1,4 @@
-//! How approvals and revocations are kept.
+//! The files of approvals and revocations.
 
 use super::*;
 use crate::plan::Plan;
