@@ -1,4 +1,4 @@
-//! The rules about arguments that no schema can state: base64 that does not decode, text that is no plan,
+//! The rules about arguments that no schema can state: base64 that does not decode, text that is not a plan,
 //! two ways of saying the new content, or none.
 
 use crate::plan::{Plan, PlanError, parse};
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 /// The ways in which a new content is said.
 const WAYS: [&str; 3] = ["content", "edits", "patch"];
 
-/// What is wrong about the arguments of `write_file`, beyond their schema.
+/// Checks the arguments of `write_file` beyond their schema.
 pub(crate) fn of_file(arguments: &Value) -> Violations {
     let mut violations = Violations::default();
     content(arguments, &ArgumentPath::default(), &mut violations);
     violations
 }
 
-/// What is wrong about the arguments of `apply_changes`, beyond their schema.
+/// Checks the arguments of `apply_changes` beyond their schema.
 pub(crate) fn of_changes(arguments: &Value) -> Violations {
     let mut violations = Violations::default();
     let changes = arguments.get("changes").and_then(Value::as_array);
@@ -32,7 +32,7 @@ pub(crate) fn of_changes(arguments: &Value) -> Violations {
     violations
 }
 
-/// What is wrong about a plan that is given, beyond its schema.
+/// Checks a plan in the arguments beyond its schema.
 pub(crate) fn of_plan(arguments: &Value) -> Violations {
     let mut violations = Violations::default();
     one_of(
@@ -56,7 +56,7 @@ pub(crate) fn of_plan(arguments: &Value) -> Violations {
     violations
 }
 
-/// A text or an object that is no plan.
+/// A text or an object that is not a plan.
 pub(crate) fn no_plan(member: &str, error: &PlanError) -> Violation {
     Violation {
         path: member_of(&ArgumentPath::default(), member),

@@ -1,4 +1,4 @@
-//! Tests that run a second time as a user who is not permitted everything.
+//! Runs tests a second time as an ordinary user.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -6,22 +6,22 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// The mark in the working directory by which a test knows that it runs as somebody else.
+/// The file in the working directory that marks a test that runs as another user.
 const MARK: &str = "candor-somebody-else";
 
 const NOBODY: u32 = 65534;
 
-/// Whether this is the second time.
+/// Returns true if this process is the second run.
 pub(crate) fn is_other_user() -> bool {
     Path::new(MARK).exists()
 }
 
-/// Runs the test of this name again in a directory, as somebody else where this is root.
+/// Runs the test of this name again in a directory, as another user if this process is root.
 pub(crate) fn run_as_other_user(test: &str, dir: &Path) {
     let passable = Permissions::from_mode(0o755);
     let temporary = tempfile::tempdir().unwrap();
     fs::set_permissions(temporary.path(), passable.clone()).unwrap();
-    // A copy, since somebody else may not reach the directory of this program.
+    // A copy, because the other user may not reach the directory of this program.
     let program = temporary.path().join("program");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     fs::set_permissions(&program, passable).unwrap();

@@ -1,4 +1,4 @@
-//! What the person who starts a server decides.
+//! The configuration of a server, decided by the person who starts it.
 
 use crate::approval::Signers;
 use crate::path::Root;
@@ -9,10 +9,10 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// How many strikes lock a session unless the owner says otherwise.
+/// The default number of strikes that lock a session.
 pub const LOCK_AFTER: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
-/// Who can unlock a session.
+/// The way to unlock a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnlockPolicy {
     /// A failure report does.
@@ -25,63 +25,60 @@ pub enum UnlockPolicy {
 /// Finds a variable of the environment.
 pub type VariableLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// How the commands of plans are run.
+/// The configuration of the commands of plans.
 pub struct CommandConfig {
     /// The program that locks itself in and becomes the command.
     pub helper: Helper,
-    /// Where programs and libraries are.
+    /// Paths of programs and libraries, which commands may read.
     pub readable: Vec<PathBuf>,
-    /// What no command may read, whatever else it may.
+    /// Paths that no command may read.
     pub never: Vec<PathBuf>,
-    /// Where programs are looked for.
+    /// `PATH` of the commands.
     pub path: String,
     /// The language of their messages.
     pub lang: String,
-    /// Where each command gets a directory of its own, while it runs.
+    /// The parent of the temporary directories of commands.
     pub scratch: PathBuf,
     /// A variable of the server's own environment, for plans that pass one on.
     pub variable: VariableLookup,
-    /// Whether commands may run where the kernel cannot lock them in.
+    /// Allows commands to run if the kernel offers no sandbox.
     pub allow_unsandboxed: bool,
-    /// What a command may use.
+    /// The resource limits of a command.
     pub limits: Limits,
 }
 
-/// Gives an id that nobody else has: a UUID.
+/// Returns a new UUID.
 pub type IdSource = Box<dyn Fn() -> String + Send + Sync>;
 
-/// What the person who starts a server decides.
+/// The configuration of a server, decided by the person who starts it.
 pub struct Config {
-    /// What the server is for.
     pub role: Role,
     /// The workspaces that it may open.
     pub roots: Vec<Root>,
     /// The state directory of this program; each root has a directory in it.
     pub state: PathBuf,
-    /// Where else checkpoints go.
+    /// Further directories for checkpoints.
     pub checkpoint_to: Vec<PathBuf>,
     /// The key that signs checkpoints.
     pub signer: Option<Signer>,
-    /// Who may approve plans.
+    /// The people who may approve plans.
     pub signers: Signers,
-    /// What a person has to say to the commands beside this server, so that they find the same keys and
+    /// Flags that a person adds to commands outside this server, so that they find the same keys and
     /// the same state.
     pub person_flags: Vec<String>,
-    /// How many strikes lock a session.
+    /// The number of strikes that lock a session.
     pub lock_after: NonZeroU32,
-    /// Who can unlock one.
     pub unlock: UnlockPolicy,
-    /// Whether nothing may be written.
+    /// True if nothing may be written.
     pub read_only: bool,
-    /// Whether the strict profile for Rust is on, whatever a plan says.
+    /// True if the strict profile for Rust is on, whatever a plan says.
     pub rust_strict: bool,
-    /// How the commands of plans are run.
+    /// The configuration of the commands of plans.
     pub checks: CommandConfig,
-    /// Whether failures carry a stack.
+    /// True if failures carry a stack.
     pub debug_stack: bool,
     /// The user who runs the server.
     pub os_user: String,
-    /// Where ids come from.
     pub ids: IdSource,
 }
 

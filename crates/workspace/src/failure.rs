@@ -1,4 +1,4 @@
-//! Everything that can go wrong in a call, as types: which code each one has is said in `faults`.
+//! The failures of a call, as types; `faults` maps them to codes.
 
 use crate::dialect::Workspace;
 use crate::edit::{EditError, PatchError};
@@ -17,7 +17,7 @@ use candor_sandbox::{CommandOutcome, RunError};
 use std::io;
 use std::path::PathBuf;
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// `begin_session` was not called.
@@ -34,11 +34,11 @@ pub(crate) enum Failure {
     Arguments(Violations),
     /// The path leads nowhere that may be used.
     Path(PathError),
-    /// The real path is no text.
+    /// The real path is not text.
     PathNotText(PathBuf),
-    /// A directory is where a file is to be written.
+    /// The path to write is a directory.
     IsDirectory(String),
-    /// Nothing is there.
+    /// The file does not exist.
     Missing(String),
     /// The path is protected.
     Protected(String),
@@ -71,7 +71,7 @@ pub(crate) enum Failure {
     NotCompared(FingerprintError),
     /// A call is not made because another process writes.
     Turn(TurnError),
-    /// What a dead process left cannot be settled, because the log cannot be had.
+    /// A change of a dead process cannot be settled, because the log is not available.
     Unsettled(AppendError),
     /// Writing failed.
     Write(WriteError),
@@ -79,18 +79,18 @@ pub(crate) enum Failure {
     BrokenInvariant(BrokenInvariant),
     /// The operating system failed in a way that nothing above says.
     Io(io::Error),
-    /// Somebody has said it already.
+    /// A fault that was raised elsewhere.
     Said(Fault<Workspace>),
 }
 
-/// Why a session could not be started.
+/// The reason why a session could not be started.
 #[derive(Debug)]
 pub(crate) enum StartError {
     /// The root was left blank.
     Blank,
     /// The root is not absolute.
     Relative,
-    /// The root is no directory, or cannot be opened.
+    /// The root is not a directory, or cannot be opened.
     Unusable(io::Error),
     /// The root is none of those that the server was started with.
     NotARoot { roots: Vec<PathBuf> },
@@ -104,12 +104,12 @@ pub(crate) enum StartError {
     State(io::Error),
 }
 
-/// What can be wrong with the plan of a call.
+/// A failure about the plan of a call.
 #[derive(Debug)]
 pub(crate) enum PlanFailure {
     /// There is none at all.
     None,
-    /// There is no such plan.
+    /// There is not a such plan.
     Missing { asked: String },
     /// Several plans begin so.
     Ambiguous { hashes: Vec<String> },
@@ -133,7 +133,7 @@ pub(crate) enum PlanFailure {
     Scope(plan::ScopeError),
 }
 
-/// What must always hold, and does not.
+/// An invariant that does not hold.
 #[derive(Debug)]
 pub(crate) enum BrokenInvariant {
     /// The state directory does not hold what this program wrote.

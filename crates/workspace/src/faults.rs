@@ -21,7 +21,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::io;
 
-/// How many characters of a sentence of ours, with the caller's text in it, are shown.
+/// The maximum number of characters of a message that contains text of the caller.
 const SENTENCE_CHARS: usize = 600;
 
 type F = Fault<Workspace>;
@@ -170,7 +170,7 @@ impl Failure {
         }
     }
 
-    /// What the failure does to the session.
+    /// Returns the penalty of the failure for the session.
     pub(crate) fn crime(&self) -> Penalty {
         match self {
             Failure::Protected(_) => Penalty::Lock,
@@ -218,7 +218,7 @@ fn arguments(violations: Violations) -> F {
     Workspace::adopt(Refusal::Arguments(violations))
 }
 
-/// One thing that is wrong about one argument, found where no schema could.
+/// Returns a violation of one argument that no schema can state.
 fn argument(member: &str, keyword: &'static str, message: &str, expected: &str) -> F {
     let is_missing = keyword == "required";
     let path = if is_missing {
@@ -469,7 +469,7 @@ fn policy_violation(report: &policy::PolicyReport) -> F {
     fault.with_cause(json!({ "findings": findings, "omitted": report.omitted }))
 }
 
-/// Whether the process or the machine has run out of something that has nothing to do with the file.
+/// Returns true if the process or the machine has run out of something that has nothing to do with the file.
 fn is_exhausted(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
@@ -577,7 +577,7 @@ fn log_unavailable(error: &AppendError) -> F {
     fault.with_cause(Cause::error("AuditLog", error))
 }
 
-/// Whether a failure says that its call is not on record.
+/// Returns true if a failure says that its call is not on record.
 pub(crate) fn is_unrecorded(fault: &F) -> bool {
     fault.is(codes::AuditLogFailed)
 }
@@ -596,7 +596,7 @@ pub(crate) fn log_was_busy(unrecorded: &F) -> F {
     }
 }
 
-/// Whether a failure locks the session for good, whoever raised it.
+/// Returns true if a failure locks the session for good, whoever raised it.
 pub(crate) fn is_invariant(fault: &F) -> bool {
     fault.is(codes::InvariantViolation)
 }

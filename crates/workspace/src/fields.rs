@@ -1,4 +1,4 @@
-//! The arguments that tools share, as schemas: what is published is what is enforced.
+//! The schemas of arguments that tools share. The published schema is the enforced one.
 
 use crate::plan;
 use serde_json::{Map, Value, json};
@@ -12,10 +12,10 @@ pub(crate) const PLAN: &str = "^[0-9a-f]{8,64}$";
 /// The pattern of a phase's name.
 pub(crate) const PHASE: &str = "^[A-Z][A-Z0-9_]*$";
 
-/// Nothing but blanks.
+/// The pattern of a blank text.
 const BLANK: &str = r"^\s*$";
 
-/// How many changes one call may make.
+/// The maximum number of changes in one call.
 pub const MAX_CHANGES: usize = 100;
 
 /// The arguments of a tool: these members, of which those named are required.

@@ -1,4 +1,4 @@
-//! Hashes as people and files have them: lowercase hex digits.
+//! Converts bytes to lowercase hex digits.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
-//! Governed edits: an agent's only way to change a repository, where every edit is planned, approved, in
-//! scope, within policy, checked and on record.
+//! Governed edits: an agent's only way to change a repository. Every edit is planned, approved, in
+//! scope, within policy, checked and recorded.
 //!
 //! A person starts the server for one role and fixes the roots ([`Config`]); [`WorkspaceServer`] has the
-//! tools. What a person does beside it (keys, approvals, unlocking) is in [`approval`], [`plan`] and
+//! tools. The owner's actions (keys, approvals, unlocking) are in [`approval`], [`plan`] and
 //! [`lock`].
 
 pub mod approval;

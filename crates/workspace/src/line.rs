@@ -15,16 +15,16 @@ use serde_json::{Map, Number, Value, json};
 /// The version of a line's form.
 pub(crate) const VERSION: u64 = 1;
 
-/// How many characters of a request's id or of a client's name are recorded.
+/// The maximum number of characters of a request id or a client name that are recorded.
 pub(crate) const NAME_CHARS: usize = 256;
 
 /// Whole numbers up to this one are exact for every reader.
 pub(crate) const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// Who the record is about, the same for every call of a process.
+/// The process that a record is about.
 #[derive(Debug, Clone)]
 pub(crate) struct Actor {
-    /// Nothing where a person acts, who has no role.
+    /// `None` for a person, who has no role.
     pub(crate) role: Option<Role>,
     pub(crate) os_user: String,
     pub(crate) version: &'static str,
@@ -213,7 +213,7 @@ fn subject(subjects: &[Subject]) -> Value {
     }
 }
 
-/// A request's id as the log knows it.
+/// Returns a text as it is recorded: redacted and cut.
 pub(crate) fn cut(text: &str) -> String {
     redact(text).chars().take(NAME_CHARS).collect()
 }

@@ -1,4 +1,4 @@
-//! The JSON Schema of a line of the audit log, as it stands in the file.
+//! The JSON Schema of a line of the audit log.
 
 use crate::dialect::codes::{INVARIANTS, ROWS};
 use crate::dialect::schemas;
@@ -82,7 +82,7 @@ fn failed() -> Value {
     }))
 }
 
-/// What was no call of a tool: the JSON-RPC error is the cause.
+/// A request that was not a tool call: the JSON-RPC error is the cause.
 fn refused() -> Value {
     shape(json!({
         "result": { "const": "error" },

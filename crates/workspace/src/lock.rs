@@ -9,10 +9,10 @@ use std::io;
 
 const MODE: u32 = 0o600;
 
-/// How many bytes a lock may have.
+/// The maximum size of a lock, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Why a workspace is locked: the first failure that was one too many.
+/// The reason why a workspace is locked: the first failure that was one too many.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
@@ -20,17 +20,16 @@ pub struct Lock {
     pub v: u64,
     /// The code of that failure.
     pub error_code: String,
-    /// Its message.
     pub human_message: String,
     /// Its line in the log.
     pub seq: u64,
     /// When it was.
     pub timestamp: String,
-    /// Whether only a person can unlock.
+    /// True if only a person can unlock.
     pub person: bool,
 }
 
-/// Why the lock of a workspace is not known.
+/// The reason why the lock of a workspace is not known.
 #[derive(Debug)]
 pub enum LockError {
     /// The file was not written by this program.

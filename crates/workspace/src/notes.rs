@@ -1,4 +1,4 @@
-//! What is kept with a call until it is on record: what it was about, and what its failure counts for.
+//! The notes of a call that are kept until it is recorded.
 
 use serde::Serialize;
 use std::sync::{Mutex, PoisonError};
@@ -12,17 +12,16 @@ pub(crate) struct Subject {
     pub(crate) bytes: Option<u64>,
 }
 
-/// Who approved the plan that a call went by.
+/// The approval of the plan of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ApprovedBy {
     pub(crate) approver: String,
     pub(crate) key_id: String,
 }
 
-/// What a failure does to the session.
+/// The penalty of a failure for the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Penalty {
-    /// Nothing.
     #[default]
     None,
     /// The last of several locks it.
@@ -33,7 +32,7 @@ pub(crate) enum Penalty {
     LockForPerson,
 }
 
-/// Why a call is not on record.
+/// The reason why a call is not on record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Unrecorded {
     /// It is, or nobody has tried yet.
@@ -43,7 +42,7 @@ pub(crate) enum Unrecorded {
     Certainly,
     /// Another process held the log's lock.
     Busy,
-    /// Nobody knows.
+    /// It is unknown whether the line is in the log.
     Perhaps,
 }
 

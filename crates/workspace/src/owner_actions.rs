@@ -1,4 +1,4 @@
-//! What a person does beside a server: it goes into the same log as what agents do.
+//! Actions of the owner (approve, revoke, unlock), recorded in the same log as the agent's calls.
 
 use crate::approval::KeyId;
 use crate::line::{self, Actor};
@@ -18,41 +18,32 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a person did.
+/// An action of the owner.
 #[derive(Debug, Clone, Copy)]
 pub enum OwnerAction<'a> {
     /// A plan was approved.
     Approved {
-        /// The plan.
         plan: &'a PlanHash,
-        /// The name of the person.
         by: &'a str,
-        /// The key that signed.
         key_id: KeyId,
     },
     /// The approvals of a plan were taken back.
     RevokedPlan {
-        /// The plan.
         plan: &'a PlanHash,
-        /// The name of the person.
         by: &'a str,
-        /// The key that signed.
         key_id: KeyId,
     },
     /// Everything that a key approved was taken back.
     RevokedKey {
         /// The key that is worth nothing any more.
         revoked: KeyId,
-        /// The name of the person.
         by: &'a str,
-        /// The key that signed.
         key_id: KeyId,
     },
     /// A role may work again.
     Unlocked {
-        /// The role.
         role: Role,
-        /// Why it was locked, where that could be read.
+        /// The lock that was removed, if it could be read.
         lock: Option<&'a Lock>,
     },
 }
@@ -87,7 +78,7 @@ impl OwnerAction<'_> {
         }
     }
 
-    /// What the other members of a line have no room for.
+    /// Returns the text of the action that no other member of a line contains.
     pub(crate) fn said(&self) -> Option<String> {
         match self {
             OwnerAction::Approved { .. } | OwnerAction::RevokedPlan { .. } => None,

@@ -1,4 +1,5 @@
-//! What a session need not work out twice. Files are read anew at every call; what is remembered is
+//! A cache of parsed plans, verified approvals and compiled globs. Files are read at every call; what is
+//! remembered is
 //! what their very bytes mean, so nothing remembered can be out of date.
 
 use crate::approval::{Approval, ApprovalFile, SignedError, SignedStatement, find_approvals_by};
@@ -11,10 +12,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many of each are remembered; beyond that everything is forgotten.
+/// The maximum number of entries; the cache is cleared when it is reached.
 const MOST: usize = 256;
 
-/// How many bytes a stored plan may have to be looked up.
+/// The maximum size of a stored plan that is looked up, in bytes.
 const PLAN_BYTES: usize = 2 * crate::plan::PLAN_BYTES_MAX;
 
 type Verified = Result<SignedStatement<Approval>, SignedError>;
@@ -87,7 +88,7 @@ impl PlanCache {
         })
     }
 
-    /// What is not to be read, as this file says it.
+    /// Returns the parsed `deny_read` file.
     pub(crate) fn deny(&self, bytes: &[u8]) -> Result<Arc<DenyRead>, DenyReadError> {
         let mut known = self.deny.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
@@ -101,7 +102,7 @@ impl PlanCache {
     }
 }
 
-/// Whether the file of a plan holds the text that its name was made from.
+/// Returns true if the file of a plan holds the text that its name was made from.
 fn holds(disk: &impl Disk, name: &PlanHash) -> bool {
     let bytes = disk
         .open(store::path(name), Open::Read)

@@ -1,4 +1,4 @@
-//! The server: who may, what is put on record, what locks a session, and the tools.
+//! The server: permissions, records, locks and tools.
 
 use crate::config::{Config, UnlockPolicy};
 use crate::dialect::{Workspace, WorkspaceFacts};
@@ -27,7 +27,7 @@ pub struct WorkspaceServer {
     session: RwLock<Option<Arc<Session>>>,
     /// One session begins at a time.
     pub(crate) beginning: tokio::sync::Mutex<()>,
-    /// What is refused before there is a session goes here.
+    /// The log of refusals before a session begins.
     refusals: Log,
 }
 
@@ -84,7 +84,7 @@ impl WorkspaceServer {
         *own.unwrap_or_else(PoisonError::into_inner) = session;
     }
 
-    /// What went wrong as the contract says it; what it does to the session is noted.
+    /// Converts a failure to a fault and notes its penalty.
     pub(crate) fn raise(&self, notes: &CallNotes, failure: &Failure) -> Fault<Workspace> {
         notes.update(|notes| notes.crime = failure.crime());
         failure.fault()
@@ -124,7 +124,7 @@ impl WorkspaceServer {
         }
     }
 
-    /// Locks the session where this failure is one too many; the lock names its line.
+    /// Locks the session if this failure reaches the limit. The lock names its line.
     fn punish(
         &self,
         session: &Session,
@@ -168,7 +168,7 @@ impl fmt::Debug for WorkspaceServer {
     }
 }
 
-/// What the arguments say about the plan, where its form is right.
+/// Returns the plan and the phase in the arguments, if they are well-formed.
 fn claimed(call: &Call) -> (Option<String>, Option<String>) {
     let arguments = call.arguments.as_deref().unwrap_or("{}");
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
@@ -263,7 +263,7 @@ impl Server for WorkspaceServer {
             if let Ok(receipt) = &appended {
                 session.noticed(*receipt);
             }
-            // Whoever is refused is refused even where that is not on record.
+            // A failure counts even if it could not be recorded.
             let seq = appended.as_ref().map_or(0, |receipt| receipt.seq);
             self.punish(session, entry, seq)?;
         }

@@ -23,10 +23,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a call waits for another one that writes.
+/// The time that a call waits for another one that writes.
 pub const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many bytes of the log are looked through at once for the line of a call.
+/// The number of bytes of the log that are searched at once for the line of a call.
 const LOOK_BYTES: usize = 1024 * 1024;
 
 /// The checkpoint of a root's log, in its state directory.
@@ -39,13 +39,13 @@ pub(crate) struct Session {
     pub(crate) state: RealDisk,
     pub(crate) log: Log,
     strikes: AtomicU32,
-    /// Whether the lock was seen: a person who takes it away takes the strikes away too.
+    /// True if the lock was seen: a person who takes it away takes the strikes away too.
     was_locked: AtomicBool,
     pub(crate) plan_cache: PlanCache,
     writing: Arc<WriteQueue<RealDisk>>,
     actor: Actor,
     clock: Arc<dyn Clock>,
-    /// The number of the last line that this session knows of.
+    /// The number of the last line that this session has seen.
     last: AtomicU64,
 }
 
@@ -84,7 +84,7 @@ impl Session {
         let directory = state::of_root(&config.state, root.id());
         let state = state::open(&directory).map_err(StartError::State)?;
         let places = places(config, &directory).map_err(StartError::State)?;
-        // What a crash tore off the end is put aside when the log is opened.
+        // A torn end of the log is put aside when the log is opened.
         match verified(root, &places).map_err(StartError::State)? {
             None | Some(LogFlaw::Torn(_)) => {}
             Some(flaw) => return Err(StartError::Flawed(flaw).into()),
@@ -129,14 +129,14 @@ impl Session {
         self.last.fetch_max(receipt.seq, Ordering::AcqRel);
     }
 
-    /// The number of the last line that this session knows of.
+    /// The number of the last line that this session has seen.
     pub(crate) fn last_seq(&self) -> u64 {
         self.last.load(Ordering::Acquire)
     }
 
-    /// Whether the log has the line of a change that was made.
+    /// Returns true if the log has the line of a change that was made.
     fn has_line_of(&self, about: &ChangeOrigin) -> Result<bool, SettleError> {
-        // Whoever wrote it may have died before it was on the disk.
+        // The process that wrote the line may have died before it was on the disk.
         self.log.settle_blocking().map_err(SettleError::Log)?;
         let mut after = about.after_seq;
         loop {
@@ -189,7 +189,7 @@ impl Session {
     }
 }
 
-/// Where checkpoints of a root's log are kept.
+/// Returns the checkpoint files of a root's log.
 fn places(config: &Config, directory: &Path) -> io::Result<Vec<CheckpointFile>> {
     let mut places = vec![CheckpointFile::new(state::open(directory)?, CHECKPOINT)];
     for elsewhere in &config.checkpoint_to {
@@ -201,7 +201,7 @@ fn places(config: &Config, directory: &Path) -> io::Result<Vec<CheckpointFile>> 
     Ok(places)
 }
 
-/// What is wrong with a log, from its newest checkpoint on.
+/// Returns what is wrong with a log, from its newest checkpoint on.
 fn verified(root: &Root, places: &[CheckpointFile]) -> io::Result<Option<LogFlaw>> {
     let mut checkpoints = Vec::new();
     for place in places {
@@ -240,7 +240,7 @@ pub(crate) fn open_log(
     Log::open(disk, name, options)
 }
 
-/// Whether a line is the one of a change that was made.
+/// Returns true if a line is the one of a change that was made.
 fn is_of(line: &[u8], about: &ChangeOrigin) -> bool {
     let Ok(line) = serde_json::from_slice::<Value>(line) else {
         return false;

@@ -1,4 +1,4 @@
-//! The state directory: what this program keeps about a workspace where no agent reaches it.
+//! The state directory of a workspace, out of the agent's reach.
 
 use crate::path::RootId;
 use candor_disk::RealDisk;
@@ -19,7 +19,7 @@ pub fn of_root(state: &Path, root: RootId) -> PathBuf {
     state.join(root.to_string())
 }
 
-/// Opens a directory of ours, and makes it where it is missing; only its owner may look into it.
+/// Opens a directory of ours, and makes it if it is missing; only its owner may look into it.
 pub fn open(path: &Path) -> io::Result<RealDisk> {
     std::fs::DirBuilder::new()
         .recursive(true)

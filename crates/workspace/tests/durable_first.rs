@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
-/// Each sync says that it began, and goes on when it is told to.
+/// Each sync reports its start and waits for permission to continue.
 struct Gate {
     begun: SyncSender<()>,
     go_on: Mutex<Receiver<()>>,

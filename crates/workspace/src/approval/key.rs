@@ -82,9 +82,7 @@ pub enum KeyError {
     /// A new key needs a passphrase that is not empty.
     EmptyPassphrase,
     /// The file demands too much work for its passphrase.
-    TooManyRounds {
-        rounds: u32,
-    },
+    TooManyRounds { rounds: u32 },
     /// The key is not an Ed25519 key; only `ssh-keygen` signs with it.
     NotEd25519 {
         algorithm: String,

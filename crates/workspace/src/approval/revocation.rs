@@ -28,14 +28,9 @@ const FILE_MODE: u32 = 0o600;
 #[derive(Debug)]
 pub enum RevocationError {
     /// A file is not a revocation, or its signature does not fit.
-    Unsound {
-        file: String,
-        why: SignedError,
-    },
+    Unsound { file: String, why: SignedError },
     /// A file has another name than its revocation gives it.
-    Misnamed {
-        file: String,
-    },
+    Misnamed { file: String },
     /// There are more than anybody signs.
     TooMany,
     /// The disk did not answer.

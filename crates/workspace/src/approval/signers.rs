@@ -119,7 +119,7 @@ struct SignerOptions {
     valid_before: Option<Timestamp>,
 }
 
-/// Whether the approvers file trusts a name with a key.
+/// The trust of the approvers file in a name with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignerTrust {
     /// The name may sign with the key at these instants.

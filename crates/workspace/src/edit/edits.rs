@@ -1,4 +1,4 @@
-//! Edits that name the text they replace. All of them fit, or nothing changes.
+//! Edits that name the text they replace. Either all of them fit, or nothing changes.
 
 use super::MAX_RESULT;
 use super::lines::{LineEnds, around, number};
@@ -6,20 +6,19 @@ use super::nearest::{LineList, NearbyLine, nearest};
 use memchr::memmem::Finder;
 use std::fmt;
 
-/// How many edits are taken at once; each may have to look through the whole text.
+/// The maximum number of edits in a call; each may have to search the whole text.
 pub const MAX_EDITS: usize = 200;
 
-/// How many places are named where a text occurs more than once.
+/// The maximum number of lines that are named if a text occurs more than once.
 const MAX_PLACES: usize = 3;
 
 /// One text in place of another.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct Edit {
-    /// What is replaced; it has to be in the file, and once unless `all` is said.
+    /// The text to replace. It must occur in the file, and only once unless `all` is true.
     pub old: String,
-    /// What stands there afterwards.
     pub new: String,
-    /// Whether every occurrence is replaced.
+    /// True if every occurrence is replaced.
     #[serde(default)]
     pub all: bool,
 }
@@ -29,14 +28,13 @@ pub struct Edit {
 pub struct EditError {
     /// Which edit, the first being 0.
     pub index: usize,
-    /// Why.
     pub problem: EditProblem,
     /// The lines most like `old`, or where `old` occurs; line numbers count the text as the edits
     /// before this one left it.
     pub nearest: Vec<NearbyLine>,
 }
 
-/// Why an edit does not fit.
+/// The reason why an edit does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditProblem {
     /// `old` is empty, so it names no place.
@@ -48,7 +46,7 @@ pub enum EditProblem {
     },
     /// `old` occurs more than once and `all` was not said.
     NotUnique {
-        /// How often, without overlaps; 2 where occurrences overlap.
+        /// The number of occurrences without overlaps; 2 if they overlap.
         count: usize,
     },
     /// The text would have more than [`MAX_RESULT`] bytes.

@@ -1,11 +1,11 @@
-//! A text as lines, and how it ends them.
+//! Lines of a text and their line breaks.
 
 use memchr::{memchr_iter, memchr2};
 
-/// What ends the lines of a text.
+/// The line breaks of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEnds {
-    /// There is no line break.
+    /// There is not a line break.
     None,
     /// LF alone, everywhere.
     Lf,
@@ -34,19 +34,19 @@ impl LineEnds {
     }
 }
 
-/// Where each line of a text begins.
+/// Returns the offset of each line of a text.
 pub(crate) fn starts(text: &str) -> Vec<usize> {
     let after = memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
     let starts = std::iter::once(0).chain(after);
     starts.filter(|&start| start < text.len()).collect()
 }
 
-/// The number of the line that holds a place, the first being 1.
+/// Returns the number of the line that contains an offset, counted from 1.
 pub(crate) fn number(text: &str, place: usize) -> usize {
     memchr_iter(b'\n', &text.as_bytes()[..place]).count() + 1
 }
 
-/// The line that holds a place, without its line break.
+/// Returns the line that contains an offset, without its line break.
 pub(crate) fn around(text: &str, place: usize) -> &str {
     let start = text[..place].rfind('\n').map_or(0, |at| at + 1);
     let rest = &text[start..];
@@ -54,7 +54,7 @@ pub(crate) fn around(text: &str, place: usize) -> &str {
     &rest[..end]
 }
 
-/// The beginning of a text, at most this many characters.
+/// Returns the beginning of a text, at most this many characters.
 pub(crate) fn cut(text: &str, characters: usize) -> &str {
     match text.char_indices().nth(characters) {
         Some((end, _)) => &text[..end],

@@ -1,4 +1,4 @@
-//! New text from old: edits that name what they replace, and patches of one file.
+//! Computes new text from old: edits that name the text they replace, and patches of one file.
 
 mod edits;
 mod lines;
@@ -11,5 +11,5 @@ pub use edits::{Edit, EditError, EditProblem, MAX_EDITS, apply_edits};
 pub use nearest::{MAX_NEAR_TEXT, NearbyLine};
 pub use patch::{InvalidPatch, MAX_HUNKS, PatchError, PatchMismatch, apply_patch};
 
-/// How many bytes a text may have that edits or a patch make.
+/// The maximum size of a text after edits or a patch, in bytes.
 pub const MAX_RESULT: usize = 5 * 1024 * 1024;

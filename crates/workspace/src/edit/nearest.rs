@@ -4,16 +4,16 @@ use super::lines::cut;
 use std::collections::HashSet;
 use std::fmt;
 
-/// How many characters of a line are shown.
+/// The maximum number of characters of a line that are shown.
 pub const MAX_NEAR_TEXT: usize = 200;
 
-/// How many lines are named.
+/// The maximum number of lines that are named.
 const MAX_NEAR: usize = 3;
 
-/// How many lines of the wanted text are looked at.
+/// The maximum number of lines of the wanted text that are compared.
 const LOOKED_AT: usize = 64;
 
-/// How many bytes of a line are compared.
+/// The maximum number of bytes of a line that are compared.
 const COMPARED: usize = 400;
 
 /// Lines that share less than this many thousandths with the wanted one are not named.
@@ -35,7 +35,7 @@ impl NearbyLine {
     }
 }
 
-/// The lines as one phrase; nothing where there are none.
+/// The lines as one phrase; `None` if there are none.
 pub(crate) struct LineList<'a>(pub(crate) &'static str, pub(crate) &'a [NearbyLine]);
 
 impl fmt::Display for LineList<'_> {
@@ -75,7 +75,7 @@ pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<NearbyLine> {
         .collect()
 }
 
-/// The first line of `wanted` that is no line of the text; where all are, the first that is not blank.
+/// The first line of `wanted` that is not a line of the text; where all are, the first that is not blank.
 fn missing_line<'a>(text: &str, wanted: &'a str) -> Option<&'a str> {
     let lines = || {
         let lines = wanted.lines().take(LOOKED_AT);
@@ -110,7 +110,7 @@ impl BytePairs {
         Self { has, count }
     }
 
-    /// How much of two lines is shared, in thousandths.
+    /// Returns the similarity of two lines in thousandths.
     fn alike(&self, line: &str) -> usize {
         let bytes = compared(line);
         let shared = bytes

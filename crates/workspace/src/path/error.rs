@@ -1,4 +1,4 @@
-//! Why a path is refused.
+//! The reasons why a path is refused.
 
 use super::shown::shown;
 use super::typed::{MAX_NAME_BYTES, MAX_PATH_BYTES};
@@ -7,16 +7,16 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a path leads to no place that may be used.
+/// The reason why a path cannot be used.
 #[derive(Debug)]
 pub enum PathError {
     /// The text can be no path of a file, whatever is on the disk.
     Invalid(InvalidPath),
-    /// A `..` stands in what was typed.
+    /// The path contains `..`.
     Traversal,
     /// The place is not beneath the root.
     Outside {
-        /// Whether the text itself says so; else a link leads out.
+        /// True if the text itself says so; else a link leads out.
         typed: bool,
     },
     /// A directory on the way does not exist.
@@ -24,9 +24,9 @@ pub enum PathError {
         /// The first that is missing, from the root.
         parent: PathBuf,
     },
-    /// Something on the way is no directory.
+    /// Something on the way is not a directory.
     ParentIsFile {
-        /// What is in the way, from the root.
+        /// The file in the way, relative to the root.
         parent: PathBuf,
     },
     /// The place is taken by something that is neither file nor directory.
@@ -39,10 +39,10 @@ pub enum PathError {
     Io(io::Error),
 }
 
-/// Why a text can be no path of a file.
+/// The reason why a text can be no path of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidPath {
-    /// Nothing was typed.
+    /// The path is empty.
     Empty,
     /// It contains a NUL.
     Nul,
@@ -54,7 +54,7 @@ pub enum InvalidPath {
     Root,
 }
 
-/// What is neither file nor directory.
+/// A file that is neither regular nor a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecialFile {
     /// A named pipe.
@@ -68,7 +68,7 @@ pub enum SpecialFile {
 }
 
 impl PathError {
-    /// What an error of the operating system says about a path that was checked before and holds no
+    /// Converts an error of the operating system about a path that was resolved before and contains no
     /// link: a link found there now, or a way out of the root, was put there in between.
     pub fn of_real(error: io::Error) -> PathError {
         match Errno::from_io_error(&error) {

@@ -20,29 +20,29 @@ use std::path::{Component, Path, PathBuf};
 /// Links that are followed on the way to one file: as many as Linux follows.
 pub const MAX_LINKS: usize = 40;
 
-/// How often a lookup begins anew because directories were moved during it.
+/// The maximum number of lookups if directories are moved meanwhile.
 const TRIES: usize = 16;
 
 /// A place beneath the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedPath {
-    /// Where it really is, from the root: no links, no `..`; empty for the root itself.
+    /// The real path relative to the root, without links and `..`; empty for the root itself.
     pub real: PathBuf,
-    /// What is there, if anything.
+    /// `None` if the file does not exist.
     pub file_stat: Option<FileStat>,
-    /// Where the links are that were followed, from the root.
+    /// The links that were followed, relative to the root.
     pub links: Vec<PathBuf>,
 }
 
 impl ResolvedPath {
-    /// Whether something is true of the real path, or of a link that led to it: a protected name stays
-    /// protected where it is a link.
+    /// Returns true if a condition holds for the real path or for a link that led to it: a protected name
+    /// stays protected if it is a link.
     pub fn any(&self, of: impl Fn(&Path) -> bool) -> bool {
         of(&self.real) || self.links.iter().any(|link| of(link))
     }
 }
 
-/// What is at a place.
+/// The metadata of a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStat {
     /// File or directory.
@@ -55,7 +55,7 @@ pub struct FileStat {
     pub names: u64,
 }
 
-/// What can be used.
+/// The kinds of files that can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// An ordinary file.
@@ -65,7 +65,7 @@ pub enum FileKind {
 }
 
 /// Finds the real place of a path. Links within the root are followed, the last name's too; a link to
-/// something that does not exist stands for that place.
+/// something that does not exist resolves to that path.
 pub fn resolve_path(root: &Root, typed: &TypedPath) -> Result<ResolvedPath, PathError> {
     for _ in 0..TRIES {
         match Lookup::new(root, typed).end() {
@@ -74,13 +74,13 @@ pub fn resolve_path(root: &Root, typed: &TypedPath) -> Result<ResolvedPath, Path
             Ok(located) => return Ok(located),
         }
     }
-    // Whoever moves directories this eagerly is trying to lead us out.
+    // Directories that are moved this often are an attack.
     Err(PathError::Outside { typed: false })
 }
 
 enum LookupError {
     Refused(PathError),
-    /// A directory that was just passed is no longer where it was.
+    /// A directory on the way was moved.
     Disturbed,
 }
 
@@ -103,7 +103,7 @@ struct Lookup<'r> {
     real: PathBuf,
     /// The directory that the next name is looked up in; none is the root.
     dir: Option<OwnedFd>,
-    /// What is still to go, the next last.
+    /// The remaining steps, the next one last.
     left: Vec<LookupStep>,
     links: Vec<PathBuf>,
 }
@@ -183,7 +183,7 @@ impl<'r> Lookup<'r> {
         }
     }
 
-    /// A handle of what a name stands for, a link itself where it is one; nothing is opened by it.
+    /// Returns a handle of a directory entry, of the link itself if it is one, without opening the file.
     fn open(&self, name: &OsStr) -> rustix::io::Result<OwnedFd> {
         let dir = match &self.dir {
             Some(dir) => dir.as_fd(),

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How often a step that another process disturbed is tried again.
+/// The maximum number of tries if another process interferes.
 const TRIES: usize = 16;
 
 /// A directory that is a workspace: held by handle, so that no later change of names leads elsewhere.
@@ -57,7 +57,7 @@ impl Root {
         &self.canonical
     }
 
-    /// What the root is called where files about it are kept.
+    /// Returns the id of the root in names of files about it.
     pub fn id(&self) -> RootId {
         self.id
     }
@@ -68,7 +68,7 @@ impl Root {
         self.disk.clone()
     }
 
-    /// Whether the path of the root still leads to the directory that is held.
+    /// Returns true if the path of the root still leads to the same directory.
     pub fn unchanged(&self) -> io::Result<bool> {
         match rustix::fs::stat(&self.canonical) {
             Ok(stat) => Ok((stat.st_dev, stat.st_ino) == (self.device, self.inode)),

@@ -1,4 +1,4 @@
-//! What was typed, checked name by name before anything is opened.
+//! A path as the caller typed it, checked name by name before anything is opened.
 //!
 //! `.` and repeated slashes mean nothing. A slash at the end says that a directory is meant: with it,
 //! a file is "not a directory" and what does not exist yet is a missing directory. Bytes are taken as
@@ -33,7 +33,7 @@ impl TypedPath {
         }
     }
 
-    /// The same where the root itself, typed as `.` or by its own path, will do.
+    /// Parses a path like `read`, but accepts the root itself, typed as `.` or by its own path.
     pub fn read_or_root(text: &str, root: &Root) -> Result<TypedPath, PathError> {
         possible(text)?;
         let path = Path::new(text);
@@ -61,7 +61,7 @@ impl TypedPath {
         &self.path
     }
 
-    /// Whether only a directory is meant: a slash stands at the end.
+    /// Returns true if only a directory is meant: a slash stands at the end.
     pub fn is_directory(&self) -> bool {
         self.directory
     }
@@ -79,7 +79,7 @@ fn possible(text: &str) -> Result<(), PathError> {
     if text.contains('\0') {
         return invalid(InvalidPath::Nul);
     }
-    // Before the lengths: whoever types `..` is to hear about that.
+    // Before the lengths, so that `..` is reported first.
     if text.split('/').any(|name| name == "..") {
         return Err(PathError::Traversal);
     }

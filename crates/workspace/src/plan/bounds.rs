@@ -1,43 +1,43 @@
-//! How large a plan may be, part by part.
+//! The bounds of a plan.
 
 use super::error::PlanError;
 use super::model::{Env, Phase, Plan};
 use super::text;
 
-/// How many bytes the text of a plan may have.
+/// The maximum size of the text of a plan, in bytes.
 pub const PLAN_BYTES_MAX: usize = 64 * 1024;
-/// How many bytes a title may have.
+/// The maximum size of a title, in bytes.
 pub const TITLE_BYTES_MAX: usize = 256;
-/// How many bytes an objective may have.
+/// The maximum size of an objective, in bytes.
 pub const OBJECTIVE_BYTES_MAX: usize = 8 * 1024;
-/// How many phases a plan may have.
+/// The maximum number of phases of a plan.
 pub const PHASES_MAX: usize = 32;
-/// How many characters the id of a phase may have.
+/// The maximum length of the id of a phase, in characters.
 pub const PHASE_ID_MAX: usize = 64;
-/// How many globs a phase may allow.
+/// The maximum number of globs of a phase.
 pub const GLOBS_MAX: usize = 64;
-/// How many bytes a glob or a directory may have.
+/// The maximum size of a glob or a directory, in bytes.
 pub const GLOB_BYTES_MAX: usize = 256;
-/// How many commands a phase may have.
+/// The maximum number of commands of a phase.
 pub const COMMANDS_MAX: usize = 16;
-/// How many arguments a command may have.
+/// The maximum number of arguments of a command.
 pub const ARGS_MAX: usize = 64;
-/// How many bytes an argument or a variable may have.
+/// The maximum size of an argument or a variable, in bytes.
 pub const ARG_BYTES_MAX: usize = 4096;
-/// How many directories the commands of a phase may write.
+/// The maximum number of writable directories of a phase.
 pub const WRITABLE_MAX: usize = 16;
-/// How many variables the commands of a phase may get.
+/// The maximum number of variables the commands of of a phase.
 pub const ENV_MAX: usize = 32;
-/// How many profiles a phase may switch on.
+/// The maximum number of profiles of a phase.
 pub const PROFILES_MAX: usize = 8;
-/// How many exceptions a phase may have.
+/// The maximum number of exceptions of a phase.
 pub const EXCEPTIONS_MAX: usize = 64;
-/// How many bytes the name of a rule or a profile may have.
+/// The maximum size of the name of a rule or a profile, in bytes.
 pub const RULE_BYTES_MAX: usize = 64;
-/// How many bytes the reason of an exception may have.
+/// The maximum size of the reason of an exception, in bytes.
 pub const REASON_BYTES_MAX: usize = 1024;
 
-/// Whether a plan keeps every bound; the first that it does not.
+/// Checks that a plan keeps every bound. Returns the first that it does not keep.
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     long(&plan.title, TITLE_BYTES_MAX, || "title".to_owned())?;
     long(&plan.objective, OBJECTIVE_BYTES_MAX, || {

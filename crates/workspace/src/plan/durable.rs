@@ -4,10 +4,10 @@ use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
 use std::io;
 
-/// How many temporary files of crashed writers may lie about before somebody has to look.
+/// The maximum number of temporary files that crashed writers may leave.
 const TEMPORARY_MAX: usize = 64;
 
-/// What happens to a file that has the name already.
+/// What to do if the file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfExists {
     /// It stays, and writing is EEXIST.
@@ -16,13 +16,13 @@ pub(crate) enum IfExists {
     Replace,
 }
 
-/// Makes a directory where it is missing, and its name durable.
+/// Makes a directory if it is missing, and its name durable.
 pub(crate) fn ensure_dir(disk: &impl Disk, parent: &str, dir: &str, mode: u32) -> io::Result<()> {
     match disk.create_dir(dir, mode) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => made?,
     }
-    // Whoever made it may have died before its name was on the disk.
+    // The process that created it may have died before the name was on the disk.
     disk.sync_dir(parent)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn write(
         IfExists::Replace => disk.rename(&temporary, &target),
     });
     if named.is_err() {
-        // Whether it works or not: a temporary file is nobody's truth.
+        // An error does not matter: temporary files are ignored.
         disk.unlink(&temporary).ok();
     }
     named?;
@@ -71,7 +71,7 @@ fn temporary<D: Disk>(disk: &D, dir: &str, name: &str, mode: u32) -> io::Result<
     Err(Errno::EXIST.into())
 }
 
-/// Whether a name is one of a temporary file of ours.
+/// Returns true if a name is one of a temporary file of ours.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(".tmp")
 }

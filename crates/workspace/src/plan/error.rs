@@ -1,41 +1,31 @@
-//! Why something is no plan.
+//! The reason why something is not a plan.
 
 use std::fmt;
 
-/// Why a text or an object is no plan.
+/// The reason why a text or an object is not a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanError {
     /// The text is longer than a plan may be, or would be.
-    TooLarge {
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        max: usize,
-    },
-    /// The text is no TOML, or has other members than a plan.
+    TooLarge { bytes: usize, max: usize },
+    /// The text is not TOML, or has other members than a plan.
     Text {
-        /// The line, from 1, where it is known.
+        /// The line, from 1, if it is known.
         line: Option<usize>,
-        /// What is wrong.
         message: String,
     },
     /// The JSON object has other members than a plan.
-    Shape {
-        /// What is wrong.
-        message: String,
-    },
+    Shape { message: String },
     /// There are more of something than there may be.
     TooMany {
         /// Which member, such as `phase[0].allow`.
         at: String,
-        /// How many there may be.
         max: usize,
     },
     /// A text in it is too long.
     TooLong {
         /// Which member, such as `phase[0].allow[1]`.
         at: String,
-        /// How many bytes it may have.
+        /// The maximum size of it, in bytes.
         max: usize,
     },
 }

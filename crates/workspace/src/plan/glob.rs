@@ -9,10 +9,10 @@ use super::bounds::GLOB_BYTES_MAX;
 use globset::{Candidate, GlobBuilder, GlobSet};
 use std::fmt;
 
-/// How deeply `{}` may be nested.
+/// The maximum nesting of `{}`.
 const BRACES_MAX: usize = 4;
 
-/// Why a text is no glob.
+/// The reason why a text is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GlobFlaw {
     /// It is empty.
@@ -73,7 +73,7 @@ impl Globs {
         Ok(Globs(set))
     }
 
-    /// Whether one of them means this path, relative to the root; the root itself none does.
+    /// Returns true if one of them means this path, relative to the root; the root itself none does.
     pub fn matches(&self, path: &[u8]) -> bool {
         !path.is_empty() && self.0.is_match_candidate(&Candidate::from_bytes(path))
     }
@@ -87,7 +87,7 @@ fn compile(glob: &str) -> Result<globset::Glob, GlobFlaw> {
     compiled.map_err(|error| GlobFlaw::Malformed(error.kind().to_string()))
 }
 
-/// Whether a text is a glob that means what it seems to mean.
+/// Checks that a text is a glob that means what it seems to mean.
 pub(super) fn check(glob: &str) -> Result<(), GlobFlaw> {
     match glob {
         "" => return Err(GlobFlaw::Empty),
@@ -154,7 +154,7 @@ mod tests {
         globs.matches(path.as_bytes())
     }
 
-    /// What a glob of names, `*`, `?` and whole `**` means, by trying everything.
+    /// Matches a glob of names, `*`, `?` and whole `**` by trying everything.
     fn oracle(glob: &[&str], path: &[&str]) -> bool {
         match (glob, path) {
             ([], path) => path.is_empty(),

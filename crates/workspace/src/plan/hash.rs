@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// How many digits of a hash stand for it at least.
+/// The minimum number of digits of a reference.
 const PREFIX_MIN: usize = 8;
 const DIGITS: usize = 64;
 
@@ -32,7 +32,6 @@ impl PlanHash {
         (text.len() == DIGITS && is_hex(text)).then(|| PlanHash(text.to_owned()))
     }
 
-    /// Its digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -80,12 +79,11 @@ impl PlanRef {
         (length && is_hex(text)).then(|| PlanRef(text.to_owned()))
     }
 
-    /// Its digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it may mean this hash.
+    /// Returns true if it may mean this hash.
     pub fn matches(&self, hash: &PlanHash) -> bool {
         hash.as_str().starts_with(&self.0)
     }

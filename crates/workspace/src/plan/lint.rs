@@ -12,7 +12,7 @@ use serde::Serialize;
 /// The profiles that a plan may switch on.
 pub const PROFILES: [&str; 2] = ["secrets", "rust-strict"];
 
-/// Files that stand for the protected directories when a glob or a directory is judged.
+/// Examples of protected files, for judging globs and directories.
 const PROBES: [&str; 4] = [
     ".candor/config.toml",
     ".git/HEAD",
@@ -22,7 +22,6 @@ const PROBES: [&str; 4] = [
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"];
 
-/// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -32,7 +31,7 @@ pub enum Severity {
     Warning,
 }
 
-/// What is wrong, as a name that stays.
+/// The rule that a lint is about. Its name never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LintRule {
@@ -48,7 +47,7 @@ pub enum LintRule {
     ProtectedGlob,
     /// A command has no program, or an argument that no program can get.
     BadCommand,
-    /// A directory is absolute, leads out of the root or is no plain path.
+    /// A directory is absolute, leads out of the root or is not a plain path.
     BadDirectory,
     /// A directory holds a protected path, or lies in one.
     ProtectedDirectory,
@@ -77,7 +76,6 @@ pub enum LintRule {
 }
 
 impl LintRule {
-    /// How bad it is.
     pub fn severity(self) -> Severity {
         use LintRule::*;
         match self {
@@ -94,11 +92,9 @@ impl LintRule {
 /// One thing that is wrong or dubious.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lint {
-    /// How bad it is.
     pub severity: Severity,
-    /// What it is.
     pub rule: LintRule,
-    /// Where: `phase[0].allow[1]`.
+    /// The member, such as `phase[0].allow[1]`.
     pub at: String,
     /// A sentence for people.
     pub message: String,
@@ -248,7 +244,7 @@ impl Linter<'_> {
         }
     }
 
-    /// Whether a glob is one; what is dubious about its letters is said too.
+    /// Compiles a glob and reports its flaws.
     fn glob(&mut self, at: &str, glob: &str) -> Option<Globs> {
         match Globs::new(&[glob.to_owned()]) {
             Ok(globs) => {

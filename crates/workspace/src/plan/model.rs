@@ -1,4 +1,4 @@
-//! What a plan says, as types; the same members in the TOML text and in the JSON of the tools.
+//! The model of a plan; the TOML text and the JSON of the tools have the same members.
 
 use super::bounds::{self, PHASE_ID_MAX};
 use super::error::PlanError;
@@ -7,13 +7,12 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a person is asked to allow.
+/// A plan, which a person approves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What it is about, in a few words.
     pub title: String,
-    /// What is to be reached, and why.
+    /// The goal and its reason.
     pub objective: String,
     /// Its parts, each with its own permissions; an order is not enforced.
     #[serde(rename = "phase")]
@@ -39,7 +38,7 @@ pub struct Phase {
     pub id: PhaseId,
     /// Which files it allows: globs relative to the root.
     pub allow: Vec<String>,
-    /// What may be done to those files.
+    /// The permitted operations on those files.
     pub operations: BTreeSet<Operation>,
     /// The commands that prove the work, each as its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,13 +49,13 @@ pub struct Phase {
     /// The directories that the commands may write, relative to the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<String>,
-    /// Whether the commands may use the network.
+    /// True if the commands may use the network.
     #[serde(default, skip_serializing_if = "is_default")]
     pub network: bool,
     /// The variables that the commands get.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<Env>,
-    /// What is demanded of the text that is written.
+    /// The policy for the text that is written.
     #[serde(default, skip_serializing_if = "is_default")]
     pub policy: PhasePolicy,
 }
@@ -65,11 +64,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What is done to a file.
+/// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// A file is made where there is none.
+    /// Creates a file that does not exist.
     Create,
     /// A file that is there gets other bytes.
     Modify,
@@ -81,7 +80,6 @@ impl Operation {
     /// Every operation.
     pub const ALL: [Operation; 3] = [Operation::Create, Operation::Modify, Operation::Delete];
 
-    /// Its name in plans.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Create => "create",
@@ -101,15 +99,14 @@ impl fmt::Display for Operation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preflight {
-    /// When somebody asks for it.
+    /// When `run_preflight` is called.
     #[default]
     OnRequest,
-    /// After each write, which is undone where they fail.
+    /// After each write, which is undone if they fail.
     EachWrite,
 }
 
 impl Preflight {
-    /// Its name in plans.
     pub fn name(self) -> &'static str {
         match self {
             Preflight::OnRequest => "on_request",
@@ -118,7 +115,7 @@ impl Preflight {
     }
 }
 
-/// What a phase demands of the text that is written.
+/// The policy of a phase for the text that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhasePolicy {
@@ -138,7 +135,6 @@ pub struct PolicyException {
     pub rule: String,
     /// The files, as a glob.
     pub path: String,
-    /// Why.
     pub reason: String,
 }
 
@@ -148,7 +144,6 @@ pub struct PolicyException {
 pub struct PhaseId(String);
 
 impl PhaseId {
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -166,7 +161,7 @@ impl From<PhaseId> for String {
     }
 }
 
-/// A text that is no name of a phase.
+/// A text that is not a name of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadPhaseId;
 
@@ -208,7 +203,7 @@ impl Env {
         &self.name
     }
 
-    /// The value that the plan gives it; nothing where the server's own is passed on.
+    /// Returns the value in the plan, or `None` if the server's own variable is passed on.
     pub fn value(&self) -> Option<&str> {
         self.value.as_deref()
     }
@@ -223,7 +218,7 @@ impl From<Env> for String {
     }
 }
 
-/// A text that is no variable.
+/// A text that is not a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadEnv;
 

@@ -1,4 +1,4 @@
-//! Whether a phase allows an operation on a file.
+//! Decides whether a phase allows an operation on a file.
 
 use super::glob::{GlobFlaw, Globs};
 use super::model::{Operation, Phase, PhaseId, Plan};
@@ -6,19 +6,17 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a plan does not allow something.
+/// The reason why a plan does not allow something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScopeError {
     /// The plan has no such phase.
     UnknownPhase {
-        /// What was asked for.
         asked: String,
         /// The phases that it has.
         known: Vec<PhaseId>,
     },
     /// None of the phase's globs means the file.
     Target {
-        /// The phase.
         phase: PhaseId,
         /// The file, relative to the root.
         path: Vec<u8>,
@@ -27,20 +25,14 @@ pub enum ScopeError {
     },
     /// The phase allows the file, but not this operation.
     Operation {
-        /// The phase.
         phase: PhaseId,
-        /// What was to be done.
         operation: Operation,
-        /// What may be done.
         allowed: BTreeSet<Operation>,
     },
     /// A glob of the phase means nothing that could be enforced, so the phase allows nothing.
     Glob {
-        /// The phase.
         phase: PhaseId,
-        /// The glob.
         glob: String,
-        /// What is wrong with it.
         flaw: GlobFlaw,
     },
 }
@@ -130,7 +122,7 @@ impl<'p> Scope<'p> {
         Arc::clone(&self.globs)
     }
 
-    /// Whether the operation is allowed on the file at this path: the real one, relative to the
+    /// Checks that the operation is allowed on the file at this path: the real one, relative to the
     /// root, byte for byte.
     pub fn allows(&self, operation: Operation, path: &[u8]) -> Result<(), ScopeError> {
         if !self.globs.matches(path) {
@@ -151,7 +143,7 @@ impl<'p> Scope<'p> {
     }
 }
 
-/// Whether a phase allows an operation on the file at this path; see [`Scope::allows`].
+/// Checks that a phase allows an operation on the file at this path; see [`Scope::allows`].
 pub fn allows(phase: &Phase, operation: Operation, path: &[u8]) -> Result<(), ScopeError> {
     Scope::of(phase)?.allows(operation, path)
 }

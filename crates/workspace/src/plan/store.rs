@@ -15,13 +15,13 @@ use std::io;
 /// The directory that plans and their approvals lie in, relative to the root.
 pub const PLANS_DIR: &str = "docs/plans";
 
-/// How many plans are listed.
+/// The maximum number of plans that are listed.
 pub const LISTED_MAX: usize = 256;
 
-/// How many names an ambiguous reference is told.
+/// The maximum number of hashes that are named for an ambiguous reference.
 const CANDIDATES_MAX: usize = 8;
 
-/// How many bytes a stored plan may have: each line may have got a CR.
+/// The maximum size of a stored plan in bytes: each line may have got a CR.
 const FILE_BYTES_MAX: usize = 2 * PLAN_BYTES_MAX;
 
 const DIR_MODE: u32 = 0o755;
@@ -30,33 +30,28 @@ const FILE_MODE: u32 = 0o644;
 /// A plan as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPlan {
-    /// Its name.
     pub hash: PlanHash,
-    /// What it says.
     pub plan: Plan,
     /// Its canonical text.
     pub text: String,
 }
 
-/// Why a stored plan cannot be enforced.
+/// The reason why a stored plan cannot be enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanDamage {
     /// Its bytes are no longer those that its name was made from.
-    Hash {
-        /// What the bytes hash to.
-        actual: PlanHash,
-    },
-    /// It is no text.
+    Hash { actual: PlanHash },
+    /// It is not text.
     NotUtf8,
-    /// It is no plan.
+    /// It is not a plan.
     Plan(PlanError),
     /// It says the plan in another way than the canonical one.
     NotCanonical,
     /// It is a plan that nobody could enforce; the first reason.
     Lint(Lint),
-    /// The name of a file that ends in `.toml` is no hash.
+    /// The name of a file that ends in `.toml` is not a hash.
     Name,
-    /// It is no regular file, or cannot be read.
+    /// It is not a regular file, or cannot be read.
     Unreadable(String),
 }
 
@@ -79,10 +74,10 @@ impl fmt::Display for PlanDamage {
     }
 }
 
-/// Why a plan was not loaded.
+/// The reason why a plan was not loaded.
 #[derive(Debug)]
 pub enum LoadError {
-    /// There is no such plan.
+    /// There is not a such plan.
     Missing,
     /// There is one, and it cannot be enforced.
     Damaged(PlanDamage),
@@ -102,7 +97,7 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// Why a reference means no plan.
+/// The reason why a reference means no plan.
 #[derive(Debug)]
 pub enum FindError {
     /// No plan has such a hash.
@@ -135,11 +130,11 @@ pub struct PlanList {
     pub plans: Vec<StoredPlan>,
     /// Those that cannot, by file name.
     pub damaged: Vec<(String, PlanDamage)>,
-    /// How many more there are.
+    /// The number of further ones.
     pub omitted: usize,
 }
 
-/// What saving did.
+/// The outcome of saving a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveOutcome {
     /// The plan is new.
@@ -155,7 +150,7 @@ pub fn path(hash: &PlanHash) -> String {
     format!("{PLANS_DIR}/{hash}.toml")
 }
 
-/// The names in the plans' directory; none where it is missing. What is no text is left out.
+/// The names in the plans' directory; `None` if it is missing. What is not text is left out.
 pub(crate) fn names(disk: &impl Disk) -> io::Result<Vec<String>> {
     let names = match disk.list(PLANS_DIR) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -233,7 +228,7 @@ pub fn load(
     judge(bytes, hash, protected).map_err(LoadError::Damaged)
 }
 
-/// What the disk says about something that is no plan is damage; the rest is the disk's trouble.
+/// Errors about something that is not a regular file are damage; the rest are I/O errors.
 fn refused(error: io::Error) -> LoadError {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::ISDIR | Errno::LOOP | Errno::INVAL) => {
@@ -271,7 +266,7 @@ fn judge(
 
 /// Stores a plan under the hash of its text: when this succeeds it is on the disk, whole.
 ///
-/// Whether the plan has errors is for the caller to ask first, see [`lint`].
+/// The caller must check for errors first, see [`lint`].
 pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, SaveOutcome)> {
     let text = render(plan);
     let hash = hash(&text);
@@ -293,7 +288,7 @@ pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, SaveOutcome)
     Ok((hash, SaveOutcome::Repaired))
 }
 
-/// Whether the file of a plan holds the text that its name was made from.
+/// Returns true if the file of a plan holds the text that its name was made from.
 fn holds(disk: &impl Disk, name: &PlanHash) -> io::Result<bool> {
     let file = disk.open(path(name), Open::Read)?;
     let bytes = match file.read_all(FILE_BYTES_MAX) {

@@ -10,7 +10,7 @@ use super::hash::unix_lines;
 use super::model::{Phase, Plan, Preflight};
 use std::fmt::Write as _;
 
-/// How much of a parser's message is passed on, in characters.
+/// The maximum number of characters of a parser's message that are passed on.
 const MESSAGE_CHARS_MAX: usize = 300;
 
 /// The canonical text of a plan.
@@ -125,7 +125,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// Whether a reader would not see a character, or would see others in another order because of it.
+/// Returns true if a reader would not see a character, or would see others in another order because of it.
 pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -152,7 +152,7 @@ pub fn parse(text: &str) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// Whether a text is, but for CRLF, the canonical text of the plan that it says.
+/// Returns true if a text is, but for CRLF, the canonical text of the plan that it says.
 pub(super) fn is_canonical(text: &str, plan: &Plan) -> bool {
     render(plan) == unix_lines(text)
 }

@@ -36,7 +36,7 @@ pub(super) fn find(text: &str) -> Vec<RawFinding> {
     found
 }
 
-/// Whether a line is a marker, alone or with a label.
+/// Returns true if a line is a marker, alone or with a label.
 fn is(line: &str, marker: &str) -> bool {
     let label = line.strip_prefix(marker);
     label.is_some_and(|label| label.is_empty() || label.starts_with(' '))

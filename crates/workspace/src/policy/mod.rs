@@ -1,5 +1,5 @@
-//! Judges what an edit adds to a file. What was there before is nobody's fault now, so findings of the
-//! old text are taken from those of the new one: by rule and by the text of their line.
+//! Checks the text that an edit adds to a file. Old findings are not the edit's fault, so those of the
+//! old text are subtracted from those of the new one, by rule and by the text of their line.
 
 mod conflict;
 mod report;
@@ -16,17 +16,17 @@ use std::borrow::Cow;
 pub struct PolicyRequest<'a> {
     /// The path below the root, with `/`.
     pub path: &'a str,
-    /// The bytes before, nothing where there was no file.
+    /// The old bytes, or `None` if there was no file.
     pub before: Option<&'a [u8]>,
     /// The bytes after.
     pub after: &'a [u8],
-    /// Whether the profile `rust-strict` is on.
+    /// True if the profile `rust-strict` is on.
     pub rust_strict: bool,
-    /// What is allowed all the same.
+    /// Rules that are excepted.
     pub exceptions: &'a [PolicyRule],
 }
 
-/// What an edit adds that policy forbids.
+/// The findings of an edit that policy forbids.
 pub fn check(request: PolicyRequest<'_>) -> PolicyReport {
     let rust = request.rust_strict && rust::is_judged(request.path);
     let findings = |bytes: &[u8], text: &str| {

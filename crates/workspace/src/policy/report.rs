@@ -1,4 +1,4 @@
-//! Findings: which of them are new, and how they are told.
+//! The findings of a policy check: which of them are new, and their report.
 
 use crate::edit::cut;
 use candor_secrets::redact;
@@ -7,18 +7,18 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How many findings are told.
+/// The maximum number of findings in a report.
 pub const MAX_FINDINGS: usize = 20;
 
-/// How many characters of a line are told.
+/// The maximum number of characters of a line in a report.
 pub const MAX_FINDING_TEXT: usize = 120;
 
 /// Which set of rules a finding belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
-    /// What must not be in any file.
+    /// Rules for every file.
     Secrets,
-    /// What must not be in Rust that runs outside tests.
+    /// Rules for Rust that runs outside tests.
     RustStrict,
 }
 
@@ -32,7 +32,7 @@ impl Profile {
     }
 }
 
-/// What is forbidden.
+/// A rule of the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyRule {
     /// A line that a merge left behind.
@@ -101,7 +101,7 @@ impl PolicyRule {
         }
     }
 
-    /// What to do about a finding, and how to get an exception.
+    /// Returns advice on a finding, and how to get an exception.
     pub fn how(self) -> String {
         let instead = match self {
             Self::ConflictMarker => "finish the merge",
@@ -123,27 +123,26 @@ impl PolicyRule {
 /// Something forbidden that an edit adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule.
     pub rule: PolicyRule,
     /// The line in the new text, the first being 1.
     pub line: usize,
     /// That line without spaces around it, secrets redacted, cut to [`MAX_FINDING_TEXT`] characters.
     pub text: String,
-    /// What to do about it, and how to get an exception.
+    /// Advice on the finding, and how to get an exception.
     pub how: String,
 }
 
-/// What an edit adds that policy forbids.
+/// The findings of an edit that policy forbids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolicyReport {
     /// The first findings, those of the profile `secrets` before others, then by line.
     pub findings: Vec<Finding>,
-    /// How many more there are.
+    /// The number of further ones.
     pub omitted: usize,
 }
 
 impl PolicyReport {
-    /// Whether the edit adds nothing that is forbidden.
+    /// Returns true if the edit adds nothing that is forbidden.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
@@ -154,11 +153,11 @@ impl PolicyReport {
     }
 }
 
-/// A finding in a text, before anything is told about it.
+/// A finding by its range in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawFinding {
     pub(super) rule: PolicyRule,
-    /// What was found. Secrets are compared by it, everything else by its line.
+    /// Secrets are compared by this range, other findings by their line.
     pub(super) range: Range<usize>,
 }
 
@@ -200,7 +199,7 @@ fn keys(found: &[RawFinding], text: &str) -> Vec<Key> {
         {
             return (raw.rule, *digest);
         }
-        // What makes the whole file unreadable is the same wherever it is noticed.
+        // A file that is not Rust is the same finding wherever it is noticed.
         let line = match raw.rule {
             PolicyRule::NotRust => 0..0,
             _ => line_of(text, raw.range.start),
@@ -246,7 +245,8 @@ pub(super) fn report(mut found: Vec<RawFinding>, text: &str) -> PolicyReport {
 
 /// The line of a finding as it may be shown. A very long line is shown from the finding on.
 fn shown(text: &str, range: &Range<usize>) -> String {
-    /// How many bytes of a line are looked at, so that a secret at the end of what is shown is whole.
+    /// The number of bytes of a line that are redacted, so that a secret at the end of the excerpt is
+    /// whole.
     const AROUND: usize = 64 * 1024;
     let line = line_of(text, range.start);
     // A finding may be a key of many lines: what follows its first line is not shown, but redacted.

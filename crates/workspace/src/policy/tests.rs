@@ -1,4 +1,4 @@
-//! What policy finds, what it leaves alone, and that hostile files cost little.
+//! Findings of the policy, accepted files, and the cost of hostile files.
 
 use super::*;
 use proptest::prelude::*;

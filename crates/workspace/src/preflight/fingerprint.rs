@@ -1,4 +1,4 @@
-//! What protected paths look like, so that a change by a command that ran unconfined is noticed.
+//! Fingerprints of protected paths, which reveal changes by a command.
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 use rustix::io::Errno;
@@ -11,9 +11,9 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How many files and directories are looked at.
+/// The maximum number of files and directories in a fingerprint.
 pub const MAX_FINGERPRINT_ENTRIES: usize = 100_000;
-/// How many bytes are read.
+/// The maximum number of bytes that are read.
 pub const MAX_FINGERPRINT_BYTES: u64 = 4 << 30;
 
 /// Every path below the given ones, with its kind, mode, owner and contents.
@@ -29,18 +29,13 @@ struct Look {
     contents: [u8; 32],
 }
 
-/// Why there is no fingerprint.
+/// The reason why there is not a fingerprint.
 #[derive(Debug)]
 pub enum FingerprintError {
     /// There are more files, or more bytes in them, than we are willing to look at.
     TooLarge,
     /// A path could not be read.
-    Io {
-        /// The path.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl fmt::Display for FingerprintError {
@@ -132,7 +127,7 @@ fn entries(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// The hash of a file or a link; none where too much was read already.
+/// The hash of a file or a link; `None` if too much was read already.
 fn contents(path: &Path, found: &Stat, left: &mut u64) -> io::Result<Option<[u8; 32]>> {
     let mut hash = Sha256::new();
     match FileType::from_raw_mode(found.st_mode) {

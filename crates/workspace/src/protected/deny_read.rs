@@ -1,4 +1,4 @@
-//! What is not to be read: lines of globs, the usual secrets first, then what a person adds.
+//! The files that agents must not read: lines of globs, first the usual secrets, then a person's own.
 //!
 //! One glob a line, as in a `.gitignore`: without a slash it is the name of a file or directory at any
 //! depth, with one it is a path from the root; a slash at the end means directories only; what is
@@ -97,12 +97,12 @@ impl DenyRead {
         Ok(DenyRead(Some(lines.build().map_err(too_complex)?)))
     }
 
-    /// Nothing is to be read: where a person's file is there and cannot be used.
+    /// Denies everything, for a person's file that cannot be used.
     pub fn everything() -> DenyRead {
         DenyRead(None)
     }
 
-    /// Whether the file at a path from the root is not to be read.
+    /// Returns true if the file at a path from the root is not to be read.
     pub fn denies(&self, path: &Path) -> bool {
         self.0.as_ref().is_none_or(|rules| rules.denies(path))
     }
@@ -222,16 +222,15 @@ fn text_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n')
 }
 
-/// Why a person's file cannot be used.
+/// The reason why a person's file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DenyReadError {
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong with it.
     pub problem: DenyReadProblem,
 }
 
-/// What is wrong with a line.
+/// A flaw of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DenyReadProblem {
     /// The file is longer than [`MAX_DENY_READ_BYTES`] or [`MAX_DENY_READ_LINES`].
@@ -240,7 +239,7 @@ pub enum DenyReadProblem {
     LineTooLong,
     /// The line is not UTF-8.
     NotText,
-    /// The line is no glob; why not.
+    /// The line is not a glob; why not.
     NoGlob(String),
     /// All lines together are too much for one matcher.
     TooComplex,

@@ -21,7 +21,7 @@ pub(super) fn fold_name(name: &[u8]) -> Vec<u8> {
         folded.extend_from_slice(chunk.invalid());
     }
     let seen = |byte: &u8| *byte != b'.' && *byte != b' ';
-    // Nothing but dots and spaces is nobody's other name.
+    // A name of dots and spaces alone is not another name of anything.
     if let Some(last) = folded.iter().rposition(seen) {
         folded.truncate(last + 1);
     }

@@ -1,9 +1,9 @@
-//! What an agent never writes, and what it never reads.
+//! The paths that an agent never writes, and those that it never reads.
 //!
 //! Both are judged on real paths from the root, and on the places of the links that led there
 //! ([`ResolvedPath::any`](crate::path::Located::any)). Names are compared as the least careful file system
 //! would compare them: without regard to case, to characters that nobody sees, and to dots and spaces
-//! at the end; so `.GIT` is protected where it happens to be another directory too.
+//! at the end. So `.GIT` is protected even if it is another directory.
 
 mod deny_read;
 mod fold_name;
@@ -16,7 +16,7 @@ use fold_name::fold_name;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Whether a path from the root is never written by an agent: the audit log with its locks and rotated
+/// Returns true if a path from the root is never written by an agent: the audit log with its locks and rotated
 /// parts, `.candor/`, `docs/plans/`, and everything called `.git` at any depth, file or directory,
 /// since the hooks of a nested repository are run as those of the outer one are.
 pub fn is_write_protected(path: &Path) -> bool {

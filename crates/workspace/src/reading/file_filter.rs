@@ -1,4 +1,4 @@
-//! Which files a glob picks.
+//! A filter of files by a glob.
 
 use super::ReadError;
 use globset::{GlobBuilder, GlobMatcher};

@@ -1,4 +1,4 @@
-//! The `.gitignore` files that apply where a walk is.
+//! The `.gitignore` files that apply at the current directory of a walk.
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -16,7 +16,7 @@ pub const MAX_GITIGNORE_BYTES: u64 = 64 * 1024;
 pub(super) struct IgnoreFiles(Vec<(PathBuf, Gitignore)>);
 
 impl IgnoreFiles {
-    /// How many there are: what to go back to with [`IgnoreFiles::truncate`].
+    /// Returns the number of files, for [`IgnoreFiles::truncate`].
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -32,7 +32,7 @@ impl IgnoreFiles {
         }
     }
 
-    /// Whether a path from the root is ignored by itself; the directories above it were asked about
+    /// Returns true if a path from the root is ignored by itself; the directories above it were asked about
     /// on the way down.
     pub(super) fn ignores(&self, path: &Path, is_directory: bool) -> bool {
         for (dir, rules) in self.0.iter().rev() {

@@ -13,38 +13,38 @@ pub const MAX_LISTED: usize = 2_000;
 /// Bytes of paths in one answer.
 pub const MAX_LISTED_BYTES: usize = 512 * 1024;
 
-/// How deep is listed where nobody says, and no glob says what to look for.
+/// The default depth of a listing without a glob.
 pub const LIST_DEPTH: usize = 3;
 
-/// What to list.
+/// The arguments of `list_files`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct ListRequest {
     /// The directory; none is the root.
     #[serde(default)]
     pub path: Option<String>,
-    /// How deep: 1 is what is in the directory itself. None is [`LIST_DEPTH`], or with a glob as deep
+    /// The depth; 1 is the directory itself. The default is [`LIST_DEPTH`], or with a glob as deep
     /// as it goes; never more than [`MAX_WALK_DEPTH`].
     #[serde(default)]
     pub depth: Option<usize>,
-    /// Only what this picks: names where it has no slash, else paths from the root.
+    /// Only files that match: by name if the glob has no slash, else by path from the root.
     #[serde(default)]
     pub glob: Option<String>,
 }
 
-/// What is in a directory.
+/// The entries of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListAnswer {
     /// The directory that was listed, from the root; empty is the root.
     pub path: String,
-    /// How deep was looked.
+    /// The depth that was listed.
     pub depth: usize,
-    /// What is there, in the order of names, a directory before what is in it.
+    /// The entries in the order of names, a directory before its own entries.
     pub entries: Vec<ListEntry>,
-    /// How many further entries were seen and left out.
+    /// The number of further entries that were left out.
     pub omitted: u64,
     /// Directories that could not be read.
     pub unreadable: u64,
-    /// Why this is not all there is; null where it is.
+    /// The reason why this is incomplete; null if it is complete.
     pub truncated: Option<Truncation>,
 }
 
@@ -53,7 +53,7 @@ pub struct ListAnswer {
 pub struct ListEntry {
     /// From the root.
     pub path: String,
-    /// What it is; links are not followed.
+    /// The kind of the entry; links are not followed.
     pub kind: EntryKind,
     /// Bytes of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct ListEntry {
     pub not_utf8: bool,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {

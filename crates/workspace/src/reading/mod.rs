@@ -29,21 +29,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 pub use tree_walk::{MAX_WALK_DEPTH, MAX_WALK_NAMES, Truncation};
 
-/// How often a file that was just found is looked for again, because somebody moved it.
+/// The maximum number of tries to open a file that is moved meanwhile.
 const TRIES: usize = 16;
 
-/// Somebody who reads in a workspace.
+/// Reads, lists and searches files in a workspace.
 #[derive(Clone, Copy)]
 pub struct WorkspaceReader<'a> {
     /// The workspace.
     pub root: &'a Root,
-    /// What is not to be read.
     pub deny: &'a DenyRead,
-    /// Whether to stop now: the time is over, or nobody waits any longer. It is asked often.
+    /// True if to stop now: the time is over, or nobody waits any longer. It is asked often.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// Why something cannot be read.
+/// The reason why something cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
     /// The path leads to no place in the workspace.
@@ -53,11 +52,8 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
-    /// Nothing is there.
-    NotFound {
-        /// Where nothing is.
-        path: PathBuf,
-    },
+    /// The file does not exist.
+    NotFound { path: PathBuf },
     /// A directory is there, and a file was asked for.
     IsDirectory {
         /// The directory.
@@ -75,9 +71,9 @@ pub enum ReadError {
         /// Bytes that are permitted.
         limit: u64,
     },
-    /// What was asked for is not UTF-8.
+    /// The content is not UTF-8.
     NotText {
-        /// Where in the file the first wrong byte is, counted from zero.
+        /// The offset of the first wrong byte.
         at: u64,
     },
     /// The glob cannot be used; why not.
@@ -100,7 +96,7 @@ impl WorkspaceReader<'_> {
         }
     }
 
-    /// Finds and opens a file that may be read; the path is where it really is.
+    /// Finds and opens a file that may be read. Returns it with its real path.
     fn open(&self, typed: &TypedPath) -> Result<(RealFile, PathBuf), ReadError> {
         let disk = self.root.disk();
         let mut last = PathError::Outside { typed: false };
@@ -123,7 +119,7 @@ impl WorkspaceReader<'_> {
     }
 }
 
-/// Whether an error about a place that was just found means that it has changed since.
+/// Returns true if an error means that a file has moved since it was found.
 fn was_moved(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),

@@ -19,12 +19,12 @@ pub const MAX_WHOLE_BYTES: u64 = 5 * 1024 * 1024;
 /// The most bytes of a file in one answer.
 pub const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 
-/// How far into a file is looked: for a line, for the hash and for the number of lines.
+/// The maximum number of bytes of a file that are scanned for a line, the hash and the number of lines.
 pub const MAX_SCAN_BYTES: u64 = 1024 * 1024 * 1024;
 
 const CHUNK: usize = 64 * 1024;
 
-/// What to read.
+/// The arguments of `read_file`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct ReadRequest {
     /// The file.
@@ -32,15 +32,14 @@ pub struct ReadRequest {
     /// The first line, counted from one; none is the first.
     #[serde(default)]
     pub offset: Option<u64>,
-    /// How many lines at most; none is all.
+    /// The maximum number of lines; all if absent.
     #[serde(default)]
     pub limit: Option<u64>,
-    /// How the content is written.
     #[serde(default)]
     pub encoding: ContentEncoding,
 }
 
-/// How content is written in an answer.
+/// The encoding of content in an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContentEncoding {
@@ -51,30 +50,30 @@ pub enum ContentEncoding {
     Base64,
 }
 
-/// What was read.
+/// The answer of `read_file`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReadAnswer {
-    /// Where the file really is, from the root.
+    /// The real path, relative to the root.
     pub path: String,
     /// Bytes of the whole file.
     pub size: u64,
-    /// SHA-256 of the whole file, in hex; none where it is longer than [`MAX_SCAN_BYTES`].
+    /// SHA-256 of the whole file, in hex; `None` if it is longer than [`MAX_SCAN_BYTES`].
     pub hash: Option<String>,
-    /// Lines of the whole file; none where it is longer than [`MAX_SCAN_BYTES`].
+    /// Lines of the whole file; `None` if it is longer than [`MAX_SCAN_BYTES`].
     pub total_lines: Option<u64>,
     /// The number of the first line in `content`.
     pub first_line: u64,
-    /// How many lines are in `content`.
+    /// The number of lines in `content`.
     pub lines: u64,
-    /// Whether the file goes on after `content`.
+    /// True if the file goes on after `content`.
     pub more: bool,
     /// The line to go on with; none at the end.
     pub next_offset: Option<u64>,
-    /// Whether `content` is shorter than asked, because answers are bounded.
+    /// True if `content` is shorter than asked, because answers are bounded.
     pub truncated: bool,
-    /// Whether the one line in `content` is longer than an answer, so that its end is left out.
+    /// True if the one line in `content` is longer than an answer, so that its end is left out.
     pub cut_line: bool,
-    /// How `content` is written.
+    /// The encoding of `content`.
     pub encoding: ContentEncoding,
     /// The lines, with their endings as they are.
     pub content: String,
@@ -132,22 +131,22 @@ impl WorkspaceReader<'_> {
     }
 }
 
-/// What is known of a file as far as it has been read.
+/// The state of reading a file.
 struct FileScan {
     hash: Sha256,
     /// Bytes so far.
     read: u64,
-    /// Whether that is all.
+    /// True if that is all.
     ended: bool,
     /// The number of the line that the next byte belongs to.
     line: u64,
-    /// Whether that line has a byte already.
+    /// True if that line has a byte already.
     begun: bool,
     first: u64,
     /// The first line that is not wanted any more.
     end: u64,
     kept: Vec<u8>,
-    /// Where in the file the kept bytes begin.
+    /// The offset of the kept bytes in the file.
     kept_at: u64,
     /// More was wanted than an answer holds.
     full: bool,
@@ -170,7 +169,7 @@ impl FileScan {
         }
     }
 
-    /// Whether everything that was wanted has been seen.
+    /// Returns true if everything that was wanted has been seen.
     fn is_done(&self) -> bool {
         self.full || self.line >= self.end
     }

@@ -19,7 +19,7 @@ pub const MAX_MATCHES: usize = 200;
 /// Characters of a matching line in an answer.
 pub const MATCH_CHARS: usize = 300;
 
-/// Characters before the match where a line is cut.
+/// The number of characters before the match in a line that is cut.
 const LEAD_CHARS: usize = 100;
 
 /// The longest file that is searched.
@@ -37,27 +37,27 @@ pub const MAX_SEARCHED_BYTES: u64 = 512 * 1024 * 1024;
 /// Characters that a pattern may have.
 pub const MAX_PATTERN_CHARS: usize = 1_000;
 
-/// What a pattern may take when it is made ready, and again while it runs.
+/// The maximum size of a compiled pattern, and of its cache, in bytes.
 const MAX_PATTERN_BYTES: usize = 256 * 1024;
 
-/// How deep a pattern may be nested.
+/// The maximum nesting of a pattern.
 const MAX_PATTERN_DEPTH: u32 = 64;
 
 /// Characters of a complaint about a pattern.
 const COMPLAINT_CHARS: usize = 1_000;
 
-/// What to search for.
+/// The arguments of `search_files`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct SearchRequest {
     /// A regular expression, matched within lines.
     pub pattern: String,
-    /// Only files that this picks: by name where it has no slash, else by path from the root.
+    /// Only files that match: by name if the glob has no slash, else by path from the root.
     #[serde(default)]
     pub glob: Option<String>,
     /// The directory to search, or the one file, whatever the glob says; none is the root.
     #[serde(default)]
     pub path: Option<String>,
-    /// Whether the case of letters means nothing.
+    /// True if the case of letters means nothing.
     #[serde(default)]
     pub ignore_case: bool,
 }
@@ -71,7 +71,7 @@ pub struct SearchAnswer {
     pub files: u64,
     /// Files that were not, and why.
     pub skipped: SkippedFiles,
-    /// Why this may not be all there is; null where it is.
+    /// The reason why this may be incomplete; null if it is complete.
     pub truncated: Option<Truncation>,
 }
 
@@ -86,7 +86,7 @@ pub struct LineMatch {
     pub column: u64,
     /// The line without its ending; where `cut`, the part of it around the first match.
     pub text: String,
-    /// Whether `text` is only a part of the line.
+    /// True if `text` is only a part of the line.
     #[serde(skip_serializing_if = "is_false")]
     pub cut: bool,
 }
@@ -95,7 +95,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// How many files were not searched, by reason.
+/// The numbers of files that were not searched, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SkippedFiles {
     /// They are not to be read.

@@ -22,7 +22,7 @@ pub const MAX_WALK_NAMES: usize = 200_000;
 /// Directories within directories that a walk goes into.
 pub const MAX_WALK_DEPTH: usize = 64;
 
-/// Why an answer is not all there is.
+/// The reason why an answer is not all there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Truncation {
@@ -34,11 +34,11 @@ pub enum Truncation {
     Time,
 }
 
-/// Where a walk begins.
+/// The start of a walk.
 pub(super) enum WalkStart {
-    /// A directory: where it really is.
+    /// A directory, by its real path.
     Directory(PathBuf),
-    /// A file: what was typed, and where it really is.
+    /// A file, by the typed and by the real path.
     File(TypedPath, PathBuf),
 }
 
@@ -102,7 +102,7 @@ pub(super) struct TreeWalk<'a> {
     looked_at: usize,
     /// Directories that could not be entered.
     pub(super) unreadable: u64,
-    /// Why the walk ended early.
+    /// The reason why the walk ended early.
     pub(super) cut: Option<Truncation>,
 }
 
@@ -110,7 +110,7 @@ struct WalkFrame {
     dir: OwnedFd,
     path: PathBuf,
     names: std::vec::IntoIter<(OsString, FileType)>,
-    /// How many ignore files applied above.
+    /// The number of ignore files that apply above.
     ignores: usize,
 }
 
@@ -119,7 +119,7 @@ pub(super) struct WalkEntry {
     /// From the root.
     pub(super) path: PathBuf,
     pub(super) kind: FileType,
-    /// Whether a `.gitignore` names it.
+    /// True if a `.gitignore` names it.
     pub(super) ignored: bool,
 }
 

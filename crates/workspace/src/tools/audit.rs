@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// How many lines of the log one answer has at most.
+/// The maximum number of lines of the log in one answer.
 pub const MAX_LINES: usize = 500;
 
-/// How many bytes of lines one answer has at most.
+/// The maximum size of the lines in one answer, in bytes.
 pub const MAX_LINES_BYTES: usize = 1024 * 1024;
 
 const LINES: i64 = 50;
@@ -70,7 +70,7 @@ fn read(work: &ToolContext, asked: &ReadAuditLog) -> Result<LogPage, Failure> {
     let next = page.lines.last().and_then(|raw| raw.seq);
     let lines = page.lines.into_iter().map(|raw| {
         let text = String::from_utf8_lossy(&raw.bytes).into_owned();
-        // What is no JSON is shown as text: the log may be damaged.
+        // A line that is not JSON is shown as text, because the log may be damaged.
         RawValue::from_string(text.trim_end().to_owned())
             .or_else(|_| serde_json::value::to_raw_value(&text))
             .map_err(|error| Failure::Io(error.into()))

@@ -1,4 +1,4 @@
-//! The tools: which there are, whose they are, and how each one is run.
+//! The tools: their register, their roles, and how each one is run.
 
 mod audit;
 mod planning;
@@ -27,14 +27,14 @@ pub use plans::MAX_WAIT_S;
 pub use report::{MAX_BODY, MAX_TITLE, REPORTS_DIR};
 pub use writing::MAX_PATHS_BYTES;
 
-/// Whose a tool is.
+/// The roles that may use a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToolRole {
     Both,
     Only(Role),
 }
 
-/// Every tool's name, whose it is, and whether it works in a locked session. What is not listed here is
+/// Every tool with its roles, and whether it works in a locked session. A tool that is not listed here is
 /// not served.
 const REGISTER: &[(&str, ToolRole, bool)] = {
     use Role::{Executor, Planner};
@@ -65,7 +65,7 @@ fn registered(name: &str) -> Option<(ToolRole, bool)> {
     row.map(|(_, whose, locked)| (*whose, *locked))
 }
 
-/// Whether a tool works in a locked session.
+/// Returns true if a tool works in a locked session.
 pub(crate) fn works_when_locked(name: &str) -> bool {
     registered(name).is_some_and(|(_, locked)| locked)
 }
@@ -75,7 +75,7 @@ fn is_for(name: &str, role: Role) -> bool {
     matches!(whose, Some(ToolRole::Both)) || whose == Some(ToolRole::Only(role))
 }
 
-/// Every tool; those of the other role are there but not listed.
+/// Returns every tool; those of the other role are present but not listed.
 pub(crate) fn all(role: Role) -> Vec<Tool<WorkspaceServer>> {
     let groups = [
         sessions::tools(),
@@ -96,7 +96,7 @@ pub(crate) fn all(role: Role) -> Vec<Tool<WorkspaceServer>> {
         .collect()
 }
 
-/// How the tools that are served differ from the register, if they do.
+/// Returns how the served tools differ from the register, if they do.
 pub(crate) fn disagreement(tools: &Tools<WorkspaceServer>, role: Role) -> Option<String> {
     let served = tools.all();
     let odd = served.iter().find(|tool| {
@@ -115,14 +115,14 @@ pub(crate) fn disagreement(tools: &Tools<WorkspaceServer>, role: Role) -> Option
         .map(|name| format!("the tool {name} is in the register, but it is not served"))
 }
 
-/// What a tool has of its call.
+/// The context of a running tool.
 struct ToolContext {
     server: Arc<WorkspaceServer>,
     session: Arc<Session>,
     cx: CallContext,
 }
 
-/// Runs the work of a tool where it may block, and answers what comes of it.
+/// Runs the work of a tool on a thread that may block, and serializes the result.
 async fn answer<T: Serialize + Send + 'static>(
     server: Arc<WorkspaceServer>,
     cx: CallContext,
@@ -155,7 +155,7 @@ async fn run(
     match worked.await {
         Ok(worked) => worked.map_err(|failure| raising.raise(&notes, &failure)),
         Err(join) => match join.try_into_panic() {
-            // The boundary says it: what was begun by then, the mark knows.
+            // The panic is answered by the caller, with the effect from the mark.
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(raising.raise(&notes, &Failure::NoSession)),
         },
@@ -169,7 +169,7 @@ mod tests {
     use candor_schema::Schema;
     use serde_json::{Value, json};
 
-    /// Whether the schema that is published for a tool takes these arguments.
+    /// Returns true if the schema that is published for a tool takes these arguments.
     fn takes(tool: &str, arguments: &Value) -> bool {
         let listed = Role::ALL.into_iter().flat_map(|role| {
             let empty = Tools::<WorkspaceServer>::new("workspace", "0");

@@ -149,7 +149,7 @@ fn save(work: &ToolContext, given: &PlanInput) -> Result<Reply, Failure> {
     Ok(reply.with_pending(PendingChanges::new(work, applied)))
 }
 
-/// What the file of a plan holds already, and its mode.
+/// Returns the contents and the mode of a plan's file, if it exists.
 fn held(disk: &impl Disk, path: &str) -> io::Result<Option<(Vec<u8>, u32)>> {
     let file = match disk.open(path, Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

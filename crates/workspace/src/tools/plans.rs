@@ -24,15 +24,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long an approval is waited for at most, in seconds.
+/// The maximum time to wait for an approval, in seconds.
 pub const MAX_WAIT_S: i64 = 600;
 
 const WAIT_S: i64 = 60;
 
-/// How often it is looked for.
+/// The interval between checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// How many digits of a hash a person is asked to type.
+/// The number of digits of a hash in commands for a person.
 const SHORT: usize = 12;
 
 #[derive(Deserialize)]
@@ -82,12 +82,12 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     ]
 }
 
-/// Whether a path of a plan is protected.
+/// Returns true if a path of a plan is protected.
 pub(super) fn protected(path: &[u8]) -> bool {
     is_write_protected(Path::new(std::ffi::OsStr::from_bytes(path)))
 }
 
-/// Whether a plan is approved, and by whom.
+/// True if a plan is approved, and by whom.
 #[derive(Serialize)]
 struct ApprovalStatus {
     approved: bool,
@@ -121,7 +121,7 @@ fn standing(work: &ToolContext, hash: &PlanHash) -> Result<ApprovalStatus, Failu
     )
 }
 
-/// Whether a plan is approved now; what is wrong with the state directory is a failure of its own.
+/// Checks whether a plan is approved now. A broken state directory is a failure of its own.
 fn approved(
     work: &ToolContext,
     names: &[String],
@@ -145,7 +145,7 @@ fn approved(
     }))
 }
 
-/// What a person has to run, to approve a plan.
+/// Returns the command with which a person approves a plan.
 fn command(work: &ToolContext, hash: &PlanHash) -> String {
     for_person(work, &format!("approve {}", &hash.as_str()[..SHORT]))
 }

@@ -1,4 +1,4 @@
-//! `run_preflight`: the commands of a phase, run as the plan says and locked in.
+//! `run_preflight`: runs the commands of a phase in the sandbox.
 
 use super::ToolContext;
 use super::plans::choose;
@@ -22,7 +22,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What no command may change, from the root. The log has its own proof, and objects of git are known
+/// Paths below the root that no command may change. The log has its own proof, and objects of git are
+/// known
 /// by their hashes.
 const PROTECTED: [&str; 11] = [
     ".candor",
@@ -38,7 +39,7 @@ const PROTECTED: [&str; 11] = [
     "docs/plans",
 ];
 
-/// What no command may change, from the state directory of the root.
+/// Returns the paths below the state directory of the root that no command may change.
 fn protected_state() -> impl Iterator<Item = String> {
     let locks = Role::ALL.into_iter().map(lock::file);
     locks.chain([crate::approval::REVOCATIONS_DIR.to_owned()])
@@ -82,7 +83,7 @@ pub(super) fn run_all(work: &ToolContext, phase: &Phase) -> Result<Value, Failur
     Ok(json!(passed))
 }
 
-/// Whether a path is the log or a file of it.
+/// Returns true if a path is the log or a file of it.
 fn is_log(path: &Path) -> bool {
     path.to_str()
         .is_some_and(|path| path.starts_with(state::LOG))

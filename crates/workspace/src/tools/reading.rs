@@ -106,7 +106,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     ]
 }
 
-/// What is not to be read in this workspace.
+/// Returns the rules of this workspace about files that must not be read.
 pub(super) fn denied(work: &ToolContext) -> Result<Arc<DenyRead>, Failure> {
     let disk = work.session.root.disk();
     let file = match disk.open(DENY_READ, Open::Read) {

@@ -1,4 +1,4 @@
-//! `write_failure_report`: says what went wrong in `docs/reports`, and unlocks the session.
+//! `write_failure_report`: writes a report to `docs/reports` and unlocks the session.
 
 use super::{ToolContext, said};
 use crate::failure::Failure;
@@ -17,19 +17,19 @@ use serde_json::json;
 use std::io;
 use std::sync::Arc;
 
-/// Where reports are, from the root.
+/// The directory of reports, relative to the root.
 pub const REPORTS_DIR: &str = "docs/reports";
 
-/// How many characters a title may have.
+/// The maximum length of a title, in characters.
 pub const MAX_TITLE: usize = 200;
 
-/// How many characters a report may have.
+/// The maximum length of a report, in characters.
 pub const MAX_BODY: usize = 100_000;
 
-/// How long the part of a file's name is that comes from the title.
+/// The maximum length of the part of a file name that comes from the title.
 const SLUG_CHARS: usize = 60;
 
-/// How many reports may be written in one second.
+/// The maximum number of reports with the same title in one second.
 const MAX_SAME_NAME: usize = 100;
 
 const DIR_MODE: u32 = 0o755;

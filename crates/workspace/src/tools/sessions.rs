@@ -22,7 +22,7 @@ struct BeginSession {
     workspace_root: String,
 }
 
-/// What a session is.
+/// The answer of `begin_session` and `session_status`.
 #[derive(Serialize)]
 struct SessionStatus {
     session_id: String,
@@ -35,7 +35,7 @@ struct SessionStatus {
     lock_after: u32,
 }
 
-/// Why a session is locked.
+/// The reason why a session is locked.
 #[derive(Serialize)]
 struct LockStatus {
     error_code: String,

@@ -1,4 +1,4 @@
-//! `write_file`, `apply_changes` and `delete_file`: every gate in its order, then all or nothing.
+//! `write_file`, `apply_changes` and `delete_file`: all checks in order, then all changes or none.
 
 use super::plans::{ChosenPlan, choose};
 use super::reading::denied;
@@ -30,10 +30,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-/// How many bytes the paths of one call may have: its line in the log names them all.
+/// The maximum size of the paths of one call in bytes: its line in the log names them all.
 pub const MAX_PATHS_BYTES: usize = 64 * 1024;
 
-/// A file as a caller wants it.
+/// A change that a caller requests.
 #[derive(Deserialize)]
 struct RequestedChange {
     path: String,
@@ -49,7 +49,7 @@ struct RequestedChange {
     encoding: ContentEncoding,
 }
 
-/// By which plan.
+/// The plan and phase of a call.
 #[derive(Deserialize)]
 pub(super) struct PlanChoice {
     pub(super) plan_hash: Option<String>,
@@ -150,7 +150,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     ]
 }
 
-/// What was changed, as the answer says it.
+/// A changed file in the answer.
 #[derive(Serialize)]
 struct ChangeResult {
     path: String,
@@ -212,7 +212,7 @@ fn change_files(
     let mut seen = BTreeSet::new();
     let mut changes = Vec::with_capacity(wanted.len());
     for (wanted, path) in wanted.iter().zip(places) {
-        // Somebody may have written between the first look and our turn.
+        // Another call may have written between the first look and our turn.
         let real = place(work, &wanted.path)?;
         if real.path != path.path || !seen.insert(real.path.clone()) {
             return Err(repeated(&wanted.path));
@@ -304,14 +304,14 @@ fn subject(done: &ChangeResult) -> Subject {
     }
 }
 
-/// A real place that may be written.
+/// A resolved path that may be written.
 pub(super) struct WriteTarget {
     pub(super) path: String,
     kind: Option<FileKind>,
     located: ResolvedPath,
 }
 
-/// The first gates: the path leads to one place beneath the root, and that is not protected.
+/// The first checks: the path resolves to a file beneath the root that is not protected.
 fn place(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failure> {
     let root = &work.session.root;
     let located = resolve_path(root, &TypedPath::read(typed, root)?)?;
@@ -345,7 +345,7 @@ fn place(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failure> {
     })
 }
 
-/// The other gates of one file, in their order.
+/// The other checks of one file, in their order.
 fn change(
     work: &ToolContext,
     wanted: &RequestedChange,
@@ -407,11 +407,11 @@ fn change(
     Ok(FileChange { path, what })
 }
 
-/// What a file holds before it is changed.
+/// A file before it is changed.
 struct OldFile {
     hash: String,
     mode: u32,
-    /// Nothing where that is more than is read at once.
+    /// `None` if the file is too large to be read at once.
     bytes: Option<Vec<u8>>,
 }
 
@@ -460,7 +460,7 @@ fn new_bytes(
             ContentEncoding::Base64 => STANDARD.decode(content).unwrap_or_default(),
         });
     }
-    // What does not fit is told with the lines that are there.
+    // An edit that does not fit is answered with lines of the file, so hidden files are refused.
     if real.located.any(|path| deny.denies(path)) {
         let path = real.located.real.clone();
         return Err(ReadError::Denied { path }.into());
@@ -476,7 +476,7 @@ fn new_bytes(
     }
 }
 
-/// Makes changes that every gate has let through.
+/// Applies changes that have passed every check.
 pub(super) fn apply(
     work: &ToolContext,
     turn: WriteTurn<RealDisk>,
@@ -506,7 +506,7 @@ pub(super) fn apply(
 
 type AfterKeep = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
-/// Changes that wait for their record.
+/// Applied changes that wait for their record.
 pub(super) struct PendingChanges {
     applied: AppliedChanges<RealDisk>,
     notes: Arc<CallNotes>,
@@ -522,7 +522,7 @@ impl PendingChanges {
         }
     }
 
-    /// With something that happens once the change is final.
+    /// Adds an action that runs once the change is final.
     pub(super) fn then(
         mut self,
         then: impl FnOnce() -> io::Result<()> + Send + 'static,
@@ -558,7 +558,7 @@ impl Pending for PendingChanges {
 
     fn undo(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
         blocking(move || match self.notes.read().unrecorded {
-            // Whether its line is in the log is not known: the next session looks, and settles it.
+            // True if its line is in the log is not known: the next session looks, and settles it.
             Unrecorded::Perhaps => Err(io::Error::other("left for the next session to settle")),
             _ => self.applied.undo(),
         })

@@ -56,10 +56,10 @@ fn sync_dirs<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     dirs.into_iter().try_for_each(|dir| root.sync_dir(dir))
 }
 
-/// What became of files that were to be taken back.
+/// The outcome of undoing an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct UndoOutcome {
-    /// How many hold something that we did not write; they were left alone.
+    /// The number of files that were left alone, because another process has changed them.
     pub(super) left: usize,
 }
 
@@ -72,13 +72,13 @@ pub(super) fn back<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<UndoOu
             back.left += 1;
         }
     }
-    // What is aside may hold the old bytes: it goes only when they are back for good.
+    // A file aside may contain the old bytes: it is removed only when they are durably back.
     sync_dirs(root, entry)?;
     tidy(root, entry)?;
     Ok(back)
 }
 
-/// Takes one step back; false where somebody else has changed the file since.
+/// Undoes one step. Returns false if another process has changed the file since.
 fn step_back<D: Disk>(root: &D, step: &JournalStep) -> io::Result<bool> {
     let now = content(root, &step.path)?;
     let aside = content(root, &step.aside)?;
@@ -110,7 +110,7 @@ fn step_back<D: Disk>(root: &D, step: &JournalStep) -> io::Result<bool> {
     })
 }
 
-/// Whether an entry is in its place, although it was kept: its new bytes must not still wait aside.
+/// Returns true if an entry is in its place, although it was kept: its new bytes must not still wait aside.
 pub(super) fn stands<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<bool> {
     for step in &entry.steps {
         let aside = content(root, &step.aside)?;

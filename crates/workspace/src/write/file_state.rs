@@ -1,4 +1,4 @@
-//! What a file holds, as its hash.
+//! The state of a file, as a hash of its contents.
 
 use crate::hex::hex;
 use candor_disk::{Disk, DiskFile, Open};
@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::io;
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 
 /// The SHA-256 of some bytes, in hex.
@@ -14,14 +14,13 @@ pub(crate) fn hash_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// What stands at a path.
+/// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FileState {
-    /// Nothing.
     Missing,
     /// A file with this hash.
     File(String),
-    /// Something that is no file, or not to be reached without a link.
+    /// Something that is not a file, or not to be reached without a link.
     Other,
 }
 
@@ -31,7 +30,7 @@ impl FileState {
     }
 }
 
-/// What stands at a path of a disk.
+/// Returns the state of a path.
 pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<FileState> {
     let other = [
         Errno::ISDIR,

@@ -13,16 +13,16 @@ const FILES: [&str; 2] = ["journal.0", "journal.1"];
 
 const MODE: u32 = 0o600;
 
-/// How the first line begins: the version of the form.
+/// The beginning of the first line, with the version of the format.
 const MAGIC: &str = "candor-journal/1 ";
 
-/// How it begins in every version.
+/// The beginning of the first line in every version.
 const FAMILY: &str = "candor-journal/";
 
-/// How many bytes an entry may have.
+/// The maximum size of an entry, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Whose change it is: enough to find its line in the log.
+/// The call that made a change, with enough facts to find its line in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangeOrigin {
@@ -30,7 +30,7 @@ pub(crate) struct ChangeOrigin {
     pub(crate) request_id: String,
     pub(crate) tool_name: String,
     pub(crate) args_hash: String,
-    /// The line stands behind the one with this number.
+    /// The line comes after the one with this number.
     pub(crate) after_seq: u64,
 }
 
@@ -39,13 +39,13 @@ pub(crate) struct ChangeOrigin {
 #[serde(deny_unknown_fields)]
 pub(super) struct JournalStep {
     pub(super) path: String,
-    /// Where the new bytes wait before the change, and the old ones after it.
+    /// The path of the new bytes before the change, and of the old ones after it.
     pub(super) aside: String,
     pub(super) before: Option<String>,
     pub(super) after: Option<String>,
 }
 
-/// What one call is about to change.
+/// The changes that one call is about to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct JournalEntry {
@@ -53,11 +53,11 @@ pub(super) struct JournalEntry {
     pub(super) number: u64,
     pub(super) about: ChangeOrigin,
     pub(super) steps: Vec<JournalStep>,
-    /// What earlier calls put aside and removed, where that may not be on the disk yet.
+    /// Files aside that earlier calls removed, if the removal may not be durable yet.
     pub(super) sweep: Vec<String>,
 }
 
-/// How far the call of an entry came, as far as is known.
+/// The state of an entry, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryState {
     /// It may stand anywhere.
@@ -84,7 +84,7 @@ impl EntryState {
     }
 }
 
-/// What is wrong with a journal.
+/// A flaw of a journal.
 #[derive(Debug)]
 pub(crate) enum JournalError {
     /// The disk failed.

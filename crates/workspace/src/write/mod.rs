@@ -1,4 +1,4 @@
-//! Changing files, all of a call or nothing: journal, change, and what a dead process left.
+//! Changes files, all of a call or none: the journal, the changes, and recovery after a crash.
 
 mod apply;
 mod file_state;
@@ -25,12 +25,12 @@ pub(crate) fn unfinished<D: Disk>(state: &D) -> Result<Option<String>, JournalEr
 /// One file that a call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileChange {
-    /// Where it is beneath the root, without any link on the way.
+    /// The path relative to the root, without links.
     pub(crate) path: String,
     pub(crate) what: ChangeKind,
 }
 
-/// What happens to a file. Hashes are SHA-256 in hex.
+/// The kind of a change. Hashes are SHA-256 in hex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     /// It is made.

@@ -1,4 +1,4 @@
-//! What a dead process left: its change is finished where the log has its line, and undone where not.
+//! Settles the change of a dead process: it is finished if the log has its line, else undone.
 
 use super::apply::{self, UndoOutcome, dir_of};
 use super::journal::{self, ChangeOrigin, EntryState, JournalEntry, JournalError};
@@ -7,20 +7,20 @@ use candor_disk::Disk;
 use std::collections::BTreeSet;
 use std::io;
 
-/// What was done about a change that a dead process left.
+/// The outcome of settling the change of a dead process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settlement {
     /// Whose change it was.
     pub(crate) about: ChangeOrigin,
     /// The files.
     pub(crate) paths: Vec<String>,
-    /// Whether it stands.
+    /// True if it stands.
     pub(crate) finished: bool,
-    /// How many files were left alone because somebody else has changed them since.
+    /// The number of files that were left alone, because another process has changed them since.
     pub(crate) left: usize,
 }
 
-/// Why what a dead process left cannot be settled.
+/// The reason why what a dead process left cannot be settled.
 #[derive(Debug)]
 pub(crate) enum SettleError {
     /// The disk failed.

@@ -227,7 +227,7 @@ fn found(disk: &SimDisk) -> Files {
     found
 }
 
-/// What the log says the files hold.
+/// Returns the contents of the files according to the log.
 fn told(disk: &SimDisk) -> Files {
     let mut files = first();
     for line in lines(disk)
@@ -275,7 +275,7 @@ fn log_and_files_agree_when_the_power_fails_after_a_fault() {
     trials.crash_after_faults().run(workload, check).unwrap();
 }
 
-/// What is done about a crash can crash itself.
+/// Settling can crash too.
 #[test]
 fn settling_can_be_interrupted_anywhere() {
     use candor_sim_disk::{DiskFault, Survival};

@@ -1,5 +1,6 @@
-//! Taking turns: one call writes in a workspace at a time, across processes, from its first look at the
-//! files until it is on record.
+//! The turn to write: one call writes in a workspace at a time, across processes, from its first look at
+//! the
+//! files until it is recorded.
 
 use super::FileChange;
 use super::apply::{self, dir_of};
@@ -13,12 +14,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-/// Whoever writes holds this file.
+/// The lock file of the writer.
 const LOCK: &str = "write.lock";
 
 const MODE: u32 = 0o600;
 
-/// How often the lock is asked for.
+/// The interval between attempts to lock.
 const ASK_AGAIN: Duration = Duration::from_millis(2);
 
 /// Of how many directories it is remembered that something removed there may come back; the next one
@@ -33,12 +34,12 @@ pub(crate) struct WriteQueue<D: Disk> {
     memory: Arc<Mutex<TurnMemory>>,
 }
 
-/// What this process knows without looking.
+/// The state of the queue that this process remembers.
 #[derive(Debug, Default)]
 struct TurnMemory {
     /// The number of the last entry that this process has brought to its end.
     settled: Option<u64>,
-    /// What was removed, by directory, where that may not be on the disk yet.
+    /// Removed files by directory, if the removal may not be durable yet.
     swept: BTreeMap<String, Vec<String>>,
 }
 
@@ -53,7 +54,7 @@ impl TurnMemory {
     }
 }
 
-/// Why it is nobody's turn.
+/// The reason why the turn to write could not be acquired.
 #[derive(Debug)]
 pub(crate) enum TurnError {
     /// Another process is writing.
@@ -62,7 +63,7 @@ pub(crate) enum TurnError {
     Io(io::Error),
 }
 
-/// Why nothing was changed, or perhaps something.
+/// The reason why a write failed.
 #[derive(Debug)]
 pub(crate) enum WriteError {
     /// The disk failed, and everything is as it was.
@@ -100,7 +101,7 @@ impl<D: Disk> WriteQueue<D> {
         Ok(UnsettledTurn {
             writing: Arc::clone(self),
             memory,
-            // Whoever begins an entry notes its number here first.
+            // The writer of an entry notes its number here first.
             noted: (read == newest.len()).then(|| u64::from_le_bytes(newest)),
             lock: file,
         })
@@ -126,7 +127,7 @@ impl<D: Disk> UnsettledTurn<D> {
         let WriteQueue { root, state, .. } = &*self.writing;
         let mut newest = 0;
         if let (Some(noted), true) = (self.noted, self.noted == self.memory.settled) {
-            // Nobody has begun anything since this process ended its last entry.
+            // No process has begun an entry since this process ended its last one.
             newest = noted;
         } else if let Some((entry, fate)) = journal::newest(state)? {
             newest = entry.number;

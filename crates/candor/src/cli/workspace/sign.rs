@@ -57,7 +57,10 @@ enum SigningKey {
 
 impl Approver {
     /// Signs a statement; the signature is verified before it is used.
-    pub(super) fn sign<S: Signable>(&self, statement: S) -> Result<SignedStatement<S>, CommandError> {
+    pub(super) fn sign<S: Signable>(
+        &self,
+        statement: S,
+    ) -> Result<SignedStatement<S>, CommandError> {
         match &self.key {
             SigningKey::Ed25519(key) => SignedStatement::sign(key, statement)
                 .map_err(|error| CommandError::new(error.to_string())),

@@ -28,7 +28,7 @@ impl SshKeygenKey {
         passphrase_file: Option<&Path>,
     ) -> Result<SshKeygenKey, CommandError> {
         if is_encrypted && passphrase_file.is_none() && !prompt::is_terminal() {
-            return Err(unusable(file, &KeyError::NeedsPassphrase).hinting(
+            return Err(unusable(file, &KeyError::NeedsPassphrase).with_hint(
                 "run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE",
             ));
         }
@@ -98,7 +98,7 @@ impl SshKeygenKey {
             "the key {} signs with ssh-keygen, which cannot be started: {error}",
             self.file.display()
         ))
-        .hinting("install OpenSSH, or approve with an Ed25519 key")
+        .with_hint("install OpenSSH, or approve with an Ed25519 key")
     }
 
     fn failed(&self, reason: &str) -> CommandError {
@@ -106,7 +106,7 @@ impl SshKeygenKey {
             "ssh-keygen could not sign with the key {}: {reason}",
             self.file.display()
         ))
-        .hinting(format!(
+        .with_hint(format!(
             "try it by hand: ssh-keygen -Y sign -n {NAMESPACE} -f '{}' FILE",
             self.file.display()
         ))

@@ -140,23 +140,23 @@ async fn everything_that_waits_is_approved_with_one_passphrase() {
 
 #[tokio::test]
 async fn rsa_and_ecdsa_keys_sign_with_ssh_keygen() {
-    let place = Place::new();
-    place.signed(&["allow", "src/**"]);
-    place.write("open", "open sesame\n");
-    place.write("wrong", "open barley\n");
+    let fixture = OwnerFixture::new();
+    fixture.run_signed(&["allow", "src/**"]);
+    fixture.write("open", "open sesame\n");
+    fixture.write("wrong", "open barley\n");
     for (kind, bits) in [("rsa", "2048"), ("ecdsa", "256")] {
         let made = Command::new("ssh-keygen")
             .args(["-q", "-t", kind, "-b", bits, "-N", "open sesame", "-f"])
-            .arg(place.at(kind))
+            .arg(fixture.path(kind))
             .status();
         assert!(made.unwrap().success());
-        let public = place.read(&format!("{kind}.pub"));
-        place.write("team", &format!("carl {public}"));
+        let public = fixture.read(&format!("{kind}.pub"));
+        fixture.write("team", &format!("carl {public}"));
         let file = format!("../{kind}");
         let allow = |passphrase: &[&str]| {
             let mut arguments = vec!["allow", "src/**", "--yes", "--ssh-key", &file];
             arguments.extend(["--approvers", "../team"].iter().chain(passphrase));
-            place.run(&arguments)
+            fixture.run(&arguments)
         };
         let none = allow(&[]);
         assert_eq!(none.exit, Exit::Code(1), "{}", none.stderr);

@@ -1,4 +1,4 @@
-//! Finds the place of every hunk in the old text and puts the new text together.
+//! Finds the position of every hunk in the old text and builds the new text.
 
 use super::parse::{Diff, DiffLine, DiffSide, Hunk};
 use super::{MAX_RESULT, PatchError, PatchMismatch};
@@ -74,17 +74,16 @@ impl<'a> HunkChange<'a> {
 struct OldText<'a> {
     text: &'a str,
     starts: Vec<usize>,
-    /// A line break, the text, and one more where its last line has none: so a line is found whole.
+    /// The text between line breaks, so that only whole lines are found.
     framed: String,
     style: LineStyle,
 }
 
-/// How a line of the patch is written so that it compares with the file.
+/// Converts lines of the patch to the line ends of the file.
 #[derive(Clone, Copy)]
 struct LineStyle {
     /// A CR at the end of the patch's lines belongs to the patch.
     strip: bool,
-    /// What ends a line.
     end: &'static str,
 }
 
@@ -192,7 +191,7 @@ impl<'a> OldText<'a> {
         }
     }
 
-    /// The line that begins at a place of the text, the first being 0.
+    /// Returns the number of the line that begins at an offset, counted from 0.
     fn line(&self, start: usize) -> usize {
         self.starts.partition_point(|&line| line < start)
     }

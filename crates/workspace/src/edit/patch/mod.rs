@@ -1,6 +1,6 @@
 //! A unified diff of one file, applied strictly: the text of a hunk has to be there byte for byte.
 //!
-//! What is forgiven, because it leaves no doubt: wrong counts and wrong line numbers in a hunk's
+//! Accepted, because the meaning is clear: wrong counts and wrong line numbers in a hunk's
 //! header, one Markdown fence around the whole, an empty line for an empty line of context, line ends
 //! that differ as a whole, and a last line whose missing line break is not mentioned. What leaves a
 //! doubt is refused: a hunk without any old line in a file that has some, and text that fits in several
@@ -19,31 +19,29 @@ use super::MAX_RESULT;
 use super::nearest::{LineList, NearbyLine};
 use std::fmt;
 
-/// How many hunks a patch may have; each may have to look through the whole text.
+/// The maximum number of hunks in a patch; each may have to search the whole text.
 pub const MAX_HUNKS: usize = 1000;
 
 /// A patch that was refused; nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchError {
-    /// It is no unified diff of this one file.
+    /// It is not an unified diff of this one file.
     Invalid {
         /// Which line of the patch, the first being 1.
         line: usize,
-        /// Why.
         reason: InvalidPatch,
     },
     /// It is one, but of another text than the file has.
     DoesNotApply {
         /// Which hunk, the first being 0.
         hunk: usize,
-        /// Why.
         reason: PatchMismatch,
-        /// The lines of the file most like the hunk's, or where they occur.
+        /// The lines of the file that are most similar to the hunk's, or the lines where the hunk fits.
         nearest: Vec<NearbyLine>,
     },
 }
 
-/// Why a text is no unified diff of one file.
+/// The reason why a text is not an unified diff of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidPatch {
     /// There is nothing in it.
@@ -75,7 +73,7 @@ pub enum InvalidPatch {
     Deletes,
     /// It renames or copies a file.
     Renames,
-    /// It changes the mode of a file, or makes one that is no plain file.
+    /// It changes the mode of a file, or makes one that is not a plain file.
     ChangesMode,
     /// It is a binary patch.
     Binary,
@@ -87,14 +85,14 @@ pub enum InvalidPatch {
     TooManyHunks,
 }
 
-/// Why a diff does not apply.
+/// The reason why a diff does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchMismatch {
     /// The old lines of the hunk are not in the file.
     NotFound,
     /// They are not at the named line, and in more than one other place.
     NotUnique,
-    /// The hunk has no old line, so nothing says where it belongs.
+    /// The hunk has no old lines, so its position is unknown.
     NoContext,
     /// It changes lines that another hunk changes too.
     Overlaps,
@@ -177,7 +175,7 @@ impl fmt::Display for PatchMismatch {
     }
 }
 
-/// The text of the file at `path` after a patch; `old` is its text before, nothing where there is no file.
+/// Returns the text of the file at `path` after a patch. `old` is `None` if the file does not exist.
 pub fn apply_patch(old: Option<&str>, patch: &str, path: &str) -> Result<String, PatchError> {
     let diff = parse::parse(patch, path)?;
     apply::apply(old, diff)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The name where a side of the diff has no file.
+/// The name of a side that has no file.
 pub(super) const NOTHING: &str = "/dev/null";
 
 /// The prefixes that git puts before a name; which one depends on its settings.
@@ -17,7 +17,7 @@ pub(super) fn named(rest: &str) -> Cow<'_, str> {
     Cow::Borrowed(name.trim_end())
 }
 
-/// Whether a name in a diff means the file at a path.
+/// Returns true if a name in a diff means the file at a path.
 pub(super) fn means(name: &str, path: &str) -> bool {
     let bare = || {
         PREFIXES

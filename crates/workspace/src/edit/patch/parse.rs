@@ -6,10 +6,10 @@ use super::{InvalidPatch, MAX_HUNKS, PatchError};
 /// A diff of one file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Diff<'a> {
-    /// Whether the old side is no file.
+    /// True if the old side is not a file.
     pub(super) creates: bool,
     pub(super) hunks: Vec<Hunk<'a>>,
-    /// Whether the lines of the diff itself end with CRLF.
+    /// True if the lines of the diff itself end with CRLF.
     pub(super) crlf: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct DiffLine<'a> {
     pub(super) side: DiffSide,
     /// Without its line break; a CR before it is kept.
     pub(super) text: &'a str,
-    /// Whether a line break follows.
+    /// True if a line break follows.
     pub(super) ended: bool,
 }
 
@@ -53,7 +53,7 @@ type Read<T> = Result<T, PatchError>;
 struct PatchLines<'a> {
     lines: Vec<&'a str>,
     at: usize,
-    /// How many lines of the text come before these.
+    /// The number of lines of the text before these.
     before: usize,
 }
 
@@ -62,7 +62,7 @@ impl<'a> PatchLines<'a> {
         self.lines.get(self.at + ahead).copied()
     }
 
-    /// A refusal at a place among these lines.
+    /// Returns an error at a line.
     fn refuse<T>(&self, at: usize, reason: InvalidPatch) -> Read<T> {
         let line = self.before + at + 1;
         Err(PatchError::Invalid { line, reason })
@@ -105,7 +105,7 @@ pub(super) fn parse<'a>(patch: &'a str, path: &str) -> Read<Diff<'a>> {
 /// The lines of a patch without blank ones around it and without one fence.
 fn inside(patch: &str) -> Read<PatchLines<'_>> {
     let mut all: Vec<&str> = patch.split('\n').collect();
-    // What follows the last line break is no line.
+    // An empty rest after the last line break is not a line.
     if all.last() == Some(&"") {
         all.pop();
     }
@@ -154,7 +154,7 @@ fn header(lines: &mut PatchLines<'_>, path: &str) -> Read<bool> {
     lines.refuse_here(InvalidPatch::NoHunks)
 }
 
-/// Why a line before the names of the files is refused, where it is.
+/// Returns the reason why a line before the names of the files is refused, or `None` if it is accepted.
 fn unfit(line: &str, path: &str) -> Option<InvalidPatch> {
     let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
     if let Some(names) = line.strip_prefix("diff --git ") {
@@ -218,7 +218,7 @@ fn names(lines: &mut PatchLines<'_>, old: &str, path: &str) -> Read<bool> {
     Ok(creates)
 }
 
-/// What a line is that stands where a hunk should begin.
+/// Returns the error for a line that is not the beginning of a hunk.
 fn stray(line: &str) -> InvalidPatch {
     let file = ["diff ", "--- ", "Index: "];
     match file.iter().any(|word| line.starts_with(word)) {
@@ -243,7 +243,7 @@ fn hunk<'a>(lines: &mut PatchLines<'a>) -> Read<Hunk<'a>> {
         lines: Vec::new(),
     };
     let mut left = LinesLeft { old, new };
-    // Lines without even a space at the end so far: context only where the header counts them.
+    // Empty lines at the end so far: context only if the header counts them.
     let mut empty = 0;
     while let Some(line) = lines.peek(0) {
         if line.trim_end_matches('\r').is_empty() {
@@ -296,7 +296,7 @@ enum BodyLine<'a> {
     NoNewline,
 }
 
-/// How many lines are still to come, if the header is right.
+/// The number of lines that follow according to the header.
 struct LinesLeft {
     old: usize,
     new: usize,
@@ -310,7 +310,7 @@ impl LinesLeft {
     }
 }
 
-/// A line of a hunk; nothing where the hunk is over.
+/// Parses a line of a hunk. Returns `None` if the hunk is over.
 fn body<'a>(lines: &PatchLines<'a>, line: &'a str, left: &LinesLeft) -> Read<Option<BodyLine<'a>>> {
     let begins =
         |ahead: usize, with: &str| lines.peek(ahead).is_some_and(|line| line.starts_with(with));
@@ -336,7 +336,7 @@ fn body<'a>(lines: &PatchLines<'a>, line: &'a str, left: &LinesLeft) -> Read<Opt
     })))
 }
 
-/// Whether a line without a line break is not the last of its side.
+/// Returns true if a line without a line break is not the last of its side.
 fn unended_inside(lines: &[DiffLine<'_>]) -> bool {
     let inside = |on: fn(DiffSide) -> bool| {
         let mut side = lines.iter().filter(|line| on(line.side)).rev().skip(1);

@@ -71,7 +71,7 @@ fn hunks(old: &str, new: &str) -> Vec<Plain> {
     patch.hunks().iter().map(plain).collect()
 }
 
-/// Where one hunk goes, by trying every line: the stated place, or the only other.
+/// Returns the lines at which a hunk fits: the stated one, or all others by trying every line.
 fn places(lines: &[String], hunk: &Plain) -> Vec<usize> {
     let fits = |at: &usize| {
         let there = lines.get(*at..*at + hunk.old.len());

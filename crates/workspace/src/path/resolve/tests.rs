@@ -50,7 +50,7 @@ impl Place {
         resolve_path(&self.root, &TypedPath::read(typed, &self.root)?)
     }
 
-    /// What is found, in one line.
+    /// Returns the result in one line.
     fn say(&self, typed: &str) -> String {
         match self.find(typed) {
             Err(error) => format!("{error:?}"),

@@ -1,4 +1,4 @@
-//! What is said about a plan, rule by rule.
+//! The lints of a plan, rule by rule.
 
 use super::*;
 use proptest::prelude::*;

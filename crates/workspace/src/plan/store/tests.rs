@@ -182,7 +182,7 @@ fn a_link_in_the_way_is_not_followed() {
     assert!(list(&disk, &free).is_err());
 }
 
-/// Saves a plan, twice where it fails, and notes it when it is promised.
+/// Saves a plan, twice if it fails, and remembers it if saving succeeded.
 fn saving(disk: &SimDisk) {
     let again = || save(disk, &plan("one"));
     if again().or_else(|_| again()).is_ok() {

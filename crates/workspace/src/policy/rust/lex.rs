@@ -1,9 +1,9 @@
-//! Rust as tokens, one at a time. It needs no more room than one byte for each open bracket; a tree of
+//! Splits Rust into tokens, one at a time. It needs one byte of memory for each open bracket; a tree of
 //! tokens would take a hundred times the length of a hostile file.
 
 use memchr::{memchr, memmem};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A name or keyword.
@@ -45,7 +45,7 @@ impl<'a> RustToken<'a> {
     }
 }
 
-/// The tokens of a text; the place where it stops being Rust is the last item.
+/// The tokens of a text. The last item is the offset at which the text stops being Rust.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -98,7 +98,7 @@ impl<'a> Lexer<'a> {
         self.text.as_bytes().get(self.at + ahead).copied()
     }
 
-    /// Goes past whitespace and comments; nothing where one does not end.
+    /// Skips whitespace and comments. Returns `None` if a comment does not end.
     fn skip(&mut self) -> Option<()> {
         loop {
             let rest = &self.text[self.at..];
@@ -205,7 +205,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Behind a comment within which others may be.
+/// Returns the offset just past a comment, which may contain others.
 fn comment(bytes: &[u8]) -> Option<usize> {
     let (mut depth, mut at) = (0usize, 0);
     loop {
@@ -220,7 +220,7 @@ fn comment(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Behind a text between quotes, the first of which is at a place.
+/// Returns the offset just past the quoted text whose first quote is at `open`.
 fn quoted(bytes: &[u8], open: usize, quote: u8) -> Option<usize> {
     let mut at = open + 1;
     loop {
@@ -232,7 +232,7 @@ fn quoted(bytes: &[u8], open: usize, quote: u8) -> Option<usize> {
     }
 }
 
-/// Behind the quote and the hashes that end a raw string.
+/// Returns the offset just past the quote and the hashes that end a raw string.
 fn raw_end(bytes: &[u8], hashes: usize) -> Option<usize> {
     let mut end = vec![b'"'];
     end.resize(hashes + 1, b'#');

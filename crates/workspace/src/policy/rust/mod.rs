@@ -13,7 +13,7 @@ use super::report::{PolicyRule, RawFinding};
 use lex::{Lexer, RustToken, TokenKind};
 use test_items::TestItems;
 
-/// Whether a file is Rust outside tests by its path. Below `src` the name of a folder proves nothing;
+/// Returns true if a file is Rust outside tests by its path. Below `src` the name of a folder proves nothing;
 /// there `#![cfg(test)]` at the top of a file does.
 pub(super) fn is_judged(path: &str) -> bool {
     let mut folders = path.split('/');
@@ -24,9 +24,9 @@ pub(super) fn is_judged(path: &str) -> bool {
         && !matches!(named, Some("tests" | "benches"))
 }
 
-/// What is forbidden in a file, in its order. A file whose strings, comments or brackets do not close
-/// is one finding, `not-rust`, and whatever else was seen in it is not told: where a string begins is
-/// anybody's guess there.
+/// Finds everything that is forbidden in a file. A file whose strings, comments or brackets do not close
+/// is one finding, `not-rust`, and nothing else in it is reported, because where a string begins is
+/// unknown there.
 pub(super) fn find(bytes: &[u8], text: &str) -> Vec<RawFinding> {
     let broken = |place: usize| {
         let range = place.min(text.len())..text.len();
@@ -65,7 +65,7 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<RawFinding> {
     found
 }
 
-/// What a token and those before it make.
+/// Returns the rule that a token and those before it break, with the token to report.
 fn judged<'a>(
     token: &RustToken<'a>,
     last: &[Option<RustToken<'a>>; 3],

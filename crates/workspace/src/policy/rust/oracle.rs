@@ -105,7 +105,8 @@ fn ours(text: &str) -> Option<Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// What the other lexer takes, ours takes the same way. Pieces stand apart: what runs together, like
+    /// Our lexer agrees with the other one on what that accepts. Pieces are separated, because joined
+    /// ones, like
     /// a suffix of a string, is read by one as one token and by the other as two.
     #[test]
     fn tokens_are_those_of_another_lexer(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..16)) {

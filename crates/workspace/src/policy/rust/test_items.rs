@@ -3,10 +3,10 @@
 
 use super::lex::{RustToken, TokenKind};
 
-/// Watches tokens go by.
+/// Tracks test items while tokens are read.
 pub(super) struct TestItems {
     depth: usize,
-    /// Nothing but inner attributes since the last bracket was opened, or since the beginning.
+    /// True if only inner attributes came since the last open bracket or the beginning.
     fresh: bool,
     /// The depth of an item, and how it ends.
     item: Option<(usize, ItemEnd)>,
@@ -17,7 +17,7 @@ pub(super) struct TestItems {
     announced: bool,
 }
 
-/// What ends an item at its own depth.
+/// The token that ends an item at its own depth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ItemEnd {
     /// `;`
@@ -26,13 +26,13 @@ enum ItemEnd {
     Block,
     /// `;`, `}` or `,`
     Any,
-    /// As [`ItemEnd::Statement`] or [`ItemEnd::Block`], which the word behind `const` tells.
+    /// [`ItemEnd::Statement`] or [`ItemEnd::Block`], depending on the word after `const`.
     Const,
-    /// As the first word behind `pub` tells.
+    /// Depends on the first word after `pub`.
     Pub,
 }
 
-/// How far an attribute was read.
+/// The part of an attribute that was read.
 enum Attribute {
     None,
     /// `#`
@@ -60,7 +60,7 @@ impl TestItems {
         }
     }
 
-    /// Whether what comes next belongs to a test.
+    /// Returns true if what comes next belongs to a test.
     pub(super) fn now(&self) -> bool {
         self.item.is_some() || self.module.is_some()
     }
@@ -147,7 +147,7 @@ impl TestItems {
         self.item = Some((depth, ends));
     }
 
-    /// Ends the item where this token is its last.
+    /// Ends the item if this token is its last.
     fn go_on(&mut self, token: &RustToken<'_>) {
         let Some((depth, ends)) = &mut self.item else {
             return;
@@ -177,7 +177,7 @@ impl TestItems {
     }
 }
 
-/// How an item ends that begins with a word.
+/// Returns the end of an item that begins with a word.
 fn ends_of(word: &str) -> ItemEnd {
     match word {
         "use" | "let" | "static" | "type" => ItemEnd::Statement,

@@ -1,4 +1,4 @@
-//! What the usual lines and those of a person deny.
+//! Files that the default lines and a person's lines deny.
 
 use super::*;
 use proptest::prelude::*;

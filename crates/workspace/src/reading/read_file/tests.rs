@@ -1,4 +1,4 @@
-//! What is read, what is not, and where the bounds are.
+//! Reading files, refusals, and bounds.
 
 use super::super::fixture::{Fixture, json};
 use super::*;

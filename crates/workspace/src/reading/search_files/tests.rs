@@ -1,4 +1,4 @@
-//! What is found, what is not, and where the bounds are.
+//! Matches, skipped files, and bounds.
 
 use super::super::fixture::{Fixture, json};
 use super::*;
@@ -22,7 +22,7 @@ fn search(fixture: &Fixture, request: &SearchRequest) -> SearchAnswer {
     fixture.reading().search_files(request).unwrap()
 }
 
-/// Where the matches are, in a line.
+/// Returns the positions of the matches in one line.
 fn places(answer: &SearchAnswer) -> String {
     let fixture = |found: &LineMatch| format!("{}:{}:{}", found.path, found.line, found.column);
     let places: Vec<String> = answer.matches.iter().map(fixture).collect();
@@ -285,7 +285,7 @@ fn a_directory_that_is_swapped_for_a_link_is_not_followed() {
 }
 
 proptest! {
-    /// Plain words are found on the lines, and at the characters, where a plain look finds them.
+    /// Plain words match at the same lines and columns as a naive search finds.
     #[test]
     fn words_are_where_they_are(text in "([abé ]|\n|\r\n){0,40}", word in "[abé]{1,2}") {
         let fixture = Fixture::new();

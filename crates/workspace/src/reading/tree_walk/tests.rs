@@ -1,4 +1,4 @@
-//! Where a walk goes, and where it ends.
+//! The order and the end of a walk.
 
 use super::super::fixture::Fixture;
 use super::*;
@@ -65,7 +65,7 @@ fn ignore_files_apply_from_the_nearest_outwards() {
     ] {
         fixture.write(path, "");
     }
-    // A link is no ignore file, and neither is a pipe.
+    // A link is not an ignore file, and neither is a pipe.
     fs::create_dir(fixture.at("b")).unwrap();
     fixture.link("b/.gitignore", "../a/.gitignore");
     fixture.write("b/keep.log", "");
@@ -114,7 +114,7 @@ fn directories_that_cannot_be_read_are_counted() {
     set(&fixture.top, 0o755);
     set(&fixture.at("shut"), 0o000);
     run_as_other_user(
-        "reading::walk::tests::directories_that_cannot_be_read_are_counted",
+        "reading::tree_walk::tests::directories_that_cannot_be_read_are_counted",
         &fixture.at(""),
     );
     set(&fixture.at("shut"), 0o700);
