@@ -15,23 +15,23 @@ use tokio::time::Instant;
 
 /// The system is being left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Open {
+pub struct BreakerOpen {
     /// How long until it is worth asking again. While a probe is under way nobody knows, and this
     /// is the whole pause that follows if the probe fails.
     pub after: Duration,
 }
 
-impl fmt::Display for Open {
+impl fmt::Display for BreakerOpen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the breaker is open for {:?}", self.after)
     }
 }
 
-impl Error for Open {}
+impl Error for BreakerOpen {}
 
 /// What a breaker is doing, for logs and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum BreakerState {
     /// Everybody passes.
     Closed,
     /// Nobody passes until the pause is over.
@@ -81,18 +81,18 @@ impl Breaker {
     }
 
     /// Lets one call through, which owes an outcome, or says how long to wait.
-    pub fn enter(&self) -> Result<Pass<'_>, Open> {
+    pub fn enter(&self) -> Result<BreakerPass<'_>, BreakerOpen> {
         let mut state = self.lock();
         match state.circuit {
             Circuit::Closed { .. } => {}
-            Circuit::Probing => return Err(Open { after: self.pause }),
+            Circuit::Probing => return Err(BreakerOpen { after: self.pause }),
             Circuit::Untried => state.turn(Circuit::Probing),
             Circuit::Open { since } => match self.pause.saturating_sub(since.elapsed()) {
                 Duration::ZERO => state.turn(Circuit::Probing),
-                after => return Err(Open { after }),
+                after => return Err(BreakerOpen { after }),
             },
         }
-        Ok(Pass {
+        Ok(BreakerPass {
             breaker: self,
             epoch: state.epoch,
         })
@@ -105,7 +105,7 @@ impl Breaker {
         &self,
         counts: impl FnOnce(&E) -> bool,
         work: impl Future<Output = Result<T, E>>,
-    ) -> Result<Result<T, E>, Open> {
+    ) -> Result<Result<T, E>, BreakerOpen> {
         let pass = self.enter()?;
         let done = work.await;
         match &done {
@@ -116,11 +116,11 @@ impl Breaker {
     }
 
     /// What the breaker is doing now.
-    pub fn phase(&self) -> Phase {
+    pub fn state(&self) -> BreakerState {
         match self.lock().circuit {
-            Circuit::Closed { .. } => Phase::Closed,
-            Circuit::Open { since } if since.elapsed() < self.pause => Phase::Open,
-            Circuit::Open { .. } | Circuit::Probing | Circuit::Untried => Phase::HalfOpen,
+            Circuit::Closed { .. } => BreakerState::Closed,
+            Circuit::Open { since } if since.elapsed() < self.pause => BreakerState::Open,
+            Circuit::Open { .. } | Circuit::Probing | Circuit::Untried => BreakerState::HalfOpen,
         }
     }
 
@@ -176,12 +176,12 @@ enum Outcome {
 /// system; if it was the probe, the next call is.
 #[derive(Debug)]
 #[must_use = "a pass that is dropped leaves no outcome"]
-pub struct Pass<'a> {
+pub struct BreakerPass<'a> {
     breaker: &'a Breaker,
     epoch: u64,
 }
 
-impl Pass<'_> {
+impl BreakerPass<'_> {
     /// The system answered, be it with a refusal.
     pub fn succeeded(self) {
         self.breaker.settle(self.epoch, Outcome::Success);
@@ -193,7 +193,7 @@ impl Pass<'_> {
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for BreakerPass<'_> {
     /// After an outcome this changes nothing: a probe's outcome has ended its epoch, and a pass
     /// through a closed breaker holds no place.
     fn drop(&mut self) {
@@ -228,28 +228,28 @@ mod tests {
         }
         breaker.enter().unwrap().succeeded();
         for _ in 0..3 {
-            assert_eq!(breaker.phase(), Phase::Closed);
+            assert_eq!(breaker.state(), BreakerState::Closed);
             breaker.enter().unwrap().failed();
         }
-        assert_eq!(breaker.phase(), Phase::Open);
-        assert_eq!(breaker.enter().unwrap_err(), Open { after: PAUSE });
+        assert_eq!(breaker.state(), BreakerState::Open);
+        assert_eq!(breaker.enter().unwrap_err(), BreakerOpen { after: PAUSE });
         advance(PAUSE - Duration::from_secs(1)).await;
         let after = Duration::from_secs(1);
-        assert_eq!(breaker.enter().unwrap_err(), Open { after });
+        assert_eq!(breaker.enter().unwrap_err(), BreakerOpen { after });
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_succeeds_closes_and_one_that_fails_opens_again() {
         let breaker = opened();
         advance(PAUSE).await;
-        assert_eq!(breaker.phase(), Phase::HalfOpen);
+        assert_eq!(breaker.state(), BreakerState::HalfOpen);
         breaker.enter().unwrap().failed();
-        assert_eq!(breaker.enter().unwrap_err(), Open { after: PAUSE });
+        assert_eq!(breaker.enter().unwrap_err(), BreakerOpen { after: PAUSE });
         advance(PAUSE).await;
         let probe = breaker.enter().unwrap();
-        assert_eq!(breaker.enter().unwrap_err(), Open { after: PAUSE });
+        assert_eq!(breaker.enter().unwrap_err(), BreakerOpen { after: PAUSE });
         probe.succeeded();
-        assert_eq!(breaker.phase(), Phase::Closed);
+        assert_eq!(breaker.state(), BreakerState::Closed);
         assert!(breaker.enter().is_ok());
     }
 
@@ -258,11 +258,11 @@ mod tests {
         let breaker = opened();
         advance(PAUSE).await;
         drop(breaker.enter().unwrap());
-        assert_eq!(breaker.phase(), Phase::HalfOpen);
+        assert_eq!(breaker.state(), BreakerState::HalfOpen);
         let probe = breaker.enter().unwrap();
         assert!(breaker.enter().is_err());
         probe.succeeded();
-        assert_eq!(breaker.phase(), Phase::Closed);
+        assert_eq!(breaker.state(), BreakerState::Closed);
     }
 
     #[tokio::test(start_paused = true)]
@@ -281,11 +281,11 @@ mod tests {
         let late_failure = breaker.enter().unwrap();
         first.failed();
         late_success.succeeded();
-        assert_eq!(breaker.phase(), Phase::Open);
+        assert_eq!(breaker.state(), BreakerState::Open);
         advance(PAUSE).await;
         breaker.enter().unwrap().succeeded();
         late_failure.failed();
-        assert_eq!(breaker.phase(), Phase::Closed);
+        assert_eq!(breaker.state(), BreakerState::Closed);
     }
 
     #[tokio::test(start_paused = true)]
@@ -304,7 +304,7 @@ mod tests {
             touched = true;
             Ok(())
         });
-        assert_eq!(open.await, Err(Open { after: PAUSE }));
+        assert_eq!(open.await, Err(BreakerOpen { after: PAUSE }));
         assert!(!touched);
     }
 
@@ -316,7 +316,7 @@ mod tests {
         assert!(tokio::time::timeout(PAUSE, hung).await.is_err());
         let next = breaker.run(|_: &()| true, async { Ok(5) }).await;
         assert_eq!(next, Ok(Ok(5)));
-        assert_eq!(breaker.phase(), Phase::Closed);
+        assert_eq!(breaker.state(), BreakerState::Closed);
     }
 
     #[test]

@@ -45,24 +45,24 @@ impl Deadline {
     /// Past the deadline the future is not polled even once: what has not begun has no effect.
     /// At the deadline a running future is dropped where it stands, so work that must not be torn
     /// belongs on a task of its own and only the waiting for it in here.
-    pub async fn run<F: Future>(self, work: F) -> Result<F::Output, Elapsed> {
+    pub async fn run<F: Future>(self, work: F) -> Result<F::Output, DeadlineElapsed> {
         if self.passed() {
-            return Err(Elapsed { started: false });
+            return Err(DeadlineElapsed { started: false });
         }
         timeout_at(self.0, work)
             .await
-            .map_err(|_| Elapsed { started: true })
+            .map_err(|_| DeadlineElapsed { started: true })
     }
 }
 
 /// The time was over before the work was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Elapsed {
+pub struct DeadlineElapsed {
     /// Whether the work had begun; where it had not, it had no effect.
     pub started: bool,
 }
 
-impl fmt::Display for Elapsed {
+impl fmt::Display for DeadlineElapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.started {
             true => "the deadline passed while the work was running",
@@ -71,7 +71,7 @@ impl fmt::Display for Elapsed {
     }
 }
 
-impl Error for Elapsed {}
+impl Error for DeadlineElapsed {}
 
 #[cfg(test)]
 mod tests {
@@ -96,7 +96,7 @@ mod tests {
     async fn work_that_hangs_ends_at_the_deadline() {
         let begun = Instant::now();
         let ended = Deadline::after(SECOND).run(pending::<()>()).await;
-        assert_eq!(ended, Err(Elapsed { started: true }));
+        assert_eq!(ended, Err(DeadlineElapsed { started: true }));
         assert_eq!(begun.elapsed(), SECOND);
     }
 
@@ -106,7 +106,7 @@ mod tests {
         advance(SECOND).await;
         let mut touched = false;
         let ended = deadline.run(async { touched = true }).await;
-        assert_eq!(ended, Err(Elapsed { started: false }));
+        assert_eq!(ended, Err(DeadlineElapsed { started: false }));
         assert!(!touched);
         assert!(deadline.passed());
         assert_eq!(deadline.remaining(), Duration::ZERO);

@@ -12,4 +12,4 @@ pub mod retry;
 pub use breaker::Breaker;
 pub use deadline::Deadline;
 pub use limiter::{Limiter, Quota};
-pub use retry::Retry;
+pub use retry::Retrier;

@@ -38,18 +38,18 @@ impl Quota {
 
 /// The quota is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limited {
+pub struct LimitExceeded {
     /// How long until the same key can pass, if nobody else takes its place.
     pub after: Duration,
 }
 
-impl fmt::Display for Limited {
+impl fmt::Display for LimitExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "limited for {:?}", self.after)
     }
 }
 
-impl Error for Limited {}
+impl Error for LimitExceeded {}
 
 /// A limiter with one quota for every key.
 ///
@@ -81,7 +81,7 @@ impl Limiter {
     }
 
     /// Lets the key pass and counts it, or says how long it has to wait and counts nothing.
-    pub fn check<K: Hash + ?Sized>(&self, key: &K) -> Result<(), Limited> {
+    pub fn check<K: Hash + ?Sized>(&self, key: &K) -> Result<(), LimitExceeded> {
         let key = self.hasher.hash_one(key);
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         // Read under the lock: the windows rely on times that never go back.
@@ -90,10 +90,10 @@ impl Limiter {
 
     /// Whether the key would pass now; counts nothing. For callers who count only what several limiters
     /// let pass.
-    pub fn look<K: Hash + ?Sized>(&self, key: &K) -> Result<(), Limited> {
+    pub fn peek<K: Hash + ?Sized>(&self, key: &K) -> Result<(), LimitExceeded> {
         let key = self.hasher.hash_one(key);
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        windows.look(self.quota, self.max_keys.get(), key, Instant::now())
+        windows.peek(self.quota, self.max_keys.get(), key, Instant::now())
     }
 
     /// How many keys are known; never more than the bound.
@@ -125,24 +125,24 @@ impl Windows {
         max_keys: usize,
         key: u64,
         now: Instant,
-    ) -> Result<(), Limited> {
-        self.look(quota, max_keys, key, now)?;
+    ) -> Result<(), LimitExceeded> {
+        self.peek(quota, max_keys, key, now)?;
         self.admit(key, now);
         Ok(())
     }
 
-    fn look(
+    fn peek(
         &mut self,
         quota: Quota,
         max_keys: usize,
         key: u64,
         now: Instant,
-    ) -> Result<(), Limited> {
+    ) -> Result<(), LimitExceeded> {
         let until_room = self.forget_idle(quota, now);
         let full = self.keys.len() >= max_keys;
         match (self.keys.get_mut(&key), until_room) {
             (Some(window), _) => window.check(quota, now),
-            (None, Some(after)) if full => Err(Limited { after }),
+            (None, Some(after)) if full => Err(LimitExceeded { after }),
             (None, _) => Ok(()),
         }
     }
@@ -173,12 +173,12 @@ impl Windows {
 }
 
 impl Window {
-    fn check(&mut self, quota: Quota, now: Instant) -> Result<(), Limited> {
+    fn check(&mut self, quota: Quota, now: Instant) -> Result<(), LimitExceeded> {
         while let Some(first) = self.passes.front() {
             match left_of(quota.period, *first, now) {
                 None => self.passes.pop_front(),
                 Some(_) if self.passes.len() < quota.count.get() as usize => break,
-                Some(after) => return Err(Limited { after }),
+                Some(after) => return Err(LimitExceeded { after }),
             };
         }
         Ok(())
@@ -226,29 +226,29 @@ mod tests {
         assert_eq!(limiter.check("a"), Ok(()));
         for waited in 0..50 {
             let after = (50 - waited) * SECOND;
-            assert_eq!(limiter.check("a"), Err(Limited { after }));
+            assert_eq!(limiter.check("a"), Err(LimitExceeded { after }));
             advance(SECOND).await;
         }
         assert_eq!(limiter.check("a"), Ok(()));
         let after = 10 * SECOND;
-        assert_eq!(limiter.check("a"), Err(Limited { after }));
+        assert_eq!(limiter.check("a"), Err(LimitExceeded { after }));
     }
 
     #[tokio::test(start_paused = true)]
     async fn to_look_says_what_to_check_would_and_counts_nothing() {
         let limiter = limiter(1, 1);
         for _ in 0..3 {
-            assert_eq!(limiter.look("a"), Ok(()));
+            assert_eq!(limiter.peek("a"), Ok(()));
         }
         assert_eq!(limiter.keys(), 0);
         assert_eq!(limiter.check("a"), Ok(()));
         advance(10 * SECOND).await;
         let after = 50 * SECOND;
         for key in ["a", "b"] {
-            assert_eq!(limiter.look(key), Err(Limited { after }));
+            assert_eq!(limiter.peek(key), Err(LimitExceeded { after }));
         }
         advance(after).await;
-        assert_eq!(limiter.look("b"), Ok(()));
+        assert_eq!(limiter.peek("b"), Ok(()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -269,8 +269,8 @@ mod tests {
 
         advance(59 * SECOND).await;
         let after = SECOND;
-        assert_eq!(limiter.check("newcomer"), Err(Limited { after }));
-        assert_eq!(limiter.check("victim"), Err(Limited { after }));
+        assert_eq!(limiter.check("newcomer"), Err(LimitExceeded { after }));
+        assert_eq!(limiter.check("victim"), Err(LimitExceeded { after }));
         advance(SECOND).await;
         assert_eq!(limiter.check("newcomer"), Ok(()));
         assert_eq!(limiter.keys(), 1);
@@ -314,7 +314,7 @@ mod tests {
         max_keys: usize,
         key: u64,
         now: Instant,
-    ) -> Result<(), Limited> {
+    ) -> Result<(), LimitExceeded> {
         let recent = |of: u64| {
             let recent = passes
                 .iter()
@@ -330,7 +330,7 @@ mod tests {
             false => mine[0],
         };
         let after = waits_for + quota.period - now;
-        Err(Limited { after })
+        Err(LimitExceeded { after })
     }
 
     proptest! {

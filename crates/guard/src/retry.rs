@@ -17,24 +17,24 @@ const TICK: Duration = Duration::from_millis(1);
 
 /// What an error says about another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryAdvice {
     /// It would fail too, or must not be made.
     Never,
     /// It may be made after a wait of our choice.
     Soon,
-    /// It may be made, not sooner than the system asked for (`Retry-After`).
+    /// It may be made, not sooner than the system asked for (`Retrier-After`).
     NotBefore(Duration),
 }
 
 /// An error that knows whether the call that brought it may be made again.
 pub trait Retryable {
     /// What it says.
-    fn again(&self) -> Again;
+    fn retry_advice(&self) -> RetryAdvice;
 }
 
 /// The bounds of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct RetryPolicy {
     /// How many attempts in all, the first included.
     pub attempts: NonZeroU32,
     /// The longest random wait before the second attempt; it doubles for each one after.
@@ -45,10 +45,10 @@ pub struct Policy {
     pub patience: Duration,
 }
 
-impl Default for Policy {
+impl Default for RetryPolicy {
     /// Three attempts, random waits up to 100 and 200 ms, at most 30 s on request.
-    fn default() -> Policy {
-        Policy {
+    fn default() -> RetryPolicy {
+        RetryPolicy {
             attempts: NonZeroU32::MIN.saturating_add(2),
             base: Duration::from_millis(100),
             ceiling: Duration::from_secs(5),
@@ -63,18 +63,18 @@ impl Default for Policy {
 /// `floor` are ever saved up. So over any run of calls the retries are at most
 /// `floor + calls * percent / 100`, however long it was quiet before.
 #[derive(Debug)]
-pub struct Budget {
+pub struct RetryBudget {
     percent: u64,
     full: u64,
     /// In hundredths of a retry.
     saved: Mutex<u64>,
 }
 
-impl Budget {
+impl RetryBudget {
     /// A budget with its floor saved up.
-    pub fn new(percent: u32, floor: NonZeroU32) -> Budget {
+    pub fn new(percent: u32, floor: NonZeroU32) -> RetryBudget {
         let full = u64::from(floor.get()) * 100;
-        Budget {
+        RetryBudget {
             percent: u64::from(percent),
             full,
             saved: Mutex::new(full),
@@ -95,13 +95,13 @@ impl Budget {
 }
 
 /// Retries with full jitter, for all calls to one system.
-pub struct Retry {
-    policy: Policy,
-    budget: Budget,
+pub struct Retrier {
+    policy: RetryPolicy,
+    budget: RetryBudget,
     random: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
-impl fmt::Debug for Retry {
+impl fmt::Debug for Retrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Retry");
         fields.field("policy", &self.policy);
@@ -109,14 +109,14 @@ impl fmt::Debug for Retry {
     }
 }
 
-impl Retry {
+impl Retrier {
     /// Retries within a policy and a budget; `random` brings 64 evenly distributed bits.
     pub fn new(
-        policy: Policy,
-        budget: Budget,
+        policy: RetryPolicy,
+        budget: RetryBudget,
         random: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Retry {
-        Retry {
+    ) -> Retrier {
+        Retrier {
             policy,
             budget,
             random: Box::new(random),
@@ -144,7 +144,7 @@ impl Retry {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            let Some(wait) = self.wait(number, error.again()) else {
+            let Some(wait) = self.wait(number, error.retry_advice()) else {
                 return Err(error);
             };
             let wakes_in = wait.saturating_add(TICK);
@@ -161,15 +161,15 @@ impl Retry {
     }
 
     /// How long to wait after the attempt of this number; nothing where it was the last.
-    fn wait(&self, number: u32, again: Again) -> Option<Duration> {
+    fn wait(&self, number: u32, retry_advice: RetryAdvice) -> Option<Duration> {
         if number >= self.policy.attempts.get() {
             return None;
         }
-        let asked = match again {
-            Again::Never => return None,
-            Again::Soon => Duration::ZERO,
-            Again::NotBefore(asked) if asked > self.policy.patience => return None,
-            Again::NotBefore(asked) => asked,
+        let asked = match retry_advice {
+            RetryAdvice::Never => return None,
+            RetryAdvice::Soon => Duration::ZERO,
+            RetryAdvice::NotBefore(asked) if asked > self.policy.patience => return None,
+            RetryAdvice::NotBefore(asked) => asked,
         };
         // On top of what was asked for, or everybody who was told the same comes back at once.
         Some(asked.saturating_add(self.jitter(number)))
@@ -197,17 +197,17 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[derive(Debug, Clone, Copy, PartialEq)]
-    struct Failed(u32, Again);
+    struct Failed(u32, RetryAdvice);
 
     impl Retryable for Failed {
-        fn again(&self) -> Again {
+        fn retry_advice(&self) -> RetryAdvice {
             self.1
         }
     }
 
-    fn policy(attempts: u32) -> Policy {
+    fn policy(attempts: u32) -> RetryPolicy {
         let attempts = NonZeroU32::new(attempts).unwrap();
-        Policy {
+        RetryPolicy {
             attempts,
             base: SECOND,
             ceiling: 4 * SECOND,
@@ -215,22 +215,26 @@ mod tests {
         }
     }
 
-    fn budget(percent: u32, floor: u32) -> Budget {
-        Budget::new(percent, NonZeroU32::new(floor).unwrap())
+    fn budget(percent: u32, floor: u32) -> RetryBudget {
+        RetryBudget::new(percent, NonZeroU32::new(floor).unwrap())
     }
 
     /// A retry whose jitter is always the longest.
-    fn longest(attempts: u32) -> Retry {
-        Retry::new(policy(attempts), budget(10, 100), || u64::MAX)
+    fn longest(attempts: u32) -> Retrier {
+        Retrier::new(policy(attempts), budget(10, 100), || u64::MAX)
     }
 
     /// Runs a call that always fails in the same way; when its attempts began, and how it ended.
-    async fn failing(retry: &Retry, deadline: Deadline, again: Again) -> (Vec<Duration>, Failed) {
+    async fn failing(
+        retry: &Retrier,
+        deadline: Deadline,
+        retry_advice: RetryAdvice,
+    ) -> (Vec<Duration>, Failed) {
         let (begun, begins) = (Instant::now(), RefCell::new(Vec::new()));
         let ended = retry
             .run(deadline, |number| {
                 begins.borrow_mut().push(begun.elapsed());
-                async move { Err::<(), _>(Failed(number, again)) }
+                async move { Err::<(), _>(Failed(number, retry_advice)) }
             })
             .await;
         (begins.into_inner(), ended.unwrap_err())
@@ -239,19 +243,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn waits_double_up_to_the_ceiling_and_the_last_error_comes_back() {
         let far = Deadline::after(1000 * SECOND);
-        let (begins, error) = failing(&longest(5), far, Again::Soon).await;
+        let (begins, error) = failing(&longest(5), far, RetryAdvice::Soon).await;
         assert_eq!(begins, [0, 1, 3, 7, 11].map(Duration::from_secs));
-        assert_eq!(error, Failed(5, Again::Soon));
+        assert_eq!(error, Failed(5, RetryAdvice::Soon));
     }
 
     #[tokio::test(start_paused = true)]
     async fn jitter_is_full() {
         let far = Deadline::after(1000 * SECOND);
-        let none = Retry::new(policy(3), budget(10, 100), || 0);
-        let (begins, _) = failing(&none, far, Again::Soon).await;
+        let none = Retrier::new(policy(3), budget(10, 100), || 0);
+        let (begins, _) = failing(&none, far, RetryAdvice::Soon).await;
         assert_eq!(begins, [Duration::ZERO; 3]);
-        let half = Retry::new(policy(3), budget(10, 100), || 1 << 63);
-        let (begins, _) = failing(&half, far, Again::Soon).await;
+        let half = Retrier::new(policy(3), budget(10, 100), || 1 << 63);
+        let (begins, _) = failing(&half, far, RetryAdvice::Soon).await;
         assert_eq!(begins, [0, 500, 1500].map(Duration::from_millis));
     }
 
@@ -262,7 +266,7 @@ mod tests {
         let done = retry.run(deadline, |number| async move {
             match number {
                 3 => Ok(number),
-                _ => Err(Failed(number, Again::Soon)),
+                _ => Err(Failed(number, RetryAdvice::Soon)),
             }
         });
         assert_eq!(done.await, Ok(3));
@@ -271,18 +275,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_error_that_says_never_is_believed() {
         let far = Deadline::after(1000 * SECOND);
-        let (begins, error) = failing(&longest(5), far, Again::Never).await;
-        assert_eq!((begins.len(), error), (1, Failed(1, Again::Never)));
+        let (begins, error) = failing(&longest(5), far, RetryAdvice::Never).await;
+        assert_eq!((begins.len(), error), (1, Failed(1, RetryAdvice::Never)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_requested_wait_is_kept_up_to_the_patience() {
         let far = Deadline::after(1000 * SECOND);
-        let (begins, _) = failing(&longest(2), far, Again::NotBefore(30 * SECOND)).await;
+        let (begins, _) = failing(&longest(2), far, RetryAdvice::NotBefore(30 * SECOND)).await;
         assert_eq!(begins, [Duration::ZERO, 31 * SECOND]);
-        let (begins, _) = failing(&longest(2), far, Again::NotBefore(31 * SECOND)).await;
+        let (begins, _) = failing(&longest(2), far, RetryAdvice::NotBefore(31 * SECOND)).await;
         assert_eq!(begins, [Duration::ZERO]);
-        let (begins, _) = failing(&longest(2), far, Again::NotBefore(Duration::MAX)).await;
+        let (begins, _) = failing(&longest(2), far, RetryAdvice::NotBefore(Duration::MAX)).await;
         assert_eq!(begins, [Duration::ZERO]);
     }
 
@@ -290,32 +294,32 @@ mod tests {
     async fn a_wait_that_would_reach_the_deadline_is_not_begun() {
         let begun = Instant::now();
         let deadline = Deadline::after(3 * SECOND);
-        let (begins, error) = failing(&longest(5), deadline, Again::Soon).await;
+        let (begins, error) = failing(&longest(5), deadline, RetryAdvice::Soon).await;
         assert_eq!(begins, [Duration::ZERO, SECOND]);
         assert_eq!((begun.elapsed(), error.0), (SECOND, 2));
         // A wait that is not made takes nothing out of the budget.
-        let retry = Retry::new(policy(2), budget(0, 1), || u64::MAX);
-        failing(&retry, Deadline::after(SECOND), Again::Soon).await;
+        let retry = Retrier::new(policy(2), budget(0, 1), || u64::MAX);
+        failing(&retry, Deadline::after(SECOND), RetryAdvice::Soon).await;
         let far = Deadline::after(1000 * SECOND);
-        assert_eq!(failing(&retry, far, Again::Soon).await.0.len(), 2);
+        assert_eq!(failing(&retry, far, RetryAdvice::Soon).await.0.len(), 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_timer_that_would_wake_us_at_the_deadline_is_not_set() {
-        let policy = Policy {
+        let policy = RetryPolicy {
             base: SECOND - TICK / 2,
             ..policy(2)
         };
-        let retry = Retry::new(policy, budget(10, 100), || u64::MAX);
+        let retry = Retrier::new(policy, budget(10, 100), || u64::MAX);
         let begun = Instant::now();
-        let (begins, _) = failing(&retry, Deadline::after(SECOND), Again::Soon).await;
+        let (begins, _) = failing(&retry, Deadline::after(SECOND), RetryAdvice::Soon).await;
         assert_eq!((begins.len(), begun.elapsed()), (1, Duration::ZERO));
     }
 
     #[tokio::test(start_paused = true)]
     async fn woken_too_late_it_makes_no_attempt() {
         let retry = longest(5);
-        let waiting = failing(&retry, Deadline::after(3 * SECOND), Again::Soon);
+        let waiting = failing(&retry, Deadline::after(3 * SECOND), RetryAdvice::Soon);
         let ((begins, error), ()) = tokio::join!(waiting, advance(4 * SECOND));
         assert_eq!((begins.len(), error.0), (1, 1));
     }
@@ -326,18 +330,18 @@ mod tests {
         let retry = longest(5);
         let ended = retry.run(deadline, |number| async move {
             advance(2 * SECOND).await;
-            Err::<(), _>(Failed(number, Again::Soon))
+            Err::<(), _>(Failed(number, RetryAdvice::Soon))
         });
-        assert_eq!(ended.await, Err(Failed(1, Again::Soon)));
+        assert_eq!(ended.await, Err(Failed(1, RetryAdvice::Soon)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn when_everything_fails_retries_are_a_tenth_and_the_floor() {
-        let retry = Retry::new(policy(3), budget(10, 5), || 0);
+        let retry = Retrier::new(policy(3), budget(10, 5), || 0);
         let mut attempts = 0;
         for _ in 0..1000 {
             let far = Deadline::after(1000 * SECOND);
-            attempts += failing(&retry, far, Again::Soon).await.0.len();
+            attempts += failing(&retry, far, RetryAdvice::Soon).await.0.len();
         }
         // The first call finds the budget full, so what it pays in is lost.
         assert_eq!(attempts, 1000 + 104);
@@ -345,7 +349,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_long_quiet_time_saves_up_no_more_than_the_floor() {
-        let retry = Retry::new(policy(2), budget(10, 5), || 0);
+        let retry = Retrier::new(policy(2), budget(10, 5), || 0);
         let far = Deadline::after(1000 * SECOND);
         for _ in 0..1000 {
             let fine = retry.run(far, |_| async { Ok::<_, Failed>(()) });
@@ -353,24 +357,24 @@ mod tests {
         }
         let mut attempts = 0;
         for _ in 0..9 {
-            attempts += failing(&retry, far, Again::Soon).await.0.len();
+            attempts += failing(&retry, far, RetryAdvice::Soon).await.0.len();
         }
         assert_eq!(attempts, 9 + 5);
     }
 
     #[test]
     fn the_longest_jitter_overflows_nothing() {
-        let policy = Policy {
+        let policy = RetryPolicy {
             attempts: NonZeroU32::MAX,
             base: Duration::MAX,
             ceiling: Duration::MAX,
             patience: Duration::MAX,
         };
-        let retry = Retry::new(policy, budget(u32::MAX, u32::MAX), || u64::MAX);
+        let retry = Retrier::new(policy, budget(u32::MAX, u32::MAX), || u64::MAX);
         for number in [1, 2, 32, 33, 1 << 20] {
             let longest = Duration::from_nanos(u64::MAX);
-            assert_eq!(retry.wait(number, Again::Soon), Some(longest));
-            let all = retry.wait(number, Again::NotBefore(Duration::MAX));
+            assert_eq!(retry.wait(number, RetryAdvice::Soon), Some(longest));
+            let all = retry.wait(number, RetryAdvice::NotBefore(Duration::MAX));
             assert_eq!(all, Some(Duration::MAX));
         }
         retry.budget.pay_in();
@@ -381,15 +385,15 @@ mod tests {
     #[derive(Debug, Clone)]
     struct Call {
         deadline_ms: u64,
-        script: Vec<(Option<Again>, u64)>,
+        script: Vec<(Option<RetryAdvice>, u64)>,
     }
 
     fn call() -> impl Strategy<Value = Call> {
         let said = prop_oneof![
             1 => Just(None),
-            1 => Just(Some(Again::Never)),
-            4 => Just(Some(Again::Soon)),
-            4 => (0u64..40_000).prop_map(|ms| Some(Again::NotBefore(Duration::from_millis(ms)))),
+            1 => Just(Some(RetryAdvice::Never)),
+            4 => Just(Some(RetryAdvice::Soon)),
+            4 => (0u64..40_000).prop_map(|ms| Some(RetryAdvice::NotBefore(Duration::from_millis(ms)))),
         ];
         let script = prop::collection::vec((said, 0u64..2000), 6);
         (1u64..60_000, script).prop_map(|(deadline_ms, script)| Call {
@@ -399,7 +403,7 @@ mod tests {
     }
 
     /// Runs one call and checks every bound that concerns it alone; how many attempts it made.
-    async fn bounded(retry: &Retry, call: &Call) -> Result<usize, TestCaseError> {
+    async fn bounded(retry: &Retrier, call: &Call) -> Result<usize, TestCaseError> {
         let deadline = Deadline::after(Duration::from_millis(call.deadline_ms));
         let log = RefCell::new(Vec::new());
         let ended = retry
@@ -410,7 +414,7 @@ mod tests {
                     let (said, ms) = call.script[number as usize - 1];
                     sleep(Duration::from_millis(ms)).await;
                     log.borrow_mut().push((began, Instant::now()));
-                    said.map_or(Ok(number), |again| Err(Failed(number, again)))
+                    said.map_or(Ok(number), |retry_advice| Err(Failed(number, retry_advice)))
                 }
             })
             .await;
@@ -430,8 +434,8 @@ mod tests {
             let index = log.iter().position(|entry| entry == earlier).unwrap();
             let most = (SECOND * (1 << index)).min(4 * SECOND) + Duration::from_millis(1);
             match call.script[index].0 {
-                Some(Again::Soon) => prop_assert!(waited <= most),
-                Some(Again::NotBefore(asked)) => {
+                Some(RetryAdvice::Soon) => prop_assert!(waited <= most),
+                Some(RetryAdvice::NotBefore(asked)) => {
                     prop_assert!(asked <= 30 * SECOND);
                     prop_assert!(waited >= asked && waited <= asked + most);
                 }
@@ -460,7 +464,7 @@ mod tests {
                 let next = state.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
                 next.wrapping_mul(0xD134_2543_DE82_EF95)
             };
-            let retry = Retry::new(policy(attempts), budget(percent, floor), random);
+            let retry = Retrier::new(policy(attempts), budget(percent, floor), random);
             runtime.block_on(async {
                 let mut retries = 0;
                 for (done, call) in calls.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::model::OrderStatus;
 use candor_fault::Cause;
-use candor_guard::retry::{Again, Retryable};
+use candor_guard::retry::{RetryAdvice, Retryable};
 use candor_street::CallStopped;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -201,20 +201,20 @@ impl Failure {
 }
 
 impl Retryable for Failure {
-    fn again(&self) -> Again {
+    fn retry_advice(&self) -> RetryAdvice {
         let asked = |after: &Option<Duration>| match after {
-            Some(after) => Again::NotBefore(*after),
-            None => Again::Soon,
+            Some(after) => RetryAdvice::NotBefore(*after),
+            None => RetryAdvice::Soon,
         };
         match self {
             Failure::Busy(_, after, _) | Failure::Unavailable(after, _) => asked(after),
-            Failure::Limited(after, _) => Again::NotBefore(*after),
-            Failure::TimedOut(_) => Again::Soon,
+            Failure::Limited(after, _) => RetryAdvice::NotBefore(*after),
+            Failure::TimedOut(_) => RetryAdvice::Soon,
             Failure::Final(..)
             | Failure::BreakerOpen(_)
             | Failure::Unsupported
             | Failure::CallStopped(_)
-            | Failure::Internal(..) => Again::Never,
+            | Failure::Internal(..) => RetryAdvice::Never,
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::{
     Response,
 };
 use candor_fault::Effect;
-use candor_guard::retry::{Budget, Policy};
-use candor_guard::{Breaker, Deadline, Retry};
+use candor_guard::retry::{RetryBudget, RetryPolicy};
+use candor_guard::{Breaker, Deadline, Retrier};
 use candor_street::{EffectMark, MetricsHub, Random};
 use std::fmt;
 use std::num::NonZeroU32;
@@ -38,7 +38,7 @@ impl Default for GuardConfig {
             deadline: DEADLINE,
             breaker_failures: NonZeroU32::new(5),
             breaker_pause: Duration::from_secs(5),
-            retry: Policy::default(),
+            retry: RetryPolicy::default(),
             retry_percent: 20,
             retry_floor: NonZeroU32::new(10).unwrap_or(NonZeroU32::MIN),
         }
@@ -72,7 +72,7 @@ impl GuardedAdapter {
         metrics: MetricsHub,
     ) -> GuardedAdapter {
         let pause = config.breaker_pause;
-        let budget = Budget::new(config.retry_percent, config.retry_floor);
+        let budget = RetryBudget::new(config.retry_percent, config.retry_floor);
         GuardedAdapter {
             adapter,
             breaker: config

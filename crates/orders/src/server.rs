@@ -127,8 +127,8 @@ impl OrdersServer {
             (None, None) => Cow::Borrowed(ANONYMOUS),
         };
         let asked = [
-            self.by_tool.as_ref().map(|all| all.look(&(&*client, tool))),
-            self.by_client.as_ref().map(|all| all.look(&*client)),
+            self.by_tool.as_ref().map(|all| all.peek(&(&*client, tool))),
+            self.by_client.as_ref().map(|all| all.peek(&*client)),
         ];
         let refused = asked.into_iter().flatten().filter_map(Result::err);
         // A client that waits for the longer time passes both limits.

@@ -7,8 +7,8 @@ use super::response_cache::ResponseCache;
 use super::route::Route;
 use super::settings::{GithubSettings, GithubSetupError, RepoFilter};
 use crate::{BackendContext, Failure, GithubErrorResponse, MissingItem, RepoName};
-use candor_guard::Retry;
-use candor_guard::retry::{Budget, Policy};
+use candor_guard::Retrier;
+use candor_guard::retry::{RetryBudget, RetryPolicy};
 use candor_http_client::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
@@ -44,7 +44,7 @@ pub(super) struct Api {
     pub(super) clock: Arc<dyn Clock>,
     /// The timeout of one exchange.
     pub(super) attempt: Duration,
-    pub(super) retry: Retry,
+    pub(super) retry: Retrier,
     pub(super) response_cache: ResponseCache,
 }
 
@@ -69,7 +69,7 @@ impl Api {
             .ok()
             .filter(|value| !value.is_empty())
             .ok_or(GithubSetupError::UserAgent)?;
-        let budget = Budget::new(RETRY_PERCENT, RETRY_FLOOR);
+        let budget = RetryBudget::new(RETRY_PERCENT, RETRY_FLOOR);
         Ok(Api {
             base,
             client,
@@ -78,7 +78,7 @@ impl Api {
             allows_repo: settings.allows_repo,
             clock: settings.clock,
             attempt: settings.timeouts.attempt,
-            retry: Retry::new(Policy::default(), budget, move || (settings.random)()),
+            retry: Retrier::new(RetryPolicy::default(), budget, move || (settings.random)()),
             response_cache: ResponseCache::default(),
         })
     }

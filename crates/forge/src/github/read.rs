@@ -8,7 +8,7 @@ use super::requests::{GithubRead, GithubResponse, ResponseOrRedirect};
 use super::response_cache::CachedResponse;
 use crate::{BackendContext, Failure, RequestKind, UnreachableReason};
 use candor_guard::Deadline;
-use candor_guard::retry::{Again, Retryable};
+use candor_guard::retry::{RetryAdvice, Retryable};
 use candor_http_client::header::{ETAG, HeaderMap, IF_NONE_MATCH, LINK};
 use candor_http_client::{
     BodyLimit, BoundedBody, Bytes, ExchangeError, Method, Response, ResponseBody,
@@ -19,26 +19,26 @@ use serde::de::DeserializeOwned;
 struct ReadFailure(Failure);
 
 impl Retryable for ReadFailure {
-    fn again(&self) -> Again {
+    fn retry_advice(&self) -> RetryAdvice {
         match &self.0 {
             Failure::Unreachable(why, _) => match why {
                 UnreachableReason::Connect
                 | UnreachableReason::Reset
-                | UnreachableReason::Timeout => Again::Soon,
+                | UnreachableReason::Timeout => RetryAdvice::Soon,
                 UnreachableReason::Tls
                 | UnreachableReason::Garbled
                 | UnreachableReason::TooLarge
-                | UnreachableReason::Redirect => Again::Never,
+                | UnreachableReason::Redirect => RetryAdvice::Never,
             },
             Failure::GithubErrorResponse(response) => match (response.retry_after, response.status)
             {
-                (Some(wait), 500..) => Again::NotBefore(wait),
-                (None, 500..) => Again::Soon,
-                (Some(wait), _) if response.limited => Again::NotBefore(wait),
+                (Some(wait), 500..) => RetryAdvice::NotBefore(wait),
+                (None, 500..) => RetryAdvice::Soon,
+                (Some(wait), _) if response.limited => RetryAdvice::NotBefore(wait),
                 // A limit without an end lasts at least a minute, which is longer than a call waits.
-                _ => Again::Never,
+                _ => RetryAdvice::Never,
             },
-            _ => Again::Never,
+            _ => RetryAdvice::Never,
         }
     }
 }

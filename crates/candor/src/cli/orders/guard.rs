@@ -1,7 +1,7 @@
 //! What the owner decides about limits, deadlines, retries and the breaker.
 
 use crate::cli::failure_form::FailureFormArg;
-use candor_guard::retry::Policy;
+use candor_guard::retry::RetryPolicy;
 use candor_orders::{CALLS_A_MINUTE, Config, DEADLINE, GuardConfig, TOOL_CALLS_A_MINUTE};
 use clap::Args;
 use std::num::NonZeroU32;
@@ -51,7 +51,7 @@ impl GuardArgs {
             deadline: self.deadline(),
             breaker_failures: NonZeroU32::new(self.breaker_failures),
             breaker_pause: Duration::from_millis(self.breaker_pause_ms),
-            retry: Policy {
+            retry: RetryPolicy {
                 attempts,
                 ..default_currency.retry
             },

@@ -5,7 +5,7 @@ use crate::fixture::http_server::{Event, PlayedResponse, ScriptedServer};
 use crate::requests::ToolResponse;
 use candor_call_fixtures::{answer, call};
 use candor_fault::Timestamp;
-use candor_guard::retry::Policy;
+use candor_guard::retry::RetryPolicy;
 use candor_orders::http::HttpAdapter;
 use candor_orders::{Config, GuardConfig, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
@@ -23,9 +23,9 @@ async fn dispatcher(server: &ScriptedServer, deadline: Duration) -> Arc<Dispatch
         guard: GuardConfig {
             deadline,
             breaker_failures: None,
-            retry: Policy {
+            retry: RetryPolicy {
                 attempts: NonZeroU32::MIN,
-                ..Policy::default()
+                ..RetryPolicy::default()
             },
             ..GuardConfig::default()
         },

@@ -1,9 +1,9 @@
 //! The four mechanisms around one call, in the order in which servers put them.
 
-use candor_guard::breaker::Open;
-use candor_guard::deadline::Elapsed;
-use candor_guard::limiter::Limited;
-use candor_guard::retry::{Again, Budget, Policy, Retry, Retryable};
+use candor_guard::breaker::BreakerOpen;
+use candor_guard::deadline::DeadlineElapsed;
+use candor_guard::limiter::LimitExceeded;
+use candor_guard::retry::{Retrier, RetryAdvice, RetryBudget, RetryPolicy, Retryable};
 use candor_guard::{Breaker, Deadline, Limiter, Quota};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use tokio::time::{Instant, advance, sleep};
 
 #[derive(Debug, PartialEq)]
 enum Failure {
-    Limited(Limited),
-    Open(Open),
-    Elapsed(Elapsed),
+    Limited(LimitExceeded),
+    Open(BreakerOpen),
+    Elapsed(DeadlineElapsed),
     Down,
     Refused,
 }
 
 impl Retryable for Failure {
-    fn again(&self) -> Again {
+    fn retry_advice(&self) -> RetryAdvice {
         match self {
-            Failure::Down => Again::Soon,
-            _ => Again::Never,
+            Failure::Down => RetryAdvice::Soon,
+            _ => RetryAdvice::Never,
         }
     }
 }
@@ -32,7 +32,7 @@ impl Retryable for Failure {
 struct Guarded {
     limiter: Limiter,
     breaker: Breaker,
-    retry: Retry,
+    retry: Retrier,
     attempts: AtomicU32,
 }
 
@@ -43,7 +43,11 @@ impl Guarded {
         Arc::new(Guarded {
             limiter: Limiter::new(Quota::per_minute(number(per_minute)), keys),
             breaker: Breaker::new(number(2), Duration::from_secs(10)),
-            retry: Retry::new(Policy::default(), Budget::new(10, number(10)), || 1 << 63),
+            retry: Retrier::new(
+                RetryPolicy::default(),
+                RetryBudget::new(10, number(10)),
+                || 1 << 63,
+            ),
             attempts: AtomicU32::new(0),
         })
     }
@@ -89,7 +93,7 @@ async fn a_system_that_is_down_is_retried_then_left_alone() {
     assert_eq!(guarded.attempts.load(Ordering::Relaxed), 6);
     let after = Duration::from_secs(10);
     let open = guarded.call(Duration::ZERO, || Ok(1)).await;
-    assert_eq!(open, Err(Failure::Open(Open { after })));
+    assert_eq!(open, Err(Failure::Open(BreakerOpen { after })));
     assert_eq!(guarded.attempts.load(Ordering::Relaxed), 6);
     advance(after).await;
     assert_eq!(guarded.call(Duration::ZERO, || Ok(1)).await, Ok(1));
@@ -112,7 +116,10 @@ async fn all_attempts_of_a_call_share_one_deadline() {
     let slow = guarded
         .call(Duration::from_millis(900), || Err(Failure::Down))
         .await;
-    assert_eq!(slow, Err(Failure::Elapsed(Elapsed { started: true })));
+    assert_eq!(
+        slow,
+        Err(Failure::Elapsed(DeadlineElapsed { started: true }))
+    );
     assert_eq!(begun.elapsed(), Duration::from_secs(2));
     assert_eq!(guarded.attempts.load(Ordering::Relaxed), 3);
 }
@@ -123,6 +130,6 @@ async fn a_limited_call_reaches_nothing() {
     assert_eq!(guarded.call(Duration::ZERO, || Ok(1)).await, Ok(1));
     let after = Duration::from_secs(60);
     let limited = guarded.call(Duration::ZERO, || Ok(1)).await;
-    assert_eq!(limited, Err(Failure::Limited(Limited { after })));
+    assert_eq!(limited, Err(Failure::Limited(LimitExceeded { after })));
     assert_eq!(guarded.attempts.load(Ordering::Relaxed), 1);
 }
