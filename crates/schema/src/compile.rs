@@ -9,8 +9,10 @@
 //! only the library can decide comes last.
 
 use crate::hint::{advice, alternatives};
-use crate::rules::{Advice, Demand, Node, NodeId, ProbeId, Rule, Said};
-use crate::wording::{missing, said, type_names, unmatched};
+use crate::subschema::{
+    Demand, HintSource, ProbeId, RuleText, Subschema, SubschemaId, SubschemaRule,
+};
+use crate::wording::{missing, rule_text, type_names, unmatched};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
@@ -66,16 +68,16 @@ const ANNOTATIONS: [&str; 14] = [
 const DEPENDENT: [&str; 3] = ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef"];
 
 /// A schema as rules: its subschemas, the root first, and the parts that are decided alone.
-pub(crate) struct Compiled {
-    pub nodes: Vec<Node>,
+pub(crate) struct CompiledSchema {
+    pub subschemas: Vec<Subschema>,
     pub parts: Vec<Value>,
 }
 
 /// Compiles a schema that the library has accepted.
-pub(crate) fn compile(root: &Value) -> Compiled {
+pub(crate) fn compile(root: &Value) -> CompiledSchema {
     let mut compiler = Compiler {
         root,
-        nodes: Vec::new(),
+        subschemas: Vec::new(),
         parts: Vec::new(),
         part_ids: HashMap::new(),
         targets: HashMap::new(),
@@ -84,26 +86,26 @@ pub(crate) fn compile(root: &Value) -> Compiled {
     compiler.target("");
     // Targets wait their turn, so that a reference to itself ends and a long chain nests nothing.
     while let Some((id, schema)) = compiler.pending.pop() {
-        compiler.nodes[id.0] = compiler.node(schema, id);
+        compiler.subschemas[id.0] = compiler.node(schema, id);
     }
-    Compiled {
-        nodes: compiler.nodes,
+    CompiledSchema {
+        subschemas: compiler.subschemas,
         parts: compiler.parts,
     }
 }
 
 struct Compiler<'a> {
     root: &'a Value,
-    nodes: Vec<Node>,
+    subschemas: Vec<Subschema>,
     parts: Vec<Value>,
     part_ids: HashMap<String, ProbeId>,
-    targets: HashMap<&'a str, NodeId>,
-    pending: Vec<(NodeId, &'a Value)>,
+    targets: HashMap<&'a str, SubschemaId>,
+    pending: Vec<(SubschemaId, &'a Value)>,
 }
 
 impl<'a> Compiler<'a> {
     /// The subschema that a pointer leads to.
-    fn target(&mut self, pointer: &'a str) -> Option<NodeId> {
+    fn target(&mut self, pointer: &'a str) -> Option<SubschemaId> {
         if let Some(known) = self.targets.get(pointer) {
             return Some(*known);
         }
@@ -114,29 +116,29 @@ impl<'a> Compiler<'a> {
         Some(id)
     }
 
-    fn reserve(&mut self) -> NodeId {
-        self.nodes.push(Node::default());
-        NodeId(self.nodes.len() - 1)
+    fn reserve(&mut self) -> SubschemaId {
+        self.subschemas.push(Subschema::default());
+        SubschemaId(self.subschemas.len() - 1)
     }
 
-    fn subschema(&mut self, schema: &'a Value) -> NodeId {
+    fn subschema(&mut self, schema: &'a Value) -> SubschemaId {
         let id = self.reserve();
-        self.nodes[id.0] = self.node(schema, id);
+        self.subschemas[id.0] = self.node(schema, id);
         id
     }
 
-    fn node(&mut self, schema: &'a Value, id: NodeId) -> Node {
-        let mut node = Node::default();
+    fn node(&mut self, schema: &'a Value, id: SubschemaId) -> Subschema {
+        let mut node = Subschema::default();
         let Value::Object(keywords) = schema else {
             if schema == &Value::Bool(false) {
-                let said = unmatched(String::from("absent"));
-                let demand = self.demand(said, schema.clone());
-                node.rules.push(Rule::Demand(demand));
+                let rule_text = unmatched(String::from("absent"));
+                let demand = self.demand(rule_text, schema.clone());
+                node.rules.push(SubschemaRule::Demand(demand));
             }
             return node;
         };
         // An embedded resource resolves its references against itself.
-        if id != NodeId(0) && keywords.contains_key("$id") {
+        if id != SubschemaId(0) && keywords.contains_key("$id") {
             node.rules.push(self.whole(schema));
             return node;
         }
@@ -153,41 +155,45 @@ impl<'a> Compiler<'a> {
             node.rules.push(self.whole(schema));
         } else if !foreign.is_empty() {
             let names: Vec<_> = foreign.keys().map(String::as_str).collect();
-            let said = unmatched(format!("what its schema allows ({})", names.join(", ")));
-            let demand = self.demand(said, Value::Object(foreign));
-            node.rules.push(Rule::Demand(demand));
+            let rule_text = unmatched(format!("what its schema allows ({})", names.join(", ")));
+            let demand = self.demand(rule_text, Value::Object(foreign));
+            node.rules.push(SubschemaRule::Demand(demand));
         }
         node
     }
 
-    fn keyword(&mut self, node: &mut Node, keyword: &'static str, rule: &'a Value) {
+    fn keyword(&mut self, node: &mut Subschema, keyword: &'static str, rule: &'a Value) {
         match (keyword, rule) {
             ("$ref", Value::String(reference)) => {
                 let target = local(reference).and_then(|pointer| self.target(pointer));
-                node.rules.extend(target.map(Rule::Also));
+                node.rules.extend(target.map(SubschemaRule::Also));
             }
             ("allOf", Value::Array(branches)) => {
                 for branch in branches {
                     let id = self.subschema(branch);
                     self.explain_patterns(id, branch);
-                    node.rules.push(Rule::Also(id));
+                    node.rules.push(SubschemaRule::Also(id));
                 }
             }
-            ("items", items) => node.rules.push(Rule::Items(self.subschema(items))),
+            ("items", items) => node.rules.push(SubschemaRule::Items(self.subschema(items))),
             ("uniqueItems", Value::Bool(true)) => {
-                node.rules.push(Rule::Unique(said(keyword, rule)));
+                node.rules
+                    .push(SubschemaRule::Unique(rule_text(keyword, rule)));
             }
             ("uniqueItems", _) => {}
             ("required", Value::Array(names)) => {
                 let names = names.iter().filter_map(Value::as_str);
-                let required = names.map(|name| Rule::Required(name.to_owned(), missing(name)));
+                let required =
+                    names.map(|name| SubschemaRule::Required(name.to_owned(), missing(name)));
                 node.rules.extend(required);
             }
             ("additionalProperties", Value::Bool(false)) => {
-                node.rules.push(Rule::Closed(said(keyword, rule)));
+                node.rules
+                    .push(SubschemaRule::Closed(rule_text(keyword, rule)));
             }
             ("additionalProperties", others) => {
-                node.rules.push(Rule::Others(self.subschema(others)));
+                node.rules
+                    .push(SubschemaRule::Others(self.subschema(others)));
             }
             ("properties", Value::Object(properties)) => {
                 for (name, schema) in properties {
@@ -195,51 +201,51 @@ impl<'a> Compiler<'a> {
                     node.properties.push((name.clone(), property));
                     node.known.insert(name.clone());
                 }
-                node.rules.push(Rule::Properties);
+                node.rules.push(SubschemaRule::Properties);
             }
             _ => {
                 node.integer |= keyword == "type" && type_names(rule).contains(&"integer");
-                let mut said = said(keyword, rule);
+                let mut rule_text = rule_text(keyword, rule);
                 if let ("anyOf", Some(names)) = (keyword, alternatives(rule)) {
                     let names = names.iter().map(|name| name.trim_matches('`'));
-                    said.params = json!({ "missingProperties": names.collect::<Vec<_>>() });
+                    rule_text.params = json!({ "missingProperties": names.collect::<Vec<_>>() });
                 }
-                let mut demand = self.demand(said, json!({ keyword: rule }));
+                let mut demand = self.demand(rule_text, json!({ keyword: rule }));
                 demand.advice = advice(keyword, rule);
-                node.rules.push(Rule::Demand(demand));
+                node.rules.push(SubschemaRule::Demand(demand));
             }
         }
     }
 
     /// A branch of `allOf` that is one more pattern says in its description what the pattern means,
     /// which nobody should have to read out of it.
-    fn explain_patterns(&mut self, id: NodeId, branch: &Value) {
+    fn explain_patterns(&mut self, id: SubschemaId, branch: &Value) {
         let Some(sentence) = branch.get("description").and_then(Value::as_str) else {
             return;
         };
-        for rule in &mut self.nodes[id.0].rules {
-            if let Rule::Demand(demand) = rule
-                && demand.said.keyword == "pattern"
+        for rule in &mut self.subschemas[id.0].rules {
+            if let SubschemaRule::Demand(demand) = rule
+                && demand.rule_text.keyword == "pattern"
             {
-                demand.advice = Advice::Sentence(sentence.to_owned());
+                demand.advice = HintSource::Sentence(sentence.to_owned());
             }
         }
     }
 
-    fn demand(&mut self, said: Said, part: Value) -> Demand {
+    fn demand(&mut self, rule_text: RuleText, part: Value) -> Demand {
         Demand {
-            said,
+            rule_text,
             probe: self.part(part),
-            advice: Advice::Nothing,
+            advice: HintSource::Nothing,
             last_resort: false,
         }
     }
 
-    fn whole(&mut self, schema: &Value) -> Rule {
-        let said = unmatched(String::from("what its schema allows"));
-        let mut demand = self.demand(said, schema.clone());
+    fn whole(&mut self, schema: &Value) -> SubschemaRule {
+        let rule_text = unmatched(String::from("what its schema allows"));
+        let mut demand = self.demand(rule_text, schema.clone());
         demand.last_resort = true;
-        Rule::Demand(demand)
+        SubschemaRule::Demand(demand)
     }
 
     /// Many subschemas have parts in common (`type: string`); each is compiled once.

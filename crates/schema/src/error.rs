@@ -41,7 +41,7 @@ impl SchemaError {
     pub(crate) fn invalid(error: &ValidationError<'_>) -> Self {
         SchemaError::Invalid {
             at: error.instance_path().to_string(),
-            reason: crate::report::cut(&error.to_string(), REASON_CHARS_MAX),
+            reason: crate::violation_collector::cut(&error.to_string(), REASON_CHARS_MAX),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What each keyword expects, in words that go on after "must be".
 
 use crate::hint::{alternatives, excluded};
-use crate::report::cut;
+use crate::violation_collector::cut;
 use crate::wording::{text, type_names};
 use serde_json::Value;
 

@@ -7,8 +7,8 @@
 use crate::depth::VALUE_DEPTH_MAX;
 use crate::hint;
 use crate::repeats::first_repeat;
-use crate::report::{Place, Report, cut};
-use crate::rules::{Advice, Demand, Node, NodeId, Rule, Said};
+use crate::subschema::{Demand, HintSource, RuleText, Subschema, SubschemaId, SubschemaRule};
+use crate::violation_collector::{ValueLocation, ViolationCollector, cut};
 use candor_fault::{NAME_MAX_CHARS, Violations};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -21,56 +21,56 @@ const VISITS_MAX: usize = 4_000_000;
 const STEPS_MAX: usize = 4 * VALUE_DEPTH_MAX;
 
 /// Everything that is wrong about `value`; nothing where only the library could say it.
-pub(crate) fn explain(nodes: &[Node], probes: &[Validator], value: &Value) -> Violations {
+pub(crate) fn explain(subschemas: &[Subschema], probes: &[Validator], value: &Value) -> Violations {
     let mut walk = Walk {
-        nodes,
+        subschemas,
         probes,
-        report: Report::default(),
+        report: ViolationCollector::default(),
         visits_left: VISITS_MAX,
     };
-    let root = Spot {
+    let root = WalkPosition {
         value,
-        place: Place::Root,
+        location: ValueLocation::Root,
         steps: 0,
     };
-    walk.visit(NodeId(0), root);
+    walk.visit(SubschemaId(0), root);
     walk.report.into_violations()
 }
 
 /// Where the walk is.
 #[derive(Clone, Copy)]
-struct Spot<'v, 'p> {
+struct WalkPosition<'v, 'p> {
     value: &'v Value,
-    place: Place<'p>,
+    location: ValueLocation<'p>,
     steps: usize,
 }
 
-impl<'v> Spot<'v, '_> {
+impl<'v> WalkPosition<'v, '_> {
     fn further(self) -> Self {
-        Spot {
+        WalkPosition {
             steps: self.steps + 1,
             ..self
         }
     }
 
-    fn at<'q>(&self, value: &'v Value, place: Place<'q>) -> Spot<'v, 'q> {
-        Spot {
+    fn at<'q>(&self, value: &'v Value, location: ValueLocation<'q>) -> WalkPosition<'v, 'q> {
+        WalkPosition {
             value,
-            place,
+            location,
             steps: self.steps + 1,
         }
     }
 }
 
 /// The subschemas that were tried on one value.
-struct Tried {
-    first: NodeId,
-    then: Vec<NodeId>,
+struct TriedSubschemas {
+    first: SubschemaId,
+    then: Vec<SubschemaId>,
 }
 
-impl Tried {
+impl TriedSubschemas {
     /// Notes one; false where it is known.
-    fn note(&mut self, id: NodeId) -> bool {
+    fn note(&mut self, id: SubschemaId) -> bool {
         let new = self.first != id && !self.then.contains(&id);
         if new {
             self.then.push(id);
@@ -80,25 +80,25 @@ impl Tried {
 }
 
 struct Walk<'s, 'v> {
-    nodes: &'s [Node],
+    subschemas: &'s [Subschema],
     probes: &'s [Validator],
-    report: Report<'v>,
+    report: ViolationCollector<'v>,
     visits_left: usize,
 }
 
 impl<'v> Walk<'_, 'v> {
     /// Tries a subschema on a value.
-    fn visit(&mut self, id: NodeId, spot: Spot<'v, '_>) {
+    fn visit(&mut self, id: SubschemaId, spot: WalkPosition<'v, '_>) {
         let then = Vec::new();
-        self.apply(id, spot, &mut Tried { first: id, then });
+        self.apply(id, spot, &mut TriedSubschemas { first: id, then });
     }
 
-    fn apply(&mut self, id: NodeId, spot: Spot<'v, '_>, tried: &mut Tried) {
+    fn apply(&mut self, id: SubschemaId, spot: WalkPosition<'v, '_>, tried: &mut TriedSubschemas) {
         if spot.steps > STEPS_MAX || self.visits_left == 0 {
             return;
         }
         self.visits_left -= 1;
-        let node = &self.nodes[id.0];
+        let node = &self.subschemas[id.0];
         let found_before = self.report.total();
         let mut wrong_type = false;
         for rule in &node.rules {
@@ -106,108 +106,126 @@ impl<'v> Walk<'_, 'v> {
                 continue;
             }
             match rule {
-                Rule::Demand(demand) => {
+                SubschemaRule::Demand(demand) => {
                     let silent = self.report.total() == found_before;
                     if (silent || !demand.last_resort) && self.breaks(demand, &spot) {
-                        wrong_type |= demand.said.keyword == "type";
+                        wrong_type |= demand.rule_text.keyword == "type";
                     }
                 }
-                Rule::Unique(said) => self.unique(said, &spot),
-                Rule::Required(name, said) => self.required(name, said, node, &spot),
-                Rule::Closed(said) => self.closed(said, node, &spot),
-                Rule::Also(other) => {
+                SubschemaRule::Unique(rule_text) => self.unique(rule_text, &spot),
+                SubschemaRule::Required(name, rule_text) => {
+                    self.required(name, rule_text, node, &spot)
+                }
+                SubschemaRule::Closed(rule_text) => self.closed(rule_text, node, &spot),
+                SubschemaRule::Also(other) => {
                     if tried.note(*other) {
                         self.apply(*other, spot.further(), tried);
                     }
                 }
-                Rule::Items(items) => self.items(*items, &spot),
-                Rule::Others(others) => self.others(*others, node, &spot),
-                Rule::Properties => self.properties(node, &spot),
+                SubschemaRule::Items(items) => self.items(*items, &spot),
+                SubschemaRule::Others(others) => self.others(*others, node, &spot),
+                SubschemaRule::Properties => self.properties(node, &spot),
             }
         }
     }
 
     /// Whether a value breaks a demand; if so, it is said.
-    fn breaks(&mut self, demand: &Demand, spot: &Spot<'v, '_>) -> bool {
+    fn breaks(&mut self, demand: &Demand, spot: &WalkPosition<'v, '_>) -> bool {
         let holds = self.probes[demand.probe.0].is_valid(spot.value);
         if !holds {
-            self.say(&demand.said, spot, || {
+            self.say(&demand.rule_text, spot, || {
                 let hint = match &demand.advice {
-                    Advice::Nothing => None,
-                    Advice::Sentence(sentence) => Some(sentence.clone()),
-                    Advice::Near(words) => hint::near_value(words, spot.value),
+                    HintSource::Nothing => None,
+                    HintSource::Sentence(sentence) => Some(sentence.clone()),
+                    HintSource::Near(words) => hint::near_value(words, spot.value),
                 };
-                (demand.said.clone(), hint)
+                (demand.rule_text.clone(), hint)
             });
         }
         !holds
     }
 
-    fn unique(&mut self, said: &Said, spot: &Spot<'v, '_>) {
+    fn unique(&mut self, rule_text: &RuleText, spot: &WalkPosition<'v, '_>) {
         let items = spot.value.as_array();
         if let Some((repeat, first)) = items.and_then(|items| first_repeat(items)) {
-            self.say(said, spot, || {
+            self.say(rule_text, spot, || {
                 let params = json!({"i": repeat, "j": first});
-                (with_params(said, params), None)
+                (with_params(rule_text, params), None)
             });
         }
     }
 
-    fn required(&mut self, name: &str, said: &Said, node: &Node, spot: &Spot<'v, '_>) {
+    fn required(
+        &mut self,
+        name: &str,
+        rule_text: &RuleText,
+        node: &Subschema,
+        spot: &WalkPosition<'v, '_>,
+    ) {
         let members = spot.value.as_object();
         if let Some(members) = members.filter(|members| !members.contains_key(name)) {
-            self.say(said, spot, || {
-                (said.clone(), hint::missing(name, node, members))
+            self.say(rule_text, spot, || {
+                (rule_text.clone(), hint::missing(name, node, members))
             });
         }
     }
 
-    fn closed(&mut self, said: &Said, node: &Node, spot: &Spot<'v, '_>) {
+    fn closed(&mut self, rule_text: &RuleText, node: &Subschema, spot: &WalkPosition<'v, '_>) {
         for (members, name, _) in unknown(spot.value, node) {
-            self.say(said, spot, || {
+            self.say(rule_text, spot, || {
                 let params = json!({"additionalProperty": cut(name, NAME_MAX_CHARS)});
                 let hint = hint::unknown(name, node, members);
-                (with_params(said, params), hint)
+                (with_params(rule_text, params), hint)
             });
         }
     }
 
-    fn items(&mut self, items: NodeId, spot: &Spot<'v, '_>) {
+    fn items(&mut self, items: SubschemaId, spot: &WalkPosition<'v, '_>) {
         for (index, item) in spot.value.as_array().into_iter().flatten().enumerate() {
-            self.visit(items, spot.at(item, Place::Item(&spot.place, index)));
+            self.visit(
+                items,
+                spot.at(item, ValueLocation::Item(&spot.location, index)),
+            );
         }
     }
 
-    fn others(&mut self, others: NodeId, node: &Node, spot: &Spot<'v, '_>) {
+    fn others(&mut self, others: SubschemaId, node: &Subschema, spot: &WalkPosition<'v, '_>) {
         for (_, name, member) in unknown(spot.value, node) {
-            self.visit(others, spot.at(member, Place::Member(&spot.place, name)));
+            self.visit(
+                others,
+                spot.at(member, ValueLocation::Member(&spot.location, name)),
+            );
         }
     }
 
-    fn properties(&mut self, node: &Node, spot: &Spot<'v, '_>) {
+    fn properties(&mut self, node: &Subschema, spot: &WalkPosition<'v, '_>) {
         let members = spot.value.as_object();
         for (name, property) in &node.properties {
             if let Some(member) = members.and_then(|members| members.get(name)) {
-                self.visit(*property, spot.at(member, Place::Member(&spot.place, name)));
+                self.visit(
+                    *property,
+                    spot.at(member, ValueLocation::Member(&spot.location, name)),
+                );
             }
         }
     }
 
     fn say(
         &mut self,
-        said: &Said,
-        spot: &Spot<'v, '_>,
-        say: impl FnOnce() -> (Said, Option<String>),
+        rule_text: &RuleText,
+        spot: &WalkPosition<'v, '_>,
+        say: impl FnOnce() -> (RuleText, Option<String>),
     ) {
-        self.report.add(said.keyword, &spot.place, spot.value, say);
+        self.report
+            .add(rule_text.keyword, &spot.location, spot.value, say);
     }
 }
 
-fn outlives_wrong_type(rule: &Rule, node: &Node, value: &Value) -> bool {
-    let Rule::Demand(demand) = rule else {
+fn outlives_wrong_type(rule: &SubschemaRule, node: &Subschema, value: &Value) -> bool {
+    let SubschemaRule::Demand(demand) = rule else {
         return false;
     };
-    match demand.said.keyword {
+    match demand.rule_text.keyword {
         "enum" => true,
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
             node.integer && value.is_number()
@@ -219,16 +237,16 @@ fn outlives_wrong_type(rule: &Rule, node: &Node, value: &Value) -> bool {
 /// The members beside `properties`, in the order in which they were given, each with all members.
 fn unknown<'v>(
     value: &'v Value,
-    node: &Node,
+    node: &Subschema,
 ) -> impl Iterator<Item = (&'v Map<String, Value>, &'v str, &'v Value)> {
     let all = value.as_object().into_iter();
     let each = all.flat_map(|all| all.iter().map(move |(name, one)| (all, name.as_str(), one)));
     each.filter(|(_, name, _)| !node.known.contains(*name))
 }
 
-fn with_params(said: &Said, params: Value) -> Said {
-    Said {
+fn with_params(rule_text: &RuleText, params: Value) -> RuleText {
+    RuleText {
         params,
-        ..said.clone()
+        ..rule_text.clone()
     }
 }

@@ -1,7 +1,7 @@
 //! Sentences that help to repair an argument, apart from the frozen wording.
 
-use crate::near::{NEAR_CHARS_MAX, nearest};
-use crate::rules::{Advice, Node};
+use crate::nearest::{NEAR_CHARS_MAX, nearest};
+use crate::subschema::{HintSource, Subschema};
 use candor_fault::escape_invisible_into;
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ const MEMBERS_SEEN: usize = 256;
 const ALTERNATIVES_MAX: usize = 10;
 
 /// What helps where `keyword: rule` is broken.
-pub(crate) fn advice(keyword: &str, rule: &Value) -> Advice {
+pub(crate) fn advice(keyword: &str, rule: &Value) -> HintSource {
     let sentence = match keyword {
         "enum" => return near_values(rule),
         "not" => excluded(rule).map(|names| match names.as_slice() {
@@ -27,16 +27,16 @@ pub(crate) fn advice(keyword: &str, rule: &Value) -> Advice {
         }
         _ => None,
     };
-    sentence.map_or(Advice::Nothing, Advice::Sentence)
+    sentence.map_or(HintSource::Nothing, HintSource::Sentence)
 }
 
-fn near_values(rule: &Value) -> Advice {
+fn near_values(rule: &Value) -> HintSource {
     let values = rule.as_array().into_iter().flatten();
     let words: Vec<_> = values.filter_map(Value::as_str).map(String::from).collect();
     if words.is_empty() {
-        Advice::Nothing
+        HintSource::Nothing
     } else {
-        Advice::Near(words)
+        HintSource::Near(words)
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn near_value(allowed: &[String], value: &Value) -> Option<String> {
 }
 
 /// The member that an unknown one was probably meant to be.
-pub(crate) fn unknown(name: &str, node: &Node, given: &Map<String, Value>) -> Option<String> {
+pub(crate) fn unknown(name: &str, node: &Subschema, given: &Map<String, Value>) -> Option<String> {
     let names = node.properties.iter().map(|(known, _)| known.as_str());
     let near = nearest(name, names.filter(|known| !given.contains_key(*known)))?;
     let name = visible(name);
@@ -83,7 +83,7 @@ pub(crate) fn unknown(name: &str, node: &Node, given: &Map<String, Value>) -> Op
 }
 
 /// The unknown member under which a missing one was probably given.
-pub(crate) fn missing(name: &str, node: &Node, given: &Map<String, Value>) -> Option<String> {
+pub(crate) fn missing(name: &str, node: &Subschema, given: &Map<String, Value>) -> Option<String> {
     let names = given.keys().take(MEMBERS_SEEN).map(String::as_str);
     let near = nearest(name, names.filter(|given| !node.known.contains(*given)))?;
     let near = visible(near);
@@ -103,7 +103,7 @@ mod tests {
 
     fn sentence(keyword: &str, rule: Value) -> Option<String> {
         match advice(keyword, &rule) {
-            Advice::Sentence(sentence) => Some(sentence),
+            HintSource::Sentence(sentence) => Some(sentence),
             _ => None,
         }
     }
@@ -146,11 +146,11 @@ mod tests {
 
     #[test]
     fn only_words_have_near_ones() {
-        assert_eq!(advice("enum", &json!([1, null])), Advice::Nothing);
+        assert_eq!(advice("enum", &json!([1, null])), HintSource::Nothing);
         let words = vec![String::from("open"), String::from("closed")];
         assert_eq!(
             advice("enum", &json!(["open", 1, "closed"])),
-            Advice::Near(words.clone())
+            HintSource::Near(words.clone())
         );
         assert_eq!(
             near_value(&words, &json!("Open")).as_deref(),

@@ -5,8 +5,8 @@ use crate::decider::{decider, probes};
 use crate::depth::{SCHEMA_DEPTH_MAX, VALUE_DEPTH_MAX, exceeds};
 use crate::error::SchemaError;
 use crate::explain::explain;
-use crate::report::{Place, Report};
-use crate::rules::Node;
+use crate::subschema::Subschema;
+use crate::violation_collector::{ValueLocation, ViolationCollector};
 use crate::wording::{SCHEMA, unmatched};
 use candor_fault::Violations;
 use jsonschema::Validator;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 pub struct Schema {
     text: Box<RawValue>,
     decider: Validator,
-    nodes: Vec<Node>,
+    subschemas: Vec<Subschema>,
     probes: Vec<Validator>,
 }
 
@@ -39,7 +39,7 @@ impl Schema {
             text: to_raw_value(&schema).map_err(|error| SchemaError::not_json(&error))?,
             decider,
             probes: probes(&schema, &compiled.parts)?,
-            nodes: compiled.nodes,
+            subschemas: compiled.subschemas,
         })
     }
 
@@ -84,13 +84,15 @@ impl Schema {
     }
 
     pub(crate) fn explain(&self, value: &Value) -> Violations {
-        explain(&self.nodes, &self.probes, value)
+        explain(&self.subschemas, &self.probes, value)
     }
 }
 
 /// The one violation of a value that is wrong as a whole.
 fn whole(value: &Value, expected: String) -> Violations {
-    let mut report = Report::default();
-    report.add(SCHEMA, &Place::Root, value, || (unmatched(expected), None));
+    let mut report = ViolationCollector::default();
+    report.add(SCHEMA, &ValueLocation::Root, value, || {
+        (unmatched(expected), None)
+    });
     report.into_violations()
 }

@@ -1,15 +1,15 @@
 //! The frozen words of each keyword: its message, and its parameters by the names AJV gives them.
 
 use crate::expected::expected;
-use crate::rules::Said;
+use crate::subschema::RuleText;
 use serde_json::{Value, json};
 
 /// The keyword of what only the library can decide.
 pub(crate) const SCHEMA: &str = "schema";
 
 /// What is said when `keyword: rule` is broken.
-pub(crate) fn said(keyword: &'static str, rule: &Value) -> Said {
-    Said {
+pub(crate) fn rule_text(keyword: &'static str, rule: &Value) -> RuleText {
+    RuleText {
         keyword,
         message: message(keyword, rule),
         params: params(keyword, rule),
@@ -18,8 +18,8 @@ pub(crate) fn said(keyword: &'static str, rule: &Value) -> Said {
 }
 
 /// What is said of a required member that is missing.
-pub(crate) fn missing(name: &str) -> Said {
-    Said {
+pub(crate) fn missing(name: &str) -> RuleText {
+    RuleText {
         keyword: "required",
         message: format!("must have required property '{name}'"),
         params: json!({ "missingProperty": name }),
@@ -28,8 +28,8 @@ pub(crate) fn missing(name: &str) -> Said {
 }
 
 /// What is said of a value that does not match, where no keyword explains it.
-pub(crate) fn unmatched(expected: String) -> Said {
-    Said {
+pub(crate) fn unmatched(expected: String) -> RuleText {
+    RuleText {
         keyword: SCHEMA,
         message: String::from("must match the schema"),
         params: json!({}),

@@ -1,6 +1,6 @@
 //! Collects violations with their places: the first with their texts, the rest counted.
 
-use crate::rules::Said;
+use crate::subschema::RuleText;
 use candor_fault::{
     ArgumentPath, NAME_MAX_CHARS, PathStep, VIOLATIONS_MAX, Violation, Violations, excerpt,
 };
@@ -9,27 +9,27 @@ use serde_json::value::RawValue;
 
 /// Where the walk is; a path is made of it only where something is wrong.
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum ValueLocation<'a> {
     /// The whole value.
     Root,
     /// A member of the object at another place.
-    Member(&'a Place<'a>, &'a str),
+    Member(&'a ValueLocation<'a>, &'a str),
     /// An item of the array at another place.
-    Item(&'a Place<'a>, usize),
+    Item(&'a ValueLocation<'a>, usize),
 }
 
-impl Place<'_> {
+impl ValueLocation<'_> {
     fn path(&self) -> ArgumentPath {
         let mut steps = Vec::new();
-        let mut place = self;
+        let mut location = self;
         loop {
-            place = match place {
-                Place::Root => break,
-                Place::Member(parent, name) => {
+            location = match location {
+                ValueLocation::Root => break,
+                ValueLocation::Member(parent, name) => {
                     steps.push(PathStep::Member(cut(name, NAME_MAX_CHARS)));
                     parent
                 }
-                Place::Item(parent, index) => {
+                ValueLocation::Item(parent, index) => {
                     steps.push(PathStep::Item(*index));
                     parent
                 }
@@ -52,32 +52,32 @@ pub(crate) fn cut(text: &str, chars: usize) -> String {
 
 /// The violations found so far.
 #[derive(Default)]
-pub(crate) struct Report<'v> {
+pub(crate) struct ViolationCollector<'v> {
     violations: Violations,
     /// One object often breaks several rules in a row, and may be large.
     last_excerpt: Option<(&'v Value, Box<RawValue>)>,
 }
 
-impl<'v> Report<'v> {
+impl<'v> ViolationCollector<'v> {
     /// Adds one; `say` is asked for its text and hint only if they will be seen.
     pub(crate) fn add(
         &mut self,
         keyword: &'static str,
-        place: &Place<'_>,
+        location: &ValueLocation<'_>,
         value: &'v Value,
-        say: impl FnOnce() -> (Said, Option<String>),
+        say: impl FnOnce() -> (RuleText, Option<String>),
     ) {
-        if self.only_counts(keyword, place) {
+        if self.only_counts(keyword, location) {
             return self.violations.count_omitted();
         }
-        let (said, hint) = say();
+        let (rule_text, hint) = say();
         let violation = Violation {
-            path: place.path(),
+            path: location.path(),
             keyword,
-            message: said.message,
-            params: said.params,
+            message: rule_text.message,
+            params: rule_text.params,
             value: self.excerpt(value),
-            expected: said.expected,
+            expected: rule_text.expected,
             hint,
         };
         self.violations.push(violation);
@@ -93,14 +93,16 @@ impl<'v> Report<'v> {
         self.violations
     }
 
-    fn only_counts(&self, keyword: &'static str, place: &Place<'_>) -> bool {
+    fn only_counts(&self, keyword: &'static str, location: &ValueLocation<'_>) -> bool {
         if self.violations.shown().len() < VIOLATIONS_MAX {
             return false;
         }
         // The kind depends on the keyword, and on whether the place is the root.
-        let path = match place {
-            Place::Root => ArgumentPath::default(),
-            Place::Member(..) | Place::Item(..) => ArgumentPath(vec![PathStep::Item(0)]),
+        let path = match location {
+            ValueLocation::Root => ArgumentPath::default(),
+            ValueLocation::Member(..) | ValueLocation::Item(..) => {
+                ArgumentPath(vec![PathStep::Item(0)])
+            }
         };
         let bare = Violation {
             path,
@@ -133,12 +135,12 @@ mod tests {
     #[test]
     fn a_place_is_a_path_with_long_names_cut() {
         let long = "ä".repeat(NAME_MAX_CHARS + 1);
-        let list = Place::Member(&Place::Root, "list");
-        let item = Place::Item(&list, 3);
-        let place = Place::Member(&item, &long);
+        let list = ValueLocation::Member(&ValueLocation::Root, "list");
+        let item = ValueLocation::Item(&list, 3);
+        let location = ValueLocation::Member(&item, &long);
         let shown = format!("{}…", "ä".repeat(NAME_MAX_CHARS - 1));
-        assert_eq!(place.path().pointer(), format!("/list/3/{shown}"));
-        assert_eq!(Place::Root.path().pointer(), "root");
+        assert_eq!(location.path().pointer(), format!("/list/3/{shown}"));
+        assert_eq!(ValueLocation::Root.path().pointer(), "root");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 /// Which subschema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NodeId(pub usize);
+pub(crate) struct SubschemaId(pub usize);
 
 /// Which part of the schema that is decided alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub(crate) struct ProbeId(pub usize);
 
 /// One subschema.
 #[derive(Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct Subschema {
     /// Everything it demands, in order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<SubschemaRule>,
     /// Its `properties`, in order.
-    pub properties: Vec<(String, NodeId)>,
+    pub properties: Vec<(String, SubschemaId)>,
     /// The names of its `properties`.
     pub known: HashSet<String>,
     /// Whether its `type` admits integers.
@@ -27,21 +27,21 @@ pub(crate) struct Node {
 
 /// One thing that a subschema demands.
 #[derive(Debug)]
-pub(crate) enum Rule {
+pub(crate) enum SubschemaRule {
     /// A keyword that is decided alone.
     Demand(Demand),
     /// A member that must be there.
-    Required(String, Said),
+    Required(String, RuleText),
     /// No members beside `properties`.
-    Closed(Said),
+    Closed(RuleText),
     /// No item twice.
-    Unique(Said),
+    Unique(RuleText),
     /// The same value must match another subschema too.
-    Also(NodeId),
+    Also(SubschemaId),
     /// Every item must match a subschema.
-    Items(NodeId),
+    Items(SubschemaId),
     /// Every member beside `properties` must match a subschema.
-    Others(NodeId),
+    Others(SubschemaId),
     /// The node's `properties` must match theirs.
     Properties,
 }
@@ -49,16 +49,16 @@ pub(crate) enum Rule {
 /// A keyword that is decided alone.
 #[derive(Debug)]
 pub(crate) struct Demand {
-    pub said: Said,
+    pub rule_text: RuleText,
     pub probe: ProbeId,
-    pub advice: Advice,
+    pub advice: HintSource,
     /// Whether it is said only where its subschema has found nothing else.
     pub last_resort: bool,
 }
 
 /// What is said when a rule is broken, as far as the schema alone knows it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct RuleText {
     pub keyword: &'static str,
     pub message: String,
     pub params: Value,
@@ -67,7 +67,7 @@ pub(crate) struct Said {
 
 /// Where the hint of a broken rule comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Advice {
+pub(crate) enum HintSource {
     /// There is none.
     Nothing,
     /// It is always the same.
