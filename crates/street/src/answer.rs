@@ -19,57 +19,63 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-type Worked<S> = Result<Reply, Fault<<S as Server>::Dialect>>;
-type Work<S> = BoxFuture<'static, Worked<S>>;
+type ToolResult<S> = Result<Reply, Fault<<S as Server>::Dialect>>;
+type ToolFuture<S> = BoxFuture<'static, ToolResult<S>>;
 
 /// Answers one call.
 pub(crate) async fn answer<S: Server>(
-    desk: Arc<Dispatcher<S>>,
+    dispatcher: Arc<Dispatcher<S>>,
     call: Arc<Call>,
     cancel: CancellationToken,
 ) -> Answer {
-    let number = desk.next_call();
-    let Some(place) = desk.server.tools().find(&call.name) else {
-        let near = desk.server.tools().near(&call.name);
+    let number = dispatcher.next_call();
+    let Some(index) = dispatcher.server.tools().find(&call.name) else {
+        let near = dispatcher.server.tools().near(&call.name);
         let unknown = Wire::unknown_tool(&call.name, near);
-        return refuse(&desk, Some((&call, number)), unknown).await;
+        return refuse(&dispatcher, Some((&call, number)), unknown).await;
     };
     let span = tracing::info_span!("call", request = number, id = %call.id, tool = %call.name);
     let cx = CallContext {
         call,
         number,
         notes: Arc::default(),
-        mark: EffectMark::new(desk.server.tools().all()[place].writes()),
+        mark: EffectMark::new(dispatcher.server.tools().all()[index].writes()),
         cancel,
     };
-    answer_found(desk, cx, place).instrument(span).await
+    answer_found(dispatcher, cx, index).instrument(span).await
 }
 
 async fn answer_found<S: Server>(
-    desk: Arc<Dispatcher<S>>,
+    dispatcher: Arc<Dispatcher<S>>,
     cx: CallContext<S::Notes>,
-    place: usize,
+    index: usize,
 ) -> Answer {
     let started = Instant::now();
-    let tool = &desk.server.tools().all()[place];
-    let limit = desk.server.deadline(tool);
-    let ended = within::<S>(limit, work(&desk, place, &cx), &cx, &desk.closing).await;
+    let tool = &dispatcher.server.tools().all()[index];
+    let limit = dispatcher.server.deadline(tool);
+    let ended = within::<S>(
+        limit,
+        work(&dispatcher, index, &cx),
+        &cx,
+        &dispatcher.closing,
+    )
+    .await;
     let (worked, rest) = match ended {
-        Ended::Worked(worked) => (worked, None),
-        Ended::Cut(refusal, rest) => (Err(S::Dialect::adopt(refusal)), rest),
+        WorkOutcome::Finished(worked) => (worked, None),
+        WorkOutcome::Interrupted(refusal, rest) => (Err(S::Dialect::adopt(refusal)), rest),
     };
-    let end = End {
-        desk: &desk,
+    let end = CallEnd {
+        dispatcher: &dispatcher,
         cx: &cx,
-        place,
+        index,
         started,
     };
     let (answer, receipt) = end.finish_anyhow(worked, None).await;
     if let Some(rest) = rest {
-        desk.running.spawn(outlive(
-            Arc::clone(&desk),
+        dispatcher.running.spawn(outlive(
+            Arc::clone(&dispatcher),
             cx,
-            place,
+            index,
             started,
             rest,
             receipt,
@@ -79,12 +85,16 @@ async fn answer_found<S: Server>(
 }
 
 /// The way in: gate, schema, guard, tool; a panic on it becomes a failure.
-fn work<S: Server>(desk: &Arc<Dispatcher<S>>, place: usize, cx: &CallContext<S::Notes>) -> Work<S> {
-    let (desk, cx) = (Arc::clone(desk), cx.clone());
+fn work<S: Server>(
+    dispatcher: &Arc<Dispatcher<S>>,
+    index: usize,
+    cx: &CallContext<S::Notes>,
+) -> ToolFuture<S> {
+    let (dispatcher, cx) = (Arc::clone(dispatcher), cx.clone());
     let mark = cx.mark.clone();
     let inward = async move {
-        let server = &desk.server;
-        let tool = &server.tools().all()[place];
+        let server = &dispatcher.server;
+        let tool = &server.tools().all()[index];
         server.gate(&cx, tool)?;
         let arguments = parsed(&cx.call);
         tool.check(&arguments).map_err(S::Dialect::adopt)?;
@@ -124,33 +134,33 @@ fn panic_cause(panic: &(dyn Any + Send)) -> Cause {
     }
 }
 
-enum Ended<S: Server> {
-    Worked(Worked<S>),
+enum WorkOutcome<S: Server> {
+    Finished(ToolResult<S>),
     /// The call was cut; what had begun to change something goes on as the rest.
-    Cut(Refusal, Option<Work<S>>),
+    Interrupted(Refusal, Option<ToolFuture<S>>),
 }
 
 /// Waits for the work, but no longer than the deadline and the caller's wish. Work whose effect has
 /// not begun is dropped; work whose effect has begun is never dropped.
 async fn within<S: Server>(
     limit: Option<Duration>,
-    mut work: Work<S>,
+    mut work: ToolFuture<S>,
     cx: &CallContext<S::Notes>,
     closing: &CancellationToken,
-) -> Ended<S> {
+) -> WorkOutcome<S> {
     // The first try comes before any timer is made: most calls need none, nor the room for one.
     match (&mut work).now_or_never() {
-        Some(worked) => Ended::Worked(worked),
+        Some(worked) => WorkOutcome::Finished(worked),
         None => Box::pin(waited(limit, work, cx, closing)).await,
     }
 }
 
 async fn waited<S: Server>(
     limit: Option<Duration>,
-    mut work: Work<S>,
+    mut work: ToolFuture<S>,
     cx: &CallContext<S::Notes>,
     closing: &CancellationToken,
-) -> Ended<S> {
+) -> WorkOutcome<S> {
     let time_is_up = async {
         match limit {
             Some(limit) => tokio::time::sleep(limit).await,
@@ -159,68 +169,70 @@ async fn waited<S: Server>(
     };
     let cut = tokio::select! {
         biased;
-        worked = &mut work => return Ended::Worked(worked),
-        () = cx.cancel.cancelled() => Cut::Cancelled,
-        () = closing.cancelled() => Cut::Cancelled,
-        () = time_is_up => Cut::Deadline,
+        worked = &mut work => return WorkOutcome::Finished(worked),
+        () = cx.cancel.cancelled() => Interruption::Cancelled,
+        () = closing.cancelled() => Interruption::Cancelled,
+        () = time_is_up => Interruption::Deadline,
     };
     if cx.mark.close() {
-        return Ended::Cut(cut.refusal(Effect::None), None);
+        return WorkOutcome::Interrupted(cut.refusal(Effect::None), None);
     }
     match cut {
         // Nobody waits for the answer: the change is carried to its end, and recorded as it ended.
-        Cut::Cancelled => Ended::Worked(work.await),
-        Cut::Deadline => Ended::Cut(cut.refusal(cx.mark.effect()), Some(work)),
+        Interruption::Cancelled => WorkOutcome::Finished(work.await),
+        Interruption::Deadline => {
+            WorkOutcome::Interrupted(cut.refusal(cx.mark.effect()), Some(work))
+        }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Cut {
+enum Interruption {
     Cancelled,
     Deadline,
 }
 
-impl Cut {
+impl Interruption {
     fn refusal(self, effect: Effect) -> Refusal {
         match self {
-            Cut::Cancelled => Refusal::Cancelled { effect },
-            Cut::Deadline => Refusal::Deadline { effect },
+            Interruption::Cancelled => Refusal::Cancelled { effect },
+            Interruption::Deadline => Refusal::Deadline { effect },
         }
     }
 }
 
 /// Carries a change to its end after its call was answered; a second record names the first.
 async fn outlive<S: Server>(
-    desk: Arc<Dispatcher<S>>,
+    dispatcher: Arc<Dispatcher<S>>,
     cx: CallContext<S::Notes>,
-    place: usize,
+    index: usize,
     started: Instant,
-    rest: Work<S>,
+    rest: ToolFuture<S>,
     first: Option<Receipt>,
 ) {
     let worked = rest.await;
-    let end = End {
-        desk: &desk,
+    let end = CallEnd {
+        dispatcher: &dispatcher,
         cx: &cx,
-        place,
+        index,
         started,
     };
     end.finish_anyhow(worked, first.as_ref()).await;
 }
 
 /// The way back of one call.
-struct End<'a, S: Server> {
-    desk: &'a Dispatcher<S>,
+struct CallEnd<'a, S: Server> {
+    dispatcher: &'a Dispatcher<S>,
     cx: &'a CallContext<S::Notes>,
-    place: usize,
+    index: usize,
     started: Instant,
 }
 
-impl<S: Server> End<'_, S> {
-    /// As [`End::finish`]; a panic on the way back is answered like one on the way in.
+impl<S: Server> CallEnd<'_, S> {
+    /// As [`CallEnd::finish`]; a panic on the way back is answered like one on the way in.
     async fn finish_anyhow(
         &self,
-        worked: Worked<S>,
+        worked: ToolResult<S>,
         first: Option<&Receipt>,
     ) -> (Answer, Option<Receipt>) {
         let finishing = AssertUnwindSafe(self.finish(worked, first)).catch_unwind();
@@ -240,14 +252,14 @@ impl<S: Server> End<'_, S> {
         let cause = panic_cause(panic);
         let fault = S::Dialect::adopt(Refusal::Panicked { cause, effect });
         let took = self.started.elapsed();
-        let metrics = &self.desk.metrics;
-        metrics.count(Some(self.place), Some(fault.row()), took);
+        let metrics = &self.dispatcher.metrics;
+        metrics.count(Some(self.index), Some(fault.row()), took);
         let facts = CallFacts {
             tool: Some(self.tool().name()),
-            form: self.desk.server.form(self.cx.call.era),
+            form: self.dispatcher.server.form(self.cx.call.era),
             receipt: None,
         };
-        let answer = S::Dialect::encode_failure(&fault, &facts, self.desk.now());
+        let answer = S::Dialect::encode_failure(&fault, &facts, self.dispatcher.now());
         log(took, Some(fault));
         answer
     }
@@ -255,12 +267,12 @@ impl<S: Server> End<'_, S> {
     /// Record, then keep or undo, then note and metrics, then the dialect: all with one instant.
     async fn finish(
         &self,
-        worked: Worked<S>,
+        worked: ToolResult<S>,
         first: Option<&Receipt>,
     ) -> (Answer, Option<Receipt>) {
-        let at = self.desk.now();
+        let at = self.dispatcher.now();
         let took = self.started.elapsed();
-        let server = &self.desk.server;
+        let server = &self.dispatcher.server;
         let (ended, pending) = match worked {
             Ok(reply) => (Ok(reply.output), reply.pending),
             Err(fault) => (Err(server.complete(fault, self.cx)), None),
@@ -278,7 +290,7 @@ impl<S: Server> End<'_, S> {
         };
         note(server.as_ref(), &self.entry(&ended, at, took, first));
         let row = ended.as_ref().err().map(Fault::row);
-        self.desk.metrics.count(Some(self.place), row, took);
+        self.dispatcher.metrics.count(Some(self.index), row, took);
         let facts = CallFacts {
             tool: Some(self.tool().name()),
             form: server.form(self.cx.call.era),
@@ -293,7 +305,7 @@ impl<S: Server> End<'_, S> {
     }
 
     fn tool(&self) -> &Tool<S> {
-        &self.desk.server.tools().all()[self.place]
+        &self.dispatcher.server.tools().all()[self.index]
     }
 
     fn entry<'e>(
@@ -334,7 +346,7 @@ impl<S: Server> End<'_, S> {
             },
         };
         let fault = S::Dialect::adopt(Refusal::Unrecorded { cause, effect });
-        self.desk.server.complete(fault, self.cx)
+        self.dispatcher.server.complete(fault, self.cx)
     }
 }
 
@@ -398,12 +410,12 @@ fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>) {
 
 /// Answers what is no call of a tool: record, note, metrics, dialect.
 pub(crate) async fn refuse<S: Server>(
-    desk: &Dispatcher<S>,
+    dispatcher: &Dispatcher<S>,
     call: Option<(&Call, u64)>,
     fault: Fault<Wire>,
 ) -> Answer {
-    let at = desk.now();
-    let recorded = recorded(desk.server.as_ref(), &refused(call, &fault, at)).await;
+    let at = dispatcher.now();
+    let recorded = recorded(dispatcher.server.as_ref(), &refused(call, &fault, at)).await;
     let fault = match recorded {
         Ok(_) => fault,
         Err(cause) => Wire::adopt(Refusal::Unrecorded {
@@ -411,12 +423,14 @@ pub(crate) async fn refuse<S: Server>(
             effect: Effect::None,
         }),
     };
-    note(desk.server.as_ref(), &refused(call, &fault, at));
-    desk.metrics.count(None, Some(fault.row()), Duration::ZERO);
+    note(dispatcher.server.as_ref(), &refused(call, &fault, at));
+    dispatcher
+        .metrics
+        .count(None, Some(fault.row()), Duration::ZERO);
     let era = call.map_or(crate::Era::Handshake, |(call, _)| call.era);
     let facts = CallFacts {
         tool: None,
-        form: desk.server.form(era),
+        form: dispatcher.server.form(era),
         receipt: None,
     };
     S::Dialect::encode_protocol_fault(&fault, &facts, at)

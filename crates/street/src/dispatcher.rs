@@ -77,8 +77,8 @@ impl<S: Server> Dispatcher<S> {
 
     /// Begins to answer what is no call of a tool: recorded and noted like one.
     pub fn begin_refusal(self: &Arc<Self>, fault: Fault<Wire>) -> Result<Answer, PendingCall> {
-        let desk = Arc::clone(self);
-        self.first_try(async move { refuse(&desk, None, fault).await })
+        let dispatcher = Arc::clone(self);
+        self.first_try(async move { refuse(&dispatcher, None, fault).await })
     }
 
     fn first_try(
@@ -140,7 +140,7 @@ impl PendingCall {
 
 impl fmt::Debug for PendingCall {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Waiting")
+        out.write_str("PendingCall")
     }
 }
 
@@ -149,7 +149,7 @@ const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 impl<S: Server> fmt::Debug for Dispatcher<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Desk")
+        out.debug_struct("Dispatcher")
             .field("tools", self.server.tools())
             .finish_non_exhaustive()
     }

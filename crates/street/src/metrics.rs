@@ -136,14 +136,14 @@ impl Metrics {
         }
     }
 
-    /// Counts one call of the tool at `place`, or of none.
+    /// Counts one call of the tool at `index`, or of none.
     pub(crate) fn count(
         &self,
-        place: Option<usize>,
+        index: Option<usize>,
         failed: Option<&'static CodeRow>,
         took: Duration,
     ) {
-        let tool = place.map_or(0, |place| place + 1);
+        let tool = index.map_or(0, |index| index + 1);
         let code = failed.map_or(0, |row| self.place_of(row) + 1);
         let cell = self.found.get(tool * (self.rows.len() + 1) + code);
         if let Some(cell) = cell {

@@ -330,8 +330,8 @@ impl<S: Server> Tools<S> {
 
     /// The place of a tool; `_` for `.` is accepted.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        if let Ok(place) = self.tools.binary_search_by_key(&name, |tool| tool.name) {
-            return Some(place);
+        if let Ok(index) = self.tools.binary_search_by_key(&name, |tool| tool.name) {
+            return Some(index);
         }
         let spelled =
             |tool: &Tool<S>| tool.name.contains('.') && tool.name.replace('.', "_") == name;
@@ -347,13 +347,13 @@ impl<S: Server> Tools<S> {
 
     /// What is wrong with this list, if anything.
     pub fn verify(&self) -> Result<(), ToolError> {
-        for (place, tool) in self.tools.iter().enumerate() {
+        for (index, tool) in self.tools.iter().enumerate() {
             let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
             if tool.name.is_empty() || tool.name.len() > 64 || !tool.name.chars().all(fine) {
                 return Err(ToolError::Name(tool.name.to_owned()));
             }
             let spelled = tool.name.replace('.', "_");
-            let others = &self.tools[place + 1..];
+            let others = &self.tools[index + 1..];
             if others
                 .iter()
                 .any(|other| other.name.replace('.', "_") == spelled)

@@ -1,6 +1,6 @@
 //! Calls that are cut: by their deadline, by their caller, by the end of the process.
 
-use crate::station::{Station, answered, call, told};
+use crate::fixture::{Station, answered, call, told};
 use candor_street::CancellationToken;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +16,16 @@ fn limited() -> Station {
 #[tokio::test(start_paused = true)]
 async fn past_its_deadline_a_call_without_effect_is_dropped() {
     for name in ["read", "write"] {
-        let (desk, seen, go_on, _) = limited().desk();
+        let (dispatcher, seen, go_on, _) = limited().dispatcher();
         let answer = answered(
-            &desk,
+            &dispatcher,
             call(name, &["wait", "begin"]),
             CancellationToken::new(),
         )
         .await;
         assert_eq!(told(&answer), "deadline none");
         go_on.notify_one();
-        desk.drain(LIMIT).await;
+        dispatcher.drain(LIMIT).await;
         assert!(
             seen.all()
                 .iter()
@@ -43,16 +43,16 @@ async fn past_its_deadline_a_call_without_effect_is_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn past_its_deadline_a_begun_change_goes_on_and_is_recorded_again() {
-    let (desk, seen, go_on, _) = limited().desk();
+    let (dispatcher, seen, go_on, _) = limited().dispatcher();
     let answer = answered(
-        &desk,
+        &dispatcher,
         call("write", &["begin", "wait", "done"]),
         CancellationToken::new(),
     )
     .await;
     assert_eq!(told(&answer), "deadline unknown");
     go_on.notify_one();
-    desk.drain(LIMIT).await;
+    dispatcher.drain(LIMIT).await;
     let records: Vec<_> = seen
         .all()
         .into_iter()
@@ -66,11 +66,11 @@ async fn past_its_deadline_a_begun_change_goes_on_and_is_recorded_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_without_effect_is_dropped_and_recorded() {
-    let (desk, seen, _, _) = Station::new().desk();
+    let (dispatcher, seen, _, _) = Station::new().dispatcher();
     let cancel = CancellationToken::new();
     let running = tokio::spawn({
-        let (desk, cancel) = (Arc::clone(&desk), cancel.clone());
-        async move { told(&answered(&desk, call("write", &["wait", "begin"]), cancel).await) }
+        let (dispatcher, cancel) = (Arc::clone(&dispatcher), cancel.clone());
+        async move { told(&answered(&dispatcher, call("write", &["wait", "begin"]), cancel).await) }
     });
     tokio::task::yield_now().await;
     cancel.cancel();
@@ -80,11 +80,20 @@ async fn a_cancelled_call_without_effect_is_dropped_and_recorded() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_change_is_carried_to_its_end() {
-    let (desk, seen, go_on, _) = Station::new().desk();
+    let (dispatcher, seen, go_on, _) = Station::new().dispatcher();
     let cancel = CancellationToken::new();
     let running = tokio::spawn({
-        let (desk, cancel) = (Arc::clone(&desk), cancel.clone());
-        async move { told(&answered(&desk, call("write", &["begin", "wait", "done"]), cancel).await) }
+        let (dispatcher, cancel) = (Arc::clone(&dispatcher), cancel.clone());
+        async move {
+            told(
+                &answered(
+                    &dispatcher,
+                    call("write", &["begin", "wait", "done"]),
+                    cancel,
+                )
+                .await,
+            )
+        }
     });
     tokio::task::yield_now().await;
     cancel.cancel();
@@ -96,23 +105,32 @@ async fn a_cancelled_change_is_carried_to_its_end() {
 
 #[tokio::test(start_paused = true)]
 async fn at_the_end_of_the_process_running_calls_are_cut_and_recorded() {
-    let (desk, seen, _, _) = Station::new().desk();
+    let (dispatcher, seen, _, _) = Station::new().dispatcher();
     let running = tokio::spawn({
-        let desk = Arc::clone(&desk);
-        async move { told(&answered(&desk, call("read", &["wait"]), CancellationToken::new()).await) }
+        let dispatcher = Arc::clone(&dispatcher);
+        async move {
+            told(
+                &answered(
+                    &dispatcher,
+                    call("read", &["wait"]),
+                    CancellationToken::new(),
+                )
+                .await,
+            )
+        }
     });
     tokio::task::yield_now().await;
-    desk.drain(LIMIT).await;
+    dispatcher.drain(LIMIT).await;
     assert_eq!(running.await.unwrap(), "cancelled none");
     assert!(seen.all().contains(&"record cancelled none".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_goes_away_does_not_tear_a_change() {
-    let (desk, seen, go_on, _) = Station::new().desk();
+    let (dispatcher, seen, go_on, _) = Station::new().dispatcher();
     // The transport's own future is dropped; the call runs on.
     let transport = answered(
-        &desk,
+        &dispatcher,
         call("write", &["begin", "wait", "done"]),
         CancellationToken::new(),
     );
@@ -122,6 +140,6 @@ async fn a_caller_that_goes_away_does_not_tear_a_change() {
             .is_err()
     );
     go_on.notify_one();
-    desk.drain(LIMIT).await;
+    dispatcher.drain(LIMIT).await;
     assert!(seen.all().contains(&"record {\"ok\":true}".to_owned()));
 }

@@ -1,6 +1,6 @@
 //! The way back cannot fail: whatever a server's own stations do, there is an answer.
 
-use crate::station::{Station, answered, call, one, told};
+use crate::fixture::{Station, answered, call, one, told};
 use candor_fault::Answer;
 use candor_fault::codes::wire;
 use candor_street::CancellationToken;
@@ -40,12 +40,12 @@ async fn any_other_panic_on_the_way_back_is_a_bug_like_one_in_a_tool() {
 /// What is refused before any tool is found goes the same way back.
 #[tokio::test]
 async fn a_refusal_that_cannot_be_recorded_is_said() {
-    let (desk, ..) = panicking("record").desk();
-    let refusing = desk.begin_refusal(wire::ParseError.fault()).ok();
+    let (dispatcher, ..) = panicking("record").dispatcher();
+    let refusing = dispatcher.begin_refusal(wire::ParseError.fault()).ok();
     let Some(Answer::Error(error)) = refusing else {
         panic!("no answer");
     };
     assert_eq!(error.code, wire::InternalError.row().code.number());
-    let unknown = answered(&desk, call("nope", &[]), CancellationToken::new()).await;
+    let unknown = answered(&dispatcher, call("nope", &[]), CancellationToken::new()).await;
     assert!(told(&unknown).contains("-32603"), "{unknown:?}");
 }

@@ -1,6 +1,6 @@
 //! What the record decides: kept or undone, and what the answer says when there is none.
 
-use crate::station::{Station, one};
+use crate::fixture::{Station, one};
 
 fn unrecordable() -> Station {
     let mut station = Station::new();

@@ -1,16 +1,16 @@
 //! How tools are listed and found.
 
-use crate::station::{Station, answered, raw_call, told};
+use crate::fixture::{Station, answered, raw_call, told};
 use candor_street::{CancellationToken, Server, Tool, ToolError, ToolNames, Tools, reply};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_dotted_name_is_also_found_with_an_underscore() {
     for name in ["station.read", "station_read"] {
-        let (desk, _, _, _) = Station::new().desk();
+        let (dispatcher, _, _, _) = Station::new().dispatcher();
         let call = raw_call(name, Some("{\"steps\":[]}".into()));
         assert_eq!(
-            told(&answered(&desk, call, CancellationToken::new()).await),
+            told(&answered(&dispatcher, call, CancellationToken::new()).await),
             "ok"
         );
     }

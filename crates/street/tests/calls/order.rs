@@ -1,6 +1,6 @@
 //! The stations of a call, in order, and where each refusal ends it.
 
-use crate::station::{Station, answered, one, raw_call, told};
+use crate::fixture::{Station, answered, one, raw_call, told};
 use candor_fault::Answer;
 use candor_street::{CancellationToken, MetricsHub};
 
@@ -47,9 +47,9 @@ async fn a_refusal_ends_the_way_in_but_not_the_way_back() {
 #[tokio::test]
 async fn wrong_arguments_stop_before_the_guard() {
     for arguments in [None, Some("[1]"), Some("null"), Some("{\"steps\":1}")] {
-        let (desk, seen, _, _) = Station::new().desk();
+        let (dispatcher, seen, _, _) = Station::new().dispatcher();
         let call = raw_call("read", arguments.map(String::from));
-        let answer = answered(&desk, call, CancellationToken::new()).await;
+        let answer = answered(&dispatcher, call, CancellationToken::new()).await;
         assert_eq!(told(&answer), "invalid_arguments none", "{arguments:?}");
         let wanted = [
             "gate",
@@ -62,8 +62,8 @@ async fn wrong_arguments_stop_before_the_guard() {
 
 #[tokio::test]
 async fn a_tool_that_disagrees_with_its_schema_is_a_bug_of_the_server() {
-    let (desk, _, _, _) = Station::new().desk();
-    let answer = answered(&desk, raw_call("sly", None), CancellationToken::new()).await;
+    let (dispatcher, _, _, _) = Station::new().dispatcher();
+    let answer = answered(&dispatcher, raw_call("sly", None), CancellationToken::new()).await;
     assert_eq!(told(&answer), "internal none");
 }
 
@@ -89,8 +89,13 @@ async fn a_read_only_tool_cannot_begin() {
 
 #[tokio::test]
 async fn an_unknown_tool_is_refused_recorded_and_noted() {
-    let (desk, seen, _, _) = Station::new().desk();
-    let answer = answered(&desk, raw_call("raed", None), CancellationToken::new()).await;
+    let (dispatcher, seen, _, _) = Station::new().dispatcher();
+    let answer = answered(
+        &dispatcher,
+        raw_call("raed", None),
+        CancellationToken::new(),
+    )
+    .await;
     let Answer::Error(error) = answer else {
         panic!("{answer:?}")
     };
@@ -103,14 +108,14 @@ async fn an_unknown_tool_is_refused_recorded_and_noted() {
 
 #[tokio::test]
 async fn calls_are_counted_by_tool_and_code() {
-    let (desk, _, _, hub) = Station::new().desk();
+    let (dispatcher, _, _, hub) = Station::new().dispatcher();
     for (name, arguments) in [
         ("read", None),
         ("read", Some("{\"steps\":[]}")),
         ("nothing", None),
     ] {
         answered(
-            &desk,
+            &dispatcher,
             raw_call(name, arguments.map(String::from)),
             CancellationToken::new(),
         )
@@ -156,8 +161,13 @@ fn what_a_guard_did_is_counted_with_its_first_event() {
 
 #[tokio::test]
 async fn every_metric_has_the_name_and_the_labels_that_are_promised() {
-    let (desk, _, _, hub) = Station::new().desk();
-    answered(&desk, raw_call("read", None), CancellationToken::new()).await;
+    let (dispatcher, _, _, hub) = Station::new().dispatcher();
+    answered(
+        &dispatcher,
+        raw_call("read", None),
+        CancellationToken::new(),
+    )
+    .await;
     hub.count_retry("read", 1);
     hub.count_breaker_refusal("read");
     let text = hub.text();

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 pub(crate) type Neutral = Candor<core::Code>;
-pub(crate) type Worked = Result<Reply, Fault<Neutral>>;
+pub(crate) type ToolResult = Result<Reply, Fault<Neutral>>;
 
 #[derive(Default)]
 pub(crate) struct Seen(Mutex<Vec<String>>);
@@ -63,14 +63,14 @@ impl Station {
         assert_ne!(self.panics_at, Some(step), "to order");
     }
 
-    pub(crate) fn desk(self) -> (Arc<Dispatcher<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
+    pub(crate) fn dispatcher(self) -> (Arc<Dispatcher<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
         let (seen, go_on, hub) = (
             Arc::clone(&self.seen),
             Arc::clone(&self.go_on),
             MetricsHub::default(),
         );
-        let desk = Dispatcher::new(self, Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
-        (desk, seen, go_on, hub)
+        let dispatcher = Dispatcher::new(self, Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
+        (dispatcher, seen, go_on, hub)
     }
 }
 
@@ -186,7 +186,7 @@ impl Pending for Change {
     }
 }
 
-async fn follow(server: Arc<Station>, script: Script, cx: CallContext) -> Worked {
+async fn follow(server: Arc<Station>, script: Script, cx: CallContext) -> ToolResult {
     let mut answer = reply(&json!({ "ok": true }));
     for step in &script.steps {
         match step.as_str() {
@@ -254,11 +254,11 @@ pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
 
 /// Runs one call to its answer.
 pub(crate) async fn answered(
-    desk: &Arc<Dispatcher<Station>>,
+    dispatcher: &Arc<Dispatcher<Station>>,
     call: Call,
     cancel: CancellationToken,
 ) -> Answer {
-    match desk.begin(call, cancel) {
+    match dispatcher.begin(call, cancel) {
         Ok(answer) => answer,
         Err(waiting) => {
             let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -285,7 +285,7 @@ pub(crate) fn told(answer: &Answer) -> String {
 }
 
 pub(crate) async fn one(station: Station, name: &str, steps: &[&str]) -> (String, Vec<String>) {
-    let (desk, seen, _, _) = station.desk();
-    let answer = answered(&desk, call(name, steps), CancellationToken::new()).await;
+    let (dispatcher, seen, _, _) = station.dispatcher();
+    let answer = answered(&dispatcher, call(name, steps), CancellationToken::new()).await;
     (told(&answer), seen.all())
 }
