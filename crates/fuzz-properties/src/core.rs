@@ -8,7 +8,9 @@ use candor_street::{
     Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress, Server, Tool,
     Tools, reply,
 };
-use candor_wire::{Ask, Facts, Headers, Inbound, Listing, STATELESS_REVISION, read, write};
+use candor_wire::{
+    ClientRequest, Headers, Inbound, MessageSource, STATELESS_REVISION, ServerListing, read, write,
+};
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 
@@ -51,17 +53,17 @@ static DESK: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
 ///
 /// Panics if the contract is broken.
 pub fn core(bytes: &[u8]) {
-    one(bytes, &Facts::Stdio);
-    one(bytes, &Facts::Http(Headers::default()));
+    one(bytes, &MessageSource::Stdio);
+    one(bytes, &MessageSource::Http(Headers::default()));
     let stateless = Headers {
         version: Some(STATELESS_REVISION),
         method: Some("tools/call"),
         name: Some("mirror"),
     };
-    one(bytes, &Facts::Http(stateless));
+    one(bytes, &MessageSource::Http(stateless));
 }
 
-fn one(bytes: &[u8], facts: &Facts<'_>) {
+fn one(bytes: &[u8], facts: &MessageSource<'_>) {
     let (id, era, answer) = match read(bytes, facts) {
         Inbound::Nothing | Inbound::Cancel { .. } => return,
         Inbound::Refused { id, era, fault } => (id, era, DESK.begin_refusal(fault).ok()),
@@ -73,10 +75,10 @@ fn one(bytes: &[u8], facts: &Facts<'_>) {
     valid(&line, id, era, status);
 }
 
-fn asked(id: &str, era: Era, ask: Ask<'_>) -> Option<Answer> {
+fn asked(id: &str, era: Era, ask: ClientRequest<'_>) -> Option<Answer> {
     let called = match ask {
-        Ask::Call(called) => called,
-        other => return Some(Listing::new(&DESK).answer(&other, era)),
+        ClientRequest::Call(called) => called,
+        other => return Some(ServerListing::new(&DESK).answer(&other, era)),
     };
     let call = Call {
         name: called.name.into_owned(),

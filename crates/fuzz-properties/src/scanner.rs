@@ -1,6 +1,6 @@
 //! The scan of a message agrees with serde_json, and accepted messages can be split into members.
 
-use candor_wire::{Flaw, Verdict, members, scan};
+use candor_wire::{ScanError, ScanOutcome, members, scan};
 use serde_json::Value;
 
 /// Checks the scan with any bytes.
@@ -14,7 +14,7 @@ pub fn scanner(bytes: &[u8]) {
     };
     let oracle = serde_json::from_str::<Value>(text);
     match scan(text) {
-        Verdict::Fine => {
+        ScanOutcome::Fine => {
             let value = oracle.expect("what is fine is JSON");
             if let Value::Object(object) = value {
                 let texts: Vec<_> = members(text).collect();
@@ -25,8 +25,10 @@ pub fn scanner(bytes: &[u8]) {
                 }
             }
         }
-        Verdict::Malformed => assert!(oracle.is_err(), "what is refused as malformed is no JSON"),
-        Verdict::Flawed(Flaw::RepeatedName | Flaw::TooManyValues) => {}
-        Verdict::Flawed(_) => assert!(oracle.is_err(), "the oracle refuses it too"),
+        ScanOutcome::Malformed => {
+            assert!(oracle.is_err(), "what is refused as malformed is no JSON")
+        }
+        ScanOutcome::Flawed(ScanError::RepeatedName | ScanError::TooManyValues) => {}
+        ScanOutcome::Flawed(_) => assert!(oracle.is_err(), "the oracle refuses it too"),
     }
 }

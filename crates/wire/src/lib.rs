@@ -6,16 +6,16 @@
 //! subscriptions, tasks, sessions, resumption, OAuth, batches.
 
 pub mod http;
-mod listing;
-mod mirror;
+mod mirrored_header;
 mod read;
 mod revision;
 mod scan;
+mod server_listing;
 pub mod stdio;
 mod write;
 
-pub use listing::Listing;
-pub use read::{Ask, Called, Inbound, read};
-pub use revision::{Facts, HANDSHAKE_REVISIONS, Headers, STATELESS_REVISION};
-pub use scan::{Flaw, MAX_DEPTH, MAX_VALUES, Verdict, members, scan};
+pub use read::{ClientRequest, Inbound, ToolCall, read};
+pub use revision::{HANDSHAKE_REVISIONS, Headers, MessageSource, STATELESS_REVISION};
+pub use scan::{MAX_DEPTH, MAX_VALUES, ScanError, ScanOutcome, members, scan};
+pub use server_listing::ServerListing;
 pub use write::{write, write_notification};

@@ -1,9 +1,9 @@
 //! What a message asks: bytes in, meaning out. No I/O, no clock, no state.
 
 use crate::revision::{
-    Facts, META_CAPABILITIES, META_CLIENT, META_VERSION, OFFERED_REVISION, handshake,
+    META_CAPABILITIES, META_CLIENT, META_VERSION, MessageSource, OFFERED_REVISION, handshake,
 };
-use crate::scan::{Flaw, Verdict, members, scan};
+use crate::scan::{ScanError, ScanOutcome, members, scan};
 use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
 use candor_fault::{ClientText, Fault};
@@ -40,13 +40,13 @@ pub enum Inbound<'a> {
         /// The era.
         era: Era,
         /// What.
-        ask: Ask<'a>,
+        ask: ClientRequest<'a>,
     },
 }
 
 /// What can be asked.
 #[derive(Debug)]
-pub enum Ask<'a> {
+pub enum ClientRequest<'a> {
     /// `initialize`, with the revision to answer.
     Initialize {
         /// The client's own revision where it is known, else ours.
@@ -63,12 +63,12 @@ pub enum Ask<'a> {
     /// `tools/list`.
     List,
     /// `tools/call`.
-    Call(Called<'a>),
+    Call(ToolCall<'a>),
 }
 
 /// One call of a tool.
 #[derive(Debug)]
-pub struct Called<'a> {
+pub struct ToolCall<'a> {
     /// The tool's name.
     pub name: Cow<'a, str>,
     /// The text of the arguments; nothing where they are absent or null.
@@ -84,20 +84,24 @@ pub struct Called<'a> {
 }
 
 /// Reads one message.
-pub fn read<'a>(bytes: &'a [u8], facts: &Facts<'_>) -> Inbound<'a> {
+pub fn read<'a>(bytes: &'a [u8], facts: &MessageSource<'_>) -> Inbound<'a> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return refused(NO_ID, codes::ParseError.fault());
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let trimmed = trimmed(text);
-    if trimmed.is_empty() && matches!(facts, Facts::Stdio) {
+    if trimmed.is_empty() && matches!(facts, MessageSource::Stdio) {
         return Inbound::Nothing;
     }
     match scan(text) {
-        Verdict::Fine => message(trimmed, facts),
-        Verdict::Malformed => refused(NO_ID, codes::ParseError.fault()),
-        Verdict::Flawed(Flaw::TooManyValues) => refused(NO_ID, too_large("too many JSON values")),
-        Verdict::Flawed(flaw) => refused(only_id(trimmed), Wire::invalid_request(wording(flaw))),
+        ScanOutcome::Fine => message(trimmed, facts),
+        ScanOutcome::Malformed => refused(NO_ID, codes::ParseError.fault()),
+        ScanOutcome::Flawed(ScanError::TooManyValues) => {
+            refused(NO_ID, too_large("too many JSON values"))
+        }
+        ScanOutcome::Flawed(flaw) => {
+            refused(only_id(trimmed), Wire::invalid_request(wording(flaw)))
+        }
     }
 }
 
@@ -119,13 +123,13 @@ pub(crate) fn too_large(what: &'static str) -> Fault<Wire> {
     Wire::invalid_request(what).with_facts(|facts| facts.status = Some(413))
 }
 
-fn wording(flaw: Flaw) -> &'static str {
+fn wording(flaw: ScanError) -> &'static str {
     match flaw {
-        Flaw::TooDeep => "nested deeper than 128 levels",
-        Flaw::TooManyValues => "too many JSON values",
-        Flaw::LoneSurrogate => "a lone surrogate in a string",
-        Flaw::RepeatedName => "a member name twice in one object",
-        Flaw::NumberRange => "a number too large for a double",
+        ScanError::TooDeep => "nested deeper than 128 levels",
+        ScanError::TooManyValues => "too many JSON values",
+        ScanError::LoneSurrogate => "a lone surrogate in a string",
+        ScanError::RepeatedName => "a member name twice in one object",
+        ScanError::NumberRange => "a number too large for a double",
     }
 }
 
@@ -149,7 +153,7 @@ fn only_id(text: &str) -> &str {
 /// Whether a text is a string that can be read, or an integer without fraction and exponent.
 fn is_id(text: &str) -> bool {
     if text.starts_with('"') {
-        return scan(text) == Verdict::Fine;
+        return scan(text) == ScanOutcome::Fine;
     }
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -184,7 +188,7 @@ struct Message<'a> {
     params: Option<&'a str>,
 }
 
-fn message<'a>(text: &'a str, facts: &Facts<'_>) -> Inbound<'a> {
+fn message<'a>(text: &'a str, facts: &MessageSource<'_>) -> Inbound<'a> {
     if text.starts_with('[') {
         return refused(NO_ID, Wire::invalid_request("batches are not supported"));
     }
@@ -319,7 +323,7 @@ fn request<'a>(
     id: &'a str,
     method: &str,
     params: Option<&'a str>,
-    facts: &Facts<'_>,
+    facts: &MessageSource<'_>,
 ) -> Inbound<'a> {
     let mut era = Era::Handshake;
     match asked(method, params, facts, &mut era) {
@@ -331,9 +335,9 @@ fn request<'a>(
 fn asked<'a>(
     method: &str,
     params: Option<&'a str>,
-    facts: &Facts<'_>,
+    facts: &MessageSource<'_>,
     era: &mut Era,
-) -> Result<Ask<'a>, Fault<Wire>> {
+) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let read = params.map(Params::read);
     // What is wrong about the parameters matters only where the method exists.
     let none = Meta::default();
@@ -351,31 +355,31 @@ fn asked<'a>(
     }
     match (method, *era) {
         ("initialize", Era::Handshake) => initialize(read.transpose()?),
-        ("ping", Era::Handshake) => read.transpose().map(|_| Ask::Ping),
-        ("server/discover", Era::Stateless) => read.transpose().map(|_| Ask::Discover),
+        ("ping", Era::Handshake) => read.transpose().map(|_| ClientRequest::Ping),
+        ("server/discover", Era::Stateless) => read.transpose().map(|_| ClientRequest::Discover),
         ("tools/list", _) => list(read.transpose()?),
         ("tools/call", _) => call(read.transpose()?, called),
         _ => Err(facts.unknown_method(method, *era)),
     }
 }
 
-fn initialize<'a>(params: Option<Params<'a>>) -> Result<Ask<'a>, Fault<Wire>> {
+fn initialize<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
     let revision = params
         .revision
         .and_then(string)
         .ok_or_else(|| Wire::invalid_params("params.protocolVersion must be a string"))?;
     let (client_name, client_version) = client(params.client);
-    Ok(Ask::Initialize {
+    Ok(ClientRequest::Initialize {
         revision: handshake(&revision).unwrap_or(OFFERED_REVISION),
         client_name,
         client_version,
     })
 }
 
-fn list<'a>(params: Option<Params<'a>>) -> Result<Ask<'a>, Fault<Wire>> {
+fn list<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
     match params.and_then(|params| params.cursor) {
-        None => Ok(Ask::List),
+        None => Ok(ClientRequest::List),
         Some(_) => Err(Wire::invalid_params(
             "params.cursor is not one of this server's",
         )),
@@ -385,7 +389,7 @@ fn list<'a>(params: Option<Params<'a>>) -> Result<Ask<'a>, Fault<Wire>> {
 fn call<'a>(
     params: Option<Params<'a>>,
     name: Option<Cow<'a, str>>,
-) -> Result<Ask<'a>, Fault<Wire>> {
+) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
     let name = match (params.name, name) {
         (_, Some(name)) => name,
@@ -393,7 +397,7 @@ fn call<'a>(
         (Some(_), None) => return Err(Wire::invalid_params("params.name must be a string")),
     };
     let (client_name, client_version) = client(params.meta.client);
-    Ok(Ask::Call(Called {
+    Ok(ClientRequest::Call(ToolCall {
         name,
         arguments: params.arguments,
         progress: params.meta.progress,

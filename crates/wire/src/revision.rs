@@ -1,6 +1,6 @@
 //! Which revision of the protocol a request is written in, from its headers and its `_meta`.
 
-use crate::mirror::meant;
+use crate::mirrored_header::decode_header;
 use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
 use candor_fault::{ClientText, Fault};
@@ -35,19 +35,19 @@ pub struct Headers<'a> {
 
 /// What the transport knows about a message beside its bytes.
 #[derive(Debug, Clone, Copy)]
-pub enum Facts<'a> {
+pub enum MessageSource<'a> {
     /// A line of stdin: `_meta` alone decides.
     Stdio,
     /// A POST.
     Http(Headers<'a>),
 }
 
-impl Facts<'_> {
+impl MessageSource<'_> {
     /// A fault with a status of its own over HTTP.
     fn with_status(&self, fault: Fault<Wire>, status: u16) -> Fault<Wire> {
         match self {
-            Facts::Stdio => fault,
-            Facts::Http(_) => fault.with_facts(|facts| facts.status = Some(status)),
+            MessageSource::Stdio => fault,
+            MessageSource::Http(_) => fault.with_facts(|facts| facts.status = Some(status)),
         }
     }
 
@@ -58,8 +58,8 @@ impl Facts<'_> {
         has_capabilities: bool,
     ) -> Result<Era, Fault<Wire>> {
         let header = match self {
-            Facts::Stdio => version,
-            Facts::Http(headers) => headers.version,
+            MessageSource::Stdio => version,
+            MessageSource::Http(headers) => headers.version,
         };
         match (version, header) {
             (None, None) => Ok(Era::Handshake),
@@ -81,7 +81,7 @@ impl Facts<'_> {
 
     /// Whether the headers say what the body says, in the stateless era.
     pub(crate) fn mirrors(&self, method: &str, name: Option<&str>) -> Result<(), Fault<Wire>> {
-        let Facts::Http(headers) = self else {
+        let MessageSource::Http(headers) = self else {
             return Ok(());
         };
         match headers.method {
@@ -94,7 +94,7 @@ impl Facts<'_> {
         match (name, headers.name) {
             (None, _) => Ok(()),
             (Some(_), None) => Err(mismatch("Mcp-Name is missing")),
-            (Some(name), Some(header)) if meant(header).as_deref() == Some(name) => Ok(()),
+            (Some(name), Some(header)) if decode_header(header).as_deref() == Some(name) => Ok(()),
             (Some(_), Some(_)) => Err(mismatch("Mcp-Name is not the body's")),
         }
     }
@@ -157,14 +157,18 @@ fn unsupported(requested: &str) -> Fault<Wire> {
 mod tests {
     use super::*;
 
-    fn http(version: Option<&str>) -> Facts<'_> {
-        Facts::Http(Headers {
+    fn http(version: Option<&str>) -> MessageSource<'_> {
+        MessageSource::Http(Headers {
             version,
             ..Headers::default()
         })
     }
 
-    fn code(facts: Facts<'_>, version: Option<&str>, has_capabilities: bool) -> Result<Era, i32> {
+    fn code(
+        facts: MessageSource<'_>,
+        version: Option<&str>,
+        has_capabilities: bool,
+    ) -> Result<Era, i32> {
         let era = facts.era(version, has_capabilities);
         era.map_err(|fault| fault.row().code.number())
     }
@@ -198,19 +202,19 @@ mod tests {
 
     #[test]
     fn on_stdio_meta_decides_alone() {
-        assert_eq!(code(Facts::Stdio, None, false), Ok(Era::Handshake));
+        assert_eq!(code(MessageSource::Stdio, None, false), Ok(Era::Handshake));
         assert_eq!(
-            code(Facts::Stdio, Some(STATELESS_REVISION), true),
+            code(MessageSource::Stdio, Some(STATELESS_REVISION), true),
             Ok(Era::Stateless)
         );
         assert_eq!(
-            code(Facts::Stdio, Some(STATELESS_REVISION), false),
+            code(MessageSource::Stdio, Some(STATELESS_REVISION), false),
             Err(-32602)
         );
         assert_eq!(
-            code(Facts::Stdio, Some("2024-11-05"), false),
+            code(MessageSource::Stdio, Some("2024-11-05"), false),
             Ok(Era::Handshake)
         );
-        assert_eq!(code(Facts::Stdio, Some("x"), true), Err(-32022));
+        assert_eq!(code(MessageSource::Stdio, Some("x"), true), Err(-32022));
     }
 }

@@ -15,18 +15,18 @@ const LINEAR_NAMES: usize = 16;
 
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ScanOutcome {
     /// Acceptable JSON.
     Fine,
     /// Not JSON.
     Malformed,
     /// Grammatical JSON that is refused all the same.
-    Flawed(Flaw),
+    Flawed(ScanError),
 }
 
 /// Why grammatical JSON is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flaw {
+pub enum ScanError {
     /// Nested deeper than [`MAX_DEPTH`].
     TooDeep,
     /// More than [`MAX_VALUES`] values; what follows was not looked at.
@@ -40,22 +40,22 @@ pub enum Flaw {
 }
 
 /// Scans a whole message.
-pub fn scan(text: &str) -> Verdict {
+pub fn scan(text: &str) -> ScanOutcome {
     let mut scanner = Scanner::new(text);
     match scanner.document() {
-        Ok(()) => scanner.flaw.map_or(Verdict::Fine, Verdict::Flawed),
-        Err(Stop::Malformed) => Verdict::Malformed,
-        Err(Stop::TooManyValues) => Verdict::Flawed(Flaw::TooManyValues),
+        Ok(()) => scanner.flaw.map_or(ScanOutcome::Fine, ScanOutcome::Flawed),
+        Err(ScanStop::Malformed) => ScanOutcome::Malformed,
+        Err(ScanStop::TooManyValues) => ScanOutcome::Flawed(ScanError::TooManyValues),
     }
 }
 
-enum Stop {
+enum ScanStop {
     Malformed,
     TooManyValues,
 }
 
 /// What the grammar allows next.
-enum Expect {
+enum NextToken {
     Value,
     ValueOrEnd,
     NameOrEnd,
@@ -64,7 +64,7 @@ enum Expect {
 }
 
 /// An open array, or an open object with the place of its first name.
-enum Frame<'a> {
+enum OpenContainer<'a> {
     Array,
     Object {
         first: usize,
@@ -74,12 +74,12 @@ enum Frame<'a> {
 
 /// A member's name between its quotes, escapes as they are.
 #[derive(Clone, Copy)]
-struct Name<'a> {
+struct MemberName<'a> {
     text: &'a str,
     escaped: bool,
 }
 
-impl<'a> Name<'a> {
+impl<'a> MemberName<'a> {
     /// The name with its escapes resolved; one that cannot be resolved is refused for that anyway.
     fn unescaped(self) -> Cow<'a, str> {
         if !self.escaped {
@@ -89,7 +89,7 @@ impl<'a> Name<'a> {
             .map_or(Cow::Borrowed(self.text), Cow::Owned)
     }
 
-    fn is(self, other: Name<'_>) -> bool {
+    fn is(self, other: MemberName<'_>) -> bool {
         if self.escaped || other.escaped {
             return self.unescaped() == other.unescaped();
         }
@@ -106,9 +106,9 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     values: usize,
-    flaw: Option<Flaw>,
-    frames: Vec<Frame<'a>>,
-    names: Vec<Name<'a>>,
+    flaw: Option<ScanError>,
+    frames: Vec<OpenContainer<'a>>,
+    names: Vec<MemberName<'a>>,
 }
 
 impl<'a> Scanner<'a> {
@@ -124,17 +124,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn document(&mut self) -> Result<(), Stop> {
-        let mut expect = Expect::Value;
+    fn document(&mut self) -> Result<(), ScanStop> {
+        let mut expect = NextToken::Value;
         loop {
-            let byte = self.next_token().ok_or(Stop::Malformed)?;
+            let byte = self.next_token().ok_or(ScanStop::Malformed)?;
             expect = match (expect, byte) {
-                (Expect::ValueOrEnd, b']') | (Expect::NameOrEnd, b'}') => self.close(byte)?,
-                (Expect::CommaOrEnd, b']' | b'}') => self.close(byte)?,
-                (Expect::CommaOrEnd, b',') => self.comma(),
-                (Expect::Value | Expect::ValueOrEnd, _) => self.value(byte)?,
-                (Expect::Name | Expect::NameOrEnd, b'"') => self.name()?,
-                _ => return Err(Stop::Malformed),
+                (NextToken::ValueOrEnd, b']') | (NextToken::NameOrEnd, b'}') => self.close(byte)?,
+                (NextToken::CommaOrEnd, b']' | b'}') => self.close(byte)?,
+                (NextToken::CommaOrEnd, b',') => self.comma(),
+                (NextToken::Value | NextToken::ValueOrEnd, _) => self.value(byte)?,
+                (NextToken::Name | NextToken::NameOrEnd, b'"') => self.name()?,
+                _ => return Err(ScanStop::Malformed),
             };
             if self.frames.is_empty() {
                 return self.rest_is_blank();
@@ -153,49 +153,49 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    fn rest_is_blank(&mut self) -> Result<(), Stop> {
+    fn rest_is_blank(&mut self) -> Result<(), ScanStop> {
         match self.next_token() {
             None => Ok(()),
-            Some(_) => Err(Stop::Malformed),
+            Some(_) => Err(ScanStop::Malformed),
         }
     }
 
-    fn flawed(&mut self, flaw: Flaw) {
+    fn flawed(&mut self, flaw: ScanError) {
         self.flaw.get_or_insert(flaw);
     }
 
-    fn comma(&mut self) -> Expect {
+    fn comma(&mut self) -> NextToken {
         self.at += 1;
         match self.frames.last() {
-            Some(Frame::Object { .. }) => Expect::Name,
-            _ => Expect::Value,
+            Some(OpenContainer::Object { .. }) => NextToken::Name,
+            _ => NextToken::Value,
         }
     }
 
-    fn close(&mut self, byte: u8) -> Result<Expect, Stop> {
+    fn close(&mut self, byte: u8) -> Result<NextToken, ScanStop> {
         self.at += 1;
         match (self.frames.pop(), byte) {
-            (Some(Frame::Array), b']') => {}
-            (Some(Frame::Object { first, .. }), b'}') => self.names.truncate(first),
-            _ => return Err(Stop::Malformed),
+            (Some(OpenContainer::Array), b']') => {}
+            (Some(OpenContainer::Object { first, .. }), b'}') => self.names.truncate(first),
+            _ => return Err(ScanStop::Malformed),
         }
-        Ok(Expect::CommaOrEnd)
+        Ok(NextToken::CommaOrEnd)
     }
 
-    fn value(&mut self, byte: u8) -> Result<Expect, Stop> {
+    fn value(&mut self, byte: u8) -> Result<NextToken, ScanStop> {
         self.values += 1;
         if self.values > MAX_VALUES {
-            return Err(Stop::TooManyValues);
+            return Err(ScanStop::TooManyValues);
         }
         match byte {
             b'{' => {
                 let first = self.names.len();
-                self.open(Frame::Object { first, set: None });
-                return Ok(Expect::NameOrEnd);
+                self.open(OpenContainer::Object { first, set: None });
+                return Ok(NextToken::NameOrEnd);
             }
             b'[' => {
-                self.open(Frame::Array);
-                return Ok(Expect::ValueOrEnd);
+                self.open(OpenContainer::Array);
+                return Ok(NextToken::ValueOrEnd);
             }
             b'"' => {
                 self.string()?;
@@ -205,39 +205,39 @@ impl<'a> Scanner<'a> {
             b'n' => self.word("null")?,
             _ => self.number()?,
         }
-        Ok(Expect::CommaOrEnd)
+        Ok(NextToken::CommaOrEnd)
     }
 
-    fn open(&mut self, frame: Frame<'a>) {
+    fn open(&mut self, frame: OpenContainer<'a>) {
         self.at += 1;
         self.frames.push(frame);
         if self.frames.len() > MAX_DEPTH {
-            self.flawed(Flaw::TooDeep);
+            self.flawed(ScanError::TooDeep);
         }
     }
 
-    fn word(&mut self, word: &str) -> Result<(), Stop> {
+    fn word(&mut self, word: &str) -> Result<(), ScanStop> {
         let end = self.at + word.len();
         if self.bytes.get(self.at..end) != Some(word.as_bytes()) {
-            return Err(Stop::Malformed);
+            return Err(ScanStop::Malformed);
         }
         self.at = end;
         Ok(())
     }
 
-    fn name(&mut self) -> Result<Expect, Stop> {
+    fn name(&mut self) -> Result<NextToken, ScanStop> {
         let name = self.string()?;
         self.remember(name);
         if self.next_token() != Some(b':') {
-            return Err(Stop::Malformed);
+            return Err(ScanStop::Malformed);
         }
         self.at += 1;
-        Ok(Expect::Value)
+        Ok(NextToken::Value)
     }
 
     /// Notes a name of the innermost object, and whether it was there before.
-    fn remember(&mut self, name: Name<'a>) {
-        let Some(Frame::Object { first, set }) = self.frames.last_mut() else {
+    fn remember(&mut self, name: MemberName<'a>) {
+        let Some(OpenContainer::Object { first, set }) = self.frames.last_mut() else {
             return;
         };
         let known = &self.names[*first..];
@@ -251,12 +251,12 @@ impl<'a> Scanner<'a> {
         };
         self.names.push(name);
         if repeated {
-            self.flawed(Flaw::RepeatedName);
+            self.flawed(ScanError::RepeatedName);
         }
     }
 
     /// A string between its quotes.
-    fn string(&mut self) -> Result<Name<'a>, Stop> {
+    fn string(&mut self) -> Result<MemberName<'a>, ScanStop> {
         let start = self.at + 1;
         self.at = start;
         let mut escaped = false;
@@ -264,18 +264,18 @@ impl<'a> Scanner<'a> {
             self.at += plain(&self.bytes[self.at..]);
             match self.bytes.get(self.at) {
                 Some(b'"') => {
-                    let text = self.text.get(start..self.at).ok_or(Stop::Malformed)?;
+                    let text = self.text.get(start..self.at).ok_or(ScanStop::Malformed)?;
                     self.at += 1;
-                    return Ok(Name { text, escaped });
+                    return Ok(MemberName { text, escaped });
                 }
                 Some(b'\\') => self.escape()?,
-                _ => return Err(Stop::Malformed),
+                _ => return Err(ScanStop::Malformed),
             }
             escaped = true;
         }
     }
 
-    fn escape(&mut self) -> Result<(), Stop> {
+    fn escape(&mut self) -> Result<(), ScanStop> {
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
             Some(b'u') => {
@@ -283,40 +283,40 @@ impl<'a> Scanner<'a> {
                 self.at += 6;
                 match unit {
                     0xD800..0xDC00 => self.low_surrogate()?,
-                    0xDC00..0xE000 => self.flawed(Flaw::LoneSurrogate),
+                    0xDC00..0xE000 => self.flawed(ScanError::LoneSurrogate),
                     _ => {}
                 }
             }
-            _ => return Err(Stop::Malformed),
+            _ => return Err(ScanStop::Malformed),
         }
         Ok(())
     }
 
     /// The second half after a high surrogate; what is no second half stays where it is.
-    fn low_surrogate(&mut self) -> Result<(), Stop> {
+    fn low_surrogate(&mut self) -> Result<(), ScanStop> {
         if self.bytes.get(self.at..self.at + 2) != Some(b"\\u") {
-            self.flawed(Flaw::LoneSurrogate);
+            self.flawed(ScanError::LoneSurrogate);
             return Ok(());
         }
         match self.unit(self.at)? {
             0xDC00..0xE000 => self.at += 6,
-            _ => self.flawed(Flaw::LoneSurrogate),
+            _ => self.flawed(ScanError::LoneSurrogate),
         }
         Ok(())
     }
 
     /// The four digits of the escape at `at`.
-    fn unit(&self, at: usize) -> Result<u32, Stop> {
-        let digits = self.bytes.get(at + 2..at + 6).ok_or(Stop::Malformed)?;
+    fn unit(&self, at: usize) -> Result<u32, ScanStop> {
+        let digits = self.bytes.get(at + 2..at + 6).ok_or(ScanStop::Malformed)?;
         let mut unit = 0;
         for digit in digits {
-            let value = (*digit as char).to_digit(16).ok_or(Stop::Malformed)?;
+            let value = (*digit as char).to_digit(16).ok_or(ScanStop::Malformed)?;
             unit = unit * 16 + value;
         }
         Ok(unit)
     }
 
-    fn number(&mut self) -> Result<(), Stop> {
+    fn number(&mut self) -> Result<(), ScanStop> {
         let start = self.at;
         if self.bytes.get(self.at) == Some(&b'-') {
             self.at += 1;
@@ -324,7 +324,7 @@ impl<'a> Scanner<'a> {
         match self.bytes.get(self.at) {
             Some(b'0') => self.at += 1,
             Some(b'1'..=b'9') => self.digits()?,
-            _ => return Err(Stop::Malformed),
+            _ => return Err(ScanStop::Malformed),
         }
         if self.bytes.get(self.at) == Some(&b'.') {
             self.at += 1;
@@ -341,18 +341,18 @@ impl<'a> Scanner<'a> {
         }
         let number = &self.text[start..self.at];
         if may_be_large && number.parse::<f64>().is_ok_and(f64::is_infinite) {
-            self.flawed(Flaw::NumberRange);
+            self.flawed(ScanError::NumberRange);
         }
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<(), Stop> {
+    fn digits(&mut self) -> Result<(), ScanStop> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.bytes.get(self.at) {
             self.at += 1;
         }
         if self.at == start {
-            Err(Stop::Malformed)
+            Err(ScanStop::Malformed)
         } else {
             Ok(())
         }
@@ -411,7 +411,7 @@ impl<'a> Iterator for Members<'a> {
         let end = value_end(value.as_bytes());
         let after = value.get(end..)?.trim_ascii_start();
         self.rest = after.strip_prefix(',').unwrap_or_default();
-        let name = Name {
+        let name = MemberName {
             text: name,
             escaped: name.contains('\\'),
         };
@@ -475,7 +475,7 @@ mod tests {
             "-0",
             "\"\"",
         ] {
-            assert_eq!(scan(fine), Verdict::Fine, "{fine}");
+            assert_eq!(scan(fine), ScanOutcome::Fine, "{fine}");
         }
         for broken in [
             "",
@@ -504,44 +504,58 @@ mod tests {
             "'a'",
             "\u{feff}1",
         ] {
-            assert_eq!(scan(broken), Verdict::Malformed, "{broken}");
+            assert_eq!(scan(broken), ScanOutcome::Malformed, "{broken}");
         }
     }
 
     #[test]
     fn grammatical_flaws_are_told_apart() {
         let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
-        assert_eq!(scan(&deep(MAX_DEPTH)), Verdict::Fine);
-        assert_eq!(scan(&deep(MAX_DEPTH + 1)), Verdict::Flawed(Flaw::TooDeep));
-        assert_eq!(scan(&"[".repeat(MAX_DEPTH + 1)), Verdict::Malformed);
+        assert_eq!(scan(&deep(MAX_DEPTH)), ScanOutcome::Fine);
+        assert_eq!(
+            scan(&deep(MAX_DEPTH + 1)),
+            ScanOutcome::Flawed(ScanError::TooDeep)
+        );
+        assert_eq!(scan(&"[".repeat(MAX_DEPTH + 1)), ScanOutcome::Malformed);
         for lone in [
             r#""\ud800""#,
             r#""\udc00""#,
             r#""\ud800\u0041""#,
             r#"{"\ud800":1}"#,
         ] {
-            assert_eq!(scan(lone), Verdict::Flawed(Flaw::LoneSurrogate), "{lone}");
+            assert_eq!(
+                scan(lone),
+                ScanOutcome::Flawed(ScanError::LoneSurrogate),
+                "{lone}"
+            );
         }
         for twice in [
             r#"{"a":1,"a":2}"#,
             r#"{"a":1,"\u0061":2}"#,
             r#"[{"b":{"c":1,"c":1}}]"#,
         ] {
-            assert_eq!(scan(twice), Verdict::Flawed(Flaw::RepeatedName), "{twice}");
+            assert_eq!(
+                scan(twice),
+                ScanOutcome::Flawed(ScanError::RepeatedName),
+                "{twice}"
+            );
         }
-        assert_eq!(scan(r#"{"a":{"a":1},"b":{"a":1}}"#), Verdict::Fine);
-        assert_eq!(scan("1e400"), Verdict::Flawed(Flaw::NumberRange));
-        assert_eq!(scan(&"9".repeat(400)), Verdict::Flawed(Flaw::NumberRange));
-        assert_eq!(scan("1e-400"), Verdict::Fine);
+        assert_eq!(scan(r#"{"a":{"a":1},"b":{"a":1}}"#), ScanOutcome::Fine);
+        assert_eq!(scan("1e400"), ScanOutcome::Flawed(ScanError::NumberRange));
+        assert_eq!(
+            scan(&"9".repeat(400)),
+            ScanOutcome::Flawed(ScanError::NumberRange)
+        );
+        assert_eq!(scan("1e-400"), ScanOutcome::Fine);
     }
 
     #[test]
     fn values_are_counted() {
         let list = |n: usize| format!("[{}]", vec!["1"; n].join(","));
-        assert_eq!(scan(&list(MAX_VALUES - 1)), Verdict::Fine);
+        assert_eq!(scan(&list(MAX_VALUES - 1)), ScanOutcome::Fine);
         assert_eq!(
             scan(&list(MAX_VALUES)),
-            Verdict::Flawed(Flaw::TooManyValues)
+            ScanOutcome::Flawed(ScanError::TooManyValues)
         );
     }
 
@@ -551,14 +565,14 @@ mod tests {
             let names: Vec<_> = (0..5000).map(|n| format!("\"n{n}\":0")).collect();
             format!("{{{}{extra}}}", names.join(","))
         };
-        assert_eq!(scan(&object("")), Verdict::Fine);
+        assert_eq!(scan(&object("")), ScanOutcome::Fine);
         assert_eq!(
             scan(&object(",\"n7\":0")),
-            Verdict::Flawed(Flaw::RepeatedName)
+            ScanOutcome::Flawed(ScanError::RepeatedName)
         );
         assert_eq!(
             scan(&object(",\"\\u006e7\":0")),
-            Verdict::Flawed(Flaw::RepeatedName)
+            ScanOutcome::Flawed(ScanError::RepeatedName)
         );
     }
 
@@ -600,7 +614,7 @@ mod tests {
         fn every_value_is_fine_and_its_members_are_found(value in any_json(), pretty: bool) {
             let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
             let text = text.unwrap();
-            prop_assert_eq!(scan(&text), Verdict::Fine);
+            prop_assert_eq!(scan(&text), ScanOutcome::Fine);
             if let Value::Object(object) = &value {
                 let found: Vec<_> = members(&text)
                     .map(|(name, value)| (name.into_owned(), serde_json::from_str::<Value>(value).unwrap()))
@@ -626,10 +640,10 @@ mod tests {
             text.replace_range(place..end, &with);
             let oracle = serde_json::from_str::<Value>(&text).is_ok();
             match scan(&text) {
-                Verdict::Fine => prop_assert!(oracle, "{}", text),
-                Verdict::Malformed => prop_assert!(!oracle, "{}", text),
-                Verdict::Flawed(Flaw::RepeatedName) => prop_assert!(oracle),
-                Verdict::Flawed(_) => prop_assert!(!oracle),
+                ScanOutcome::Fine => prop_assert!(oracle, "{}", text),
+                ScanOutcome::Malformed => prop_assert!(!oracle, "{}", text),
+                ScanOutcome::Flawed(ScanError::RepeatedName) => prop_assert!(oracle),
+                ScanOutcome::Flawed(_) => prop_assert!(!oracle),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use crate::host::run;
-use candor_wire::http::{Admission, Paths, Secret, serve};
+use candor_wire::http::{Admission, BearerToken, HttpPaths, serve};
 use clap::Args;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

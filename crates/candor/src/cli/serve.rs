@@ -9,7 +9,7 @@ use crate::host::system_clock;
 use crate::playground::Playground;
 use crate::stderr_lines::StderrLines;
 use candor_street::{Dispatcher, FailureForm, MetricsHub};
-use candor_wire::http::{Admission, Endpoint, Paths, router};
+use candor_wire::http::{Admission, Endpoint, HttpPaths, router};
 use clap::Args;
 use std::io::{self, Write};
 use std::sync::Arc;

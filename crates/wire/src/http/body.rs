@@ -28,27 +28,27 @@ const BUSY: Duration = Duration::from_secs(1);
 
 /// The room that request bodies share.
 #[derive(Debug, Clone)]
-pub(super) struct Room(Arc<Semaphore>);
+pub(super) struct BodyBudget(Arc<Semaphore>);
 
-impl Default for Room {
+impl Default for BodyBudget {
     fn default() -> Self {
-        Room(Arc::new(Semaphore::new(MAX_HELD)))
+        BodyBudget(Arc::new(Semaphore::new(MAX_HELD)))
     }
 }
 
 /// A body with its share of the room.
-pub(super) struct Held {
+pub(super) struct BufferedBody {
     pub(super) bytes: Bytes,
-    pub(super) share: Share,
+    pub(super) share: BodyPermit,
 }
 
 /// A place for some bytes of a request; free again when it is dropped.
 #[derive(Debug, Default)]
-pub(super) struct Share(Option<OwnedSemaphorePermit>);
+pub(super) struct BodyPermit(Option<OwnedSemaphorePermit>);
 
-impl Share {
+impl BodyPermit {
     /// Takes room for `bytes` more.
-    fn grow(&mut self, room: &Room, bytes: usize) -> Result<(), Fault<Wire>> {
+    fn grow(&mut self, room: &BodyBudget, bytes: usize) -> Result<(), Fault<Wire>> {
         let full = |_| Wire::adopt(Refusal::Limited { after: BUSY });
         let wanted = u32::try_from(bytes).map_err(|_| too_large("the body is too large"))?;
         let more = Arc::clone(&room.0).try_acquire_many_owned(wanted);
@@ -61,13 +61,13 @@ impl Share {
     }
 }
 
-impl Room {
+impl BodyBudget {
     /// Reads a body of JSON.
     pub(super) async fn read(
         &self,
         headers: &HeaderMap,
         body: Incoming,
-    ) -> Result<Held, Fault<Wire>> {
+    ) -> Result<BufferedBody, Fault<Wire>> {
         if !is_json(headers) {
             return Err(
                 Wire::invalid_request("Content-Type must be application/json")
@@ -93,9 +93,9 @@ impl Room {
     }
 
     /// Reads a body to its end. Only what has arrived takes room: an announced length is a promise.
-    async fn collect(&self, body: Incoming) -> Result<Held, Fault<Wire>> {
+    async fn collect(&self, body: Incoming) -> Result<BufferedBody, Fault<Wire>> {
         let mut body = Limited::new(body, MAX_BODY);
-        let mut share = Share::default();
+        let mut share = BodyPermit::default();
         let mut bytes = Bytes::new();
         let mut whole = Vec::new();
         while let Some(frame) = body.frame().await {
@@ -121,12 +121,12 @@ impl Room {
         if !whole.is_empty() {
             bytes = whole.into();
         }
-        Ok(Held { bytes, share })
+        Ok(BufferedBody { bytes, share })
     }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(kind) = super::admit::text(headers, &CONTENT_TYPE) else {
+    let Some(kind) = super::admission::text(headers, &CONTENT_TYPE) else {
         return false;
     };
     let essence = kind.split(';').next().unwrap_or_default();

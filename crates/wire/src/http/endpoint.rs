@@ -1,12 +1,12 @@
 //! One server at one path: what comes in by POST, and what is refused.
 
-use super::admit::Admission;
-use super::body::{Held, Room, Share};
-use super::events::{Events, Hangup};
-use super::respond::{self, Response};
-use crate::listing::Listing;
-use crate::read::{Ask, Called, Inbound, raw, read};
-use crate::revision::{Facts, Headers};
+use super::admission::Admission;
+use super::body::{BodyBudget, BodyPermit, BufferedBody};
+use super::events::{Events, HangupSignal};
+use super::respond::{self, HttpResponse};
+use crate::read::{ClientRequest, Inbound, ToolCall, raw, read};
+use crate::revision::{Headers, MessageSource};
+use crate::server_listing::ServerListing;
 use crate::write::write_notification;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
@@ -34,19 +34,19 @@ const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
 #[derive(Debug)]
 pub struct Endpoint<S: Server> {
     desk: Arc<Dispatcher<S>>,
-    listing: Listing,
+    listing: ServerListing,
     admission: Arc<Admission>,
-    room: Room,
+    room: BodyBudget,
 }
 
 impl<S: Server> Endpoint<S> {
     /// A server for those whom `admission` lets in.
     pub fn new(desk: Arc<Dispatcher<S>>, admission: Arc<Admission>) -> Arc<Self> {
         Arc::new(Endpoint {
-            listing: Listing::new(&desk),
+            listing: ServerListing::new(&desk),
             desk,
             admission,
-            room: Room::default(),
+            room: BodyBudget::default(),
         })
     }
 
@@ -55,7 +55,7 @@ impl<S: Server> Endpoint<S> {
     }
 
     /// Takes the room for bodies from another endpoint: one process has one room.
-    pub(super) fn sharing(self: Arc<Self>, room: &Room) -> Arc<Self> {
+    pub(super) fn sharing(self: Arc<Self>, room: &BodyBudget) -> Arc<Self> {
         match Arc::try_unwrap(self) {
             Ok(own) => Arc::new(Endpoint {
                 room: room.clone(),
@@ -71,7 +71,7 @@ impl<S: Server> Endpoint<S> {
         self: Arc<Self>,
         request: Request<Incoming>,
         address: IpAddr,
-    ) -> BoxFuture<'static, Response> {
+    ) -> BoxFuture<'static, HttpResponse> {
         let (parts, body) = request.into_parts();
         match self.admitted(&parts.method, &parts.headers, address) {
             Ok(peer) => Box::pin(self.admitted_answer(parts.headers, body, peer)),
@@ -84,8 +84,8 @@ impl<S: Server> Endpoint<S> {
         headers: HeaderMap,
         body: Incoming,
         peer: Peer,
-    ) -> Response {
-        let Held { bytes, share } = match self.room.read(&headers, body).await {
+    ) -> HttpResponse {
+        let BufferedBody { bytes, share } = match self.room.read(&headers, body).await {
             Ok(held) => held,
             Err(fault) => return Box::pin(self.refuse("null", Era::Handshake, fault)).await,
         };
@@ -93,11 +93,13 @@ impl<S: Server> Endpoint<S> {
         // What the call needs of the body it has for itself; that takes the body's share.
         drop((bytes, headers));
         match understood {
-            Understood::Answered(response) => response,
-            Understood::Refused { id, era, fault } => Box::pin(self.refuse(&id, era, fault)).await,
-            Understood::Called(call) => self.plain(call, share).await,
+            RequestAction::Answered(response) => response,
+            RequestAction::Refused { id, era, fault } => {
+                Box::pin(self.refuse(&id, era, fault)).await
+            }
+            RequestAction::ToolCall(call) => self.plain(call, share).await,
             // Rare, and large: every call would have to have room for it.
-            Understood::Reporting(call, progress) => {
+            RequestAction::Reporting(call, progress) => {
                 Box::pin(self.streamed(call, share, progress)).await
             }
         }
@@ -118,53 +120,53 @@ impl<S: Server> Endpoint<S> {
             .with_facts(|facts| facts.status = Some(405)))
     }
 
-    async fn refuse(&self, id: &str, era: Era, fault: Fault<Wire>) -> Response {
+    async fn refuse(&self, id: &str, era: Era, fault: Fault<Wire>) -> HttpResponse {
         let answer = match self.desk.begin_refusal(fault) {
             Ok(answer) => answer,
-            Err(waiting) => arrived(awaited(waiting, Share::default())).await,
+            Err(waiting) => arrived(awaited(waiting, BodyPermit::default())).await,
         };
         respond::json(id, era, &answer)
     }
 
     /// What a message asks for.
-    fn understood(&self, bytes: &[u8], headers: &HeaderMap, peer: Peer) -> Understood {
+    fn understood(&self, bytes: &[u8], headers: &HeaderMap, peer: Peer) -> RequestAction {
         let (version, method, name) = (
             whole(headers, &PROTOCOL_VERSION),
             whole(headers, &MCP_METHOD),
             whole(headers, &MCP_NAME),
         );
-        let facts = Facts::Http(Headers {
+        let facts = MessageSource::Http(Headers {
             version: version.as_deref(),
             method: method.as_deref(),
             name: name.as_deref(),
         });
         let (id, era, called) = match read(bytes, &facts) {
             Inbound::Nothing | Inbound::Cancel { .. } => {
-                return Understood::Answered(respond::accepted());
+                return RequestAction::Answered(respond::accepted());
             }
             Inbound::Refused { id, era, fault } => {
                 let id = id.to_owned();
-                return Understood::Refused { id, era, fault };
+                return RequestAction::Refused { id, era, fault };
             }
             Inbound::Asked {
                 id,
                 era,
-                ask: Ask::Call(called),
+                ask: ClientRequest::Call(called),
             } => (id, era, called),
             Inbound::Asked { id, era, ask } => {
                 let answer = self.listing.answer(&ask, era);
-                return Understood::Answered(respond::json(id, era, &answer));
+                return RequestAction::Answered(respond::json(id, era, &answer));
             }
         };
         if called.progress.is_none() || !takes_events(headers) {
-            return Understood::Called(made(id, era, called, peer, None));
+            return RequestAction::ToolCall(make_call(id, era, called, peer, None));
         }
         let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
-        Understood::Reporting(made(id, era, called, peer, Some(sink)), progress)
+        RequestAction::Reporting(make_call(id, era, called, peer, Some(sink)), progress)
     }
 
-    async fn plain(&self, call: Arc<Call>, share: Share) -> Response {
-        let hangup = Hangup::new(call.era);
+    async fn plain(&self, call: Arc<Call>, share: BodyPermit) -> HttpResponse {
+        let hangup = HangupSignal::new(call.era);
         let answer = match self.desk.begin(Arc::clone(&call), hangup.token.clone()) {
             Ok(answer) => answer,
             Err(waiting) => arrived(awaited(waiting, share)).await,
@@ -177,11 +179,11 @@ impl<S: Server> Endpoint<S> {
     async fn streamed(
         &self,
         call: Arc<Call>,
-        share: Share,
+        share: BodyPermit,
         mut progress: mpsc::Receiver<Bytes>,
-    ) -> Response {
+    ) -> HttpResponse {
         let (id, era) = (call.id.clone(), call.era);
-        let hangup = Hangup::new(era);
+        let hangup = HangupSignal::new(era);
         let answer = match self.desk.begin(call, hangup.token.clone()) {
             Ok(answer) => Some(answer),
             Err(waiting) => {
@@ -214,9 +216,9 @@ impl<S: Server> Endpoint<S> {
 }
 
 /// What a message asks for.
-enum Understood {
+enum RequestAction {
     /// It needs no waiting.
-    Answered(Response),
+    Answered(HttpResponse),
     /// It is none that can be served.
     Refused {
         id: String,
@@ -224,14 +226,14 @@ enum Understood {
         fault: Fault<Wire>,
     },
     /// A call.
-    Called(Arc<Call>),
+    ToolCall(Arc<Call>),
     /// A call whose client wants to hear how far it is.
     Reporting(Arc<Call>, mpsc::Receiver<Bytes>),
 }
 
 /// Lets a call go on; its answer will come here. Until then the request's share of the room is taken,
 /// even where the connection is gone.
-fn awaited(waiting: PendingCall, share: Share) -> oneshot::Receiver<Answer> {
+fn awaited(waiting: PendingCall, share: BodyPermit) -> oneshot::Receiver<Answer> {
     let (sender, receiver) = oneshot::channel();
     waiting.deliver(|answer| async move {
         drop(share);
@@ -259,15 +261,15 @@ fn lost() -> Answer {
     Wire::encode_failure(&fault, &nobody, Timestamp::UNIX_EPOCH)
 }
 
-fn made(
+fn make_call(
     id: &str,
     era: Era,
-    called: Called<'_>,
+    called: ToolCall<'_>,
     peer: Peer,
     sink: Option<mpsc::Sender<Bytes>>,
 ) -> Arc<Call> {
     let progress = match (called.progress.and_then(raw), sink) {
-        (Some(token), Some(sink)) => Progress::new(token, Eventual(sink)),
+        (Some(token), Some(sink)) => Progress::new(token, EventProgress(sink)),
         _ => Progress::default(),
     };
     // Shared from the start: a call is large, and what waits for it would have room for it twice.
@@ -287,9 +289,9 @@ fn made(
 }
 
 /// Progress as events; dropped while the client does not read.
-struct Eventual(mpsc::Sender<Bytes>);
+struct EventProgress(mpsc::Sender<Bytes>);
 
-impl ProgressSink for Eventual {
+impl ProgressSink for EventProgress {
     fn report(&self, params: String) {
         let mut message = Vec::new();
         write_notification(&mut message, "notifications/progress", &params);
@@ -341,7 +343,7 @@ mod tests {
     #[test]
     fn progress_beyond_the_queue_is_dropped() {
         let (sink, mut events) = mpsc::channel(PROGRESS_QUEUE);
-        let sink = Eventual(sink);
+        let sink = EventProgress(sink);
         for _ in 0..PROGRESS_QUEUE * 2 {
             sink.report("{}".into());
         }

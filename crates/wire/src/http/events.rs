@@ -15,7 +15,7 @@ pub(super) struct Events {
     first: Option<Bytes>,
     progress: mpsc::Receiver<Bytes>,
     answer: Option<Result<oneshot::Receiver<Answer>, Answer>>,
-    hangup: Hangup,
+    hangup: HangupSignal,
     id: String,
     era: Era,
 }
@@ -26,7 +26,7 @@ impl Events {
         first: Option<Bytes>,
         progress: mpsc::Receiver<Bytes>,
         answer: Result<oneshot::Receiver<Answer>, Answer>,
-        hangup: Hangup,
+        hangup: HangupSignal,
         id: String,
         era: Era,
     ) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
@@ -64,14 +64,14 @@ impl Events {
 }
 
 /// Cancels a call of the stateless era when its connection closes.
-pub(super) struct Hangup {
+pub(super) struct HangupSignal {
     pub(super) token: CancellationToken,
     armed: bool,
 }
 
-impl Hangup {
+impl HangupSignal {
     pub(super) fn new(era: Era) -> Self {
-        Hangup {
+        HangupSignal {
             token: CancellationToken::new(),
             armed: era == Era::Stateless,
         }
@@ -86,7 +86,7 @@ impl Hangup {
     }
 }
 
-impl Drop for Hangup {
+impl Drop for HangupSignal {
     fn drop(&mut self) {
         if self.armed {
             self.token.cancel();

@@ -1,10 +1,10 @@
 //! Connections: how many, how long, and how they end.
 
-use super::admit::Admission;
-use super::body::Room;
+use super::admission::Admission;
+use super::body::BodyBudget;
 use super::endpoint::Endpoint;
-use super::pace::{Busy, Paced};
-use super::respond::{self, Response};
+use super::pace::{BusyFlag, PacedStream};
+use super::respond::{self, HttpResponse};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -47,21 +47,22 @@ const BACK_OFF: Duration = Duration::from_millis(50);
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Waits until every call of one server has ended, so long at most; what runs then is cut.
-type Drain = Box<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+type DrainFn = Box<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Answers a request to one server.
-type Serve = Box<dyn Fn(Request<Incoming>, IpAddr) -> BoxFuture<'static, Response> + Send + Sync>;
+type ServeFn =
+    Box<dyn Fn(Request<Incoming>, IpAddr) -> BoxFuture<'static, HttpResponse> + Send + Sync>;
 
 /// The paths of one process: `/health`, `/metrics`, and one a server.
-pub struct Paths {
-    servers: Vec<(String, Serve)>,
+pub struct HttpPaths {
+    servers: Vec<(String, ServeFn)>,
     router: Router,
     admission: Arc<Admission>,
-    room: Room,
-    drains: Vec<Drain>,
+    room: BodyBudget,
+    drains: Vec<DrainFn>,
 }
 
-impl fmt::Debug for Paths {
+impl fmt::Debug for HttpPaths {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Paths")
             .field("router", &self.router)
@@ -70,21 +71,21 @@ impl fmt::Debug for Paths {
 }
 
 /// Begins the paths of one process.
-pub fn router(admission: Arc<Admission>, metrics: MetricsHub, version: &'static str) -> Paths {
+pub fn router(admission: Arc<Admission>, metrics: MetricsHub, version: &'static str) -> HttpPaths {
     let health = health_route(Arc::clone(&admission), version);
     let router = Router::new()
         .route("/health", health)
         .route("/metrics", metrics_route(Arc::clone(&admission), metrics));
-    Paths {
+    HttpPaths {
         servers: Vec::new(),
         router,
         admission,
-        room: Room::default(),
+        room: BodyBudget::default(),
         drains: Vec::new(),
     }
 }
 
-impl Paths {
+impl HttpPaths {
     /// With a server at a path.
     pub fn with<S: Server>(mut self, path: &str, endpoint: Arc<Endpoint<S>>) -> Self {
         let endpoint = endpoint.sharing(&self.room);
@@ -100,13 +101,13 @@ impl Paths {
         self
     }
 
-    fn finished(self) -> (Routes, Vec<Drain>) {
+    fn finished(self) -> (RouteTable, Vec<DrainFn>) {
         let admission = self.admission;
         let nothing = move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
             let answer = nothing_here(&admission, &request, peer.ip());
             async move { answer.map(Body::new) }
         };
-        let routes = Routes {
+        let routes = RouteTable {
             servers: self.servers,
             router: self.router.fallback(nothing),
         };
@@ -116,13 +117,13 @@ impl Paths {
 
 /// Where requests go. Servers are found by their exact path, before the router that knows the rest:
 /// going through it would cost a tenth of a small call.
-struct Routes {
-    servers: Vec<(String, Serve)>,
+struct RouteTable {
+    servers: Vec<(String, ServeFn)>,
     router: Router,
 }
 
-impl Routes {
-    async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response {
+impl RouteTable {
+    async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> HttpResponse {
         let path = request.uri().path();
         if let Some((_, serve)) = self.servers.iter().find(|(server, _)| server == path) {
             return serve(request, peer.ip()).await;
@@ -136,7 +137,7 @@ impl Routes {
     }
 }
 
-fn nothing_here(admission: &Admission, request: &Request<Body>, address: IpAddr) -> Response {
+fn nothing_here(admission: &Admission, request: &Request<Body>, address: IpAddr) -> HttpResponse {
     let headers = request.headers();
     let admitted = admission
         .place(headers)
@@ -181,7 +182,11 @@ fn metrics_route(admission: Arc<Admission>, metrics: MetricsHub) -> axum::routin
 
 /// Serves until `stop` is set, then lets running calls finish, [`PATIENCE`] at most; what runs then is
 /// cut, recorded and answered.
-pub async fn serve(listener: TcpListener, paths: Paths, stop: CancellationToken) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    paths: HttpPaths,
+    stop: CancellationToken,
+) -> io::Result<()> {
     let (routes, drains) = paths.finished();
     let routes = Arc::new(routes);
     let graceful = GracefulShutdown::new();
@@ -195,7 +200,7 @@ pub async fn serve(listener: TcpListener, paths: Paths, stop: CancellationToken)
 }
 
 /// Accepts connections for ever.
-async fn accept(listener: &TcpListener, routes: &Arc<Routes>, graceful: &GracefulShutdown) {
+async fn accept(listener: &TcpListener, routes: &Arc<RouteTable>, graceful: &GracefulShutdown) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     // The semaphore is never closed.
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
@@ -220,7 +225,7 @@ async fn accept(listener: &TcpListener, routes: &Arc<Routes>, graceful: &Gracefu
 
 /// Closes every connection when its request is answered. Calls have their time whether or not somebody
 /// waits for them; the answers of those that are cut still leave.
-async fn close(graceful: GracefulShutdown, drains: &[Drain]) {
+async fn close(graceful: GracefulShutdown, drains: &[DrainFn]) {
     let until = Instant::now() + PATIENCE;
     let mut closed = pin!(graceful.shutdown());
     let in_time = tokio::time::timeout_at(until, &mut closed).await.is_ok();
@@ -234,20 +239,20 @@ async fn close(graceful: GracefulShutdown, drains: &[Drain]) {
 fn connection(
     stream: TcpStream,
     peer: SocketAddr,
-    routes: Arc<Routes>,
+    routes: Arc<RouteTable>,
 ) -> hyper::server::conn::http1::Connection<
-    TokioIo<Paced>,
+    TokioIo<PacedStream>,
     impl hyper::service::Service<
         Request<Incoming>,
-        Response = Response,
+        Response = HttpResponse,
         Error = Infallible,
         Future: Send,
     > + Send,
 > {
     // Small answers must not wait for more to come.
     let _ = stream.set_nodelay(true);
-    let busy = Busy::default();
-    let stream = Paced::new(stream, busy.clone());
+    let busy = BusyFlag::default();
+    let stream = PacedStream::new(stream, busy.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (routes, busy) = (Arc::clone(&routes), busy.clone());
         busy.set(true);

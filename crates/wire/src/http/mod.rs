@@ -1,6 +1,6 @@
 //! MCP over HTTP: who may come in, what is read, and how the answer leaves.
 
-mod admit;
+mod admission;
 mod body;
 mod endpoint;
 mod events;
@@ -8,7 +8,9 @@ mod listen;
 mod pace;
 mod respond;
 
-pub use admit::{Admission, Secret};
+pub use admission::{Admission, BearerToken};
 pub use body::{MAX_BODY, MAX_HELD};
 pub use endpoint::{Endpoint, PROGRESS_QUEUE};
-pub use listen::{HEADER_TIMEOUT, IDLE_TIMEOUT, MAX_CONNECTIONS, PATIENCE, Paths, router, serve};
+pub use listen::{
+    HEADER_TIMEOUT, HttpPaths, IDLE_TIMEOUT, MAX_CONNECTIONS, PATIENCE, router, serve,
+};

@@ -4,7 +4,7 @@
 //! every connection.
 
 use super::listen::{HEADER_TIMEOUT, IDLE_TIMEOUT};
-use super::respond::Response;
+use super::respond::HttpResponse;
 use axum::BoxError;
 use axum::body::Body;
 use bytes::Bytes;
@@ -21,9 +21,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Whether a request is being worked on; its head is complete then.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Busy(Arc<AtomicBool>);
+pub(super) struct BusyFlag(Arc<AtomicBool>);
 
-impl Busy {
+impl BusyFlag {
     pub(super) fn set(&self, busy: bool) {
         self.0.store(busy, Ordering::Relaxed);
     }
@@ -33,25 +33,25 @@ impl Busy {
     }
 }
 
-impl Busy {
+impl BusyFlag {
     /// The answer of a request. One whose body is still being made keeps the connection busy to its
     /// end: between two events there may be any time.
-    pub(super) fn until_sent(self, answer: Response) -> Response {
+    pub(super) fn until_sent(self, answer: HttpResponse) -> HttpResponse {
         if answer.body().size_hint().exact().is_some() {
             self.set(false);
             return answer;
         }
-        answer.map(|body| Either::Right(Body::new(Sending { body, busy: self })))
+        answer.map(|body| Either::Right(Body::new(TrackedBody { body, busy: self })))
     }
 }
 
 /// A body whose connection is busy as long as there is more of it.
-struct Sending {
+struct TrackedBody {
     body: Either<Full<Bytes>, Body>,
-    busy: Busy,
+    busy: BusyFlag,
 }
 
-impl HttpBody for Sending {
+impl HttpBody for TrackedBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -63,17 +63,17 @@ impl HttpBody for Sending {
     }
 }
 
-impl Drop for Sending {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
         self.busy.set(false);
     }
 }
 
 /// The stream of one connection.
-pub(super) struct Paced {
+pub(super) struct PacedStream {
     stream: TcpStream,
-    busy: Busy,
-    since: Since,
+    busy: BusyFlag,
+    since: WaitState,
     /// Rings at the deadline or before it, and is set anew only when it has rung.
     timer: Option<Pin<Box<Sleep>>>,
     unread: Option<Pin<Box<Sleep>>>,
@@ -81,19 +81,19 @@ pub(super) struct Paced {
 
 /// What the peer is waited for, and since when.
 #[derive(Clone, Copy)]
-enum Since {
+enum WaitState {
     /// A request; the first look at an idle connection sets the time.
     Idle(Option<Instant>),
     /// The rest of a head.
     Begun(Instant),
 }
 
-impl Paced {
-    pub(super) fn new(stream: TcpStream, busy: Busy) -> Self {
-        Paced {
+impl PacedStream {
+    pub(super) fn new(stream: TcpStream, busy: BusyFlag) -> Self {
+        PacedStream {
             stream,
             busy,
-            since: Since::Idle(None),
+            since: WaitState::Idle(None),
             timer: None,
             unread: None,
         }
@@ -102,8 +102,8 @@ impl Paced {
     /// Ready with an error once the peer has taken too long.
     fn too_slow(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let deadline = match &mut self.since {
-            Since::Idle(since) => *since.get_or_insert_with(Instant::now) + IDLE_TIMEOUT,
-            Since::Begun(since) => *since + HEADER_TIMEOUT,
+            WaitState::Idle(since) => *since.get_or_insert_with(Instant::now) + IDLE_TIMEOUT,
+            WaitState::Begun(since) => *since + HEADER_TIMEOUT,
         };
         let timer = self
             .timer
@@ -123,11 +123,11 @@ impl Paced {
 
     /// A request is being answered: the next one is waited for from now on.
     fn answered(&mut self) {
-        self.since = Since::Idle(None);
+        self.since = WaitState::Idle(None);
     }
 }
 
-impl Paced {
+impl PacedStream {
     /// What a write came to, or an error once the peer has read nothing for as long as a connection
     /// may be idle.
     fn taken<T>(
@@ -145,7 +145,7 @@ impl Paced {
     }
 }
 
-impl AsyncRead for Paced {
+impl AsyncRead for PacedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -158,8 +158,8 @@ impl AsyncRead for Paced {
         match Pin::new(&mut self.stream).poll_read(cx, buffer) {
             Poll::Pending => self.too_slow(cx),
             ready => {
-                if let Since::Idle(_) = self.since {
-                    self.since = Since::Begun(Instant::now());
+                if let WaitState::Idle(_) = self.since {
+                    self.since = WaitState::Begun(Instant::now());
                 }
                 ready
             }
@@ -167,7 +167,7 @@ impl AsyncRead for Paced {
     }
 }
 
-impl AsyncWrite for Paced {
+impl AsyncWrite for PacedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -210,17 +210,17 @@ mod tests {
     use tokio::net::TcpListener;
     use tokio::time::timeout;
 
-    async fn pair() -> (Paced, Busy, TcpStream) {
+    async fn pair() -> (PacedStream, BusyFlag, TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let peer = TcpStream::connect(listener.local_addr().unwrap());
         let (peer, accepted) = tokio::join!(peer, listener.accept());
-        let busy = Busy::default();
-        let paced = Paced::new(accepted.unwrap().0, busy.clone());
+        let busy = BusyFlag::default();
+        let paced = PacedStream::new(accepted.unwrap().0, busy.clone());
         (paced, busy, peer.unwrap())
     }
 
     /// How long it takes until reading fails.
-    async fn patience(paced: &mut Paced) -> Duration {
+    async fn patience(paced: &mut PacedStream) -> Duration {
         let started = Instant::now();
         let error = paced.read(&mut [0; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -269,14 +269,14 @@ mod tests {
         let events = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
         let sending = busy
             .clone()
-            .until_sent(Response::new(Either::Right(Body::from_stream(events))));
+            .until_sent(HttpResponse::new(Either::Right(Body::from_stream(events))));
         let hour = Duration::from_secs(3600);
         assert!(timeout(hour, paced.read(&mut [0; 64])).await.is_err());
         drop(sending);
         assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
         busy.set(true);
         let whole = Either::Left(Full::from("whole"));
-        busy.clone().until_sent(Response::new(whole));
+        busy.clone().until_sent(HttpResponse::new(whole));
         assert!(!busy.is());
     }
 

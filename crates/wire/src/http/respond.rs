@@ -18,16 +18,16 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// What is sent. Most bodies are whole, and need no box.
-pub(super) type Response = hyper::Response<Either<Full<Bytes>, Body>>;
+pub(super) type HttpResponse = hyper::Response<Either<Full<Bytes>, Body>>;
 
 /// An answer to a request.
-pub(super) fn json(id: &str, era: Era, answer: &Answer) -> Response {
+pub(super) fn json(id: &str, era: Era, answer: &Answer) -> HttpResponse {
     let mut body = Vec::with_capacity(512);
     let status = write(&mut body, id, era, answer);
     with_status(status, body)
 }
 
-fn with_status(status: u16, body: Vec<u8>) -> Response {
+fn with_status(status: u16, body: Vec<u8>) -> HttpResponse {
     let mut response = whole(body);
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -42,12 +42,12 @@ fn with_status(status: u16, body: Vec<u8>) -> Response {
     response
 }
 
-fn whole(body: impl Into<Bytes>) -> Response {
-    Response::new(Either::Left(Full::new(body.into())))
+fn whole(body: impl Into<Bytes>) -> HttpResponse {
+    HttpResponse::new(Either::Left(Full::new(body.into())))
 }
 
 /// A refusal before any server was asked.
-pub(super) fn refusal(fault: &Fault<Wire>) -> Response {
+pub(super) fn refusal(fault: &Fault<Wire>) -> HttpResponse {
     let nobody = CallFacts {
         tool: None,
         form: Form::Protocol,
@@ -58,14 +58,14 @@ pub(super) fn refusal(fault: &Fault<Wire>) -> Response {
 }
 
 /// What is accepted and not answered.
-pub(super) fn accepted() -> Response {
+pub(super) fn accepted() -> HttpResponse {
     let mut response = whole(Bytes::new());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
 
 /// A text for people or for a scraper.
-pub(super) fn text(kind: &'static str, body: String) -> Response {
+pub(super) fn text(kind: &'static str, body: String) -> HttpResponse {
     let mut response = whole(body);
     response
         .headers_mut()
@@ -76,8 +76,8 @@ pub(super) fn text(kind: &'static str, body: String) -> Response {
 /// An event stream.
 pub(super) fn events(
     stream: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
-) -> Response {
-    let mut response = Response::new(Either::Right(Body::from_stream(stream)));
+) -> HttpResponse {
+    let mut response = HttpResponse::new(Either::Right(Body::from_stream(stream)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

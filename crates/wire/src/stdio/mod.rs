@@ -1,13 +1,13 @@
 //! MCP over stdin and stdout. One thread reads, answers what needs no waiting, and writes it; what
 //! needs waiting is a task, and its answer is written by a second thread.
 
-mod lines;
-mod link;
+mod connection;
+mod line_reader;
 mod output;
 
 use candor_street::{CancellationToken, Dispatcher, Server};
-use link::{Link, read_lines};
-use output::{Late, Output, write_late};
+use connection::{StdioConnection, read_lines};
+use output::{Output, QueuedLine, write_late};
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -43,7 +43,7 @@ pub async fn serve<S: Server>(
 ) -> io::Result<()> {
     let output: Output = Arc::new(Mutex::new(Box::new(output)));
     let (late, queue) = mpsc::channel(MAX_QUEUED);
-    let link = Link::new(Arc::clone(&desk), Arc::clone(&output), late, stop.clone());
+    let link = StdioConnection::new(Arc::clone(&desk), Arc::clone(&output), late, stop.clone());
     let (ended, end) = oneshot::channel();
     let reading = (Arc::clone(&link), Handle::current());
     thread::Builder::new().name("stdin".into()).spawn(move || {
@@ -69,7 +69,7 @@ pub async fn serve<S: Server>(
         .await;
     let written = async {
         // A queue that is gone has been written already.
-        let _ = link.late.send(Late::Last).await;
+        let _ = link.late.send(QueuedLine::Last).await;
         flush.await.unwrap_or(Ok(()))
     };
     // A client that does not read cannot keep the process.

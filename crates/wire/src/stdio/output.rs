@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 pub(super) type Output = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// What the second thread writes.
-pub(super) enum Late {
+pub(super) enum QueuedLine {
     Line(Vec<u8>),
     Last,
 }
@@ -31,7 +31,7 @@ pub(super) fn write_out(output: &Output, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes what comes late, in batches, until the last of it.
-pub(super) fn write_late(mut queue: mpsc::Receiver<Late>, output: &Output) -> io::Result<()> {
+pub(super) fn write_late(mut queue: mpsc::Receiver<QueuedLine>, output: &Output) -> io::Result<()> {
     let mut batch = Vec::new();
     while let Some(first) = queue.blocking_recv() {
         batch.clear();
@@ -39,8 +39,8 @@ pub(super) fn write_late(mut queue: mpsc::Receiver<Late>, output: &Output) -> io
         let mut last = false;
         while let Some(late) = next {
             match late {
-                Late::Line(line) => batch.extend_from_slice(&line),
-                Late::Last => last = true,
+                QueuedLine::Line(line) => batch.extend_from_slice(&line),
+                QueuedLine::Last => last = true,
             }
             next = if batch.len() < CHUNK {
                 queue.try_recv().ok()
@@ -57,15 +57,15 @@ pub(super) fn write_late(mut queue: mpsc::Receiver<Late>, output: &Output) -> io
 }
 
 /// Progress of a call on this connection; dropped while the client does not read.
-pub(super) struct LateProgress(pub(super) mpsc::Sender<Late>);
+pub(super) struct QueuedProgress(pub(super) mpsc::Sender<QueuedLine>);
 
-impl ProgressSink for LateProgress {
+impl ProgressSink for QueuedProgress {
     fn report(&self, params: String) {
         let mut line = Vec::new();
         write_notification(&mut line, "notifications/progress", &params);
         line.push(b'\n');
         // Progress may be dropped; answers may not.
-        let _ = self.0.try_send(Late::Line(line));
+        let _ = self.0.try_send(QueuedLine::Line(line));
     }
 }
 

@@ -1,6 +1,4 @@
-//! A connection over HTTP, with servers that no program has: what takes longer than a test may.
-
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
+//! Connections over HTTP whose calls take longer than a connection may be idle.
 
 use candor_fault::Timestamp;
 use candor_fault::codes::candor::Code;

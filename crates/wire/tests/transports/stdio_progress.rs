@@ -1,4 +1,4 @@
-//! Progress comes before its answer, also where a tool never waits.
+//! Progress is sent before its answer, even if the tool never waits.
 
 use crate::lines;
 use candor_fault::codes::candor::Code;

@@ -1,9 +1,10 @@
-//! A connection on stdio, with servers that no program has: what a tool or a recorder may do to it.
+//! The transports, with servers that exist only here: slow, silent and hasty ones.
 
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod progress;
-mod refusals;
+mod http;
+mod stdio_progress;
+mod stdio_refusals;
 
 use candor_fault::Timestamp;
 use candor_street::{CancellationToken, Dispatcher, MetricsHub, Server};
@@ -12,8 +13,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
-/// Sends `input` to a server, ends it, and gives every line that comes back. `meanwhile` runs once
-/// the input is sent.
+/// Sends `input` to a server on stdio, ends the input, and returns every line that comes back.
+/// `meanwhile` runs once the input is sent.
 fn lines<S: Server>(server: S, input: &str, meanwhile: impl FnOnce()) -> Vec<String> {
     let runtime = Runtime::new().unwrap();
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);

@@ -1,11 +1,11 @@
 //! One connection: what each line asks, what is in flight, and how many may wait.
 
-use super::lines::{Line, Lines};
-use super::output::{Late, LateProgress, Output, locked, put, write_out};
+use super::line_reader::{InputLine, LineReader};
+use super::output::{Output, QueuedLine, QueuedProgress, locked, put, write_out};
 use super::{CHUNK, MAX_WAITING, PATIENCE};
-use crate::listing::Listing;
-use crate::read::{Ask, Called, Inbound, id_in_flight, id_key, raw, read, too_large};
-use crate::revision::Facts;
+use crate::read::{ClientRequest, Inbound, ToolCall, id_in_flight, id_key, raw, read, too_large};
+use crate::revision::MessageSource;
+use crate::server_listing::ServerListing;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Refusal};
 use candor_street::{
@@ -26,11 +26,11 @@ const BUSY: Duration = Duration::from_secs(1);
 const NO_ID: &str = "null";
 
 /// One connection.
-pub(super) struct Link<S: Server> {
+pub(super) struct StdioConnection<S: Server> {
     output: Output,
     desk: Arc<Dispatcher<S>>,
-    listing: Listing,
-    pub(super) late: mpsc::Sender<Late>,
+    listing: ServerListing,
+    pub(super) late: mpsc::Sender<QueuedLine>,
     waiting: Arc<Semaphore>,
     /// Whether waiting for a place was in vain, and none has been free since.
     stuck: AtomicBool,
@@ -44,7 +44,7 @@ pub(super) struct Link<S: Server> {
 }
 
 /// What asking for a place comes to.
-enum Place {
+enum CallSlot {
     Taken(OwnedSemaphorePermit),
     /// All of them have been taken for long.
     Full,
@@ -54,20 +54,20 @@ enum Place {
 
 /// Reads until the end of the input; answers that are ready are written when no whole line is left.
 pub(super) fn read_lines<S: Server>(
-    link: &Arc<Link<S>>,
+    link: &Arc<StdioConnection<S>>,
     mut input: impl Read,
     handle: &Handle,
 ) -> io::Result<()> {
     let _inside = handle.enter();
-    let mut lines = Lines::default();
+    let mut lines = LineReader::default();
     let mut answers = Vec::with_capacity(CHUNK);
     loop {
         let end = lines.fill(&mut input)? == 0;
         let turn = link.turn.blocking_lock();
         while let Some(line) = lines.next(end) {
             let flow = match line {
-                Line::Whole(bytes) => link.take(bytes, &mut answers, handle),
-                Line::TooLong => link.refuse(
+                InputLine::Whole(bytes) => link.take(bytes, &mut answers, handle),
+                InputLine::TooLong => link.refuse(
                     NO_ID,
                     Era::Handshake,
                     too_large("the line is too long"),
@@ -94,16 +94,16 @@ pub(super) fn read_lines<S: Server>(
     }
 }
 
-impl<S: Server> Link<S> {
+impl<S: Server> StdioConnection<S> {
     /// A connection that writes to `output`, and through `late` what comes late.
     pub(super) fn new(
         desk: Arc<Dispatcher<S>>,
         output: Output,
-        late: mpsc::Sender<Late>,
+        late: mpsc::Sender<QueuedLine>,
         stop: CancellationToken,
     ) -> Arc<Self> {
-        Arc::new(Link {
-            listing: Listing::new(&desk),
+        Arc::new(StdioConnection {
+            listing: ServerListing::new(&desk),
             output,
             desk,
             late,
@@ -124,7 +124,7 @@ impl<S: Server> Link<S> {
         answers: &mut Vec<u8>,
         handle: &Handle,
     ) -> ControlFlow<()> {
-        match read(line, &Facts::Stdio) {
+        match read(line, &MessageSource::Stdio) {
             Inbound::Nothing => {}
             Inbound::Cancel { id } => self.cancel(id),
             Inbound::Refused { id, era, fault } => {
@@ -136,7 +136,7 @@ impl<S: Server> Link<S> {
             Inbound::Asked {
                 id,
                 era,
-                ask: Ask::Call(called),
+                ask: ClientRequest::Call(called),
             } => return self.call(id, era, called, answers, handle),
             Inbound::Asked { id, era, ask } => {
                 self.remember(&ask);
@@ -147,8 +147,8 @@ impl<S: Server> Link<S> {
     }
 
     /// What a client says about itself holds for its connection.
-    fn remember(&self, ask: &Ask<'_>) {
-        if let Ask::Initialize {
+    fn remember(&self, ask: &ClientRequest<'_>) {
+        if let ClientRequest::Initialize {
             client_name,
             client_version,
             ..
@@ -188,27 +188,27 @@ impl<S: Server> Link<S> {
         self: &Arc<Self>,
         id: &str,
         era: Era,
-        called: Called<'_>,
+        called: ToolCall<'_>,
         answers: &mut Vec<u8>,
         handle: &Handle,
     ) -> ControlFlow<()> {
         let place = match self.place_for_call(answers, handle) {
-            Place::Taken(place) => place,
-            Place::Ended => return ControlFlow::Break(()),
-            Place::Full => {
+            CallSlot::Taken(place) => place,
+            CallSlot::Ended => return ControlFlow::Break(()),
+            CallSlot::Full => {
                 let full = Wire::adopt(Refusal::Limited { after: BUSY });
                 return self.refuse(id, era, full, answers, handle);
             }
         };
         let cancel = CancellationToken::new();
         let reports = called.progress.is_some();
-        let call = self.made(id, era, called);
+        let call = self.make_call(id, era, called);
         match self.desk.begin(call, cancel.clone()) {
             Ok(answer) if reports => {
                 // Behind its progress, which takes the other way out.
                 let mut line = Vec::new();
                 put(&mut line, id, era, &answer);
-                let _ = self.late.blocking_send(Late::Line(line));
+                let _ = self.late.blocking_send(QueuedLine::Line(line));
             }
             Ok(answer) => put(answers, id, era, &answer),
             Err(waiting) => self.fly(id.to_owned(), era, waiting, cancel, place),
@@ -239,14 +239,14 @@ impl<S: Server> Link<S> {
     /// A place for a call. Calls that took all of them and do not end must not keep the client from
     /// cancelling one, nor the end of the input from being seen: after a while further ones are
     /// refused. Where it is the client that does not read, it is waited for.
-    fn place_for_call(&self, answers: &mut Vec<u8>, handle: &Handle) -> Place {
+    fn place_for_call(&self, answers: &mut Vec<u8>, handle: &Handle) -> CallSlot {
         if let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() {
             self.stuck.store(false, Ordering::Relaxed);
-            return Place::Taken(place);
+            return CallSlot::Taken(place);
         }
         // What is ready must not wait with this thread.
         if write_out(&self.output, answers).is_err() {
-            return Place::Ended;
+            return CallSlot::Ended;
         }
         answers.clear();
         let is_read = || self.late.capacity() > 0;
@@ -258,15 +258,15 @@ impl<S: Server> Link<S> {
                 };
                 tokio::select! {
                     biased;
-                    () = self.stop.cancelled() => return Place::Ended,
+                    () = self.stop.cancelled() => return CallSlot::Ended,
                     place = Arc::clone(&self.waiting).acquire_owned() => {
-                        return place.map_or(Place::Ended, Place::Taken);
+                        return place.map_or(CallSlot::Ended, CallSlot::Taken);
                     }
                     () = tokio::time::sleep(patience) => {}
                 }
                 if is_read() {
                     self.stuck.store(true, Ordering::Relaxed);
-                    return Place::Full;
+                    return CallSlot::Full;
                 }
             }
         })
@@ -285,7 +285,7 @@ impl<S: Server> Link<S> {
         })
     }
 
-    fn made(self: &Arc<Self>, id: &str, era: Era, called: Called<'_>) -> Call {
+    fn make_call(self: &Arc<Self>, id: &str, era: Era, called: ToolCall<'_>) -> Call {
         let mut client = match called.client_name {
             None => locked(&self.client).clone(),
             name => ClientInfo {
@@ -297,7 +297,7 @@ impl<S: Server> Link<S> {
         client.capabilities = called.capabilities.map(Into::into);
         let progress = match called.progress.and_then(raw) {
             None => Progress::default(),
-            Some(token) => Progress::new(token, LateProgress(self.late.clone())),
+            Some(token) => Progress::new(token, QueuedProgress(self.late.clone())),
         };
         Call {
             name: called.name.into_owned(),
@@ -341,6 +341,6 @@ impl<S: Server> Link<S> {
         let mut line = Vec::new();
         put(&mut line, id, era, answer);
         // A queue that is gone belongs to a connection that has ended.
-        let _ = self.late.send(Late::Line(line)).await;
+        let _ = self.late.send(QueuedLine::Line(line)).await;
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 /// Cuts input into lines without ever holding more than one line's limit.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct LineReader {
     /// Holds input in `start..end`; what lies behind is room for more.
     buffer: Vec<u8>,
     start: usize,
@@ -14,12 +14,12 @@ pub(super) struct Lines {
     skipping: bool,
 }
 
-pub(super) enum Line<'a> {
+pub(super) enum InputLine<'a> {
     Whole(&'a [u8]),
     TooLong,
 }
 
-impl Lines {
+impl LineReader {
     /// Reads some more; 0 at the end.
     pub(super) fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
         self.buffer.copy_within(self.start..self.end, 0);
@@ -42,7 +42,7 @@ impl Lines {
     }
 
     /// The next whole line; at the end of the input also a last one without its newline.
-    pub(super) fn next(&mut self, ended: bool) -> Option<Line<'_>> {
+    pub(super) fn next(&mut self, ended: bool) -> Option<InputLine<'_>> {
         loop {
             let newline = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
             let (from, until) = match newline {
@@ -57,14 +57,14 @@ impl Lines {
                 continue;
             }
             if until - from > MAX_LINE {
-                return Some(Line::TooLong);
+                return Some(InputLine::TooLong);
             }
-            return self.buffer.get(from..until).map(Line::Whole);
+            return self.buffer.get(from..until).map(InputLine::Whole);
         }
     }
 
     /// There is no newline yet: a line that is too long already is refused and forgotten.
-    fn unfinished(&mut self) -> Option<Line<'_>> {
+    fn unfinished(&mut self) -> Option<InputLine<'_>> {
         self.searched = self.end;
         let too_long = self.end - self.start > MAX_LINE;
         if too_long || self.skipping {
@@ -74,7 +74,7 @@ impl Lines {
             // The room of the long line is given back.
             self.buffer = Vec::new();
             (self.start, self.searched, self.end) = (0, 0, 0);
-            return Some(Line::TooLong);
+            return Some(InputLine::TooLong);
         }
         None
     }

@@ -9,7 +9,7 @@ const BEFORE: &str = "=?base64?";
 const AFTER: &str = "?=";
 
 /// What a header's value means; nothing where its Base64 is broken.
-pub(crate) fn meant(value: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn decode_header(value: &str) -> Option<Cow<'_, str>> {
     let inside = value
         .strip_prefix(BEFORE)
         .and_then(|rest| rest.strip_suffix(AFTER));
@@ -47,7 +47,7 @@ mod tests {
             ("=?base64?S===?=", None),
             ("=?base64?/w==?=", None),
         ] {
-            assert_eq!(meant(value).as_deref(), meaning, "{value}");
+            assert_eq!(decode_header(value).as_deref(), meaning, "{value}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a server says about itself: made once, the same bytes for everyone.
 
-use crate::read::Ask;
+use crate::read::ClientRequest;
 use crate::revision::{META_SERVER, supported};
 use candor_fault::{Answer, to_json};
 use candor_street::{Dispatcher, Era, Server};
@@ -11,7 +11,7 @@ const TTL_MS: u64 = 60_000;
 
 /// The answers to `initialize`, `ping`, `server/discover` and `tools/list`.
 #[derive(Debug)]
-pub struct Listing {
+pub struct ServerListing {
     server_info: String,
     discover: Arc<str>,
     handshake_list: Arc<str>,
@@ -19,7 +19,7 @@ pub struct Listing {
     empty: Arc<str>,
 }
 
-impl Listing {
+impl ServerListing {
     /// The listing of a server.
     pub fn new<S: Server>(desk: &Dispatcher<S>) -> Self {
         let tools = desk.server().tools();
@@ -33,7 +33,7 @@ impl Listing {
             r#"{{"supportedVersions":{},"capabilities":{{"tools":{{}}}},{keep},"_meta":{{"{META_SERVER}":{server_info}}}}}"#,
             to_json(&supported())
         );
-        Listing {
+        ServerListing {
             discover: discover.into(),
             handshake_list: format!(r#"{{"tools":{}}}"#, desk.list()).into(),
             stateless_list: format!(r#"{{"tools":{},{keep}}}"#, desk.list()).into(),
@@ -43,12 +43,12 @@ impl Listing {
     }
 
     /// The answer to everything but a call; a call is the server's to answer, and gets nothing here.
-    pub fn answer(&self, ask: &Ask<'_>, era: Era) -> Answer {
+    pub fn answer(&self, ask: &ClientRequest<'_>, era: Era) -> Answer {
         match ask {
-            Ask::Initialize { revision, .. } => self.initialize(revision),
-            Ask::Ping | Ask::Call(_) => Answer::Result(Arc::clone(&self.empty)),
-            Ask::Discover => Answer::Result(Arc::clone(&self.discover)),
-            Ask::List => Answer::Result(Arc::clone(match era {
+            ClientRequest::Initialize { revision, .. } => self.initialize(revision),
+            ClientRequest::Ping | ClientRequest::Call(_) => Answer::Result(Arc::clone(&self.empty)),
+            ClientRequest::Discover => Answer::Result(Arc::clone(&self.discover)),
+            ClientRequest::List => Answer::Result(Arc::clone(match era {
                 Era::Handshake => &self.handshake_list,
                 Era::Stateless => &self.stateless_list,
             })),
