@@ -25,7 +25,7 @@ pub struct GuardConfig {
     pub breaker_failures: Option<NonZeroU32>,
     /// The time that the breaker stays open.
     pub breaker_pause: Duration,
-    pub retry: Policy,
+    pub retry: RetryPolicy,
     /// The retries that all calls together may make, for every hundred calls.
     pub retry_percent: u32,
     /// The retries that may be saved up.
@@ -50,7 +50,7 @@ pub(crate) struct GuardedAdapter {
     adapter: Arc<dyn Adapter>,
     breaker: Option<Breaker>,
     deadline: Duration,
-    retry: Retry,
+    retry: Retrier,
     metrics: MetricsHub,
 }
 
@@ -79,7 +79,7 @@ impl GuardedAdapter {
                 .breaker_failures
                 .map(|failures| Breaker::new(failures, pause)),
             deadline: config.deadline,
-            retry: Retry::new(config.retry, budget, move || random()),
+            retry: Retrier::new(config.retry, budget, move || random()),
             metrics,
         }
     }
