@@ -1,4 +1,4 @@
-//! Whether a system is worth calling: after enough failures in a row it is left alone for a while.
+//! A circuit breaker: after enough failures in a row, a system is not called for a while.
 //!
 //! Failures are counted in a row, not as a share of a window. A system that is down fails every
 //! call, and is noticed after the same known number of calls on a quiet day and on a busy one;
@@ -29,12 +29,12 @@ impl fmt::Display for BreakerOpen {
 
 impl Error for BreakerOpen {}
 
-/// What a breaker is doing, for logs and metrics.
+/// The state of a breaker, for logs and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakerState {
-    /// Everybody passes.
+    /// Every call passes.
     Closed,
-    /// Nobody passes until the pause is over.
+    /// No call passes until the pause is over.
     Open,
     /// The pause is over: one call probes or may probe, everybody else waits for what it finds.
     HalfOpen,
@@ -115,7 +115,7 @@ impl Breaker {
         Ok(done)
     }
 
-    /// What the breaker is doing now.
+    /// Returns the current state.
     pub fn state(&self) -> BreakerState {
         match self.lock().circuit {
             Circuit::Closed { .. } => BreakerState::Closed,

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// What stands for "never" where an instant cannot be represented.
+/// The time used as "never" if an instant cannot be represented.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
 /// The instant at which a call's time is over.
@@ -30,12 +30,12 @@ impl Deadline {
         self.0
     }
 
-    /// How much time is left; zero once it has passed.
+    /// Returns the time that is left; zero once the deadline has passed.
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    /// Whether the time is over.
+    /// Returns true if the deadline has passed.
     pub fn passed(self) -> bool {
         self.remaining().is_zero()
     }
@@ -58,7 +58,7 @@ impl Deadline {
 /// The time was over before the work was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeadlineElapsed {
-    /// Whether the work had begun; where it had not, it had no effect.
+    /// True if the work had begun; if not, it had no effect.
     pub started: bool,
 }
 

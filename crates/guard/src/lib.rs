@@ -1,4 +1,4 @@
-//! What stands between a call and a system that may be slow, busy or down.
+//! Guards a call against a system that may be slow, busy or down.
 //!
 //! Four mechanisms, each alone in its file with its own error type. They know nothing of each
 //! other except that a retry asks a deadline how long it may wait; the caller puts them in order:

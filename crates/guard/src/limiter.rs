@@ -1,4 +1,4 @@
-//! How often each key may pass: an exact sliding window for every key, over a bounded number of keys.
+//! A rate limiter: an exact sliding window for every key, over a bounded number of keys.
 //!
 //! "20 a minute" is meant literally: in no stretch of sixty seconds do more than twenty pass. A
 //! token bucket of the same size lets nearly twice as many through in the minute after a pause,
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 /// At most `count` passes in any stretch of time of length `period`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
-    /// How many may pass.
+    /// The number of passes.
     pub count: NonZeroU32,
     /// In how much time; the stretch includes its beginning and not its end.
     pub period: Duration,
@@ -39,7 +39,7 @@ impl Quota {
 /// The quota is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitExceeded {
-    /// How long until the same key can pass, if nobody else takes its place.
+    /// The time until the same key can pass, if no other key takes its place.
     pub after: Duration,
 }
 
@@ -96,7 +96,7 @@ impl Limiter {
         windows.peek(self.quota, self.max_keys.get(), key, Instant::now())
     }
 
-    /// How many keys are known; never more than the bound.
+    /// Returns the number of known keys, never more than the bound.
     pub fn keys(&self) -> usize {
         let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         windows.keys.len()
@@ -114,7 +114,7 @@ struct Windows {
 #[derive(Debug, Default)]
 struct Window {
     passes: VecDeque<Instant>,
-    /// The number of its last pass: where it stands in `by_last_pass`.
+    /// The number of its last pass, its key in `by_last_pass`.
     last: u64,
 }
 
@@ -185,7 +185,7 @@ impl Window {
     }
 }
 
-/// How much of the period is left that began with a pass; nothing once it is over.
+/// Returns the rest of the period that began with a pass; `None` once it is over.
 fn left_of(period: Duration, pass: Instant, now: Instant) -> Option<Duration> {
     let left = period.saturating_sub(now.saturating_duration_since(pass));
     (!left.is_zero()).then_some(left)
@@ -307,7 +307,7 @@ mod tests {
         assert!(limiter.check("a").is_err());
     }
 
-    /// What the limiter says, computed from the list of all passes and nothing else.
+    /// The limiter's answer, computed from the list of all passes and nothing else.
     fn oracle(
         passes: &[(u64, Instant)],
         quota: Quota,

@@ -1,4 +1,4 @@
-//! Whether a failed call is worth another attempt, and when.
+//! Retries of failed calls.
 //!
 //! Four bounds hold at once: the attempts of one call, the wait before each of them, the deadline
 //! of the call, and a budget that all calls share, so that a system in trouble is not buried under
@@ -12,10 +12,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How late a timer may wake us: it is coarser than the clock.
+/// The most that a timer may wake us late: it is coarser than the clock.
 const TICK: Duration = Duration::from_millis(1);
 
-/// What an error says about another attempt.
+/// Whether and when another attempt may be made, by an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryAdvice {
     /// It would fail too, or must not be made.
@@ -26,22 +26,21 @@ pub enum RetryAdvice {
     NotBefore(Duration),
 }
 
-/// An error that knows whether the call that brought it may be made again.
+/// An error that decides whether its call may be made again.
 pub trait Retryable {
-    /// What it says.
     fn retry_advice(&self) -> RetryAdvice;
 }
 
 /// The bounds of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How many attempts in all, the first included.
+    /// The number of attempts, the first included.
     pub attempts: NonZeroU32,
     /// The longest random wait before the second attempt; it doubles for each one after.
     pub base: Duration,
-    /// Where the doubling ends.
+    /// The bound of the doubling.
     pub ceiling: Duration,
-    /// The longest wait a system may ask for; one that asks for more is not asked again.
+    /// The longest wait that a system may request; if it requests more, no further attempt is made.
     pub patience: Duration,
 }
 
@@ -57,7 +56,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// How many retries all calls together may make: a share of the calls, and a floor.
+/// A budget of retries that all calls share: a share of the calls, and a floor.
 ///
 /// Every call pays in `percent` of a retry, every retry takes out a whole one, and no more than
 /// `floor` are ever saved up. So over any run of calls the retries are at most
@@ -160,7 +159,7 @@ impl Retrier {
         }
     }
 
-    /// How long to wait after the attempt of this number; nothing where it was the last.
+    /// Returns the wait after the attempt of this number; `None` if it was the last.
     fn wait(&self, number: u32, retry_advice: RetryAdvice) -> Option<Duration> {
         if number >= self.policy.attempts.get() {
             return None;

@@ -1,4 +1,4 @@
-//! Explaining finds something exactly where the library says no, on random schemas and values.
+//! Tests that explaining finds a violation exactly if the library refuses a value, on random input.
 
 use crate::Schema;
 use candor_fault::{PathStep, Violation};
@@ -156,7 +156,7 @@ fn schema(foreign: bool) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Chooses where there is a choice, the first where choices have run out.
+/// Makes choices; once they have run out, it chooses the first.
 struct Picks(std::vec::IntoIter<Index>);
 
 impl Picks {

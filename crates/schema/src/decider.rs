@@ -1,4 +1,4 @@
-//! What decides: `jsonschema`, draft 2020-12, formats asserted, patterns in linear time, nothing
+//! The validator: `jsonschema`, draft 2020-12, formats asserted, patterns in linear time, nothing
 //! fetched.
 
 use crate::error::SchemaError;
@@ -9,10 +9,10 @@ use jsonschema::{
 };
 use serde_json::{Map, Value, json};
 
-/// How many bytes a compiled pattern may take.
+/// The most bytes of a compiled pattern.
 const PATTERN_BYTES_MAX: usize = 10 << 20;
 
-/// Where a schema without a name of its own lies for the parts that refer into it.
+/// The address of a schema without `$id`, for the parts that refer into it.
 const DOCUMENT: &str = "json-schema:///candor";
 
 /// Compiles one schema.
@@ -42,7 +42,7 @@ pub(crate) fn probes(schema: &Value, parts: &[Value]) -> Result<Vec<Validator>, 
     parts.iter().zip(&names).map(build).collect()
 }
 
-/// Whether a part may refer to something outside of it.
+/// Returns true if a part may refer to something outside of it.
 fn refers(part: &Value) -> bool {
     match part {
         Value::Object(members) => members

@@ -1,14 +1,14 @@
-//! How deeply values and schemas may be nested, so that nothing that recurses on them can overflow.
+//! Bounds of nesting, so that nothing that recurses on values and schemas can overflow the stack.
 
 use serde_json::Value;
 
-/// How many levels of arrays and objects a checked value may have.
+/// The most levels of arrays and objects of a checked value.
 pub const VALUE_DEPTH_MAX: usize = 256;
 
-/// How many levels of arrays and objects a schema may have.
+/// The most levels of arrays and objects of a schema.
 pub const SCHEMA_DEPTH_MAX: usize = 128;
 
-/// Whether `value` has more than `levels` levels of arrays and objects.
+/// Returns true if `value` has more than `levels` levels of arrays and objects.
 pub(crate) fn exceeds(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels == 0 || items.iter().any(|item| exceeds(item, levels - 1)),

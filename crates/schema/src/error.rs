@@ -1,32 +1,31 @@
-//! Why something is no schema that can be enforced.
+//! The reasons why a schema cannot be enforced.
 
 use jsonschema::ValidationError;
 use std::fmt;
 
-/// How many characters of a reason are kept.
+/// The most characters of a reason.
 const REASON_CHARS_MAX: usize = 512;
 
-/// Why a schema was refused.
+/// The reason why a schema was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaError {
     /// The text is not JSON.
     NotJson {
-        /// What the parser said.
+        /// The message of the parser.
         reason: String,
     },
     /// The schema is not a JSON object.
     NotAnObject,
     /// The schema is nested too deeply.
     TooDeep {
-        /// How many levels it may have.
+        /// The most levels.
         limit: usize,
     },
     /// The schema breaks its metaschema, or holds a pattern or a reference that cannot be used.
     Invalid {
-        /// Where, as a JSON pointer into the schema; empty at its root.
+        /// The location, as a JSON pointer into the schema; empty at its root.
         at: String,
-        /// What is wrong there.
         reason: String,
     },
 }

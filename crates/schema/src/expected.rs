@@ -1,17 +1,17 @@
-//! What each keyword expects, in words that go on after "must be".
+//! Describes what each keyword expects, in words that continue "must be".
 
 use crate::hint::{alternatives, excluded};
 use crate::violation_collector::cut;
 use crate::wording::{text, type_names};
 use serde_json::Value;
 
-/// How many of the values of an `enum` are named.
+/// The most values of an `enum` that are named.
 const VALUES_NAMED: usize = 10;
 
-/// How many characters of a value or a pattern are quoted.
+/// The most characters of a value or a pattern that are quoted.
 const QUOTED_CHARS_MAX: usize = 256;
 
-/// What `keyword: rule` expects.
+/// Returns what `keyword: rule` expects.
 pub(crate) fn expected(keyword: &str, rule: &Value) -> String {
     match keyword {
         "type" => one_of_types(rule),

@@ -13,14 +13,14 @@ use candor_fault::{NAME_MAX_CHARS, Violations};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-/// How often a subschema is tried on a value: one that applies itself twice to each member would
+/// The most times that subschemas are tried: one that applies itself twice to each member would
 /// double the work with every level of the value.
 const VISITS_MAX: usize = 4_000_000;
 
-/// How many steps, into the value or to another subschema, lead from the root to the last one.
+/// The most steps, into the value or to another subschema, from the root.
 const STEPS_MAX: usize = 4 * VALUE_DEPTH_MAX;
 
-/// Everything that is wrong about `value`; nothing where only the library could say it.
+/// Returns everything that is wrong about `value`; empty if only the library can decide it.
 pub(crate) fn explain(subschemas: &[Subschema], probes: &[Validator], value: &Value) -> Violations {
     let mut walk = Walk {
         subschemas,
@@ -37,7 +37,7 @@ pub(crate) fn explain(subschemas: &[Subschema], probes: &[Validator], value: &Va
     walk.report.into_violations()
 }
 
-/// Where the walk is.
+/// The position of the walk in the value.
 #[derive(Clone, Copy)]
 struct WalkPosition<'v, 'p> {
     value: &'v Value,
@@ -69,7 +69,7 @@ struct TriedSubschemas {
 }
 
 impl TriedSubschemas {
-    /// Notes one; false where it is known.
+    /// Adds a subschema. Returns false if it was tried before.
     fn note(&mut self, id: SubschemaId) -> bool {
         let new = self.first != id && !self.then.contains(&id);
         if new {
@@ -129,7 +129,7 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    /// Whether a value breaks a demand; if so, it is said.
+    /// Returns true if a value breaks a demand, and reports it.
     fn breaks(&mut self, demand: &Demand, spot: &WalkPosition<'v, '_>) -> bool {
         let holds = self.probes[demand.probe.0].is_valid(spot.value);
         if !holds {

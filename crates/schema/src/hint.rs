@@ -5,13 +5,13 @@ use crate::subschema::{HintSource, Subschema};
 use candor_fault::escape_invisible_into;
 use serde_json::{Map, Value};
 
-/// How many members of the input are looked at to find a missing one under another name.
+/// The most members of the input that are compared with the name of a missing one.
 const MEMBERS_SEEN: usize = 256;
 
-/// How many alternatives a hint names.
+/// The most alternatives that a hint names.
 const ALTERNATIVES_MAX: usize = 10;
 
-/// What helps where `keyword: rule` is broken.
+/// Returns the hint for a broken `keyword: rule`.
 pub(crate) fn advice(keyword: &str, rule: &Value) -> HintSource {
     let sentence = match keyword {
         "enum" => return near_values(rule),
@@ -59,7 +59,7 @@ pub(crate) fn alternatives(rule: &Value) -> Option<Vec<String>> {
         .then_some(names)
 }
 
-/// The members that a subschema requires, where it demands nothing else.
+/// The members that a subschema requires, if it demands nothing else.
 fn only_required(schema: &Value) -> Option<Vec<&str>> {
     let keywords = schema.as_object().filter(|keywords| keywords.len() == 1)?;
     let names = keywords.get("required")?.as_array()?.iter();

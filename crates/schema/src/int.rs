@@ -20,7 +20,7 @@ pub struct OutOfRange {
 }
 
 impl<const MIN: i64, const MAX: i64> Int<MIN, MAX> {
-    /// The integer, where it is in range.
+    /// Returns the integer if it is in range.
     pub const fn new(integer: i64) -> Option<Self> {
         if MIN <= integer && integer <= MAX {
             Some(Int(integer))
@@ -106,7 +106,7 @@ impl<const MIN: i64, const MAX: i64> Visitor<'_> for IntVisitor<MIN, MAX> {
     }
 }
 
-/// The integer that a float is, where it is one and fits.
+/// Returns the integer that a float equals, if it equals one that fits.
 fn whole(float: f64) -> Option<i64> {
     // Both ends are powers of two, so exact; the upper one is the first that does not fit.
     const END: f64 = 9_223_372_036_854_775_808.0;

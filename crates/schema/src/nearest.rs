@@ -1,15 +1,15 @@
 //! The known name that a mistyped one was probably meant to be.
 
-/// How many characters a name may have to be compared at all.
+/// The most characters of a name that is compared.
 pub const NEAR_CHARS_MAX: usize = 64;
 
-/// How many known names are looked at.
+/// The most known names that are compared.
 pub const NEAR_CANDIDATES_MAX: usize = 512;
 
 /// Names that share a beginning (`repository` and `repo`) are near from this similarity on.
 const SIMILAR: f64 = 0.87;
 
-/// The known name nearest to `word`, the first of equals, where one is near at all.
+/// Returns the known name nearest to `word`, the first of equals, if one is near.
 ///
 /// Case, `_` and `-` make no difference, so that `pr_number` finds `prNumber`. A name is near when
 /// at most a third of its characters were mistyped, or when both begin alike.
@@ -35,7 +35,7 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         .map(|(_, name)| name)
 }
 
-/// The name without what people get wrong without meaning another; none where it is too long.
+/// Returns the name in a form that ignores case and separators; `None` if it is too long.
 fn folded(name: &str) -> Option<String> {
     if name.chars().nth(NEAR_CHARS_MAX).is_some() {
         return None;
@@ -45,7 +45,7 @@ fn folded(name: &str) -> Option<String> {
     Some(folded).filter(|name| !name.is_empty())
 }
 
-/// How many edits lie between two names, where they are near.
+/// Returns the number of edits between two names, if they are near.
 fn distance(one: &str, other: &str) -> Option<usize> {
     let edits = strsim::osa_distance(one, other);
     let longer = one.chars().count().max(other.chars().count());

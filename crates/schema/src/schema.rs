@@ -59,7 +59,7 @@ impl Schema {
         &self.text
     }
 
-    /// Whether a value matches, and if not, everything that is wrong about it, in order.
+    /// Checks a value. Returns everything that is wrong about it, in order.
     ///
     /// A value nested more than [`VALUE_DEPTH_MAX`] levels deep does not match.
     pub fn check(&self, value: &Value) -> Result<(), Violations> {

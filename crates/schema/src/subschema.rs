@@ -21,7 +21,7 @@ pub(crate) struct Subschema {
     pub properties: Vec<(String, SubschemaId)>,
     /// The names of its `properties`.
     pub known: HashSet<String>,
-    /// Whether its `type` admits integers.
+    /// True if its `type` admits integers.
     pub integer: bool,
 }
 
@@ -52,11 +52,11 @@ pub(crate) struct Demand {
     pub rule_text: RuleText,
     pub probe: ProbeId,
     pub advice: HintSource,
-    /// Whether it is said only where its subschema has found nothing else.
+    /// True if it is reported only if its subschema has found nothing else.
     pub last_resort: bool,
 }
 
-/// What is said when a rule is broken, as far as the schema alone knows it.
+/// The texts of a violation, as far as they follow from the schema alone.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RuleText {
     pub keyword: &'static str,
@@ -65,7 +65,7 @@ pub(crate) struct RuleText {
     pub expected: String,
 }
 
-/// Where the hint of a broken rule comes from.
+/// The source of the hint for a broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HintSource {
     /// There is none.

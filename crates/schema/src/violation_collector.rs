@@ -7,7 +7,7 @@ use candor_fault::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Where the walk is; a path is made of it only where something is wrong.
+/// The location of a value; a path is made of it only if something is wrong.
 #[derive(Clone, Copy)]
 pub(crate) enum ValueLocation<'a> {
     /// The whole value.
@@ -40,7 +40,7 @@ impl ValueLocation<'_> {
     }
 }
 
-/// The text, of which at most so many characters are shown; the last is `…` where it was longer.
+/// Cuts a text to so many characters; the last is `…` if it was longer.
 pub(crate) fn cut(text: &str, chars: usize) -> String {
     if text.char_indices().nth(chars).is_none() {
         return text.to_owned();
@@ -83,12 +83,10 @@ impl<'v> ViolationCollector<'v> {
         self.violations.push(violation);
     }
 
-    /// How many were found.
     pub(crate) fn total(&self) -> u64 {
         self.violations.shown().len() as u64 + self.violations.omitted()
     }
 
-    /// What was found.
     pub(crate) fn into_violations(self) -> Violations {
         self.violations
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The keyword of what only the library can decide.
 pub(crate) const SCHEMA: &str = "schema";
 
-/// What is said when `keyword: rule` is broken.
+/// Returns the texts for a broken `keyword: rule`.
 pub(crate) fn rule_text(keyword: &'static str, rule: &Value) -> RuleText {
     RuleText {
         keyword,
@@ -17,7 +17,7 @@ pub(crate) fn rule_text(keyword: &'static str, rule: &Value) -> RuleText {
     }
 }
 
-/// What is said of a required member that is missing.
+/// Returns the texts for a required member that is missing.
 pub(crate) fn missing(name: &str) -> RuleText {
     RuleText {
         keyword: "required",
@@ -27,7 +27,7 @@ pub(crate) fn missing(name: &str) -> RuleText {
     }
 }
 
-/// What is said of a value that does not match, where no keyword explains it.
+/// Returns the texts for a value that does not match, if no keyword explains it.
 pub(crate) fn unmatched(expected: String) -> RuleText {
     RuleText {
         keyword: SCHEMA,

@@ -1,5 +1,5 @@
-//! The one function that answers. It never fails: whatever a call comes to, it is recorded, kept or
-//! undone, noted, counted, and said in the server's dialect.
+//! The one function that answers. It never fails: every call is recorded, its change kept or
+//! undone, noted, counted, and answered in the server's dialect.
 
 use crate::{
     Call, CallContext, CallOutcome, CallRecord, Dispatcher, EffectMark, Reply, Server, Tool,
@@ -178,7 +178,7 @@ async fn waited<S: Server>(
         return WorkOutcome::Interrupted(cut.refusal(Effect::None), None);
     }
     match cut {
-        // Nobody waits for the answer: the change is carried to its end, and recorded as it ended.
+        // No client waits for the answer: the change is carried to its end, and recorded as it ended.
         Interruption::Cancelled => WorkOutcome::Finished(work.await),
         Interruption::Deadline => {
             WorkOutcome::Interrupted(cut.refusal(cx.mark.effect()), Some(work))
@@ -360,12 +360,12 @@ async fn recorded<S: Server>(
     caught.unwrap_or_else(|panic| Err(panic_cause(panic.as_ref())))
 }
 
-/// Writes the log line of a call; one that panics is told to the log by the panic itself.
+/// Writes the log line of a call. A panic here is logged by the panic hook.
 fn note<S: Server>(server: &S, entry: &CallRecord<'_, S::Dialect, S::Notes>) {
     let _ = std::panic::catch_unwind(AssertUnwindSafe(|| server.note(entry)));
 }
 
-/// Why a call could not be recorded, and the failure that it would have been recorded with.
+/// Combines the reason why a call could not be recorded with the failure of the call.
 fn beside<D: Dialect>(recording: Cause, original: Option<&Fault<D>>) -> Cause {
     let Some(original) = original else {
         return recording;
@@ -380,7 +380,7 @@ fn beside<D: Dialect>(recording: Cause, original: Option<&Fault<D>>) -> Cause {
     }))
 }
 
-/// The change is on record already: what fails here is told to the log alone.
+/// Makes a recorded change final. A failure here is only logged: the record exists already.
 async fn keep(pending: Option<Box<dyn crate::Pending>>) {
     let Some(pending) = pending else { return };
     if let Err(cause) = pending.keep().await {
@@ -392,7 +392,7 @@ fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>) {
     let took_us = took.as_micros() as u64;
     match &failed {
         None => tracing::info!(took_us, "call succeeded"),
-        // Whoever is sent to the owner of the server must find something in its log.
+        // A client that is sent to the owner of the server must find something in its log.
         Some(fault) if fault.class() == Class::Server => tracing::error!(
             took_us,
             code = %fault.row().code,

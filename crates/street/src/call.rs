@@ -12,23 +12,21 @@ pub enum Era {
     Stateless,
 }
 
-/// Who calls, as far as the transport can tell.
+/// The caller, as far as the transport can identify it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Peer {
     /// A stable name for the credential that was shown, never the credential itself.
     pub credential: Option<String>,
-    /// The address, over HTTP.
+    /// The address; only over HTTP.
     pub address: Option<IpAddr>,
-    /// Whether the credential that writing asks for was shown.
+    /// True if the caller has shown the credential for writing.
     pub may_write: bool,
 }
 
-/// What the client says about itself.
+/// The client's own description of itself.
 #[derive(Debug, Clone, Default)]
 pub struct ClientInfo {
-    /// Its name.
     pub name: Option<String>,
-    /// Its version.
     pub version: Option<String>,
     /// The text of its capabilities object, in the stateless era.
     pub capabilities: Option<String>,
@@ -39,16 +37,14 @@ pub struct ClientInfo {
 pub struct Call {
     /// The tool's name as the client wrote it.
     pub name: String,
-    /// The text of the arguments, checked by the transport; nothing stands for `{}`.
+    /// The text of the arguments, checked by the transport; `None` means `{}`.
     pub arguments: Option<String>,
     /// The era of the request.
     pub era: Era,
     /// The request's id, the caller's own bytes.
     pub id: String,
-    /// Who calls.
     pub peer: Peer,
-    /// What the client says about itself.
+    /// The client's own description of itself.
     pub client: ClientInfo,
-    /// Where progress goes.
     pub progress: Progress,
 }

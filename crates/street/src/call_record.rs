@@ -1,11 +1,11 @@
-//! What a recorder and a log see of one call, once it has ended.
+//! What a recorder and a log get of one ended call.
 
 use crate::Call;
 use candor_fault::dialects::Wire;
 use candor_fault::{Dialect, Effect, Fault, Receipt, Timestamp, ToolOutput};
 use std::time::Duration;
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug)]
 pub enum CallOutcome<'a, D: Dialect> {
     /// It succeeded.
@@ -27,13 +27,9 @@ pub struct CallRecord<'a, D: Dialect, N = ()> {
     pub notes: Option<&'a N>,
     /// The tool's name as listed.
     pub tool: Option<&'a str>,
-    /// How it ended.
     pub outcome: CallOutcome<'a, D>,
-    /// Whether anything happened.
     pub effect: Effect,
-    /// When it ended.
     pub at: Timestamp,
-    /// How long it took.
     pub took: Duration,
     /// For the second record of a call that outlived its answer: the first one.
     pub follows: Option<&'a Receipt>,

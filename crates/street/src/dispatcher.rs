@@ -45,7 +45,6 @@ impl<S: Server> Dispatcher<S> {
         }))
     }
 
-    /// The server.
     pub fn server(&self) -> &S {
         &self.server
     }
@@ -64,7 +63,7 @@ impl<S: Server> Dispatcher<S> {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Begins a call: its answer where it needs no waiting, else what is left of it.
+    /// Begins a call. Returns its answer if it need not wait, else the pending call.
     ///
     /// Must be called within a tokio runtime.
     pub fn begin(
@@ -144,7 +143,7 @@ impl fmt::Debug for PendingCall {
     }
 }
 
-/// How long cut calls have for their records.
+/// The time that interrupted calls have for their records.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 impl<S: Server> fmt::Debug for Dispatcher<S> {

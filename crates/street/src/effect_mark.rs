@@ -11,7 +11,7 @@ const CLOSED: u8 = 3;
 const READ_ONLY: u8 = 4;
 const DOUBTED: u8 = 5;
 
-/// How far the effect of one call has come.
+/// The progress of the effect of one call.
 #[derive(Debug, Clone)]
 pub struct EffectMark(Arc<AtomicU8>);
 
@@ -84,7 +84,7 @@ impl EffectMark {
         matches!(closed, Ok(_) | Err(CLOSED | READ_ONLY))
     }
 
-    /// Whether anything happened, as far as the mark knows.
+    /// Returns the effect of the call, as far as it is marked.
     pub fn effect(&self) -> Effect {
         match self.0.load(Ordering::Acquire) {
             BEGUN | DOUBTED => Effect::Unknown,

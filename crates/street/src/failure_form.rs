@@ -1,9 +1,9 @@
-//! Which form failures take, where a dialect has two.
+//! The form of failures, if a dialect has two.
 
 use crate::Era;
 use candor_fault::Form;
 
-/// Which form failures take where a dialect has two.
+/// The form of failures, if a dialect has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailureForm {
     /// JSON-RPC errors for clients of the handshake era, results for the newer one.

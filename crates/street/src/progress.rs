@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-/// Where a transport takes progress; it may drop a report, it may not block.
+/// The transport's receiver of progress; it may drop a report, it may not block.
 pub trait ProgressSink: Send + Sync + 'static {
     /// Takes the text of one `params` object.
     fn report(&self, params: String);
@@ -41,7 +41,7 @@ impl Progress {
         })))
     }
 
-    /// Whether anybody listens.
+    /// Returns true if the client asked for progress.
     pub fn is_wanted(&self) -> bool {
         self.0.is_some()
     }

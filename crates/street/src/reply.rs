@@ -1,4 +1,4 @@
-//! What a tool hands back when it succeeds: its output, and what is still to be kept or undone.
+//! The success of a tool: its output, and a change that is still to be kept or undone.
 
 use candor_fault::{Cause, Dialect, Fault, Refusal, ToolOutput};
 use futures_util::future::BoxFuture;
@@ -16,9 +16,7 @@ pub trait Pending: Send + 'static {
 
 /// A success.
 pub struct Reply {
-    /// What is answered.
     pub output: ToolOutput,
-    /// What is still open.
     pub pending: Option<Box<dyn Pending>>,
 }
 

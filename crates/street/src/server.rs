@@ -1,4 +1,4 @@
-//! What a server is: tools, and what stands on the way to them and back.
+//! The trait of a server: its tools, and its stations on the way of a call.
 
 use crate::{CallContext, CallRecord, Era, Tool, Tools};
 use candor_fault::{Cause, Dialect, Fault, Form, Receipt};
@@ -7,7 +7,7 @@ use std::any::Any;
 use std::future::{Future, ready};
 use std::time::Duration;
 
-/// What a guard holds for the length of a call: a place in a queue, a share of a limit.
+/// A resource that a guard holds for the length of a call: a position in a queue, a share of a limit.
 #[derive(Default)]
 pub struct Permit(Option<Box<dyn Any + Send>>);
 
@@ -17,7 +17,6 @@ impl Permit {
         Permit(Some(Box::new(held)))
     }
 
-    /// Whether anything is held.
     pub fn holds(&self) -> bool {
         self.0.is_some()
     }
@@ -25,22 +24,21 @@ impl Permit {
 
 /// One server. Only the tools are asked for; everything else has a default that does nothing.
 pub trait Server: Send + Sync + Sized + 'static {
-    /// How this server says success and failure.
+    /// The encoding of success and failure.
     type Dialect: Dialect;
 
-    /// What the server notes about one call between its stations; `()` if nothing.
+    /// The server's notes about one call, shared by its stations; `()` if it has none.
     type Notes: Default + Send + Sync + 'static;
 
-    /// The tools.
     fn tools(&self) -> &Tools<Self>;
 
-    /// The form of failures, where the dialect has two.
+    /// Returns the form of failures, if the dialect has two.
     fn form(&self, era: Era) -> Form {
         let _ = era;
         Form::Result
     }
 
-    /// Who may call; looks at no argument.
+    /// Refuses callers that may not call this tool; arguments are not considered.
     fn gate(
         &self,
         cx: &CallContext<Self::Notes>,
@@ -50,13 +48,13 @@ pub trait Server: Send + Sync + Sized + 'static {
         Ok(())
     }
 
-    /// How long a call of this tool may take.
+    /// Returns the time that a call of this tool may take.
     fn deadline(&self, tool: &Tool<Self>) -> Option<Duration> {
         let _ = tool;
         None
     }
 
-    /// Limits, once the arguments are right.
+    /// Applies limits, once the arguments are right.
     fn guard(
         &self,
         cx: &CallContext<Self::Notes>,

@@ -13,7 +13,7 @@ use std::future::Future;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What a tool has of its call beside the arguments.
+/// What a tool gets beside its arguments.
 #[derive(Debug)]
 pub struct CallContext<N = ()> {
     pub call: Arc<Call>,
@@ -21,9 +21,9 @@ pub struct CallContext<N = ()> {
     pub number: u64,
     /// The server's notes about the call.
     pub notes: Arc<N>,
-    /// To be set around every change.
+    /// The mark that a tool sets around every change.
     pub mark: EffectMark,
-    /// Set when the call is no longer wanted.
+    /// Cancelled when the call is no longer wanted.
     pub cancel: CancellationToken,
 }
 
@@ -40,13 +40,12 @@ impl<N> Clone for CallContext<N> {
 }
 
 impl<N> CallContext<N> {
-    /// Where progress goes.
     pub fn progress(&self) -> &Progress {
         &self.call.progress
     }
 }
 
-/// What clients are told about a tool's effects.
+/// The published description of a tool's effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotations {
@@ -137,7 +136,7 @@ impl<S: Server> Tool<S> {
     }
 
     /// With the schema of a success. What failures carry is admitted by the dialect's own schema,
-    /// which the server gives here too where a failing result has `structuredContent`.
+    /// which the server gives here too if a failing result has `structuredContent`.
     pub fn with_output_schema(mut self, success: Value, failure: Option<Value>) -> Self {
         self.output = Some(match failure {
             Some(failure) => serde_json::json!({ "type": "object", "anyOf": [success, failure] }),
@@ -174,23 +173,20 @@ impl<S: Server> Tool<S> {
         self
     }
 
-    /// The tool is there, so that a call of it is refused for what it is, but nobody is told of it.
+    /// Leaves the tool out of the list; a call of it is still refused by the gate, not as unknown.
     pub fn unlisted(mut self) -> Self {
         self.listed = false;
         self
     }
 
-    /// The name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether clients are told of the tool.
     pub fn is_listed(&self) -> bool {
         self.listed
     }
 
-    /// Whether the tool may change anything.
     pub fn writes(&self) -> bool {
         !self.annotations.read_only
     }
@@ -248,7 +244,7 @@ fn typed<D: Dialect, T: DeserializeOwned>(arguments: Value) -> Result<T, Fault<D
     })
 }
 
-/// Why a list of tools cannot be served.
+/// The reason why a list of tools cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolError {
     /// The name does not match `^[a-zA-Z0-9_.-]{1,64}$`.
@@ -271,10 +267,10 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-/// How the names with a dot are listed; calls may use both.
+/// The style of names with a dot in the list; calls may use both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolNames {
-    /// As the server says them.
+    /// With the dot.
     #[default]
     Own,
     /// With `_` for `.`, for clients that refuse dots.
@@ -300,7 +296,7 @@ impl<S: Server> Tools<S> {
         }
     }
 
-    /// With one more tool.
+    /// Adds a tool.
     pub fn with(mut self, tool: Tool<S>) -> Self {
         self.tools.push(tool);
         self.tools.sort_by_key(|tool| tool.name);
@@ -323,12 +319,12 @@ impl<S: Server> Tools<S> {
         self.version
     }
 
-    /// Every tool, sorted by name.
+    /// Returns every tool, sorted by name.
     pub fn all(&self) -> &[Tool<S>] {
         &self.tools
     }
 
-    /// The place of a tool; `_` for `.` is accepted.
+    /// Returns the index of a tool; `_` for `.` is accepted.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         if let Ok(index) = self.tools.binary_search_by_key(&name, |tool| tool.name) {
             return Some(index);
@@ -345,7 +341,7 @@ impl<S: Server> Tools<S> {
         candor_schema::nearest(name, names)
     }
 
-    /// What is wrong with this list, if anything.
+    /// Checks names and schemas.
     pub fn verify(&self) -> Result<(), ToolError> {
         for (index, tool) in self.tools.iter().enumerate() {
             let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');

@@ -1,5 +1,5 @@
-//! Values in headers that mirror the body. One that cannot stand in a header as it is, is written in
-//! Base64 between two marks, and whatever wears the marks is written so.
+//! Values in headers that mirror the body. One that cannot be a header's value as it is, is written in
+//! Base64 between two marks, and so is every value that has the marks already.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 const BEFORE: &str = "=?base64?";
 const AFTER: &str = "?=";
 
-/// What a header's value means; nothing where its Base64 is broken.
+/// Decodes a header's value. Returns `None` if its Base64 is broken.
 pub(crate) fn decode_header(value: &str) -> Option<Cow<'_, str>> {
     let inside = value
         .strip_prefix(BEFORE)

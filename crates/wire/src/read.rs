@@ -1,4 +1,4 @@
-//! What a message asks: bytes in, meaning out. No I/O, no clock, no state.
+//! Parses messages. No I/O, no clock, no state.
 
 use crate::revision::{
     META_CAPABILITIES, META_CLIENT, META_VERSION, MessageSource, OFFERED_REVISION, handshake,
@@ -14,10 +14,10 @@ use std::borrow::Cow;
 /// The id of an answer to what has no readable id.
 const NO_ID: &str = "null";
 
-/// What a message comes to.
+/// A parsed message.
 #[derive(Debug)]
 pub enum Inbound<'a> {
-    /// Nothing is to be done or answered.
+    /// The message needs no action and no answer.
     Nothing,
     /// The message is refused.
     Refused {
@@ -25,7 +25,6 @@ pub enum Inbound<'a> {
         id: &'a str,
         /// The era, as far as it is known.
         era: Era,
-        /// Why.
         fault: Fault<Wire>,
     },
     /// The call with this id is no longer wanted.
@@ -33,23 +32,21 @@ pub enum Inbound<'a> {
         /// The caller's own bytes.
         id: &'a str,
     },
-    /// Something is asked.
+    /// The message is a request.
     Asked {
         /// The caller's own bytes.
         id: &'a str,
-        /// The era.
         era: Era,
-        /// What.
         ask: ClientRequest<'a>,
     },
 }
 
-/// What can be asked.
+/// A request of a client.
 #[derive(Debug)]
 pub enum ClientRequest<'a> {
     /// `initialize`, with the revision to answer.
     Initialize {
-        /// The client's own revision where it is known, else ours.
+        /// The client's own revision if it is supported, else ours.
         revision: &'static str,
         /// The client's name.
         client_name: Option<Cow<'a, str>>,
@@ -71,15 +68,15 @@ pub enum ClientRequest<'a> {
 pub struct ToolCall<'a> {
     /// The tool's name.
     pub name: Cow<'a, str>,
-    /// The text of the arguments; nothing where they are absent or null.
+    /// The text of the arguments; `None` if they are absent or null.
     pub arguments: Option<&'a str>,
     /// The text of the token for progress.
     pub progress: Option<&'a str>,
-    /// The client's name, where the request says it.
+    /// The client's name, if the request contains it.
     pub client_name: Option<Cow<'a, str>>,
-    /// The client's version, where the request says it.
+    /// The client's version, if the request contains it.
     pub client_version: Option<Cow<'a, str>>,
-    /// The text of the client's capabilities, where the request says them.
+    /// The text of the client's capabilities, if the request contains them.
     pub capabilities: Option<&'a str>,
 }
 
@@ -150,7 +147,7 @@ fn only_id(text: &str) -> &str {
     }
 }
 
-/// Whether a text is a string that can be read, or an integer without fraction and exponent.
+/// Returns true if a text is a valid string, or an integer without fraction and exponent.
 fn is_id(text: &str) -> bool {
     if text.starts_with('"') {
         return scan(text) == ScanOutcome::Fine;
@@ -171,7 +168,7 @@ pub(crate) fn id_key(id: &str) -> Cow<'_, str> {
     }
 }
 
-/// A string's value; nothing where the text is no string.
+/// Returns the value of a string; `None` if the text is not a string.
 fn string(text: &str) -> Option<Cow<'_, str>> {
     let inside = text.strip_prefix('"')?.strip_suffix('"')?;
     if !inside.contains('\\') {
@@ -339,7 +336,7 @@ fn asked<'a>(
     era: &mut Era,
 ) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let read = params.map(Params::read);
-    // What is wrong about the parameters matters only where the method exists.
+    // Errors in the parameters matter only if the method exists.
     let none = Meta::default();
     let meta = match &read {
         Some(Ok(params)) => &params.meta,

@@ -33,7 +33,7 @@ pub struct Headers<'a> {
     pub name: Option<&'a str>,
 }
 
-/// What the transport knows about a message beside its bytes.
+/// The transport of a message, with what it adds to the message's bytes.
 #[derive(Debug, Clone, Copy)]
 pub enum MessageSource<'a> {
     /// A line of stdin: `_meta` alone decides.
@@ -79,7 +79,7 @@ impl MessageSource<'_> {
         }
     }
 
-    /// Whether the headers say what the body says, in the stateless era.
+    /// Checks that the headers agree with the body, in the stateless era.
     pub(crate) fn mirrors(&self, method: &str, name: Option<&str>) -> Result<(), Fault<Wire>> {
         let MessageSource::Http(headers) = self else {
             return Ok(());

@@ -4,16 +4,16 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// How deep a message may nest.
+/// The most levels of a message.
 pub const MAX_DEPTH: usize = 128;
 
-/// How many JSON values a message may have.
+/// The most JSON values of a message.
 pub const MAX_VALUES: usize = 100_000;
 
 /// From this many names on, an object's names are looked up in a set.
 const LINEAR_NAMES: usize = 16;
 
-/// What a message is.
+/// The outcome of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanOutcome {
     /// Acceptable JSON.
@@ -24,7 +24,7 @@ pub enum ScanOutcome {
     Flawed(ScanError),
 }
 
-/// Why grammatical JSON is refused.
+/// The reason why grammatical JSON is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanError {
     /// Nested deeper than [`MAX_DEPTH`].
@@ -54,7 +54,7 @@ enum ScanStop {
     TooManyValues,
 }
 
-/// What the grammar allows next.
+/// The token that the grammar allows next.
 enum NextToken {
     Value,
     ValueOrEnd,
@@ -142,7 +142,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next byte that is no white space; it is left where it is.
+    /// Returns the next byte that is not white space, without consuming it.
     fn next_token(&mut self) -> Option<u8> {
         while let Some(byte) = self.bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
@@ -292,7 +292,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The second half after a high surrogate; what is no second half stays where it is.
+    /// Consumes the second half after a high surrogate, if there is one.
     fn low_surrogate(&mut self) -> Result<(), ScanStop> {
         if self.bytes.get(self.at..self.at + 2) != Some(b"\\u") {
             self.flawed(ScanError::LoneSurrogate);
@@ -419,7 +419,7 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Where the string that begins at the first byte ends, its quotes included.
+/// Returns the end of the string that begins at the first byte, its quotes included.
 fn string_end(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -431,7 +431,7 @@ fn string_end(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the value that begins at the first byte ends.
+/// Returns the end of the value that begins at the first byte.
 fn value_end(bytes: &[u8]) -> usize {
     let mut depth = 0usize;
     let mut at = 0;
@@ -630,7 +630,7 @@ mod tests {
             prop_assert_eq!(plain(&bytes), bytes.iter().position(special).unwrap_or(bytes.len()));
         }
 
-        // serde_json is the oracle for the grammar; what it refuses beyond that is told apart.
+        // serde_json is the oracle for the grammar; further refusals have outcomes of their own.
         #[test]
         fn damaged_texts_are_judged_like_the_oracle(value in any_json(), at: prop::sample::Index, with in "[\\]\\[{}\",:0-9a-z\\\\.+ -]{0,2}") {
             let mut text = serde_json::to_string(&value).unwrap();

@@ -1,4 +1,4 @@
-//! What a server says about itself: made once, the same bytes for everyone.
+//! The server's description of itself: made once, the same bytes for every client.
 
 use crate::read::ClientRequest;
 use crate::revision::{META_SERVER, supported};
@@ -6,7 +6,7 @@ use candor_fault::{Answer, to_json};
 use candor_street::{Dispatcher, Era, Server};
 use std::sync::Arc;
 
-/// How long a client may keep the lists of the stateless era.
+/// The time that a client may keep the lists of the stateless era.
 const TTL_MS: u64 = 60_000;
 
 /// The answers to `initialize`, `ping`, `server/discover` and `tools/list`.

@@ -57,7 +57,7 @@ impl ListenArgs {
 
     /// Serves the paths that `make` makes until a signal comes; `announce` is told the address once it
     /// is bound.
-    pub(super) fn serve<F: Future<Output = Result<Paths, CommandError>>>(
+    pub(super) fn serve<F: Future<Output = Result<HttpPaths, CommandError>>>(
         &self,
         make: impl FnOnce() -> F,
         announce: impl FnOnce(&str),
@@ -80,14 +80,14 @@ impl ListenArgs {
     }
 }
 
-fn secret(path: &Path) -> Result<Secret, CommandError> {
+fn secret(path: &Path) -> Result<BearerToken, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         CommandError::new(format!(
             "cannot read the token in {}: {error}",
             path.display()
         ))
     })?;
-    Secret::new(&text).ok_or_else(|| {
+    BearerToken::new(&text).ok_or_else(|| {
         CommandError::new(format!("the token in {} is empty", path.display()))
             .with_hint("write one line into it, for example from `openssl rand -hex 32`")
     })

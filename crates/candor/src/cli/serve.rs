@@ -46,7 +46,7 @@ impl ServeAllArgs {
         &self,
         lines: &StderrLines,
         admission: Arc<Admission>,
-    ) -> Result<Paths, CommandError> {
+    ) -> Result<HttpPaths, CommandError> {
         let metrics = MetricsHub::default();
         let forge = github::open_local(&self.data.forge()?).await?;
         let server = github::server(forge, self.writing.config(), lines, &self.data.directory()?)?;

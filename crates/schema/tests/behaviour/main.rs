@@ -1,4 +1,4 @@
-//! What the crate promises to those who use it, seen from outside.
+//! The public contract of the crate.
 
 #![allow(clippy::unwrap_used, reason = "in a test, that is how it fails")]
 

@@ -45,7 +45,7 @@ fn wrong_object(required: &[&str], known: &[&str], members: &Map<String, Value>)
     found
 }
 
-/// What was found, and how much more was counted.
+/// The violations that were found, and the number of further ones.
 fn checked(schema: Value, value: &Value) -> (Vec<String>, u64) {
     let violations = Schema::new(schema).unwrap().check(value);
     let violations: Violations = violations.err().unwrap_or_default();

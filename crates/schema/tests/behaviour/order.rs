@@ -1,4 +1,4 @@
-//! The order of violations: the contract's, and AJV's where that is silent.
+//! The order of violations: the contract's, and AJV's if the contract is silent.
 
 use crate::rules;
 use serde_json::json;

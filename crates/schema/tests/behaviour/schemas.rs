@@ -1,4 +1,4 @@
-//! What a schema may be: its text, its vocabulary, and what is refused.
+//! Schemas: their text, their vocabulary, and the ones that are refused.
 
 use crate::{rules, said};
 use candor_schema::{SCHEMA_DEPTH_MAX, Schema, SchemaError};

@@ -1,4 +1,4 @@
-//! A server whose every station writes down what passed it.
+//! A server whose every station notes the calls that pass it.
 
 use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;

@@ -1,4 +1,4 @@
-//! How tools are listed and found.
+//! The list and the lookup of tools.
 
 use crate::fixture::{Station, answered, raw_call, told};
 use candor_street::{CancellationToken, Server, Tool, ToolError, ToolNames, Tools, reply};

@@ -1,4 +1,4 @@
-//! What the record decides: kept or undone, and what the answer says when there is none.
+//! The record decides whether a change is kept or undone.
 
 use crate::fixture::{Station, one};
 

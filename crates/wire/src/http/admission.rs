@@ -1,4 +1,4 @@
-//! Who may come in: Host and Origin, then the bearer token.
+//! Admission of requests: Host and Origin, then the bearer token.
 
 use candor_fault::Fault;
 use candor_fault::dialects::Wire;
@@ -32,7 +32,7 @@ impl fmt::Debug for BearerToken {
     }
 }
 
-/// What a listener asks of everybody.
+/// The requirements of a listener.
 #[derive(Debug, Clone, Default)]
 pub struct Admission {
     /// The bound address, whose name is allowed as a host.
@@ -43,12 +43,12 @@ pub struct Admission {
     pub allowed_origins: Vec<String>,
     /// The token for everything but health.
     pub bearer: Option<BearerToken>,
-    /// The token that writing tools ask for.
+    /// The token that writing tools require.
     pub write_bearer: Option<BearerToken>,
 }
 
 impl Admission {
-    /// Whether Host and Origin are this server's own.
+    /// Returns true if Host and Origin are this server's own.
     pub(super) fn place(&self, headers: &HeaderMap) -> Result<(), Fault<Wire>> {
         let forbidden =
             |why| Wire::invalid_request(why).with_facts(|facts| facts.status = Some(403));
@@ -94,11 +94,11 @@ impl Admission {
     fn is_bound(&self, name: &str) -> bool {
         let name = name.trim_start_matches('[').trim_end_matches(']');
         let address: Option<IpAddr> = name.parse().ok();
-        // An unspecified address stands for all of them, so no name can be told to be its own.
+        // An unspecified address means all addresses, so no name can be recognised as its own.
         address.is_some() && address == self.bound.filter(|bound| !bound.is_unspecified())
     }
 
-    /// Who shows which token.
+    /// Identifies the caller by its token.
     pub(super) fn credential(
         &self,
         headers: &HeaderMap,
@@ -128,7 +128,7 @@ impl Admission {
     }
 }
 
-/// The text of a header that stands there once.
+/// Returns the text of a header that is present exactly once.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {

@@ -14,16 +14,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How large a body may be.
+/// The largest body.
 pub const MAX_BODY: usize = 10 * 1024 * 1024;
 
-/// How many bytes of requests may be held at once, over all connections.
+/// The most bytes of requests that are held at once, over all connections.
 pub const MAX_HELD: usize = 64 * 1024 * 1024;
 
-/// How long a body may take.
+/// The most time for receiving a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a client is told to wait when the server is at capacity.
+/// The wait that a client is asked for if the server is at capacity.
 const BUSY: Duration = Duration::from_secs(1);
 
 /// The room that request bodies share.

@@ -23,7 +23,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// How many progress events may wait for a slow reader; more are dropped.
+/// The most progress events that wait for a slow reader; further ones are dropped.
 pub const PROGRESS_QUEUE: usize = 64;
 
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -90,7 +90,7 @@ impl<S: Server> Endpoint<S> {
             Err(fault) => return Box::pin(self.refuse("null", Era::Handshake, fault)).await,
         };
         let understood = self.understood(&bytes, &headers, peer);
-        // What the call needs of the body it has for itself; that takes the body's share.
+        // The call has copied what it needs of the body; that releases the body's share.
         drop((bytes, headers));
         match understood {
             RequestAction::Answered(response) => response,
@@ -128,7 +128,7 @@ impl<S: Server> Endpoint<S> {
         respond::json(id, era, &answer)
     }
 
-    /// What a message asks for.
+    /// The action that a message requests.
     fn understood(&self, bytes: &[u8], headers: &HeaderMap, peer: Peer) -> RequestAction {
         let (version, method, name) = (
             whole(headers, &PROTOCOL_VERSION),
@@ -215,7 +215,7 @@ impl<S: Server> Endpoint<S> {
     }
 }
 
-/// What a message asks for.
+/// The action that a message requests.
 enum RequestAction {
     /// It needs no waiting.
     Answered(HttpResponse),
@@ -227,17 +227,17 @@ enum RequestAction {
     },
     /// A call.
     ToolCall(Arc<Call>),
-    /// A call whose client wants to hear how far it is.
+    /// A call whose client wants progress.
     Reporting(Arc<Call>, mpsc::Receiver<Bytes>),
 }
 
 /// Lets a call go on; its answer will come here. Until then the request's share of the room is taken,
-/// even where the connection is gone.
+/// even if the connection is gone.
 fn awaited(waiting: PendingCall, share: BodyPermit) -> oneshot::Receiver<Answer> {
     let (sender, receiver) = oneshot::channel();
     waiting.deliver(|answer| async move {
         drop(share);
-        // The receiver is gone where the connection is: then nobody wants the answer.
+        // The receiver is gone if the connection is: then no client wants the answer.
         drop(sender.send(answer));
     });
     receiver
@@ -315,7 +315,7 @@ fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> 
     })
 }
 
-/// Whether the client accepts an event stream; a weight of zero says that it does not.
+/// Returns true if the client accepts an event stream; a weight of zero means that it does not.
 fn takes_events(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().any(|accept| {
         let all = accept.to_str().unwrap_or_default().split(',');
@@ -327,7 +327,7 @@ fn takes_events(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether a parameter of a media type is `q=0`, however many zeros it has.
+/// Returns true if a parameter of a media type is `q=0`, however many zeros it has.
 fn weighs_nothing(parameter: &str) -> bool {
     parameter
         .split_once('=')

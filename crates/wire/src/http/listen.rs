@@ -28,22 +28,22 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tower_service::Service;
 
-/// How many connections are served at once; further ones wait to be accepted.
+/// The most connections that are served at once; further ones wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 512;
 
-/// How long a request's head may take.
+/// The most time for receiving a request's head.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection may be idle.
+/// The most time that a connection may be idle.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long running requests have after a signal.
+/// The time that running requests have after a signal.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long accepting pauses when the process is out of file descriptors.
+/// The pause in accepting if the process is out of file descriptors.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
-/// How long the answers of cut calls have to leave.
+/// The time that the answers of interrupted calls have to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Waits until every call of one server has ended, so long at most; what runs then is cut.
@@ -115,7 +115,7 @@ impl HttpPaths {
     }
 }
 
-/// Where requests go. Servers are found by their exact path, before the router that knows the rest:
+/// Routes requests. Servers are found by their exact path, before the router for the rest:
 /// going through it would cost a tenth of a small call.
 struct RouteTable {
     servers: Vec<(String, ServeFn)>,
@@ -214,7 +214,7 @@ async fn accept(listener: &TcpListener, routes: &Arc<RouteTable>, graceful: &Gra
         };
         let connection = graceful.watch(connection(stream, peer, Arc::clone(routes)));
         tokio::spawn(async move {
-            // What a peer does to its own connection is no news.
+            // A connection that its peer has broken is not worth a log line.
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended badly");
             }

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Whether a request is being worked on; its head is complete then.
+/// Set while a request is processed; its head is complete then.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BusyFlag(Arc<AtomicBool>);
 
@@ -79,7 +79,7 @@ pub(super) struct PacedStream {
     unread: Option<Pin<Box<Sleep>>>,
 }
 
-/// What the peer is waited for, and since when.
+/// The action of the peer that is awaited, and its start.
 #[derive(Clone, Copy)]
 enum WaitState {
     /// A request; the first look at an idle connection sets the time.
@@ -219,7 +219,7 @@ mod tests {
         (paced, busy, peer.unwrap())
     }
 
-    /// How long it takes until reading fails.
+    /// Returns the time until reading fails.
     async fn patience(paced: &mut PacedStream) -> Duration {
         let started = Instant::now();
         let error = paced.read(&mut [0; 64]).await.unwrap_err();

@@ -17,7 +17,7 @@ use std::convert::Infallible;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// What is sent. Most bodies are whole, and need no box.
+/// A response. Most bodies are whole, and need no box.
 pub(super) type HttpResponse = hyper::Response<Either<Full<Bytes>, Body>>;
 
 /// An answer to a request.
@@ -57,7 +57,7 @@ pub(super) fn refusal(fault: &Fault<Wire>) -> HttpResponse {
     json("null", Era::Handshake, &answer)
 }
 
-/// What is accepted and not answered.
+/// The response to a message that has no answer.
 pub(super) fn accepted() -> HttpResponse {
     let mut response = whole(Bytes::new());
     *response.status_mut() = StatusCode::ACCEPTED;

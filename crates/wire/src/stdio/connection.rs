@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// What a client is told to wait when the server is at capacity.
+/// The wait that a client is asked for if the server is at capacity.
 const BUSY: Duration = Duration::from_secs(1);
 
 const NO_ID: &str = "null";
@@ -32,7 +32,7 @@ pub(super) struct StdioConnection<S: Server> {
     listing: ServerListing,
     pub(super) late: mpsc::Sender<QueuedLine>,
     waiting: Arc<Semaphore>,
-    /// Whether waiting for a place was in vain, and none has been free since.
+    /// True if waiting for a slot was in vain, and none has been free since.
     stuck: AtomicBool,
     /// Refusals that wait for their record; they do not wait for calls.
     refusing: Arc<Semaphore>,
@@ -43,7 +43,7 @@ pub(super) struct StdioConnection<S: Server> {
     stop: CancellationToken,
 }
 
-/// What asking for a place comes to.
+/// The result of waiting for a slot.
 enum CallSlot {
     Taken(OwnedSemaphorePermit),
     /// All of them have been taken for long.
@@ -146,7 +146,7 @@ impl<S: Server> StdioConnection<S> {
         ControlFlow::Continue(())
     }
 
-    /// What a client says about itself holds for its connection.
+    /// Stores the client's description of itself for its connection.
     fn remember(&self, ask: &ClientRequest<'_>) {
         if let ClientRequest::Initialize {
             client_name,
@@ -244,7 +244,7 @@ impl<S: Server> StdioConnection<S> {
             self.stuck.store(false, Ordering::Relaxed);
             return CallSlot::Taken(place);
         }
-        // What is ready must not wait with this thread.
+        // Answers that are ready must not wait with this thread.
         if write_out(&self.output, answers).is_err() {
             return CallSlot::Ended;
         }
@@ -272,7 +272,7 @@ impl<S: Server> StdioConnection<S> {
         })
     }
 
-    /// A place for a refusal; nothing where the connection ends before there is one.
+    /// Returns a slot for a refusal; `None` if the connection ends first.
     fn place_for_refusal(&self, handle: &Handle) -> Option<OwnedSemaphorePermit> {
         if let Ok(place) = Arc::clone(&self.refusing).try_acquire_owned() {
             return Some(place);

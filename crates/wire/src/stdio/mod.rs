@@ -16,22 +16,22 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-/// How long a line may be.
+/// The longest line.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// How many calls may wait at once, and how many refusals; then no further line is read for a while.
+/// The most calls that wait at once, and the most refusals; then no further line is read for a while.
 pub const MAX_WAITING: usize = 1024;
 
-/// How many answers of waiting calls may wait for a client that does not read.
+/// The most answers of pending calls that wait for a client that does not read.
 pub const MAX_QUEUED: usize = 256;
 
-/// How long running calls have after the end of stdin, or after a signal.
+/// The time that running calls have after the end of stdin, or after a signal.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the answers of cut calls have to leave.
+/// The time that the answers of interrupted calls have to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How much is read at once.
+/// The bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 
 /// Serves one connection until its input ends or `stop` is set, then lets running calls finish.

@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 
-/// Where both threads write, a whole line at a time.
+/// The output that both threads write to, a whole line at a time.
 pub(super) type Output = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// What the second thread writes.
+/// A line for the second thread to write.
 pub(super) enum QueuedLine {
     Line(Vec<u8>),
     Last,
