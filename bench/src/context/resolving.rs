@@ -8,7 +8,7 @@ use super::command::{BUDGET, timed};
 use super::corpus_words::{CorpusWords, KINDS};
 use crate::figures::{SubjectFigures, ratios};
 use crate::statistics::percentile;
-use candor_context::{Budget, Document, Query, oracle};
+use candor_context::{Document, Query, TokenBudget, oracle};
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::io;
@@ -120,10 +120,10 @@ fn by_oracle(documents: &[Document], query: &str) -> io::Result<f64> {
 }
 
 /// Returns a query for the library.
-pub(crate) fn checked(query: &str) -> io::Result<(Query, Budget)> {
+pub(crate) fn checked(query: &str) -> io::Result<(Query, TokenBudget)> {
     let wrong = |failure| io::Error::other(format!("a query that is refused: {failure:?}"));
     Ok((
         Query::new(query).map_err(wrong)?,
-        Budget::new(BUDGET).map_err(wrong)?,
+        TokenBudget::new(BUDGET).map_err(wrong)?,
     ))
 }

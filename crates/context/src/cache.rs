@@ -15,7 +15,7 @@ use crate::passages::{self, PassageHit, SelectedPassage, split};
 use crate::proof::check::{self, Now};
 use crate::proof::proof_file::{Proof, ProofValidity};
 use crate::query::recent_documents::RecentDocuments;
-use crate::query::request::{Budget, Query};
+use crate::query::request::{Query, TokenBudget};
 use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
 use crate::query::selection::DocumentMatch;
 use crate::{Digest, MAX_ANSWER};
@@ -32,7 +32,7 @@ pub(crate) struct Cache {
     /// Opened or built at the first query for passages.
     passages: OnceLock<Arc<PassageIndex>>,
     recent: RecentDocuments,
-    by_hashing: bool,
+    was_hashed: bool,
     /// True if the index files in the cache may be used.
     trusted: bool,
 }
@@ -86,9 +86,9 @@ impl Cache {
                 let index = find_index(&directory, basis, proof.cache_version);
                 let count = proof.documents.len();
                 if let Some(index) = index.filter(|index| covers(index, count)) {
-                    let by_hashing = basis.was_hashed(&proof);
+                    let was_hashed = basis.was_hashed(&proof);
                     return Ok(Cache::new(
-                        directory, documents, proof, index, basis, by_hashing,
+                        directory, documents, proof, index, basis, was_hashed,
                     ));
                 }
                 Cache::check(directory, documents, None, basis, now)
@@ -134,7 +134,7 @@ impl Cache {
         proof: Proof,
         index: Arc<DocumentIndex>,
         basis: TrustBasis<'_>,
-        by_hashing: bool,
+        was_hashed: bool,
     ) -> Cache {
         let passages = match basis {
             TrustBasis::Earlier(cache) if cache.version() == proof.cache_version => {
@@ -149,20 +149,16 @@ impl Cache {
             index,
             passages,
             recent: RecentDocuments::default(),
-            by_hashing,
+            was_hashed,
             trusted: basis.is_trusted(),
         }
     }
 
     /// Opens the same cache again after an error.
-    pub(crate) fn reopen(
-        &self,
-        setback: &CacheAccessError,
-        now: Now<'_>,
-    ) -> Result<Cache, Failure> {
+    pub(crate) fn reopen(&self, error: &CacheAccessError, now: Now<'_>) -> Result<Cache, Failure> {
         let directory = self.directory.open_dir(".");
         let directory = directory.map_err(Failure::system("open the cache again"))?;
-        let basis = match setback {
+        let basis = match error {
             CacheAccessError::Index => TrustBasis::Nothing,
             CacheAccessError::Changed | CacheAccessError::Failed(_) => TrustBasis::Earlier(self),
         };
@@ -172,7 +168,7 @@ impl Cache {
     /// Returns true if documents were hashed to open it, because it was copied or written by another
     /// program.
     pub(crate) fn was_hashed(&self) -> bool {
-        self.by_hashing
+        self.was_hashed
     }
 
     pub(crate) fn open_dir(&self) -> &DirHandle {
@@ -209,7 +205,7 @@ impl Cache {
     pub(crate) fn resolve<'q>(
         &self,
         query: &'q Query,
-        budget: Budget,
+        budget: TokenBudget,
     ) -> Result<ResolveResponse<'q>, CacheAccessError> {
         let selection = self.index.select(query, budget)?;
         self.read_selection(query, budget, &selection)
@@ -220,7 +216,7 @@ impl Cache {
     pub(crate) fn select_quickly(
         &self,
         query: &Query,
-        budget: Budget,
+        budget: TokenBudget,
     ) -> Option<Vec<DocumentMatch>> {
         let documents = self.index.sizes().documents();
         match documents.saturating_mul(query.terms().len()) <= COUNTED_QUICKLY {
@@ -241,7 +237,7 @@ impl Cache {
     pub(crate) fn read_selection<'q>(
         &self,
         query: &'q Query,
-        budget: Budget,
+        budget: TokenBudget,
         selection: &[DocumentMatch],
     ) -> Result<ResolveResponse<'q>, CacheAccessError> {
         self.check_size(query, selection)?;
@@ -315,7 +311,7 @@ impl Cache {
     pub(crate) fn passages(
         &self,
         query: &Query,
-        budget: Budget,
+        budget: TokenBudget,
         now: Now<'_>,
     ) -> Result<passages::PassagesResponse, CacheAccessError> {
         let index = self.passage_index(now).map_err(CacheAccessError::Failed)?;
@@ -448,7 +444,7 @@ impl TrustBasis<'_> {
     /// Returns true if this proof was made by hashing documents.
     fn was_hashed(self, proof: &Proof) -> bool {
         match self {
-            TrustBasis::Earlier(cache) => cache.by_hashing && cache.proof == *proof,
+            TrustBasis::Earlier(cache) => cache.was_hashed && cache.proof == *proof,
             TrustBasis::Sealed | TrustBasis::Nothing => false,
         }
     }

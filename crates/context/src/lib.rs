@@ -29,7 +29,7 @@ pub use proof::inspect::{Inspection, VerifyResponse, inspect, verify};
 pub use query::oracle::oracle;
 pub use query::reader::Reader;
 pub use query::recent_documents::MAX_RECENT;
-pub use query::request::{Budget, MAX_BUDGET, MAX_QUERY, Query};
+pub use query::request::{MAX_BUDGET, MAX_QUERY, Query, TokenBudget};
 pub use query::response::{ResolveResponse, to_json_line, to_pretty_json};
 pub use serve::cache_list::{CacheList, list_caches};
 pub use serve::open_caches::{ChangeDetection, MAX_OPEN};

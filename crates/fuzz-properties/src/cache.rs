@@ -1,7 +1,7 @@
 //! A small valid cache, for properties that change its files.
 
 use candor_context::{
-    Budget, Build, Document, Failure, Location, Query, Reader, SourceFilter, inspect, oracle,
+    Build, Document, Failure, Location, Query, Reader, SourceFilter, TokenBudget, inspect, oracle,
     to_json_line, verify,
 };
 use candor_fault::Timestamp;
@@ -96,7 +96,11 @@ impl Cache {
         let mut answers = Vec::new();
         for (query, budget) in ASKED {
             let query = Query::new(query)?;
-            answers.push(reader.resolve(&query, Budget::new(budget)?)?.to_line()?);
+            answers.push(
+                reader
+                    .resolve(&query, TokenBudget::new(budget)?)?
+                    .to_line()?,
+            );
         }
         Ok(answers)
     }
@@ -105,7 +109,7 @@ impl Cache {
     pub(super) fn passages_now(&self) -> Result<Vec<u8>, Failure> {
         let mut reader = Reader::open(&Location::Anywhere, &self.path(""), &now)?;
         let query = Query::new(ASKED[2].0)?;
-        to_json_line(&reader.passages(&query, Budget::new(ASKED[2].1)?)?)
+        to_json_line(&reader.passages(&query, TokenBudget::new(ASKED[2].1)?)?)
     }
 
     /// Sends all queries and ignores the answers.
@@ -152,7 +156,7 @@ fn plainly(sources: &[(String, String)], (query, budget): (&str, u64)) -> Vec<u8
         })
         .collect();
     let query = Query::new(query).expect("a query");
-    let budget = Budget::new(budget).expect("a budget");
+    let budget = TokenBudget::new(budget).expect("a budget");
     let answer = oracle(&documents, &query, budget).to_line();
     answer.expect("a small answer")
 }

@@ -8,13 +8,13 @@ const USAGE: &str = "usage: evaluate --cranfield DIR --corpus DIR [--write FILE]
      --write      write the page here as well";
 
 /// The arguments: the corpora, and the page to write.
-pub(crate) struct Arguments {
+pub(crate) struct EvaluateArguments {
     pub(crate) cranfield: PathBuf,
     pub(crate) corpus: PathBuf,
     pub(crate) write: Option<PathBuf>,
 }
 
-impl Arguments {
+impl EvaluateArguments {
     /// Parses the command line. Returns the usage if it is wrong.
     pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut cranfield, mut corpus, mut write) = (None, None, None);
@@ -27,7 +27,7 @@ impl Arguments {
             };
             *place = Some(PathBuf::from(args.next().ok_or(USAGE)?));
         }
-        Ok(Arguments {
+        Ok(EvaluateArguments {
             cranfield: cranfield.ok_or(USAGE)?,
             corpus: corpus.ok_or(USAGE)?,
             write,

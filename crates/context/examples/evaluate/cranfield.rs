@@ -9,7 +9,7 @@ use std::path::Path;
 const RESULTS: usize = 50;
 
 /// Means over the queries.
-pub(crate) struct Figures {
+pub(crate) struct CranfieldFigures {
     pub(crate) documents: usize,
     pub(crate) queries: usize,
     pub(crate) judgements: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Figures {
 }
 
 /// Reads the collection and measures the passages on it.
-pub(crate) fn measure(directory: &Path) -> std::io::Result<Figures> {
+pub(crate) fn measure(directory: &Path) -> std::io::Result<CranfieldFigures> {
     let read = |name: &str| {
         std::fs::read(directory.join(name))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -97,7 +97,7 @@ fn figures(
     documents: usize,
     rankings: &[Vec<usize>],
     relevant: &BTreeMap<usize, BTreeSet<usize>>,
-) -> Figures {
+) -> CranfieldFigures {
     let (mut map, mut p5, mut mrr) = (0.0, 0.0, 0.0);
     for (query, ranking) in (1..).zip(rankings) {
         let Some(wanted) = relevant.get(&query) else {
@@ -120,7 +120,7 @@ fn figures(
     }
     let queries = relevant.len();
     let mean = |sum: f64| sum / queries as f64;
-    Figures {
+    CranfieldFigures {
         documents,
         queries,
         judgements: relevant.values().map(BTreeSet::len).sum(),

@@ -1,7 +1,7 @@
 //! Known items: does a query made from a document find that document again within a budget?
 
 use crate::document_search::DocumentSearch;
-use crate::queries::{Kind, Query};
+use crate::queries::{EvaluationQuery, QueryKind};
 use crate::v0::V0;
 use candor_context::passages::{MemoryIndex, split};
 use std::ops::Range;
@@ -11,23 +11,23 @@ pub(crate) const BUDGETS: [u64; 4] = [2_000, 4_000, 8_000, 16_000];
 const SAMPLE: usize = 400;
 
 /// How many of the sampled documents were found, by kind of query and budget.
-pub(crate) struct Known {
+pub(crate) struct KnownItemResults {
     pub(crate) documents: usize,
     pub(crate) bytes: usize,
     pub(crate) passages: usize,
-    pub(crate) kinds: Vec<KindResult>,
+    pub(crate) kinds: Vec<QueryKindResult>,
 }
 
-pub(crate) struct KindResult {
-    pub(crate) kind: Kind,
+pub(crate) struct QueryKindResult {
+    pub(crate) kind: QueryKind,
     pub(crate) queries: usize,
     pub(crate) example: (String, String),
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<ResultRow>,
 }
 
 /// The results within one budget.
 #[derive(Default)]
-pub(crate) struct Row {
+pub(crate) struct ResultRow {
     pub(crate) budget: u64,
     pub(crate) v0: usize,
     pub(crate) whole: usize,
@@ -47,13 +47,16 @@ struct Corpus {
 }
 
 /// Reads the corpus and searches for a sample of its documents in every way.
-pub(crate) fn measure(directory: &Path) -> std::io::Result<Known> {
+pub(crate) fn measure(directory: &Path) -> std::io::Result<KnownItemResults> {
     let corpus = read(directory)?;
-    Ok(Known {
+    Ok(KnownItemResults {
         documents: corpus.ids.len(),
         bytes: corpus.contents.iter().map(String::len).sum(),
         passages: corpus.ranges.iter().map(Vec::len).sum(),
-        kinds: Kind::ALL.iter().map(|kind| ask(&corpus, *kind)).collect(),
+        kinds: QueryKind::ALL
+            .iter()
+            .map(|kind| ask(&corpus, *kind))
+            .collect(),
     })
 }
 
@@ -95,13 +98,13 @@ fn read(directory: &Path) -> std::io::Result<Corpus> {
     })
 }
 
-fn ask(corpus: &Corpus, kind: Kind) -> KindResult {
+fn ask(corpus: &Corpus, kind: QueryKind) -> QueryKindResult {
     let sample = sample(corpus, kind);
-    let mut rows: Vec<Row> = BUDGETS
+    let mut rows: Vec<ResultRow> = BUDGETS
         .iter()
-        .map(|budget| Row {
+        .map(|budget| ResultRow {
             budget: *budget,
-            ..Row::default()
+            ..ResultRow::default()
         })
         .collect();
     for (document, query) in &sample {
@@ -116,7 +119,7 @@ fn ask(corpus: &Corpus, kind: Kind) -> KindResult {
     let example = sample
         .first()
         .map(|(document, query)| (corpus.ids[*document].clone(), query.text.clone()));
-    KindResult {
+    QueryKindResult {
         kind,
         queries: sample.len(),
         example: example.unwrap_or_default(),
@@ -124,7 +127,7 @@ fn ask(corpus: &Corpus, kind: Kind) -> KindResult {
     }
 }
 
-fn passages(corpus: &Corpus, document: usize, query: &Query, row: &mut Row) {
+fn passages(corpus: &Corpus, document: usize, query: &EvaluationQuery, row: &mut ResultRow) {
     let found = corpus.passages.search(&query.text, row.budget);
     let own: Vec<usize> = found
         .hits
@@ -159,7 +162,7 @@ fn taken(order: &[usize], tokens: &[u64], budget: u64, wanted: usize) -> bool {
 }
 
 /// Returns the documents with the smallest hashes of their ids, of those that a query can be made from.
-fn sample(corpus: &Corpus, kind: Kind) -> Vec<(usize, Query)> {
+fn sample(corpus: &Corpus, kind: QueryKind) -> Vec<(usize, EvaluationQuery)> {
     let mut hashed: Vec<(u64, usize)> = (0..corpus.ids.len())
         .map(|document| (hash(&corpus.ids[document]), document))
         .collect();

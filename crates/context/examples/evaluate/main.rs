@@ -13,11 +13,11 @@ mod prose;
 mod queries;
 mod v0;
 
-use arguments::Arguments;
+use arguments::EvaluateArguments;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::parse(std::env::args().skip(1))?;
+    let arguments = EvaluateArguments::parse(std::env::args().skip(1))?;
     let cranfield = cranfield::measure(&arguments.cranfield)?;
     let known = known_item::measure(&arguments.corpus)?;
     let page = page::page(&cranfield, &known);

@@ -1,7 +1,7 @@
 //! Writes the page of figures: what was measured, how, and its limits.
 
-use crate::cranfield::Figures;
-use crate::known_item::{KindResult, Known};
+use crate::cranfield::CranfieldFigures;
+use crate::known_item::{KnownItemResults, QueryKindResult};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -77,7 +77,7 @@ Identifiers were judged by known items: within 2,000 tokens 95.2 % of *spoken* t
 ";
 
 /// Everything that was measured, as Markdown.
-pub(crate) fn page(cranfield: &Figures, known: &Known) -> String {
+pub(crate) fn page(cranfield: &CranfieldFigures, known: &KnownItemResults) -> String {
     let mut page = String::from(HEAD);
     page.push_str(&cranfield_section(cranfield));
     page.push_str(&known_section(known));
@@ -85,8 +85,8 @@ pub(crate) fn page(cranfield: &Figures, known: &Known) -> String {
     page
 }
 
-fn cranfield_section(figures: &Figures) -> String {
-    let Figures {
+fn cranfield_section(figures: &CranfieldFigures) -> String {
+    let CranfieldFigures {
         documents,
         queries,
         judgements,
@@ -104,7 +104,7 @@ fn cranfield_section(figures: &Figures) -> String {
     )
 }
 
-fn known_section(known: &Known) -> String {
+fn known_section(known: &KnownItemResults) -> String {
     let mut section = format!(
         "\n## Known items\n\n{} documents, {:.1} MB, {} passages. How many of the documents asked for are found, in percent:\n\n\
          | query | budget | v0 | whole documents | passages | that passage |\n|---|---|---|---|---|---|\n",
@@ -124,7 +124,7 @@ fn known_section(known: &Known) -> String {
     section
 }
 
-fn rows(section: &mut String, result: &KindResult) {
+fn rows(section: &mut String, result: &QueryKindResult) {
     for row in &result.rows {
         let share = |count: usize| format!("{:.1}", count as f64 * 100.0 / result.queries as f64);
         let exact = match result.kind.has_source() {

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A query, and the stretch of the document that it was made from, if it was made from its text.
-pub(crate) struct Query {
+pub(crate) struct EvaluationQuery {
     pub(crate) text: String,
     pub(crate) source: Option<Range<usize>>,
 }
 
 /// How queries are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum QueryKind {
     /// The title, as it is.
     Title,
     /// The title as spoken: identifiers split, in lower case, without punctuation.
@@ -23,38 +23,43 @@ pub(crate) enum Kind {
     Sentence,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 4] = [Kind::Title, Kind::Spoken, Kind::Opening, Kind::Sentence];
+impl QueryKind {
+    pub(crate) const ALL: [QueryKind; 4] = [
+        QueryKind::Title,
+        QueryKind::Spoken,
+        QueryKind::Opening,
+        QueryKind::Sentence,
+    ];
 
     /// The name on the page.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Title => "title",
-            Kind::Spoken => "spoken",
-            Kind::Opening => "opening",
-            Kind::Sentence => "sentence",
+            QueryKind::Title => "title",
+            QueryKind::Spoken => "spoken",
+            QueryKind::Opening => "opening",
+            QueryKind::Sentence => "sentence",
         }
     }
 
     /// Returns true if its queries are made from one position in the text.
     pub(crate) fn has_source(self) -> bool {
-        matches!(self, Kind::Opening | Kind::Sentence)
+        matches!(self, QueryKind::Opening | QueryKind::Sentence)
     }
 
     /// Makes the query for a document, if the document is suitable. `seed` determines the random choices.
-    pub(crate) fn query(self, content: &str, seed: u64) -> Option<Query> {
+    pub(crate) fn query(self, content: &str, seed: u64) -> Option<EvaluationQuery> {
         let title = title(content)?;
         match self {
-            Kind::Title => Some(Query {
+            QueryKind::Title => Some(EvaluationQuery {
                 text: title,
                 source: None,
             }),
-            Kind::Spoken => Some(Query {
+            QueryKind::Spoken => Some(EvaluationQuery {
                 text: spoken(&title),
                 source: None,
             }),
-            Kind::Opening => opening(content, &title),
-            Kind::Sentence => sentence(content, seed),
+            QueryKind::Opening => opening(content, &title),
+            QueryKind::Sentence => sentence(content, seed),
         }
     }
 }
@@ -81,20 +86,20 @@ fn spoken(title: &str) -> String {
     spoken.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn opening(content: &str, title: &str) -> Option<Query> {
+fn opening(content: &str, title: &str) -> Option<EvaluationQuery> {
     let first = sentences(content).into_iter().next()?;
     let named: BTreeSet<String> = pieces(title).collect();
     let left = content_words(&first.text)
         .into_iter()
         .filter(|word| !pieces(word).any(|piece| named.contains(&piece)));
     let words: Vec<String> = left.take(10).collect();
-    (words.len() >= 4).then(|| Query {
+    (words.len() >= 4).then(|| EvaluationQuery {
         text: words.join(" "),
         source: Some(first.range),
     })
 }
 
-fn sentence(content: &str, seed: u64) -> Option<Query> {
+fn sentence(content: &str, seed: u64) -> Option<EvaluationQuery> {
     let mut eligible = sentences(content);
     eligible.retain(|sentence| content_words(&sentence.text).len() >= 8);
     if eligible.is_empty() {
@@ -104,7 +109,7 @@ fn sentence(content: &str, seed: u64) -> Option<Query> {
     let words = content_words(&chosen.text);
     let kept = words.into_iter().skip((seed >> 32) as usize % 2).step_by(2);
     let words: Vec<String> = kept.take(8).collect();
-    Some(Query {
+    Some(EvaluationQuery {
         text: words.join(" "),
         source: Some(chosen.range),
     })

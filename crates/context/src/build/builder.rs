@@ -76,7 +76,7 @@ pub struct BuildOutcome {
 
 /// The files that were written into a draft.
 struct DraftContents {
-    placed: Vec<PreparedDocument>,
+    prepared: Vec<PreparedDocument>,
     /// In an update the renames are done last: names are free once documents are reused.
     moves: PendingRenames,
     manifest: Manifest,
@@ -175,17 +175,17 @@ impl Build<'_> {
         };
         let DraftContents {
             manifest,
-            placed,
+            prepared,
             moves,
         } = made;
         match before {
             Some(before) => {
-                reuse_documents(&before, &draft.documents, &placed, linked.as_ref())?;
+                reuse_documents(&before, &draft.documents, &prepared, linked.as_ref())?;
                 moves.run(&draft.documents)?;
                 let old = before.cache.into_proof();
                 let directory = draft.publish(force, ReplacedCache::KeepAsSpare)?;
                 let before = |number: usize| {
-                    let old = old.documents.get(placed[number].shared()? as usize)?;
+                    let old = old.documents.get(prepared[number].shared()? as usize)?;
                     Some(old.stamp)
                 };
                 let (names, version) = (names_of(&manifest), manifest.cache_version);
@@ -193,11 +193,11 @@ impl Build<'_> {
             }
             None => drop(draft.publish(force, ReplacedCache::Remove)?),
         }
-        let kept = placed.iter().filter(|one| one.kept.is_some()).count();
+        let reused = prepared.iter().filter(|one| one.reused.is_some()).count();
         Ok(BuildOutcome {
             cache_version: manifest.cache_version,
-            document_count: placed.len() as u64,
-            read: (placed.len() - kept) as u64,
+            document_count: prepared.len() as u64,
+            read: (prepared.len() - reused) as u64,
         })
     }
 
@@ -221,15 +221,15 @@ impl Build<'_> {
             now: self.now,
             step: &|| self.progress.step(),
         };
-        let (mut placed, gathered) = placing.run()?;
-        let moves = assign_final_names(&mut placed);
+        let (mut prepared, gathered) = placing.run()?;
+        let moves = assign_final_names(&mut prepared);
         if before.is_none() {
             moves.run(&draft.documents)?;
         }
-        let manifest = manifest_of(&list, &placed);
+        let manifest = manifest_of(&list, &prepared);
         let (listed, indexed) = parallel::both(
             || {
-                let documents = origins_of(&list, &placed);
+                let documents = origins_of(&list, &prepared);
                 let origins = Origins {
                     documents,
                     directories,
@@ -242,7 +242,7 @@ impl Build<'_> {
                     None => self.prove_early(draft, &manifest),
                 }
             },
-            || self.write_indexes(draft, &manifest, gathered, &placed, before),
+            || self.write_indexes(draft, &manifest, gathered, &prepared, before),
         );
         listed?;
         match indexed {
@@ -250,7 +250,7 @@ impl Build<'_> {
             indexed => indexed.map_err(write_failure)?,
         }
         Ok(DraftContents {
-            placed,
+            prepared,
             moves,
             manifest,
         })
@@ -278,7 +278,7 @@ impl Build<'_> {
         draft: &CacheDraft<'_>,
         manifest: &Manifest,
         gathered: Vec<IndexGatherer>,
-        placed: &[PreparedDocument],
+        prepared: &[PreparedDocument],
         before: Option<&PreviousCache>,
     ) -> Result<(), IndexWriteError> {
         self.progress.begin("index", 1);
@@ -288,7 +288,7 @@ impl Build<'_> {
                 .map(|file| BufWriter::with_capacity(1 << 20, file))
         };
         let of = IndexScope::listed(manifest);
-        let renumbered = before.map(|before| renumber(before, placed));
+        let renumbered = before.map(|before| renumber(before, prepared));
         let renumbered = renumbered.as_deref().unwrap_or_default();
         let (words, passages) = IndexGatherer::apart(gathered);
         let write_words = || {
@@ -383,10 +383,10 @@ fn wait_for_proof(sign: impl Fn() -> Option<Proof>) -> Option<Proof> {
 }
 
 /// Returns the new number of each previous document, or `None` if it is not reused.
-fn renumber(before: &PreviousCache, placed: &[PreparedDocument]) -> Vec<Option<u32>> {
+fn renumber(before: &PreviousCache, prepared: &[PreparedDocument]) -> Vec<Option<u32>> {
     let mut renumbered = vec![None; before.cache.index().sizes().documents()];
-    for (new, one) in (0..).zip(placed) {
-        if let Some(old) = one.kept {
+    for (new, one) in (0..).zip(prepared) {
+        if let Some(old) = one.reused {
             renumbered[old as usize] = Some(new);
         }
     }
@@ -427,23 +427,23 @@ fn take_stamps(
     })
 }
 
-fn manifest_of(list: &[SourceFile], placed: &[PreparedDocument]) -> Manifest {
+fn manifest_of(list: &[SourceFile], prepared: &[PreparedDocument]) -> Manifest {
     let listed = list
         .iter()
-        .zip(placed)
-        .map(|(source, placed)| ManifestEntry {
+        .zip(prepared)
+        .map(|(source, prepared)| ManifestEntry {
             id: source.id.clone(),
-            version: placed.version,
-            name: placed.name.clone(),
+            version: prepared.version,
+            name: prepared.name.clone(),
         });
     Manifest::of(listed.collect())
 }
 
-fn origins_of(list: &[SourceFile], placed: &[PreparedDocument]) -> Vec<Origin> {
-    let origins = list.iter().zip(placed).map(|(source, placed)| Origin {
+fn origins_of(list: &[SourceFile], prepared: &[PreparedDocument]) -> Vec<Origin> {
+    let origins = list.iter().zip(prepared).map(|(source, prepared)| Origin {
         path: source.path.clone(),
-        version: placed.version,
-        stamp: placed.origin,
+        version: prepared.version,
+        stamp: prepared.origin,
     });
     origins.collect()
 }

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn stored_name_that_leaves_its_directory_is_corrupt() {
         let stamp = FileStamp::read(&mut ByteReader(&[7; 32])).unwrap();
-        let surveyed = |name: &[u8]| {
+        let round_trip = |name: &[u8]| {
             let name = OsStr::from_bytes(name).to_owned();
             let kinds = [FileType::RegularFile, FileType::Symlink];
             let names = kinds.map(|kind| (name.clone(), kind));
@@ -124,11 +124,11 @@ mod tests {
             DirectorySnapshot::new(OsStr::new("a"), stamp, &names).write(&mut out);
             DirectorySnapshot::read(&mut ByteReader(&out))
         };
-        let names = surveyed(b"b\xff.md").unwrap().names();
-        let wanted = OsStr::from_bytes(b"b\xff.md").to_owned();
-        assert_eq!(names, [(wanted, FileType::RegularFile)]);
+        let names = round_trip(b"b\xff.md").unwrap().names();
+        let expected = OsStr::from_bytes(b"b\xff.md").to_owned();
+        assert_eq!(names, [(expected, FileType::RegularFile)]);
         for wrong in [&b""[..], b".", b"..", b"../x", b"/x", b"x\0"] {
-            assert_eq!(surveyed(wrong), Err(CorruptFile));
+            assert_eq!(round_trip(wrong), Err(CorruptFile));
         }
     }
 }

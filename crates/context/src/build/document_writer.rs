@@ -27,7 +27,7 @@ pub(crate) struct PreparedDocument {
     pub(crate) name: String,
     pub(crate) origin: Option<FileStamp>,
     /// Its number in the previous cache, if it is reused.
-    pub(crate) kept: Option<u32>,
+    pub(crate) reused: Option<u32>,
     /// True if it was reused by copying instead of linking.
     copied: AtomicBool,
 }
@@ -40,7 +40,7 @@ impl PreparedDocument {
 
     /// Returns its number in the previous cache if both caches share the file.
     pub(crate) fn shared(&self) -> Option<u32> {
-        self.kept.filter(|_| !self.copied.load(Ordering::Relaxed))
+        self.reused.filter(|_| !self.copied.load(Ordering::Relaxed))
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct DocumentWriter<'a> {
 struct WriteWorker {
     gatherer: IndexGatherer,
     content: Vec<u8>,
-    placed: Vec<(usize, PreparedDocument)>,
+    prepared: Vec<(usize, PreparedDocument)>,
 }
 
 /// The state that all workers share.
@@ -145,14 +145,14 @@ impl DocumentWriter<'_> {
         let make = || WriteWorker {
             gatherer: IndexGatherer::new(self.passages),
             content: Vec::new(),
-            placed: Vec::new(),
+            prepared: Vec::new(),
         };
         let workers = parallel::over(self.list.len(), make, |worker, number| {
             if number >= shared.limit.load(Ordering::Relaxed) {
                 return;
             }
-            match self.place(worker, number, &shared) {
-                Ok(placed) => worker.placed.push((number, placed)),
+            match self.prepare(worker, number, &shared) {
+                Ok(prepared) => worker.prepared.push((number, prepared)),
                 Err(failure) => shared.fail(number, failure),
             }
             (self.step)();
@@ -161,17 +161,17 @@ impl DocumentWriter<'_> {
         if let Some((_, failure)) = lock(&shared.failed).take() {
             return Err(failure);
         }
-        let (mut placed, mut gathered) = (Vec::new(), Vec::new());
+        let (mut prepared, mut gathered) = (Vec::new(), Vec::new());
         for worker in workers {
-            placed.extend(worker.placed);
+            prepared.extend(worker.prepared);
             gathered.push(worker.gatherer);
         }
-        placed.sort_unstable_by_key(|(number, _)| *number);
-        let placed = placed.into_iter().map(|(_, placed)| placed).collect();
-        Ok((placed, gathered))
+        prepared.sort_unstable_by_key(|(number, _)| *number);
+        let prepared = prepared.into_iter().map(|(_, prepared)| prepared).collect();
+        Ok((prepared, gathered))
     }
 
-    fn place(
+    fn prepare(
         &self,
         worker: &mut WriteWorker,
         number: usize,
@@ -184,7 +184,7 @@ impl DocumentWriter<'_> {
                 version,
                 name: String::new(),
                 origin: Some(origin),
-                kept: Some(old),
+                reused: Some(old),
                 copied: AtomicBool::new(false),
             });
         }
@@ -211,7 +211,7 @@ impl DocumentWriter<'_> {
             version,
             name,
             origin,
-            kept: None,
+            reused: None,
             copied: AtomicBool::new(false),
         })
     }
@@ -260,10 +260,10 @@ pub(crate) struct PendingRenames(Vec<(String, String, String)>);
 
 /// Assigns final names: of several documents whose digests start alike, the first by id has the name
 /// without a number.
-pub(crate) fn assign_final_names(placed: &mut [PreparedDocument]) -> PendingRenames {
+pub(crate) fn assign_final_names(prepared: &mut [PreparedDocument]) -> PendingRenames {
     let mut seen: HashMap<String, u32, FixedState> = HashMap::default();
     let mut moves = Vec::new();
-    for (number, one) in placed.iter_mut().enumerate() {
+    for (number, one) in prepared.iter_mut().enumerate() {
         let short = one.version.short();
         let times = seen.entry(short.clone()).or_default();
         *times += 1;
@@ -271,9 +271,9 @@ pub(crate) fn assign_final_names(placed: &mut [PreparedDocument]) -> PendingRena
             1 => format!("{short}.json"),
             times => format!("{short}-{times}.json"),
         };
-        let for_now = std::mem::replace(&mut one.name, name.clone());
-        if one.kept.is_none() && name != for_now {
-            moves.push((for_now, aside(number), name));
+        let temporary = std::mem::replace(&mut one.name, name.clone());
+        if one.reused.is_none() && name != temporary {
+            moves.push((temporary, aside(number), name));
         }
     }
     PendingRenames(moves)

@@ -46,11 +46,11 @@ pub fn status(
     let list = sources
         .list(filter, true, &DirectorySnapshots::default(), now)?
         .0;
-    let known = known(&cache)?;
+    let known_sources = known_sources(&cache)?;
     let make = || (Vec::new(), None);
     let workers = parallel::over(list.len(), make, |(changed, failed), number| {
         let source = &list[number];
-        if let Some(before) = known.get(&source.id) {
+        if let Some(before) = known_sources.get(&source.id) {
             match differs(&sources, source, before) {
                 Ok(true) => changed.push(source.path.clone()),
                 Ok(false) => {}
@@ -69,14 +69,16 @@ pub fn status(
     if let Some((_, failure)) = failures.into_iter().min_by_key(|(number, _)| *number) {
         return Err(failure);
     }
-    let is_new = |source: &&SourceFile| !known.contains_key(&source.id);
+    let is_new = |source: &&SourceFile| !known_sources.contains_key(&source.id);
     let added: Vec<_> = list
         .iter()
         .filter(is_new)
         .map(|one| one.path.clone())
         .collect();
     let ids: std::collections::BTreeSet<_> = list.iter().map(|one| one.id.as_str()).collect();
-    let gone = known.iter().filter(|(id, _)| !ids.contains(id.as_str()));
+    let gone = known_sources
+        .iter()
+        .filter(|(id, _)| !ids.contains(id.as_str()));
     let removed: Vec<_> = gone
         .map(|(id, before)| before.path.clone().unwrap_or_else(|| id.clone()))
         .collect();
@@ -105,7 +107,7 @@ struct KnownSource {
     stamp: Option<FileStamp>,
 }
 
-fn known(cache: &Cache) -> Result<BTreeMap<String, KnownSource>, Failure> {
+fn known_sources(cache: &Cache) -> Result<BTreeMap<String, KnownSource>, Failure> {
     let lists = manifest::read(cache.open_dir());
     let Some(manifest) = lists.manifest else {
         return Err(Failure::Restless);
@@ -118,12 +120,12 @@ fn known(cache: &Cache) -> Result<BTreeMap<String, KnownSource>, Failure> {
             None => (None, None),
         };
         let version = one.version;
-        let known = KnownSource {
+        let known_sources = KnownSource {
             version,
             path,
             stamp,
         };
-        (one.id, known)
+        (one.id, known_sources)
     });
     Ok(all.collect())
 }

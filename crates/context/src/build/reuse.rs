@@ -80,16 +80,16 @@ pub(crate) fn link_all(before: &PreviousCache, into: &DirHandle) -> Linked {
 pub(crate) fn reuse_documents(
     before: &PreviousCache,
     into: &DirHandle,
-    placed: &[PreparedDocument],
+    prepared: &[PreparedDocument],
     linked: Option<&Linked>,
 ) -> Result<(), Failure> {
     let stays = match linked {
-        Some(linked) => keep_linked(before, into, placed, linked)?,
-        None => keep_spare_links(before, into, placed)?,
+        Some(linked) => keep_linked(before, into, prepared, linked)?,
+        None => keep_spare_links(before, into, prepared)?,
     };
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
-    for one in placed {
-        let Some(old) = one.kept.filter(|old| !stays[*old as usize]) else {
+    for one in prepared {
+        let Some(old) = one.reused.filter(|old| !stays[*old as usize]) else {
             continue;
         };
         let name = proof.names.get(old as usize);
@@ -104,13 +104,13 @@ pub(crate) fn reuse_documents(
 fn keep_linked(
     before: &PreviousCache,
     into: &DirHandle,
-    placed: &[PreparedDocument],
+    prepared: &[PreparedDocument],
     linked: &Linked,
 ) -> Result<Vec<bool>, Failure> {
     let names = &before.cache.proof().names;
     let mut stays = vec![false; linked.len()];
-    for one in placed {
-        if let Some(old) = one.kept.map(|old| old as usize) {
+    for one in prepared {
+        if let Some(old) = one.reused.map(|old| old as usize) {
             stays[old] = linked[old] && names.get(old) == one.name;
         }
     }
@@ -124,12 +124,12 @@ fn keep_linked(
 fn keep_spare_links(
     before: &PreviousCache,
     into: &DirHandle,
-    placed: &[PreparedDocument],
+    prepared: &[PreparedDocument],
 ) -> Result<Vec<bool>, Failure> {
     let documents = &before.cache.proof().documents;
     let mut reused: HashMap<&OsStr, u32, FixedState> = HashMap::default();
-    for one in placed {
-        if let Some(old) = one.kept {
+    for one in prepared {
+        if let Some(old) = one.reused {
             reused.insert(OsStr::new(&one.name), old);
         }
     }

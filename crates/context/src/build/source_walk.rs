@@ -136,7 +136,7 @@ impl DirectoryQueue {
 #[derive(Default)]
 struct WalkOutcome {
     sources: Vec<SourceFile>,
-    surveyed: Vec<DirectorySnapshot>,
+    snapshots: Vec<DirectorySnapshot>,
     failed: Option<(OsString, Failure)>,
 }
 
@@ -164,7 +164,7 @@ impl SourceWalk<'_> {
         });
         for worker in workers {
             outcome.sources.extend(worker.sources);
-            outcome.surveyed.extend(worker.surveyed);
+            outcome.snapshots.extend(worker.snapshots);
             if let Some((path, failure)) = worker.failed {
                 outcome.fail(path, failure);
             }
@@ -174,7 +174,7 @@ impl SourceWalk<'_> {
             None if outcome.sources.len() > MAX_DOCUMENTS => {
                 Err(Failure::Sources(SourceFlaw::Many))
             }
-            None => Ok((outcome.sources, outcome.surveyed)),
+            None => Ok((outcome.sources, outcome.snapshots)),
         }
     }
 
@@ -190,9 +190,9 @@ impl SourceWalk<'_> {
             Some(parent) => (join(&parent.path, &name), parent.rules.clone()),
             None => (OsString::new(), None),
         };
-        if let Some(surveyed) = self.unchanged_snapshot(&path) {
-            outcome.surveyed.push(surveyed.clone());
-            let names = surveyed.names();
+        if let Some(snapshot) = self.unchanged_snapshot(&path) {
+            outcome.snapshots.push(snapshot.clone());
+            let names = snapshot.names();
             let rules = above;
             let handle = None;
             let directory = Arc::new(WalkedDirectory {
@@ -268,7 +268,7 @@ impl SourceWalk<'_> {
         }
         if path.len() <= LONGEST && stamp.is_long_settled(self.now.now()) {
             outcome
-                .surveyed
+                .snapshots
                 .push(DirectorySnapshot::new(path, stamp, &names));
         }
         Ok((handle, names))

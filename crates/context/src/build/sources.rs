@@ -137,7 +137,7 @@ impl SourceDirectory {
             now,
             root: &self.directory,
         };
-        let (mut found, surveyed) = walk.run()?;
+        let (mut found, snapshots) = walk.run()?;
         found.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
         let twins = found.windows(2).find(|pair| pair[0].id == pair[1].id);
         match twins {
@@ -145,7 +145,7 @@ impl SourceDirectory {
                 one.path.clone(),
                 other.path.clone(),
             ))),
-            _ => Ok((found, surveyed)),
+            _ => Ok((found, snapshots)),
         }
     }
 }

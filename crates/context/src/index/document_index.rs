@@ -5,7 +5,7 @@ use crate::format::digest::Digest;
 use crate::index::inverted::{IndexKind, InvertedIndex, TermShard};
 use crate::index::words::{WordCounter, tokens};
 use crate::parallel::lock;
-use crate::query::request::{Budget, Query};
+use crate::query::request::{Query, TokenBudget};
 use crate::query::selection::{DocumentMatch, DocumentSizes, MatchCounts};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -109,7 +109,7 @@ impl DocumentIndex {
     pub(crate) fn select(
         &self,
         query: &Query,
-        budget: Budget,
+        budget: TokenBudget,
     ) -> Result<Vec<DocumentMatch>, CorruptFile> {
         #[cfg(test)]
         self.selections
@@ -118,9 +118,9 @@ impl DocumentIndex {
         let mut matches = idle().pop().unwrap_or_default();
         matches.clear(self.sizes.documents());
         self.count(query, &mut matches)?;
-        let picks = self.sizes.select(&mut matches, budget.tokens());
+        let selection = self.sizes.select(&mut matches, budget.tokens());
         idle().push(matches);
-        Ok(picks)
+        Ok(selection)
     }
 
     fn count(&self, query: &Query, matches: &mut MatchCounts) -> Result<(), CorruptFile> {

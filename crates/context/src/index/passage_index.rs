@@ -4,7 +4,8 @@ use crate::format::codec::{ByteReader, CorruptFile, put_varint};
 use crate::format::digest::Digest;
 use crate::index::inverted::{IndexKind, InvertedIndex, TermShard};
 use crate::passages::{
-    Analyser, NumberedTerm, PassageFacts, PassageLists, SearchOutcome, VERSION, document, search,
+    Analyser, NumberedTerm, PassageFacts, PassageLists, SearchOutcome, VERSION, document_terms,
+    search,
 };
 use std::fs::File;
 
@@ -61,7 +62,7 @@ impl PassageGatherer {
         self.analyser.forget_if_full();
         self.slots.follow(&self.analyser);
         let (shard, slots) = (&mut self.shard, &mut self.slots);
-        let facts = document(content, &mut self.analyser, |ordinal, term, count| {
+        let facts = document_terms(content, &mut self.analyser, |ordinal, term, count| {
             let slot = slots.of(term, shard);
             shard.add(slot, key(number, ordinal), count);
         });

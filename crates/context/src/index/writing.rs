@@ -176,7 +176,7 @@ pub(crate) fn write_words(
     out: impl Write,
     of: IndexScope,
     gathered: Vec<WordGatherer>,
-    kept: Option<ReusedIndex<'_, DocumentIndex>>,
+    reused: Option<ReusedIndex<'_, DocumentIndex>>,
     touched: Option<&TouchedTerms>,
 ) -> Result<(), IndexWriteError> {
     let mut facts = vec![DocumentFacts::default(); of.documents];
@@ -189,7 +189,7 @@ pub(crate) fn write_words(
     }
     let shards = sorted(shards);
     let mut stream = None;
-    if let Some(ReusedIndex { index, renumbered }) = &kept {
+    if let Some(ReusedIndex { index, renumbered }) = &reused {
         let old = document_index::read_facts(index.terms().facts(), index.terms().units())?;
         for (one, number) in old.into_iter().zip(*renumbered) {
             if let Some(number) = number {
@@ -216,7 +216,7 @@ pub(crate) fn write_passages(
     out: impl Write,
     of: IndexScope,
     gathered: Vec<PassageGatherer>,
-    kept: Option<ReusedIndex<'_, PassageIndex>>,
+    reused: Option<ReusedIndex<'_, PassageIndex>>,
 ) -> Result<(), IndexWriteError> {
     let mut facts = vec![Vec::new(); of.documents];
     let mut shards = Vec::new();
@@ -226,7 +226,7 @@ pub(crate) fn write_passages(
         }
         shards.push(gatherer.shard);
     }
-    if let Some(ReusedIndex { index, renumbered }) = &kept {
+    if let Some(ReusedIndex { index, renumbered }) = &reused {
         let old = passage_index::read_facts(index.terms().facts())?;
         for (passages, number) in old.into_iter().zip(*renumbered) {
             if let Some(number) = number {
@@ -238,7 +238,7 @@ pub(crate) fn write_passages(
     let table;
     let shards = sorted(shards);
     let mut stream = None;
-    if let Some(ReusedIndex { index, renumbered }) = &kept {
+    if let Some(ReusedIndex { index, renumbered }) = &reused {
         table = index.numbering().renumbered(renumbered, &numbering);
         stream = Some(merge_input(index.terms(), None, &table)?);
     }

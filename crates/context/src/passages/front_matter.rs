@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn title_is_read_in_every_syntax() {
-        for (content, wanted) in [
+        for (content, expected) in [
             ("---\ntitle: A b\n---\n", Some("A b")),
             ("\u{feff}---\r\ntitle: A\r\n---\r\nx", Some("A")),
             ("---\ntitle: \"A: \\\"b\\\"\"\n...\n", Some("A: \"b\"")),
@@ -94,7 +94,7 @@ mod tests {
             ("---\ntitle:\n---\n", None),
         ] {
             let found = find(content).unwrap();
-            assert_eq!(found.title.as_deref(), wanted, "{content:?}");
+            assert_eq!(found.title.as_deref(), expected, "{content:?}");
         }
     }
 

@@ -58,8 +58,8 @@ mod tests {
         fn logarithm_agrees_with_floating_point(numerator: u64, denominator: u64) {
             let (low, high) = (numerator.min(denominator).max(1), numerator.max(denominator).max(1));
             let found = ln_ratio(high, low) as f64 / UNIT;
-            let wanted = (high as f64 / low as f64).ln();
-            prop_assert!((found - wanted).abs() < 2e-9, "{found} {wanted}");
+            let expected = (high as f64 / low as f64).ln();
+            prop_assert!((found - expected).abs() < 2e-9, "{found} {expected}");
         }
 
         #[test]

@@ -4,23 +4,23 @@
 //! selects what fits a token budget. Nothing here reads a file, a clock or the environment: the same contents and the
 //! same query give the same bytes everywhere.
 
-mod analyse;
-mod answer;
+mod analyser;
 mod blocks;
-mod contribution;
+mod document_terms;
 mod front_matter;
 mod logarithm;
-mod memory;
+mod memory_index;
+mod response;
 mod score;
 mod search;
 mod split;
 mod stop_words;
 mod words;
 
-pub use analyse::{Analyser, NumberedTerm};
-pub use answer::{PassageExplanation, PassageSelection, PassagesResponse, SelectedPassage};
-pub use contribution::{PassageFacts, document};
-pub use memory::MemoryIndex;
+pub use analyser::{Analyser, NumberedTerm};
+pub use document_terms::{PassageFacts, document_terms};
+pub use memory_index::MemoryIndex;
+pub use response::{PassageExplanation, PassageSelection, PassagesResponse, SelectedPassage};
 pub use score::SCALE;
 pub use search::{PassageHit, SearchOutcome, TermWeight};
 pub(crate) use search::{PassageLists, search};

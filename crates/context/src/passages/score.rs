@@ -121,8 +121,8 @@ mod tests {
         #[test]
         fn weight_agrees_with_bm25((passages, holding, tf, length, total) in collection()) {
             let found = ours(passages, holding, tf, length, total) as f64;
-            let wanted = plain(passages, holding, tf, length, total) * SCALE as f64;
-            prop_assert!((found - wanted).abs() <= 2.0 + wanted * 1e-6, "{found} {wanted}");
+            let expected = plain(passages, holding, tf, length, total) * SCALE as f64;
+            prop_assert!((found - expected).abs() <= 2.0 + expected * 1e-6, "{found} {expected}");
         }
 
         #[test]

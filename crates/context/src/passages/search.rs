@@ -4,7 +4,7 @@
 //! it contains one of the terms. Considered passages are sorted by descending score, then by number, and selected
 //! greedily: passages that do not fit are skipped.
 
-use super::analyse::Analyser;
+use super::analyser::Analyser;
 use super::score::{Idf, Norm, weight};
 
 /// The posting lists and sizes of an index, in memory or on disk.

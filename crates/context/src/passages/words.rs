@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn words_are_runs_of_letters_and_digits() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("The quick, brown-fox_2!", "the quick brown fox 2"),
             ("ÉCOLE Straße ΣΟΦΙΑ", "école straße σοφια"),
             ("dog's dogs' dog’s DOG'S", "dog dogs dog dog"),
@@ -218,13 +218,13 @@ mod tests {
             ("'", ""),
             ("''s", "s"),
         ] {
-            assert_eq!(found(text).join(" "), wanted, "{text:?}");
+            assert_eq!(found(text).join(" "), expected, "{text:?}");
         }
     }
 
     #[test]
     fn identifiers_give_their_parts_and_the_whole() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("getUserMedia()", "get user media getusermedia"),
             ("HTMLElement", "html element htmlelement"),
             ("Int32Array", "int32 array int32array"),
@@ -233,7 +233,7 @@ mod tests {
             ("snake_case", "snake case"),
             ("éÉ", "é é éé"),
         ] {
-            assert_eq!(found(text).join(" "), wanted, "{text:?}");
+            assert_eq!(found(text).join(" "), expected, "{text:?}");
         }
     }
 

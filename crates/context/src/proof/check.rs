@@ -27,7 +27,7 @@ impl DocumentVisitor for () {
 }
 
 /// The outcome of a check.
-pub(crate) struct CheckOutcome<V> {
+pub(crate) struct CacheCheck<V> {
     pub(crate) manifest: Option<Manifest>,
     /// The stamps of the checked files, if every document could be read.
     pub(crate) proof: Option<Proof>,
@@ -35,7 +35,7 @@ pub(crate) struct CheckOutcome<V> {
     pub(crate) visitors: Vec<V>,
 }
 
-impl<V> CheckOutcome<V> {
+impl<V> CacheCheck<V> {
     /// Returns the parts of a valid cache, or its problems as a failure.
     pub(crate) fn into_valid(self) -> Result<(Manifest, Proof, Vec<V>), Failure> {
         match (self.manifest, self.proof, self.problems.is_empty()) {
@@ -76,7 +76,7 @@ pub(crate) fn check<V: DocumentVisitor>(
     trusted: Option<&Proof>,
     now: Now<'_>,
     visit: impl Fn() -> V + Sync,
-) -> CheckOutcome<V> {
+) -> CacheCheck<V> {
     let LoadedLists {
         stated: _,
         manifest,
@@ -111,7 +111,7 @@ pub(crate) fn check<V: DocumentVisitor>(
         });
     }
     problems.truncate(MAX_PROBLEMS);
-    CheckOutcome {
+    CacheCheck {
         manifest,
         proof,
         problems,

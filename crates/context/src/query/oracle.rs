@@ -3,12 +3,16 @@
 
 use crate::format::document::Document;
 use crate::index::words::tokens;
-use crate::query::request::{Budget, Query};
+use crate::query::request::{Query, TokenBudget};
 use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
 use std::sync::Arc;
 
 /// Answers a query by comparing every word.
-pub fn oracle<'q>(documents: &[Document], query: &'q Query, budget: Budget) -> ResolveResponse<'q> {
+pub fn oracle<'q>(
+    documents: &[Document],
+    query: &'q Query,
+    budget: TokenBudget,
+) -> ResolveResponse<'q> {
     let mut order: Vec<_> = documents.iter().map(|one| judge(one, query)).collect();
     order.sort_by(|one, other| {
         let by_score = other.score.total_cmp(&one.score);

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::files::location::Location;
 use crate::passages;
 use crate::proof::check::Now;
-use crate::query::request::{Budget, Query};
+use crate::query::request::{Query, TokenBudget};
 use crate::query::response::ResolveResponse;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl<'n> Reader<'n> {
     pub fn resolve<'q>(
         &mut self,
         query: &'q Query,
-        budget: Budget,
+        budget: TokenBudget,
     ) -> Result<ResolveResponse<'q>, Failure> {
         self.query(|cache| cache.resolve(query, budget))
     }
@@ -49,7 +49,7 @@ impl<'n> Reader<'n> {
     pub fn passages(
         &mut self,
         query: &Query,
-        budget: Budget,
+        budget: TokenBudget,
     ) -> Result<passages::PassagesResponse, Failure> {
         let now = self.now;
         self.query(|cache| cache.passages(query, budget, now))
@@ -63,15 +63,15 @@ impl<'n> Reader<'n> {
             match ask(&self.cache) {
                 Ok(answer) => return Ok(answer),
                 Err(CacheAccessError::Failed(failure)) => return Err(failure),
-                Err(setback) => self.cache = self.reopen(&setback)?,
+                Err(error) => self.cache = self.reopen(&error)?,
             }
         }
         Err(Failure::Restless)
     }
 
     /// Opens the cache again. If that fails it may have been replaced: the path is resolved again.
-    fn reopen(&self, setback: &CacheAccessError) -> Result<Cache, Failure> {
-        let again = self.cache.reopen(setback, self.now);
+    fn reopen(&self, error: &CacheAccessError) -> Result<Cache, Failure> {
+        let again = self.cache.reopen(error, self.now);
         again.or_else(|_| open(self.location, &self.path, self.now))
     }
 }

@@ -45,25 +45,25 @@ impl Query {
 
 /// A number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Budget(u64);
+pub struct TokenBudget(u64);
 
-impl Budget {
-    pub fn new(tokens: u64) -> Result<Budget, Failure> {
+impl TokenBudget {
+    pub fn new(tokens: u64) -> Result<TokenBudget, Failure> {
         match tokens <= MAX_BUDGET {
-            true => Ok(Budget(tokens)),
+            true => Ok(TokenBudget(tokens)),
             false => Err(Failure::Budget(BudgetFlaw::NoCount(tokens.to_string()))),
         }
     }
 
     /// Parses a JSON number: `1000`, `1000.0` and `1e3` are one thousand.
-    pub fn parse(text: &str) -> Result<Budget, Failure> {
+    pub fn parse(text: &str) -> Result<TokenBudget, Failure> {
         let wrong = || Failure::Budget(BudgetFlaw::NoCount(text.to_owned()));
         let number: serde_json::Number = serde_json::from_str(text).map_err(|_| wrong())?;
-        Budget::from_number(&number).ok_or_else(wrong)
+        TokenBudget::from_number(&number).ok_or_else(wrong)
     }
 
     /// Returns the budget of a JSON number, or `None` if its value is not a whole number in range.
-    pub fn from_number(number: &serde_json::Number) -> Option<Budget> {
+    pub fn from_number(number: &serde_json::Number) -> Option<TokenBudget> {
         let tokens = match number.as_u64() {
             Some(tokens) => tokens,
             None => {
@@ -75,7 +75,7 @@ impl Budget {
                 value as u64
             }
         };
-        Budget::new(tokens).ok()
+        TokenBudget::new(tokens).ok()
     }
 
     pub fn tokens(self) -> u64 {
@@ -83,10 +83,10 @@ impl Budget {
     }
 }
 
-impl<'de> Deserialize<'de> for Budget {
+impl<'de> Deserialize<'de> for TokenBudget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
-        Budget::from_number(&number).ok_or_else(|| {
+        TokenBudget::from_number(&number).ok_or_else(|| {
             let found = number.to_string();
             de::Error::invalid_value(Unexpected::Other(&found), &"a number of tokens")
         })
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn only_whole_numbers_are_budgets() {
-        let read = |text| Budget::parse(text).ok().map(Budget::tokens);
+        let read = |text| TokenBudget::parse(text).ok().map(TokenBudget::tokens);
         for (text, tokens) in [
             ("0", 0),
             ("1000", 1000),

@@ -3,7 +3,7 @@
 use crate::MAX_ANSWER;
 use crate::failure::{BudgetFlaw, Failure};
 use crate::format::document::Document;
-use crate::query::request::{Budget, Query};
+use crate::query::request::{Query, TokenBudget};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub(crate) fn score(matches: u64, words: u64) -> f32 {
 impl<'q> ResolveResponse<'q> {
     pub(crate) fn new(
         query: &'q Query,
-        budget: Budget,
+        budget: TokenBudget,
         considered: u64,
         documents: Vec<SelectedDocument<'q>>,
     ) -> ResolveResponse<'q> {

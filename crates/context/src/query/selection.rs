@@ -72,19 +72,19 @@ impl DocumentSizes {
     /// Selects documents greedily, in the order of the specification.
     pub(crate) fn select(&self, matches: &mut MatchCounts, budget: u64) -> Vec<DocumentMatch> {
         let mut left = budget;
-        let mut picks = Vec::new();
-        self.take_matching(matches, &mut left, &mut picks);
+        let mut selection = Vec::new();
+        self.take_matching(matches, &mut left, &mut selection);
         // A matching document that fits now did fit before: it is selected already.
         let mut from = 0;
         while let Some(document) = self.fitting.next(from, left) {
             if matches.counts[document as usize] == 0 {
                 left -= self.tokens(document);
                 let matches = 0;
-                picks.push(DocumentMatch { document, matches });
+                selection.push(DocumentMatch { document, matches });
             }
             from = document as usize + 1;
         }
-        picks
+        selection
     }
 
     /// Selects matching documents, best first, in batches that double: if few are selected, few are
@@ -93,7 +93,7 @@ impl DocumentSizes {
         &self,
         matches: &mut MatchCounts,
         left: &mut u64,
-        picks: &mut Vec<DocumentMatch>,
+        selection: &mut Vec<DocumentMatch>,
     ) {
         let mut keys = std::mem::take(&mut matches.keys);
         let key = |document: &u32| self.key(*document, matches.counts[*document as usize]);
@@ -111,7 +111,7 @@ impl DocumentSizes {
                 if self.tokens(document) <= *left {
                     *left -= self.tokens(document);
                     let matches = matches.counts[document as usize];
-                    picks.push(DocumentMatch { document, matches });
+                    selection.push(DocumentMatch { document, matches });
                 }
             }
             let last = keys[sorted - 1];

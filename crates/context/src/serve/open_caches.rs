@@ -282,7 +282,7 @@ fn sweep_on(caches: &Weak<OpenCaches>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Budget, Build, Query, SourceFilter};
+    use crate::{Build, Query, SourceFilter, TokenBudget};
 
     fn now() -> candor_fault::Timestamp {
         // Later than anything that is written here: all stamps are settled.
@@ -313,7 +313,7 @@ mod tests {
     }
 
     fn query(caches: &Arc<OpenCaches>, cache: &str) -> Result<usize, Failure> {
-        let (query, budget) = (Query::new("one").unwrap(), Budget::new(10).unwrap());
+        let (query, budget) = (Query::new("one").unwrap(), TokenBudget::new(10).unwrap());
         let answer = caches.query(cache, |cache| cache.resolve(&query, budget))?;
         answer.to_line().map(|bytes| bytes.len())
     }

@@ -5,7 +5,7 @@ use crate::dialect::Context;
 use crate::failure::Failure;
 use crate::faults;
 use crate::files::location::Location;
-use crate::query::request::{Budget, Query};
+use crate::query::request::{Query, TokenBudget};
 use crate::query::selection::DocumentMatch;
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use crate::serve::tools;
@@ -71,7 +71,7 @@ impl ContextServer {
 
     /// Resolves a query on the calling thread as far as that takes little time and no waiting: a
     /// change of threads would take as long as a small response.
-    pub(super) fn resolve_quickly(&self, path: &str, query: &Query, budget: Budget) -> Quick {
+    pub(super) fn resolve_quickly(&self, path: &str, query: &Query, budget: TokenBudget) -> Quick {
         let Ok(_permit) = self.work.try_acquire() else {
             return Quick::Nothing;
         };
@@ -113,7 +113,7 @@ pub(super) struct Selection {
 pub(super) fn resolve(
     caches: &Arc<OpenCaches>,
     path: &str,
-    (query, budget): (&Query, Budget),
+    (query, budget): (&Query, TokenBudget),
     selection: Option<&Selection>,
 ) -> Result<Vec<u8>, Failure> {
     let resolve = |cache: &Cache| match selection {
@@ -205,7 +205,7 @@ mod tests {
         let location = Location::below(root.path()).unwrap();
         let clock = Arc::new(|| Timestamp::MAX);
         let server = ContextServer::new(location, clock, ChangeDetection::Watch);
-        let (query, budget) = (Query::new("one").unwrap(), Budget::new(1000).unwrap());
+        let (query, budget) = (Query::new("one").unwrap(), TokenBudget::new(1000).unwrap());
         let expected = resolve(&server.caches, "cache", (&query, budget), None).unwrap();
         let cache = server.caches.ready("cache").unwrap();
         let before = cache.index().selections();

@@ -2,7 +2,7 @@
 
 use crate::cache::Cache;
 use crate::dialect::Context;
-use crate::query::request::{Budget, MAX_BUDGET, Query};
+use crate::query::request::{MAX_BUDGET, Query, TokenBudget};
 use crate::query::response::to_json_line;
 use crate::serve::cache_list;
 use crate::serve::open_caches::OpenCaches;
@@ -24,7 +24,7 @@ trait Arguments: DeserializeOwned {
 struct QueryArguments {
     cache: String,
     query: String,
-    budget: Budget,
+    budget: TokenBudget,
 }
 
 impl Arguments for QueryArguments {

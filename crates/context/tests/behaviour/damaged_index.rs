@@ -4,7 +4,7 @@
 use crate::fixture::{
     CacheFixture, ahead, bytes_of, copy, documents, oracle_response, real, resolve_at,
 };
-use candor_context::{Budget, Location, Query, seal, to_json_line};
+use candor_context::{Location, Query, TokenBudget, seal, to_json_line};
 use std::fs;
 use std::path::Path;
 
@@ -99,7 +99,9 @@ fn damaged_proof_changes_no_response() {
 fn passages(fixture: &CacheFixture) -> Vec<u8> {
     let query = Query::new("w3 x all").unwrap();
     let mut reader = fixture.reader().unwrap();
-    let answer = reader.passages(&query, Budget::new(50).unwrap()).unwrap();
+    let answer = reader
+        .passages(&query, TokenBudget::new(50).unwrap())
+        .unwrap();
     to_json_line(&answer).unwrap()
 }
 

@@ -1,8 +1,8 @@
 //! The fixture of tests: sources, a cache, and ways to build and to query it.
 
 use candor_context::{
-    Budget, Build, BuildOutcome, Digest, Document, Failure, Location, Query, Reader, SourceFilter,
-    oracle,
+    Build, BuildOutcome, Digest, Document, Failure, Location, Query, Reader, SourceFilter,
+    TokenBudget, oracle,
 };
 use candor_fault::Timestamp;
 use std::collections::BTreeMap;
@@ -160,13 +160,13 @@ impl CacheFixture {
 pub(crate) fn resolve_at(cache: &Path, query: &str, budget: u64) -> Result<Vec<u8>, Failure> {
     let query = Query::new(query)?;
     let mut reader = Reader::open(&Location::Anywhere, cache, &real)?;
-    reader.resolve(&query, Budget::new(budget)?)?.to_line()
+    reader.resolve(&query, TokenBudget::new(budget)?)?.to_line()
 }
 
 /// Returns the bytes of the oracle's response.
 pub(crate) fn oracle_response(documents: &[Document], query: &str, budget: u64) -> Vec<u8> {
     let query = Query::new(query).unwrap();
-    let answer = oracle(documents, &query, Budget::new(budget).unwrap());
+    let answer = oracle(documents, &query, TokenBudget::new(budget).unwrap());
     answer.to_line().unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fixture::CacheFixture;
 use crate::tampered_cache::{SOURCES, TamperedCache, tampered};
-use candor_context::{Budget, BudgetFlaw, Failure, MAX_LIST_FILE, Query};
+use candor_context::{BudgetFlaw, Failure, MAX_LIST_FILE, Query, TokenBudget};
 use std::fs::{self, File};
 use std::io::Write;
 
@@ -96,7 +96,9 @@ fn oversized_response_is_refused_before_documents_are_read() {
     // Every document of the response repeats all of these terms.
     let query = Query::new(&"a ".repeat(32_768)).unwrap();
     let mut reader = fixture.reader().unwrap();
-    let refused = reader.resolve(&query, Budget::new(0).unwrap()).unwrap_err();
+    let refused = reader
+        .resolve(&query, TokenBudget::new(0).unwrap())
+        .unwrap_err();
     assert!(
         matches!(refused, Failure::Budget(BudgetFlaw::ResponseTooLarge)),
         "{refused}"

@@ -2,7 +2,7 @@
 
 use crate::fixture::{CacheFixture, document, oracle_response};
 use crate::generated;
-use candor_context::{Budget, Document, MAX_BUDGET, Query, Reader};
+use candor_context::{Document, MAX_BUDGET, Query, Reader, TokenBudget};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn boundaries(documents: &[Document], query: &str, most: usize) -> Vec<u64> {
 fn agree(reader: &mut Reader<'_>, documents: &[Document], query: &str, budget: u64) {
     let request = Query::new(query).unwrap();
     let answer = reader
-        .resolve(&request, Budget::new(budget).unwrap())
+        .resolve(&request, TokenBudget::new(budget).unwrap())
         .unwrap();
     let (answer, plain) = (
         answer.to_line().unwrap(),
@@ -173,7 +173,9 @@ fn pretty_form_differs_only_in_white_space() {
     let (fixture, _) = fixture(&sources);
     let query = Query::new("A  a").unwrap();
     let mut reader = fixture.reader().unwrap();
-    let answer = reader.resolve(&query, Budget::new(9).unwrap()).unwrap();
+    let answer = reader
+        .resolve(&query, TokenBudget::new(9).unwrap())
+        .unwrap();
     assert_eq!(
         String::from_utf8(candor_context::to_pretty_json(&answer).unwrap()).unwrap(),
         r#"{

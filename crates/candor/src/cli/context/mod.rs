@@ -1,8 +1,8 @@
 //! `candor context` and the program `context`: commands that build and query caches.
 
-mod ask;
-mod make;
+mod build;
 mod progress;
+mod query;
 mod serve;
 
 use super::CommandError;
@@ -18,14 +18,14 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ContextCommand {
-    Build(make::ContextBuildArgs),
-    Update(make::ContextUpdateArgs),
-    Status(make::ContextStatusArgs),
-    Resolve(ask::ContextResolveArgs),
-    Passages(ask::ContextPassagesArgs),
-    Inspect(ask::ContextInspectArgs),
-    Verify(ask::ContextVerifyArgs),
-    Seal(make::ContextSealArgs),
+    Build(build::ContextBuildArgs),
+    Update(build::ContextUpdateArgs),
+    Status(build::ContextStatusArgs),
+    Resolve(query::ContextResolveArgs),
+    Passages(query::ContextPassagesArgs),
+    Inspect(query::ContextInspectArgs),
+    Verify(query::ContextVerifyArgs),
+    Seal(build::ContextSealArgs),
     Serve(serve::ContextServeArgs),
 }
 

@@ -25,9 +25,9 @@ pub(crate) fn merge<W: Write>(
     writer: &mut IndexWriter<W>,
     shards: &[SortedShard],
     units: ShardUnits<'_>,
-    kept: Option<MergeInput<'_>>,
+    reused: Option<MergeInput<'_>>,
 ) -> Result<(), IndexWriteError> {
-    let middle = match kept {
+    let middle = match reused {
         // A reused index can only be read from its start.
         Some(_) => None,
         None => shards
@@ -40,7 +40,7 @@ pub(crate) fn merge<W: Write>(
             .iter()
             .map(|shard| source(shard.all(), units))
             .collect();
-        sources.extend(kept);
+        sources.extend(reused);
         return each(&mut sources, |term, units, list| {
             writer.term(term, units, list)
         });

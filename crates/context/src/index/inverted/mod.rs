@@ -5,14 +5,14 @@
 //! depends on the terms alone, so equal corpora give equal bytes.
 
 mod chunks;
-mod gather;
 mod merge;
 mod read;
+mod shard;
 mod write;
 
-pub(crate) use gather::{SortedShard, TermShard};
 pub(crate) use merge::{MergeInput, merge};
 pub(crate) use read::InvertedIndex;
+pub(crate) use shard::{SortedShard, TermShard};
 pub(crate) use write::{IndexHeader, IndexWriteError, IndexWriter};
 
 use crate::format::codec::{ByteReader, CorruptFile, append_checksum, put_varint, verify_checksum};

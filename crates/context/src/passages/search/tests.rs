@@ -1,7 +1,7 @@
 //! Search compared with an oracle, and its rules one by one.
 
-use super::super::contribution::document;
-use super::super::memory::MemoryIndex;
+use super::super::document_terms::document_terms;
+use super::super::memory_index::MemoryIndex;
 use super::*;
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ fn oracle(contents: &[String], query: &str, budget: u64) -> SearchOutcome {
     for content in contents {
         let first = passages.len();
         let mut terms: BTreeMap<u32, BTreeMap<String, u32>> = BTreeMap::new();
-        let facts = document(content, &mut Analyser::new(), |ordinal, term, tf| {
+        let facts = document_terms(content, &mut Analyser::new(), |ordinal, term, tf| {
             terms
                 .entry(ordinal)
                 .or_default()

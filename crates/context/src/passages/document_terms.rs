@@ -3,7 +3,7 @@
 //! The words of a passage's headings count as if its text contained them once more. Stop words are left out, except those
 //! of headings: a page may be called `this` or `if...else`, and a query of nothing but stop words searches them there.
 
-use super::analyse::{Analyser, NumberedTerm};
+use super::analyser::{Analyser, NumberedTerm};
 use super::split::{Passage, split};
 use super::tokens;
 
@@ -18,7 +18,7 @@ pub struct PassageFacts {
 
 /// Visits the terms of every passage (ordinal of the passage, term, frequency), each term once per passage, and returns
 /// the sizes of the passages.
-pub fn document(
+pub fn document_terms(
     content: &str,
     analyser: &mut Analyser,
     mut visit: impl FnMut(u32, NumberedTerm<'_>, u32),
@@ -96,7 +96,7 @@ mod tests {
     fn terms_of_headings_count_for_their_passage() {
         let content = "---\ntitle: This array\n---\n\nThe arrays of this page.\n";
         let mut given = Vec::new();
-        let facts = document(content, &mut Analyser::new(), |ordinal, term, tf| {
+        let facts = document_terms(content, &mut Analyser::new(), |ordinal, term, tf| {
             given.push(format!("{ordinal} {} {tf}", term.text));
         });
         assert_eq!(given, ["0 titl 1", "0 array 3", "0 page 1", "0 this 1"]);
@@ -114,7 +114,7 @@ mod tests {
         let mut analyser = Analyser::new();
         let given = |analyser: &mut Analyser| {
             let mut given = Vec::new();
-            let facts = document(
+            let facts = document_terms(
                 "# One\n\ntwo\n\n# Three\n\none",
                 analyser,
                 |ordinal, term, tf| {

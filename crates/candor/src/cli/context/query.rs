@@ -3,7 +3,7 @@
 use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
 use candor_context::{
-    Budget, Failure, Query, QueryFlaw, Reader, inspect, to_json_line, to_pretty_json, verify,
+    Failure, Query, QueryFlaw, Reader, TokenBudget, inspect, to_json_line, to_pretty_json, verify,
 };
 use clap::Args;
 use serde::Serialize;
@@ -50,12 +50,12 @@ impl QueryArgs {
     /// Checks query and budget, opens the cache, queries it, prints the response.
     fn query(
         &self,
-        ask: impl FnOnce(&mut Reader<'_>, &Query, Budget, ResponseFormat) -> Result<Vec<u8>, Failure>,
+        ask: impl FnOnce(&mut Reader<'_>, &Query, TokenBudget, ResponseFormat) -> Result<Vec<u8>, Failure>,
     ) -> Result<(), CommandError> {
         let text = self.query.to_str();
         let text = text.ok_or(Failure::Query(QueryFlaw::NotUtf8));
         let query = self.common.judged(text.and_then(Query::new))?;
-        let budget = Budget::parse(&self.budget.to_string_lossy());
+        let budget = TokenBudget::parse(&self.budget.to_string_lossy());
         let budget = self.common.judged(budget)?;
         let bytes = self.common.run(|location| {
             let mut reader = Reader::open(location, &self.cache, &now)?;

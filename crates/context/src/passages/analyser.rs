@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn words_become_terms() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("What are the Aeroelastic problems?", "aeroelast problem"),
             (
                 "connected connecting connections",
@@ -160,7 +160,7 @@ mod tests {
             ("the of and", ""),
             ("", ""),
         ] {
-            assert_eq!(analysed(text), wanted, "{text}");
+            assert_eq!(analysed(text), expected, "{text}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! An index in memory, for tests and for the evaluation; caches have theirs in `passage_index.rs`.
 
-use super::analyse::Analyser;
-use super::contribution::{PassageFacts, document};
+use super::analyser::Analyser;
+use super::document_terms::{PassageFacts, document_terms};
 use super::search::{PassageLists, SearchOutcome, search};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -32,7 +32,7 @@ impl MemoryIndex {
         let begin = self.passages();
         self.begins.push(begin);
         let postings = &mut self.postings;
-        let facts = document(content, analyser, |ordinal, term, tf| {
+        let facts = document_terms(content, analyser, |ordinal, term, tf| {
             let posting = (begin.saturating_add(ordinal), tf);
             match postings.get_mut(term.text) {
                 Some(list) => list.push(posting),
