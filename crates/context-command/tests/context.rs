@@ -1,5 +1,7 @@
 //! The program `context`, with a shell in the place of `candor`.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails like a test")]
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
