@@ -50,7 +50,12 @@ impl QueryArgs {
     /// Checks query and budget, opens the cache, queries it, prints the response.
     fn query(
         &self,
-        ask: impl FnOnce(&mut Reader<'_>, &Query, TokenBudget, ResponseFormat) -> Result<Vec<u8>, Failure>,
+        ask: impl FnOnce(
+            &mut Reader<'_>,
+            &Query,
+            TokenBudget,
+            ResponseFormat,
+        ) -> Result<Vec<u8>, Failure>,
     ) -> Result<(), CommandError> {
         let text = self.query.to_str();
         let text = text.ok_or(Failure::Query(QueryFlaw::NotUtf8));
