@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_admits_its_repositories_without_case() {
+    fn pattern_admits_its_repositories_without_case() {
         for (patterns, repo, wanted) in [
             (&[][..], "any/thing", true),
             (&["octo/*"][..], "Octo/cat", true),

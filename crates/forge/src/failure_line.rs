@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_has_every_member() {
+    fn line_has_every_member() {
         let unmergeable = Failure::Unmergeable(UnmergeablePull {
             number: 7,
             reason: UnmergeableReason::Conflict,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_forged() {
+    fn arguments_cannot_forge_a_line() {
         let arguments = r#"{"repo":"a/b msg=\"x\"","prNumber":-1,"sha":"ABCDEF0\njsonrpc_error"}"#;
         let missing = Failure::Missing(MissingItem::Path(String::from("a\"\n\\\u{202e}b")));
         insta::assert_snapshot!(
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_no_tool_and_a_success_has_no_line() {
+    fn refusal_names_no_tool_and_a_success_has_no_line() {
         let fault: Fault<Wire> = Wire::unknown_tool("raed_file", Some("read_file"));
         let line = of(CallOutcome::Refused(&fault), None, r#"{"repo":"a/b"}"#).unwrap();
         insta::assert_snapshot!(
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_cut() {
+    fn long_message_is_cut() {
         let mut line = String::new();
         quote(&"\"".repeat(10_000), &mut line);
         assert!(line.chars().count() <= LINE_MESSAGE_CHARS);

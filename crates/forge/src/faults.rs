@@ -372,7 +372,7 @@ mod tests {
 
     /// Everything that a status can mean, one line each.
     #[test]
-    fn a_status_of_github_has_one_code() {
+    fn status_of_github_has_one_code() {
         let mut lines = Vec::new();
         for status in [
             401, 403, 404, 405, 409, 410, 418, 422, 429, 451, 500, 502, 503,
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_told_by_its_facts_and_not_by_words() {
+    fn limit_is_told_by_its_facts_and_not_by_words() {
         for status in [403, 429] {
             let limited = |retry_after| {
                 Failure::GithubErrorResponse(GithubErrorResponse {

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_two_parts_of_its_alphabet() {
+    fn name_has_two_parts_of_its_alphabet() {
         for good in ["a/b", "A-1/b.git", "a/...", ".a/.b", "a/..b"] {
             assert!(RepoName::parse(good).is_some(), "{good}");
         }

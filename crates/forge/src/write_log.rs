@@ -327,7 +327,7 @@ mod tests {
 
     /// The log of version 1 stays unchanged under one of its names, whatever fails.
     #[test]
-    fn an_old_log_is_kept_as_it_was() {
+    fn old_log_is_kept_as_it_was() {
         let start = SimDisk::new(1);
         file(&start, &old());
         let workload = |disk: &SimDisk| {
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_something_else_is_left_alone() {
+    fn file_that_is_something_else_is_left_alone() {
         let disk = SimDisk::new(1);
         file(&disk, b"precious\n");
         assert!(matches!(opened(&disk), Err(WriteLogError::NotALog)));
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_log_that_is_in_use_or_in_the_way_stops_the_start() {
+    fn old_log_that_is_in_use_or_in_the_way_stops_the_start() {
         let disk = SimDisk::new(1);
         file(&disk, &old());
         let held = disk.open("log.jsonl", Open::Edit).unwrap();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_may_come_from_another_process() {
+    fn outcome_may_come_from_another_process() {
         let disk = SimDisk::new(1);
         let (one, other) = (opened(&disk).unwrap(), opened(&disk).unwrap());
         let line = |n: u64| object(json!({ "line": n }));

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_passes_only_by_a_good_word() {
+    fn run_passes_only_by_a_good_word() {
         for good in ["success", "neutral", "skipped"] {
             assert_eq!(
                 run("completed", Some(good)),

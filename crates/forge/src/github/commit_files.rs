@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_cannot_be_a_directory_of_another() {
+    fn file_cannot_be_a_directory_of_another() {
         let of = |paths: &[&str]| {
             let files = paths.iter().map(|path| NewFile {
                 path: (*path).to_owned(),

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_shown_as_its_kind() {
+    fn page_is_shown_as_its_kind() {
         let page = "https://github.com/tree/tree/tree/v1/tree";
         assert_eq!(
             shown_as("blob", page),

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_limit_is_within_an_hour() {
+    fn end_of_a_limit_is_within_an_hour() {
         let at = |reset: &str| {
             let pairs = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", reset)];
             read(403, &pairs, "{}").retry_after
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_tells_a_limit() {
+    fn documentation_tells_a_limit() {
         for url in [
             "https://docs.github.com/rest/overview/resources-in-the-rest-api#secondary-rate-limits",
             "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api",
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_in_html_leaves_the_status() {
+    fn page_in_html_leaves_the_status() {
         let response = read(502, &[], "<html>rate limit</html>");
         assert_eq!((response.status, response.message), (502, None));
         assert_eq!(response.errors, None);

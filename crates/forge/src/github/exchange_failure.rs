@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unreadable_answer_is_not_quoted() {
+    fn unreadable_answer_is_not_quoted() {
         let cause = |text: &str| {
             let error = serde_json::from_str::<Vec<u8>>(text).unwrap_err();
             ExchangeFailure::unreadable(&error).cause

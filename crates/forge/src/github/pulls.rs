@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_that_github_withholds_is_left_out_too() {
+    fn patch_that_github_withholds_is_left_out_too() {
         assert!(fitted(vec![file("large", 9000, None)], 10).1);
         assert!(!fitted(vec![file("binary", 0, None)], 10).1);
     }

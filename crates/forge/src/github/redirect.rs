@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_route_says_what_it_is_about() {
+    fn route_says_what_it_is_about() {
         assert_eq!(
             target("/repositories/12/pulls?a=/b"),
             RedirectTarget::Number(12)

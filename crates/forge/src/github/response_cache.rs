@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_used_goes_first() {
+    fn least_used_goes_first() {
         let remembered = ResponseCache::default();
         for number in 0..REMEMBERED_MAX {
             remembered.keep(number.to_string(), known(1));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_kept_again_counts_once() {
+    fn answer_that_is_kept_again_counts_once() {
         let remembered = ResponseCache::default();
         remembered.keep("a".to_owned(), known(10));
         remembered.keep("a".to_owned(), known(20));

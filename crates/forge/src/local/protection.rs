@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_anything_but_a_slash() {
+    fn star_stands_for_anything_but_a_slash() {
         let yes = [
             ("main", "main"),
             ("*", "main"),

@@ -145,7 +145,7 @@ mod tests {
     const LIST_MAX: usize = 24 * 1024;
 
     #[test]
-    fn the_list_is_small_and_can_be_enforced() {
+    fn list_is_small_and_can_be_enforced() {
         let listed = |tools: Vec<Tool<ForgeServer>>| {
             let tools = tools.into_iter().fold(Tools::new("test", "0"), Tools::with);
             tools.verify().unwrap();

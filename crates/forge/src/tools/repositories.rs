@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_splits_no_character() {
+    fn cut_splits_no_character() {
         assert_eq!(readable(&"aé".as_bytes()[..2], true), "a");
         assert_eq!(readable(&"aé".as_bytes()[..2], false), "a\u{fffd}");
         assert_eq!(readable(b"\xff!", true), "\u{fffd}!");

@@ -140,7 +140,7 @@ async fn one_commit_takes_all_files_and_keeps_their_modes() {
 }
 
 #[tokio::test]
-async fn a_branch_that_somebody_moved_is_told_from_one_that_refuses() {
+async fn moved_branch_differs_from_refused_update() {
     for (status, now, moved) in [
         (422, NEW, true),
         (409, NEW, true),
@@ -176,7 +176,7 @@ async fn a_branch_that_somebody_moved_is_told_from_one_that_refuses() {
 }
 
 #[tokio::test]
-async fn a_branch_that_is_not_there_is_missing() {
+async fn branch_that_is_not_there_is_missing() {
     let fixture = GithubFixture::writing().await;
     fixture.respond(
         REF,
@@ -196,7 +196,7 @@ async fn a_branch_that_is_not_there_is_missing() {
 }
 
 #[tokio::test]
-async fn until_the_branch_moves_nothing_has_happened() {
+async fn failure_before_the_branch_moves_has_no_effect() {
     for status in [403, 422, 500] {
         let fixture = GithubFixture::writing().await;
         base(&fixture, json!([]));
@@ -216,7 +216,7 @@ async fn until_the_branch_moves_nothing_has_happened() {
 }
 
 #[tokio::test]
-async fn files_that_cannot_stand_there_are_refused_before_anything_is_made() {
+async fn conflicting_paths_are_refused_before_any_write() {
     let root = json!([
         entry("dir", "tree", "040000", "5555"),
         entry("file", "blob", "100644", "a"),
@@ -254,7 +254,7 @@ async fn files_that_cannot_stand_there_are_refused_before_anything_is_made() {
 }
 
 #[tokio::test]
-async fn what_the_branch_has_already_is_no_commit() {
+async fn commit_without_changes_is_refused() {
     let fixture = GithubFixture::writing().await;
     base(&fixture, json!([]));
     fixture.respond(BLOB, ScriptedResponse::json(201, &json!({ "sha": "b1" })));
@@ -271,7 +271,7 @@ async fn what_the_branch_has_already_is_no_commit() {
 }
 
 #[tokio::test]
-async fn a_branch_is_made_at_a_revision() {
+async fn branch_is_created_at_a_revision() {
     let fixture = GithubFixture::writing().await;
     let url = fixture.server.url();
     let commit = example("GET", "/repos/{owner}/{repo}/commits/{ref}");
@@ -304,7 +304,7 @@ async fn a_branch_is_made_at_a_revision() {
 }
 
 #[tokio::test]
-async fn a_branch_that_exists_is_told_from_one_that_is_refused() {
+async fn existing_branch_differs_from_refused_creation() {
     let commit = example("GET", "/repos/{owner}/{repo}/commits/{ref}");
     for exists in [true, false] {
         let fixture = GithubFixture::writing().await;
@@ -343,7 +343,7 @@ async fn a_branch_that_exists_is_told_from_one_that_is_refused() {
 }
 
 #[tokio::test]
-async fn a_branch_is_deleted() {
+async fn branch_is_deleted() {
     let fixture = GithubFixture::writing().await;
     let url = fixture.server.url();
     fixture.respond(

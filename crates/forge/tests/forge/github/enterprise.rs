@@ -9,7 +9,7 @@ use candor_http_client::HttpSetupError;
 use serde_json::json;
 
 #[tokio::test]
-async fn an_enterprise_server_has_its_apis_below_a_path() {
+async fn enterprise_server_has_its_apis_below_a_path() {
     let fixture = GithubFixture::writing().await;
     let url = fixture.server.url();
     let forge = GithubForge::new(settings(format!("{url}/api/v3"))).unwrap();
@@ -48,7 +48,7 @@ async fn an_enterprise_server_has_its_apis_below_a_path() {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_is_shown() {
+async fn request_without_token_is_anonymous() {
     let fixture = GithubFixture::with(|settings| settings.token = None).await;
     let repository = ScriptedResponse::json(200, Recorded::of(REPOSITORY, 0).body());
     fixture.respond("GET /repos/octo/hello", repository);
@@ -64,7 +64,7 @@ async fn without_a_token_nothing_is_shown() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_at_once() {
+fn unusable_settings_are_refused() {
     let refused = |url: &str| GithubForge::new(settings(url.to_owned())).unwrap_err();
     assert_eq!(
         refused("github.com"),

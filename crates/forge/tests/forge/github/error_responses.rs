@@ -15,7 +15,7 @@ const REPO: &str = "GET /repos/octo/hello";
 const PLAIN: &str = "repos/repos#get-a-repository";
 const LIMITS: &str = "using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits";
 
-/// What reading a repository comes to when these answers are played one after the other.
+/// Reads a repository with these responses one after the other.
 async fn read(responses: Vec<ScriptedResponse>) -> (GithubErrorResponse, usize) {
     let fixture = GithubFixture::reading().await;
     for respond in responses {
@@ -45,7 +45,7 @@ async fn each_status_keeps_its_facts() {
 }
 
 #[tokio::test]
-async fn a_server_in_trouble_is_asked_three_times() {
+async fn server_error_is_tried_three_times() {
     for status in [500, 502, 503, 504] {
         let page = ScriptedResponse::new(
             status,
@@ -59,7 +59,7 @@ async fn a_server_in_trouble_is_asked_three_times() {
 }
 
 #[tokio::test]
-async fn trouble_that_passes_is_not_seen() {
+async fn passing_server_error_is_hidden() {
     let fixture = GithubFixture::reading().await;
     fixture.respond(REPO, ScriptedResponse::new(502, &[], b"<html>"));
     fixture.respond(
@@ -81,7 +81,7 @@ async fn trouble_that_passes_is_not_seen() {
 }
 
 #[tokio::test]
-async fn the_primary_limit_lasts_until_it_is_reset() {
+async fn primary_limit_lasts_until_its_reset() {
     let reset = (NOW + 1234).to_string();
     let headers = [
         ("x-ratelimit-remaining", "0"),
@@ -100,7 +100,7 @@ async fn the_primary_limit_lasts_until_it_is_reset() {
 }
 
 #[tokio::test]
-async fn the_secondary_limit_is_known_with_and_without_headers() {
+async fn secondary_limit_is_recognised_with_and_without_headers() {
     let body = refusal("You have exceeded a secondary rate limit.", LIMITS);
     let (with, asked) = read(vec![ScriptedResponse::new(
         403,
@@ -123,7 +123,7 @@ async fn the_secondary_limit_is_known_with_and_without_headers() {
 }
 
 #[tokio::test]
-async fn a_short_wait_is_kept() {
+async fn short_retry_after_is_waited_for() {
     let fixture = GithubFixture::reading().await;
     let body = refusal("You have exceeded a secondary rate limit.", LIMITS);
     fixture.respond(
@@ -147,7 +147,7 @@ async fn a_short_wait_is_kept() {
 }
 
 #[tokio::test]
-async fn words_mean_nothing() {
+async fn message_does_not_decide_the_failure() {
     for words in [
         "rate limit",
         "not found",
@@ -185,7 +185,7 @@ async fn words_mean_nothing() {
 }
 
 #[tokio::test]
-async fn a_refused_change_has_not_happened() {
+async fn refused_change_has_no_effect() {
     let new = NewPullRequest {
         title: "rate limit".to_owned(),
         head_owner: None,

@@ -22,7 +22,7 @@ fn why(failure: Failure) -> UnreachableReason {
     }
 }
 
-/// Why reading a repository fails when these answers are played one after the other.
+/// Returns the failure of reading a repository with these responses one after the other.
 async fn read(responses: Vec<ScriptedResponse>) -> (UnreachableReason, usize) {
     let fixture = GithubFixture::reading().await;
     for respond in responses {
@@ -44,7 +44,7 @@ fn order() -> MergeInstruction {
 }
 
 #[tokio::test]
-async fn an_unreadable_success_is_garbled_and_not_asked_again() {
+async fn unreadable_success_is_malformed_and_not_retried() {
     for body in [
         "",
         "{",
@@ -66,13 +66,13 @@ async fn an_unreadable_success_is_garbled_and_not_asked_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_garbled() {
+async fn response_that_is_not_http_is_malformed() {
     let respond = ScriptedResponse::Part(b"SSH-2.0-OpenSSH_9.9\r\n\r\n".to_vec());
     assert_eq!(read(vec![respond]).await, (UnreachableReason::Garbled, 1));
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_tried_again() {
+async fn lost_connection_is_retried() {
     let half = ScriptedResponse::cut(200, br#"{"full_name":"octo/"#);
     assert_eq!(
         read(vec![half.clone(); 3]).await,
@@ -99,7 +99,7 @@ async fn a_broken_connection_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_refusal_whose_body_breaks_off_keeps_its_status() {
+async fn error_response_without_its_body_keeps_its_status() {
     let fixture = GithubFixture::reading().await;
     fixture.respond(REPO, ScriptedResponse::cut(404, br#"{"message":"#));
     let found = fixture.forge.repository(&fixture.context, &repo()).await;
@@ -111,13 +111,13 @@ async fn a_refusal_whose_body_breaks_off_keeps_its_status() {
 }
 
 #[tokio::test]
-async fn a_huge_answer_is_not_read_to_its_end() {
+async fn huge_answer_is_not_read_to_its_end() {
     let respond = ScriptedResponse::new(200, &[], &vec![b' '; 17 * 1024 * 1024]);
     assert_eq!(read(vec![respond]).await, (UnreachableReason::TooLarge, 1));
 }
 
 #[tokio::test]
-async fn the_deadline_of_the_call_ends_a_slow_read() {
+async fn deadline_of_the_call_ends_a_slow_read() {
     let mut fixture = GithubFixture::reading().await;
     fixture.context.deadline = Deadline::after(Duration::from_millis(200));
     fixture.respond(REPO, ScriptedResponse::Silence);
@@ -129,7 +129,7 @@ async fn the_deadline_of_the_call_ends_a_slow_read() {
 }
 
 #[tokio::test]
-async fn an_attempt_has_a_bound_of_its_own() {
+async fn attempt_has_a_bound_of_its_own() {
     let fixture =
         GithubFixture::with(|settings| settings.timeouts.attempt = Duration::from_millis(200))
             .await;
@@ -164,7 +164,7 @@ async fn nothing_is_sent_after_the_deadline() {
 }
 
 #[tokio::test]
-async fn a_change_without_an_answer_has_an_unknown_effect_and_is_not_sent_again() {
+async fn change_without_an_answer_has_an_unknown_effect_and_is_not_sent_again() {
     for (respond, expected) in [
         (ScriptedResponse::Part(Vec::new()), UnreachableReason::Reset),
         (
@@ -188,7 +188,7 @@ async fn a_change_without_an_answer_has_an_unknown_effect_and_is_not_sent_again(
 }
 
 #[tokio::test]
-async fn a_change_whose_success_cannot_be_read_is_done() {
+async fn change_whose_success_cannot_be_read_is_done() {
     for (respond, expected) in [
         (ScriptedResponse::cut(200, b"{"), UnreachableReason::Reset),
         (
@@ -230,7 +230,7 @@ async fn without_a_connection_nothing_happens() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_no_tls_is_told_apart() {
+async fn failed_tls_has_its_own_reason() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let plain = tokio::spawn(async move {

@@ -35,7 +35,7 @@ pub(crate) fn assert_described(request: &Request) {
         Some((path, query)) => (path, query),
         None => (request.target.as_str(), ""),
     };
-    // What a redirect leads to is GitHub's own and described nowhere; GraphQL is no operation.
+    // Targets of redirects and GraphQL are not in the description.
     if path.starts_with("/repositories/") || path == "/graphql" {
         return;
     }
@@ -78,7 +78,7 @@ fn parameter<'a>(operation: &'a Value, place: &str, name: &str) -> Option<&'a Va
     all.find(|one| one["in"] == place && one["name"] == name)
 }
 
-/// Whether a path fits a template; some of its places take several parts.
+/// Returns true if a path matches a template. Some parameters take several parts.
 fn fits(operation: &Value, path: &str) -> bool {
     let template = operation["path"].as_str().unwrap();
     let template: Vec<&str> = template.split('/').skip(1).collect();
@@ -129,7 +129,7 @@ fn request(method: &str, target: &str, body: Value) -> Request {
 }
 
 #[test]
-fn what_is_described_passes() {
+fn described_request_passes() {
     for (method, target, body) in [
         ("GET", "/repos/a/b", json!(null)),
         ("GET", "/repos/a/b/contents/", json!(null)),
@@ -150,7 +150,7 @@ fn what_is_described_passes() {
 }
 
 #[test]
-fn what_is_not_described_fails() {
+fn undescribed_request_fails() {
     for (method, target, body) in [
         ("GET", "/repos/a/b/c", json!(null)),
         ("DELETE", "/repos/a/b", json!(null)),

@@ -64,7 +64,7 @@ async fn fields_are_edited_in_one_step() {
 }
 
 #[tokio::test]
-async fn a_draft_is_toggled_both_ways() {
+async fn draft_is_toggled_both_ways() {
     for (draft, mutation) in [
         (false, "markPullRequestReadyForReview"),
         (true, "convertPullRequestToDraft"),
@@ -94,7 +94,7 @@ async fn a_draft_is_toggled_both_ways() {
 }
 
 #[tokio::test]
-async fn what_is_a_draft_already_is_left_alone() {
+async fn unchanged_draft_state_sends_nothing() {
     let fixture = GithubFixture::writing().await;
     let draft = pull(json!({ "draft": true }));
     fixture
@@ -111,7 +111,7 @@ async fn what_is_a_draft_already_is_left_alone() {
 }
 
 #[tokio::test]
-async fn errors_of_graphql_are_told_by_their_type() {
+async fn graphql_errors_are_mapped_by_type() {
     for (kind, status, limited) in [
         ("NOT_FOUND", 404, false),
         ("FORBIDDEN", 403, false),
@@ -143,7 +143,7 @@ async fn errors_of_graphql_are_told_by_their_type() {
 }
 
 #[tokio::test]
-async fn an_error_of_no_known_type_leaves_the_effect_unknown() {
+async fn graphql_error_of_unknown_type_has_unknown_effect() {
     for respond in [
         errors(json!(null)),
         errors(json!("SOMETHING_NEW")),
@@ -192,7 +192,7 @@ async fn graphql_refuses_by_status_too() {
 }
 
 #[tokio::test]
-async fn of_two_steps_the_first_stays_done() {
+async fn failed_second_step_keeps_the_first() {
     let fixture = GithubFixture::writing().await;
     let draft = pull(json!({ "draft": true }));
     fixture
@@ -214,7 +214,7 @@ async fn of_two_steps_the_first_stays_done() {
 }
 
 #[tokio::test]
-async fn of_two_steps_the_first_may_be_refused_with_nothing_done() {
+async fn refused_first_step_has_no_effect() {
     let fixture = GithubFixture::writing().await;
     fixture.respond(
         GET,
@@ -239,7 +239,7 @@ async fn of_two_steps_the_first_may_be_refused_with_nothing_done() {
 }
 
 #[tokio::test]
-async fn what_is_to_be_closed_is_closed_last() {
+async fn pull_request_is_closed_after_the_draft_change() {
     let fixture = GithubFixture::writing().await;
     fixture.respond(
         GET,
@@ -263,7 +263,7 @@ async fn what_is_to_be_closed_is_closed_last() {
 }
 
 #[tokio::test]
-async fn a_limit_of_graphql_lasts_as_its_headers_say() {
+async fn graphql_limit_lasts_as_its_headers_require() {
     let fixture = GithubFixture::writing().await;
     fixture.respond(
         GET,

@@ -37,7 +37,7 @@ fn order() -> MergeInstruction {
 }
 
 #[tokio::test]
-async fn a_pull_request_is_opened() {
+async fn pull_request_is_opened() {
     for (owner, head) in [(None, "f/x"), (Some("fork"), "fork:f/x")] {
         let fixture = GithubFixture::writing().await;
         fixture.respond(
@@ -58,7 +58,7 @@ async fn a_pull_request_is_opened() {
 }
 
 #[tokio::test]
-async fn one_that_is_open_already_is_named() {
+async fn existing_pull_request_is_named() {
     let found =
         "GET /repos/octo/hello/pulls?state=open&head=octo%3Af%2Fx&base=main&per_page=1&page=1";
     let refused = json!({ "message": "Validation Failed", "errors": [{ "resource": "PullRequest", "code": "custom", "message": "m" }] });
@@ -102,7 +102,7 @@ async fn one_that_is_open_already_is_named() {
 }
 
 #[tokio::test]
-async fn a_pull_request_is_merged_at_its_head() {
+async fn pull_request_is_merged_at_its_head() {
     let fixture = GithubFixture::writing().await;
     let merged = example("PUT", "/repos/{owner}/{repo}/pulls/{pull_number}/merge");
     fixture.respond(MERGE, ScriptedResponse::json(200, &merged));
@@ -119,7 +119,7 @@ async fn a_pull_request_is_merged_at_its_head() {
 }
 
 #[tokio::test]
-async fn a_405_is_not_mergeable() {
+async fn status_405_means_not_mergeable() {
     let fixture = GithubFixture::writing().await;
     fixture.respond(
         MERGE,
@@ -154,7 +154,7 @@ async fn a_405_is_not_mergeable() {
 }
 
 #[tokio::test]
-async fn a_409_is_another_head() {
+async fn status_409_means_another_head() {
     let refused = || {
         ScriptedResponse::new(
             409,
@@ -196,7 +196,7 @@ async fn a_409_is_another_head() {
 }
 
 #[tokio::test]
-async fn other_refusals_to_merge_stay_what_they_are() {
+async fn other_error_responses_to_merge_are_unchanged() {
     for status in [403, 422] {
         let fixture = GithubFixture::writing().await;
         fixture.respond(
@@ -234,7 +234,7 @@ async fn other_refusals_to_merge_stay_what_they_are() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_declared_reading_sends_no_change() {
+async fn reading_call_sends_no_change() {
     let fixture = GithubFixture::reading().await;
     let made = fixture
         .forge

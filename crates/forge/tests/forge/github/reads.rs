@@ -1,4 +1,4 @@
-//! What is read, from answers that GitHub documents.
+//! Tests of reads with documented responses.
 
 use crate::fixture::github::{GithubFixture, expect_error_response, expect_failure, repo};
 use crate::fixture::scripted_server::ScriptedResponse;
@@ -36,7 +36,7 @@ fn repository() -> ScriptedResponse {
 }
 
 #[tokio::test]
-async fn a_repository_is_read_as_recorded() {
+async fn recorded_repository_is_read() {
     let fixture = GithubFixture::reading().await;
     let recorded = Recorded::of(REPOSITORY, 0);
     fixture.respond(
@@ -59,7 +59,7 @@ async fn a_repository_is_read_as_recorded() {
 }
 
 #[tokio::test]
-async fn a_query_reaches_github_untouched() {
+async fn query_is_sent_unchanged() {
     let fixture = GithubFixture::reading().await;
     let found = example("GET", "/search/repositories");
     let line =
@@ -77,7 +77,7 @@ async fn a_query_reaches_github_untouched() {
 }
 
 #[tokio::test]
-async fn a_readme_is_cut_and_may_be_absent() {
+async fn readme_is_truncated_and_may_be_absent() {
     let fixture = GithubFixture::reading().await;
     let line = "GET /repos/octo/hello/readme";
     fixture.respond(line, ScriptedResponse::new(200, &[], b"0123456789"));
@@ -104,7 +104,7 @@ async fn a_readme_is_cut_and_may_be_absent() {
 }
 
 #[tokio::test]
-async fn a_directory_is_listed_by_name() {
+async fn directory_is_listed_by_name() {
     let fixture = GithubFixture::reading().await;
     let directory = json!({ "type": "dir", "size": 0, "sha": "1", "entries": [
         { "type": "file", "name": "b", "path": "d/b", "size": 3, "html_url": "u/b", "git_url": "https://a/repos/o/r/git/blobs/1" },
@@ -139,7 +139,7 @@ async fn a_directory_is_listed_by_name() {
 }
 
 #[tokio::test]
-async fn the_documented_directory_and_file_are_read() {
+async fn documented_directory_and_file_are_read() {
     let fixture = GithubFixture::reading().await;
     let path = "/repos/{owner}/{repo}/contents/{path}";
     let all = examples("GET", path);
@@ -178,7 +178,7 @@ async fn the_documented_directory_and_file_are_read() {
 }
 
 #[tokio::test]
-async fn a_directory_beyond_the_listing_is_read_from_its_tree() {
+async fn directory_beyond_the_listing_is_read_from_its_tree() {
     let fixture = GithubFixture::reading().await;
     let entries: Vec<Value> = (0..1000)
         .map(|number| json!({ "type": "file", "name": number.to_string(), "path": format!("d/{number}") }))
@@ -231,7 +231,7 @@ async fn a_directory_beyond_the_listing_is_read_from_its_tree() {
 }
 
 #[tokio::test]
-async fn what_is_no_directory_or_no_file_is_told_apart() {
+async fn file_directory_and_submodule_are_distinguished() {
     let fixture = GithubFixture::reading().await;
     let at = Revision::Commit("0123abc".to_owned());
     let line = "GET /repos/octo/hello/contents/p?ref=0123abc";
@@ -285,7 +285,7 @@ async fn what_is_no_directory_or_no_file_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_file_without_its_content_is_loaded_raw() {
+async fn file_without_its_content_is_loaded_raw() {
     let fixture = GithubFixture::reading().await;
     let at = Revision::Named("v1".to_owned());
     let line = "GET /repos/octo/hello/contents/p?ref=v1";
@@ -303,7 +303,7 @@ async fn a_file_without_its_content_is_loaded_raw() {
 }
 
 #[tokio::test]
-async fn a_404_says_what_is_missing() {
+async fn status_404_names_the_missing_item() {
     let gone = || ScriptedResponse::json(404, &json!({ "message": "Not Found" }));
     let at = Revision::Branch("b".to_owned());
     for (repository_there, branch, missing) in [
@@ -340,7 +340,7 @@ async fn a_404_says_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_tree_is_read_through_its_commit() {
+async fn tree_is_read_through_its_commit() {
     let fixture = GithubFixture::reading().await;
     let commit = example("GET", "/repos/{owner}/{repo}/commits/{ref}");
     let tree_sha = commit["commit"]["tree"]["sha"].as_str().unwrap();
@@ -367,7 +367,7 @@ async fn a_tree_is_read_through_its_commit() {
 }
 
 #[tokio::test]
-async fn a_revision_that_is_not_there_is_missing() {
+async fn revision_that_is_not_there_is_missing() {
     let fixture = GithubFixture::reading().await;
     let line = "GET /repos/octo/hello/commits/nowhere?per_page=1&page=1";
     fixture.respond(
@@ -384,7 +384,7 @@ async fn a_revision_that_is_not_there_is_missing() {
 }
 
 #[tokio::test]
-async fn an_empty_repository_stays_a_409() {
+async fn empty_repository_stays_a_409() {
     let fixture = GithubFixture::reading().await;
     fixture.respond(
         "GET /repos/octo/hello/commits?per_page=30&page=2",
@@ -492,7 +492,7 @@ async fn pull_requests_survive_deleted_accounts_and_forks() {
 }
 
 #[tokio::test]
-async fn one_pull_request_says_whether_it_can_be_merged() {
+async fn single_pull_request_has_its_mergeability() {
     let fixture = GithubFixture::reading().await;
     let line = "GET /repos/octo/hello/pulls/1347";
     fixture.respond(
@@ -587,7 +587,7 @@ async fn checks_are_all_pages_of_both_kinds() {
 }
 
 #[tokio::test]
-async fn more_checks_than_are_read_are_a_failure_and_not_a_part() {
+async fn too_many_checks_are_a_failure() {
     let fixture = GithubFixture::reading().await;
     let page = json!({ "sha": "1234567", "statuses": [] });
     for number in 1..=30 {
@@ -651,7 +651,7 @@ async fn details_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_commit_that_is_not_there_has_no_checks() {
+async fn commit_that_is_not_there_has_no_checks() {
     let fixture = GithubFixture::reading().await;
     let line = "GET /repos/octo/hello/commits/1234567/status?per_page=100&page=1";
     fixture.respond(
@@ -668,7 +668,7 @@ async fn a_commit_that_is_not_there_has_no_checks() {
 }
 
 #[tokio::test]
-async fn a_branch_that_is_called_like_a_commit_is_none() {
+async fn branch_named_like_a_commit_is_not_that_commit() {
     let fixture = GithubFixture::reading().await;
     let commit = example("GET", "/repos/{owner}/{repo}/commits/{ref}");
     let line = "GET /repos/octo/hello/commits/1234567?per_page=1&page=1";

@@ -33,7 +33,7 @@ fn change() -> PullRequestChange {
 }
 
 #[tokio::test]
-async fn a_renamed_repository_is_found_under_its_new_name() {
+async fn renamed_repository_is_found_under_its_new_name() {
     let fixture = GithubFixture::with(|settings| {
         settings.allows_repo =
             Arc::new(|repo: &RepoName| repo.name() == "rename-repository-newname");
@@ -63,7 +63,7 @@ async fn a_renamed_repository_is_found_under_its_new_name() {
 }
 
 #[tokio::test]
-async fn a_renamed_repository_off_the_list_is_denied() {
+async fn renamed_repository_off_the_list_is_denied() {
     let fixture = GithubFixture::with(|settings| {
         settings.allows_repo = Arc::new(|repo: &RepoName| repo.owner() == "octo");
     })
@@ -114,7 +114,7 @@ async fn another_host_never_sees_the_token() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_nowhere_or_out_of_the_repositories_is_not_followed() {
+async fn redirect_out_of_the_repositories_is_not_followed() {
     for respond in [
         ScriptedResponse::new(301, &[], b""),
         moved(301, "/user"),
@@ -132,7 +132,7 @@ async fn a_redirect_to_nowhere_or_out_of_the_repositories_is_not_followed() {
 }
 
 #[tokio::test]
-async fn circles_end() {
+async fn redirect_loop_ends() {
     let fixture = GithubFixture::reading().await;
     for _ in 0..6 {
         fixture.respond(REPO, moved(302, "/repos/octo/hello"));
@@ -144,7 +144,7 @@ async fn circles_end() {
 }
 
 #[tokio::test]
-async fn a_change_follows_only_where_it_stays_the_same_change() {
+async fn change_follows_only_method_preserving_redirects() {
     let fixture = GithubFixture::writing().await;
     let url = fixture.server.url();
     let location = format!("{url}/repositories/1000/pulls/7");
@@ -179,7 +179,7 @@ async fn a_change_follows_only_where_it_stays_the_same_change() {
 }
 
 #[tokio::test]
-async fn a_change_is_not_carried_past_the_allow_list() {
+async fn redirected_change_stays_within_the_allow_list() {
     let mut fixture = GithubFixture::with(|settings| {
         settings.allows_repo = Arc::new(|repo: &RepoName| repo.owner() == "octo");
     })

@@ -9,7 +9,7 @@ use serde_json::json;
 const REPO: &str = "GET /repos/octo/hello";
 
 #[tokio::test]
-async fn an_unchanged_answer_is_the_one_from_before() {
+async fn unchanged_response_comes_from_the_cache() {
     let fixture = GithubFixture::reading().await;
     let tagged = Recorded::of(REPOSITORY, 0).body().to_string();
     fixture.respond(
@@ -44,7 +44,7 @@ async fn an_unchanged_answer_is_the_one_from_before() {
 }
 
 #[tokio::test]
-async fn whether_there_is_more_is_remembered_too() {
+async fn next_page_flag_is_cached() {
     let fixture = GithubFixture::reading().await;
     let line =
         "GET /repos/octo/hello/pulls?state=open&sort=created&direction=desc&per_page=1&page=1";
@@ -69,7 +69,7 @@ async fn whether_there_is_more_is_remembered_too() {
 }
 
 #[tokio::test]
-async fn a_304_that_nobody_asked_for_is_no_answer() {
+async fn unexpected_304_is_not_a_response() {
     let fixture = GithubFixture::reading().await;
     fixture.respond(REPO, ScriptedResponse::new(304, &[], b""));
     assert_eq!(
@@ -80,7 +80,7 @@ async fn a_304_that_nobody_asked_for_is_no_answer() {
 }
 
 #[tokio::test]
-async fn an_unchanged_answer_is_cut_as_it_is_wanted_now() {
+async fn cached_response_obeys_the_current_limit() {
     let fixture = GithubFixture::reading().await;
     let line = "GET /repos/octo/hello/readme";
     fixture.respond(

@@ -22,7 +22,7 @@ impl io::Write for Log {
 }
 
 #[tokio::test]
-async fn the_token_is_seen_by_the_server_alone() {
+async fn token_is_sent_to_the_server_only() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()

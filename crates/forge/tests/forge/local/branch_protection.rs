@@ -27,7 +27,7 @@ async fn set(fixture: &LocalFixture, name: &str, state: CheckState) {
 }
 
 #[tokio::test]
-async fn the_last_word_of_each_status_is_told() {
+async fn latest_state_of_each_status_is_returned() {
     let fixture = LocalFixture::new().await;
     let head = fixture.head("feature/greeting");
     set(&fixture, "not found", CheckState::Failed).await;
@@ -85,7 +85,7 @@ async fn checks_make_a_pull_request_unstable_or_blocked() {
         unmergeable_reason(merged),
         (UnmergeableReason::Blocked, "blocked".into(), failing)
     );
-    // A conflict is told before the rules.
+    // A conflict is reported before the rules.
     assert_eq!(
         unmergeable_reason(fixture.merge(2, MergeMethod::Merge).await).0,
         UnmergeableReason::Conflict
@@ -97,7 +97,7 @@ async fn checks_make_a_pull_request_unstable_or_blocked() {
 }
 
 #[tokio::test]
-async fn nobody_merges_into_a_locked_branch() {
+async fn locked_branch_cannot_be_merged_into() {
     let fixture = LocalFixture::new().await;
     let locked = BranchRules {
         locked: true,
@@ -117,7 +117,7 @@ async fn nobody_merges_into_a_locked_branch() {
 }
 
 #[tokio::test]
-async fn a_branch_that_takes_pull_requests_only_takes_them() {
+async fn branch_for_pull_requests_only_accepts_a_merge() {
     let fixture = LocalFixture::new().await;
     let rules = BranchRules {
         require_pull_request: true,
@@ -133,7 +133,7 @@ async fn a_branch_that_takes_pull_requests_only_takes_them() {
 }
 
 #[tokio::test]
-async fn rules_are_kept_replaced_and_taken_away() {
+async fn rules_are_stored_replaced_and_removed() {
     let fixture = LocalFixture::new().await;
     let hello = hello();
     fixture

@@ -26,7 +26,7 @@ async fn delete(fixture: &LocalFixture, name: &str) -> Result<(), Failure> {
 }
 
 #[tokio::test]
-async fn a_branch_is_made_at_a_revision() {
+async fn branch_is_created_at_a_revision() {
     let fixture = LocalFixture::new().await;
     let head = fixture.head("conflict");
     let made = make(&fixture, "new/one", &named(&head[..10]))
@@ -68,7 +68,7 @@ async fn a_branch_is_made_at_a_revision() {
 }
 
 #[tokio::test]
-async fn a_branch_is_deleted_but_for_the_default_and_the_protected() {
+async fn default_and_protected_branches_are_not_deleted() {
     let fixture = LocalFixture::new().await;
     let rules = BranchRules::default();
     fixture
@@ -98,7 +98,7 @@ async fn a_branch_is_deleted_but_for_the_default_and_the_protected() {
 }
 
 #[tokio::test]
-async fn a_packed_branch_is_deleted_for_good() {
+async fn packed_branch_is_deleted_for_good() {
     let fixture = LocalFixture::new().await;
     fixture.git(&["pack-refs", "--all"]);
     assert_eq!(delete(&fixture, "conflict").await, Ok(()));
@@ -111,7 +111,7 @@ async fn a_packed_branch_is_deleted_for_good() {
 }
 
 #[tokio::test]
-async fn who_may_not_write_changes_nothing() {
+async fn reading_call_changes_nothing() {
     let fixture = LocalFixture::new().await;
     let context = reading_context();
     let read_only = Failure::CallStopped(CallStopped::ReadOnly);

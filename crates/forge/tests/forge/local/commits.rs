@@ -11,7 +11,7 @@ fn unmet(unmet: UnmetPrecondition) -> Result<String, Failure> {
 }
 
 #[tokio::test]
-async fn a_commit_has_the_files_on_top_of_the_branch() {
+async fn commit_has_the_files_on_top_of_the_branch() {
     let fixture = LocalFixture::new().await;
     let parent = fixture.head("main");
     let (context, hello) = (writing_context(), hello());
@@ -76,7 +76,7 @@ async fn modes_are_kept() {
 }
 
 #[tokio::test]
-async fn a_file_and_a_directory_cannot_be_one() {
+async fn file_cannot_replace_a_directory() {
     let fixture = LocalFixture::new().await;
     let before = fixture.head("main");
     for (files, path) in [
@@ -96,7 +96,7 @@ async fn a_file_and_a_directory_cannot_be_one() {
 }
 
 #[tokio::test]
-async fn a_commit_that_changes_nothing_is_refused() {
+async fn commit_that_changes_nothing_is_refused() {
     let fixture = LocalFixture::new().await;
     let before = fixture.head("main");
     let same = file("README.md", "# hello\n\nSays hello, loudly.\n");
@@ -106,7 +106,7 @@ async fn a_commit_that_changes_nothing_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_protected_takes_no_commit() {
+async fn missing_or_protected_branch_accepts_no_commit() {
     let fixture = LocalFixture::new().await;
     let files = [file("a", "a")];
     let missing = Failure::Missing(MissingItem::Branch("not found".into()));
@@ -149,9 +149,9 @@ async fn what_is_not_there_or_protected_takes_no_commit() {
     assert!(fixture.commit("main", &[file("a", "b")]).await.is_ok());
 }
 
-/// Somebody pushes between the building of a commit and the move of its branch.
+/// A push happens after a commit is built and before its branch is moved.
 #[tokio::test]
-async fn a_branch_that_was_moved_is_not_overwritten() {
+async fn branch_that_was_moved_is_not_overwritten() {
     let here: Arc<OnceLock<LocalFixture>> = Arc::default();
     let pushed: Arc<OnceLock<String>> = Arc::default();
     let probe = {
@@ -172,7 +172,7 @@ async fn a_branch_that_was_moved_is_not_overwritten() {
 }
 
 #[tokio::test]
-async fn words_of_the_user_change_nothing() {
+async fn user_git_configuration_has_no_influence() {
     let fixture = LocalFixture::new().await;
     for text in ["rate limit", "not found", "validation", "409 conflict"] {
         let context = writing_context();

@@ -15,7 +15,7 @@ const TASKS: usize = 32;
 
 /// Commits from two processes' worth of forges, with somebody pushing in between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_commit_that_was_made_is_in_the_history() {
+async fn concurrent_commits_are_all_in_the_history() {
     let fixture = LocalFixture::new().await;
     let before: usize = fixture
         .git(&["rev-list", "--count", "main"])
@@ -76,7 +76,7 @@ async fn every_commit_that_was_made_is_in_the_history() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_merges_one_wins() {
+async fn one_of_two_concurrent_merges_wins() {
     let fixture = LocalFixture::new().await;
     let base = fixture.head("main");
     let instruction = fixture.instruction(1, MergeMethod::Squash).await;
@@ -93,7 +93,7 @@ async fn of_two_merges_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_proposals_one_is_opened() {
+async fn one_of_many_concurrent_pull_requests_is_opened() {
     let fixture = LocalFixture::new().await;
     fixture.branch("new", "main").await;
     fixture.commit("new", &[file("x", "x")]).await.unwrap();

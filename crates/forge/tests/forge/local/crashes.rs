@@ -24,7 +24,7 @@ async fn ended_at(end: ChangePoint) -> (LocalFixture, String) {
 }
 
 #[tokio::test]
-async fn a_base_that_was_moved_has_merged_its_pull_request() {
+async fn moved_base_settles_as_merged() {
     let (fixture, before) = ended_at(ChangePoint::MergeMoved).await;
     assert_eq!(fixture.git(&["rev-parse", "main~1"]), before);
     let pull = fixture.pull(1).await;
@@ -32,7 +32,7 @@ async fn a_base_that_was_moved_has_merged_its_pull_request() {
 }
 
 #[tokio::test]
-async fn a_base_that_was_not_moved_leaves_its_pull_request_open() {
+async fn unmoved_base_settles_as_open() {
     let (fixture, before) = ended_at(ChangePoint::MergeRecorded).await;
     assert_eq!(fixture.head("main"), before);
     assert_eq!(fixture.state(1).await, (Some(true), "clean".to_owned()));
@@ -40,9 +40,9 @@ async fn a_base_that_was_not_moved_leaves_its_pull_request_open() {
     assert_eq!(fixture.git(&["rev-parse", "main~1"]), before);
 }
 
-/// Whoever looks before anybody has settled it sees what is true.
+/// An interrupted merge is read correctly before it is settled.
 #[tokio::test]
-async fn an_interrupted_merge_is_seen_as_it_is() {
+async fn interrupted_merge_is_read_correctly_before_settling() {
     for (end, merged) in [
         (ChangePoint::MergeMoved, true),
         (ChangePoint::MergeRecorded, false),
@@ -65,7 +65,7 @@ async fn an_interrupted_merge_is_seen_as_it_is() {
 
 /// The base has moved, and the database does not take it.
 #[tokio::test]
-async fn a_merge_that_cannot_be_put_on_record_is_said_to_be_made() {
+async fn unrecorded_merge_is_reported_as_made() {
     let here: Arc<OnceLock<PathBuf>> = Arc::default();
     let probe = {
         let here = Arc::clone(&here);
@@ -177,7 +177,7 @@ fn objects_and_refs_are_synced() {
         return;
     }
     let fixture = runtime.block_on(LocalFixture::new());
-    // What the repository itself wants does not matter.
+    // The repository's own configuration does not matter.
     fixture.git(&["config", "core.fsyncObjectFiles", "false"]);
     let trace = fixture.dir.path().join("~trace");
     let traced = Command::new("strace")

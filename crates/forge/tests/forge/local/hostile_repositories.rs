@@ -42,7 +42,7 @@ fn commit(repository: &Repository, branch: &str, tree: Oid) {
 }
 
 #[tokio::test]
-async fn a_tree_that_is_too_deep_is_refused() {
+async fn tree_that_is_too_deep_is_refused() {
     let fixture = LocalFixture::new().await;
     let repository = raw(&fixture);
     for (levels, fine) in [(MAX_DEPTH - 1, true), (MAX_DEPTH + 1, false), (5000, false)] {
@@ -65,7 +65,7 @@ async fn a_tree_that_is_too_deep_is_refused() {
 
 /// Libgit2 would overflow the stack on deeper ones.
 #[tokio::test]
-async fn what_is_too_deep_is_not_merged_and_still_read() {
+async fn too_deep_tree_is_not_merged_but_read() {
     let fixture = LocalFixture::new().await;
     let repository = raw(&fixture);
     let mut below = tree(
@@ -113,7 +113,7 @@ async fn what_is_too_deep_is_not_merged_and_still_read() {
 
 /// Ten directories in ten levels, each the same: 10^10 entries in eleven objects.
 #[tokio::test]
-async fn a_small_repository_that_unfolds_without_end_is_counted() {
+async fn tree_bomb_is_counted_without_unfolding() {
     let fixture = LocalFixture::new().await;
     let repository = raw(&fixture);
     let names: Vec<[u8; 1]> = (b'0'..=b'9').map(|name| [name]).collect();
@@ -141,7 +141,7 @@ async fn a_small_repository_that_unfolds_without_end_is_counted() {
 }
 
 #[tokio::test]
-async fn names_that_are_not_utf8_are_shown_and_cannot_be_asked_for() {
+async fn non_utf8_names_are_listed_but_not_readable() {
     let fixture = LocalFixture::new().await;
     let repository = raw(&fixture);
     let blob = repository.blob(b"x").unwrap();
@@ -181,7 +181,7 @@ async fn names_that_are_not_utf8_are_shown_and_cannot_be_asked_for() {
 }
 
 #[tokio::test]
-async fn entries_that_lie_about_what_they_are_break_and_nothing_more() {
+async fn entries_of_a_wrong_type_fail_cleanly() {
     let fixture = LocalFixture::new().await;
     let repository = raw(&fixture);
     let blob = repository.blob(b"x").unwrap();
@@ -233,7 +233,7 @@ fn lying_blob(fixture: &LocalFixture, size: u64) -> Oid {
 }
 
 #[tokio::test]
-async fn a_huge_file_is_too_large_by_its_header() {
+async fn huge_file_is_too_large_by_its_header() {
     let fixture = LocalFixture::new().await;
     let repository = raw(&fixture);
     let size: u64 = 300 << 20;
@@ -274,7 +274,7 @@ async fn a_huge_file_is_too_large_by_its_header() {
 }
 
 #[tokio::test]
-async fn links_out_of_the_directory_are_no_repositories() {
+async fn links_out_of_the_directory_are_ignored() {
     let fixture = LocalFixture::new().await;
     let outside = TempDir::new().unwrap();
     git(outside.path(), &["init", "-q", "--bare", "secret.git"]);
@@ -377,9 +377,9 @@ async fn paths_never_leave_their_tree() {
     }
 }
 
-/// What a repository's own configuration says is nothing to the forge.
+/// The forge ignores a repository's own configuration.
 #[tokio::test]
-async fn a_repository_cannot_configure_the_forge() {
+async fn repository_cannot_configure_the_forge() {
     let fixture = LocalFixture::new().await;
     fixture.git(&["config", "core.logAllRefUpdates", "always"]);
     fixture.git(&["config", "user.name", "Mallory"]);
@@ -393,7 +393,7 @@ async fn a_repository_cannot_configure_the_forge() {
 
 /// A description that is a pipe would keep its reader waiting.
 #[tokio::test]
-async fn a_description_is_a_file_or_none() {
+async fn description_must_be_a_regular_file() {
     let fixture = LocalFixture::new().await;
     let path = fixture.path("sample/hello").join("description");
     fs::remove_file(&path).unwrap();
@@ -403,9 +403,9 @@ async fn a_description_is_a_file_or_none() {
     assert_eq!(found.unwrap().description, None);
 }
 
-/// A lock that somebody has left on a branch is told as what it is, and changes nothing.
+/// A stale lock on a branch is reported as such, and changes nothing.
 #[tokio::test]
-async fn a_branch_that_stays_locked_is_no_branch_that_moved() {
+async fn locked_branch_differs_from_moved_branch() {
     let fixture = LocalFixture::new().await;
     let lock = fixture.path("sample/hello").join("refs/heads/main.lock");
     fs::write(&lock, "").unwrap();
@@ -427,7 +427,7 @@ async fn a_branch_that_stays_locked_is_no_branch_that_moved() {
 
 /// Two directories that differ in case only are one name: always the same of the two.
 #[tokio::test]
-async fn of_two_spellings_one_is_the_repository() {
+async fn one_of_two_spellings_is_the_repository() {
     let fixture = LocalFixture::new().await;
     git(
         &fixture.dir.path().join("sample"),

@@ -9,7 +9,7 @@ use std::fs;
 use tempfile::TempDir;
 
 #[tokio::test]
-async fn the_sample_is_the_same_everywhere() {
+async fn sample_commits_are_deterministic() {
     let fixture = LocalFixture::new().await;
     let heads = fixture.git(&["for-each-ref", "--format=%(objectname) %(refname)"]);
     assert_eq!(heads, HEADS);
@@ -43,7 +43,7 @@ e8795e7cf1fa2fe4bbbf76a2ba746d179920bf91 refs/pull/2/head
 6ae6afc4af13896becc6b9fd180fc17bc6b16104 refs/pull/3/head";
 
 #[tokio::test]
-async fn a_forge_is_made_once_and_in_empty_places_only() {
+async fn forge_is_created_once_and_in_empty_directories_only() {
     let dir = TempDir::new().unwrap();
     let place = dir.path().join("deep/forge");
     assert!(init(&place).await.unwrap());
@@ -71,7 +71,7 @@ async fn a_forge_is_made_once_and_in_empty_places_only() {
 
 /// Making a forge was interrupted before its sample was on record.
 #[tokio::test]
-async fn an_interrupted_beginning_is_finished() {
+async fn interrupted_creation_is_completed() {
     let dir = TempDir::new().unwrap();
     fs::write(dir.path().join("forge.db"), "").unwrap();
     let nothing = LocalForge::open(dir.path(), clock(), identity()).await;
@@ -96,7 +96,7 @@ pub(crate) async fn execute(dir: &std::path::Path, sql: &'static str) {
 }
 
 #[tokio::test]
-async fn a_newer_format_is_refused() {
+async fn newer_format_is_refused() {
     let fixture = LocalFixture::new().await;
     for (sql, format) in [
         ("UPDATE meta SET value = '2' WHERE key = 'format'", 2),
@@ -115,7 +115,7 @@ async fn a_newer_format_is_refused() {
 }
 
 #[tokio::test]
-async fn a_committer_has_a_name_that_git_takes() {
+async fn invalid_committer_name_is_refused() {
     let fixture = LocalFixture::new().await;
     let nameless = Identity {
         name: "<>".into(),
@@ -145,7 +145,7 @@ fn origin() -> TempDir {
 }
 
 #[tokio::test]
-async fn a_clone_is_brought_in_with_its_branches_tags_and_head() {
+async fn import_keeps_branches_tags_and_head() {
     let fixture = LocalFixture::new().await;
     let origin = origin();
     let made = import(fixture.dir.path(), origin.path(), &repo("New/Thing"))
@@ -189,7 +189,7 @@ async fn a_clone_is_brought_in_with_its_branches_tags_and_head() {
             "{again:?}"
         );
     }
-    // Nothing is left over where repositories are made.
+    // The temporary directory is empty.
     assert_eq!(
         fs::read_dir(fixture.dir.path().join("~import"))
             .unwrap()
@@ -204,7 +204,7 @@ async fn a_clone_is_brought_in_with_its_branches_tags_and_head() {
 }
 
 #[tokio::test]
-async fn an_import_that_fails_leaves_nothing() {
+async fn import_that_fails_leaves_nothing() {
     let fixture = LocalFixture::new().await;
     let origin = origin();
     let nowhere = import(
@@ -217,7 +217,7 @@ async fn an_import_that_fails_leaves_nothing() {
         matches!(nowhere, Err(LocalForgeError::NotARepository(_))),
         "{nowhere:?}"
     );
-    // A directory is no owner where a file stands.
+    // A file takes the place of the owner's directory.
     let database = import(fixture.dir.path(), origin.path(), &repo("forge.db/x")).await;
     assert!(
         matches!(database, Err(LocalForgeError::Failed(_))),
@@ -242,7 +242,7 @@ async fn an_import_that_fails_leaves_nothing() {
             .count(),
         1
     );
-    // What a killed import has left is swept away by the next.
+    // The next import removes what a killed one has left.
     fs::create_dir_all(fixture.dir.path().join("~import/repository.git/objects")).unwrap();
     import(
         fixture.dir.path(),
@@ -254,7 +254,7 @@ async fn an_import_that_fails_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn an_empty_clone_and_a_detached_one_are_brought_in() {
+async fn empty_and_detached_clones_are_imported() {
     let fixture = LocalFixture::new().await;
     let dir = TempDir::new().unwrap();
     git(dir.path(), &["init", "-q", "-b", "first"]);
@@ -277,7 +277,7 @@ async fn an_empty_clone_and_a_detached_one_are_brought_in() {
 
 /// A new repository has nothing of an old one that had its name.
 #[tokio::test]
-async fn a_name_that_is_used_again_begins_anew() {
+async fn reused_repository_name_starts_without_old_rows() {
     let fixture = LocalFixture::new().await;
     fs::remove_dir_all(fixture.path("sample/hello")).unwrap();
     let missing = fixture

@@ -18,7 +18,7 @@ fn log(fixture: &LocalFixture, of: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_merge_has_two_parents() {
+async fn merge_has_two_parents() {
     let fixture = LocalFixture::new().await;
     let (base, head) = (fixture.head("main"), fixture.head("feature/greeting"));
     let merged = fixture.merge(1, MergeMethod::Merge).await.unwrap();
@@ -49,7 +49,7 @@ async fn a_merge_has_two_parents() {
 }
 
 #[tokio::test]
-async fn a_squash_has_one_parent_and_every_subject() {
+async fn squash_has_one_parent_and_every_subject() {
     let fixture = LocalFixture::new().await;
     let base = fixture.head("main");
     fixture.push("feature/greeting", "more", "x");
@@ -64,7 +64,7 @@ async fn a_squash_has_one_parent_and_every_subject() {
 }
 
 #[tokio::test]
-async fn a_rebase_has_every_commit_again() {
+async fn rebase_has_every_commit_again() {
     let fixture = LocalFixture::new().await;
     fixture.push("feature/greeting", "more", "x");
     let base = fixture.push("main", "other", "y");
@@ -80,7 +80,7 @@ async fn a_rebase_has_every_commit_again() {
 }
 
 #[tokio::test]
-async fn a_rebase_leaves_out_merges_and_what_the_base_has() {
+async fn rebase_leaves_out_merges_and_what_the_base_has() {
     let fixture = LocalFixture::new().await;
     fixture.push(
         "main",
@@ -102,7 +102,7 @@ async fn a_rebase_leaves_out_merges_and_what_the_base_has() {
 }
 
 #[tokio::test]
-async fn words_of_the_order_are_taken() {
+async fn message_of_the_instruction_is_used() {
     let fixture = LocalFixture::new().await;
     let instruction = MergeInstruction {
         title: Some("rate limit".into()),
@@ -123,7 +123,7 @@ async fn words_of_the_order_are_taken() {
 }
 
 #[tokio::test]
-async fn what_stands_against_a_merge_is_told_in_order() {
+async fn merge_obstacles_are_reported_in_order() {
     let fixture = LocalFixture::new().await;
     for method in METHODS {
         let (conflict, draft) = (
@@ -139,7 +139,7 @@ async fn what_stands_against_a_merge_is_told_in_order() {
             (UnmergeableReason::Draft, "draft".into(), vec![])
         );
     }
-    // A head that moved is told before a draft.
+    // A moved head is reported before a draft.
     let moved = MergeInstruction {
         head_sha: fixture.head("main"),
         ..fixture.instruction(3, MergeMethod::Merge).await
@@ -179,7 +179,7 @@ async fn what_stands_against_a_merge_is_told_in_order() {
 
 /// The whole merges, one of its commits does not.
 #[tokio::test]
-async fn a_commit_that_conflicts_cannot_be_rebased() {
+async fn commit_that_conflicts_cannot_be_rebased() {
     let fixture = LocalFixture::new().await;
     fixture.branch("there-and-back", "main").await;
     fixture
@@ -209,7 +209,7 @@ async fn a_commit_that_conflicts_cannot_be_rebased() {
 }
 
 #[tokio::test]
-async fn more_commits_than_a_person_reads_are_not_rebased() {
+async fn too_many_commits_are_not_rebased() {
     let fixture = LocalFixture::new().await;
     let commits: String = (0..=MAX_COMMITS)
         .map(|number| {
@@ -243,7 +243,7 @@ async fn more_commits_than_a_person_reads_are_not_rebased() {
 }
 
 #[tokio::test]
-async fn a_base_that_is_gone_takes_nothing() {
+async fn deleted_base_cannot_be_merged_into() {
     let fixture = LocalFixture::new().await;
     fixture.branch("base", "main").await;
     let number = fixture.open_pull("feature/greeting", "base").await.unwrap();
@@ -254,7 +254,7 @@ async fn a_base_that_is_gone_takes_nothing() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_gone_brings_nothing() {
+async fn deleted_head_cannot_be_merged() {
     let fixture = LocalFixture::new().await;
     let instruction = fixture.instruction(1, MergeMethod::Merge).await;
     fixture.git(&["branch", "-D", "feature/greeting"]);
@@ -271,9 +271,9 @@ async fn a_head_that_is_gone_brings_nothing() {
     );
 }
 
-/// What was brought to the base by hand needs no commit to be merged.
+/// A head that the base already contains is merged without a commit.
 #[tokio::test]
-async fn what_the_base_has_already_moves_nothing() {
+async fn merge_of_contained_head_moves_nothing() {
     for method in METHODS {
         let fixture = LocalFixture::new().await;
         let clone = fixture.clone_repository("sample/hello");
@@ -288,9 +288,9 @@ async fn what_the_base_has_already_moves_nothing() {
     }
 }
 
-/// Somebody pushes to the base just before it is moved: once, or every time.
+/// A push to the base happens just before it is moved: once, or every time.
 #[tokio::test]
-async fn a_base_that_moves_is_merged_again_and_at_last_given_up() {
+async fn moving_base_is_retried_a_bounded_number_of_times() {
     for (pushes, merges) in [(1, true), (usize::MAX, false)] {
         let here: Arc<OnceLock<LocalFixture>> = Arc::default();
         let count = Arc::new(AtomicUsize::new(0));
@@ -332,7 +332,7 @@ async fn a_base_that_moves_is_merged_again_and_at_last_given_up() {
 }
 
 #[tokio::test]
-async fn the_merged_files_are_read_at_once() {
+async fn merged_files_are_read_at_once() {
     let fixture = LocalFixture::new().await;
     fixture.merge(1, MergeMethod::Merge).await.unwrap();
     let (context, hello) = (reading_context(), hello());

@@ -31,7 +31,7 @@ fn to(state: PullState) -> PullRequestChange {
 }
 
 #[tokio::test]
-async fn the_sample_has_one_of_each_kind() {
+async fn sample_has_one_of_each_kind() {
     let fixture = LocalFixture::new().await;
     let first = fixture.pull(1).await;
     let expected = PullRequest {
@@ -73,7 +73,7 @@ async fn the_sample_has_one_of_each_kind() {
 
 /// Looking at pull requests writes nothing, not even an object.
 #[tokio::test]
-async fn to_look_is_to_change_nothing() {
+async fn reading_a_pull_request_changes_nothing() {
     let fixture = LocalFixture::new().await;
     fixture.push(
         "feature/greeting",
@@ -101,7 +101,7 @@ async fn to_look_is_to_change_nothing() {
 }
 
 #[tokio::test]
-async fn pull_requests_are_listed_from_the_last() {
+async fn pull_requests_are_listed_newest_first() {
     let fixture = LocalFixture::new().await;
     update(&fixture, 2, to(PullState::Closed)).await.unwrap();
     fixture.merge(1, MergeMethod::Merge).await.unwrap();
@@ -130,7 +130,7 @@ async fn pull_requests_are_listed_from_the_last() {
 }
 
 #[tokio::test]
-async fn a_pull_request_is_opened_between_two_branches() {
+async fn pull_request_is_opened_between_two_branches() {
     let fixture = LocalFixture::new().await;
     fixture.branch("new", "main").await;
     let same = UnmetPrecondition::NothingToMerge {
@@ -197,7 +197,7 @@ async fn branches_without_a_common_history_are_unrelated() {
 }
 
 #[tokio::test]
-async fn a_branch_of_another_owner_is_brought() {
+async fn branch_of_a_fork_is_merged() {
     let fixture = LocalFixture::new().await;
     let fork = repo("friend/HELLO");
     import(fixture.dir.path(), &fixture.path("sample/hello"), &fork)
@@ -230,7 +230,7 @@ async fn a_branch_of_another_owner_is_brought() {
         .create_pull_request(&context, &hello, &new)
         .await;
     assert_eq!(again, Err(Failure::Unmet(UnmetPrecondition::PullExists(4))));
-    // What is committed there later is seen here without being copied, and copied when merged.
+    // Later commits of the fork are visible without a copy, and copied by the merge.
     let context = writing_context();
     let files = [file("friend", "y\n")];
     let commit = fixture
@@ -323,7 +323,7 @@ async fn title_body_draft_and_state_change() {
 }
 
 #[tokio::test]
-async fn what_stands_against_opening_again() {
+async fn reopening_obstacles_are_reported() {
     let fixture = LocalFixture::new().await;
     update(&fixture, 1, to(PullState::Closed)).await.unwrap();
     assert_eq!(fixture.open_pull("feature/greeting", "main").await, Ok(4));
@@ -336,7 +336,7 @@ async fn what_stands_against_opening_again() {
 }
 
 #[tokio::test]
-async fn a_merged_one_is_reworded_and_nothing_else() {
+async fn merged_pull_request_accepts_only_new_text() {
     let fixture = LocalFixture::new().await;
     fixture.merge(1, MergeMethod::Squash).await.unwrap();
     let again = Failure::Unmet(UnmetPrecondition::AlreadyMerged(1));
@@ -363,7 +363,7 @@ async fn a_merged_one_is_reworded_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn details_tell_what_becomes_of_files() {
+async fn details_list_the_changed_files() {
     let fixture = LocalFixture::new().await;
     let clone = fixture.clone_repository("sample/hello");
     let at = clone.path();
@@ -381,7 +381,7 @@ async fn details_tell_what_becomes_of_files() {
     git(at, &["commit", "-q", "-m", "Many"]);
     git(at, &["push", "-q", "origin", "many"]);
     let number = fixture.open_pull("many", "main").await.unwrap();
-    // What happens to the base meanwhile is not the pull request's doing.
+    // Changes of the base do not belong to the pull request.
     fixture.push("main", "other", "x");
     let pull = fixture.pull(number).await;
     let (context, hello) = (reading_context(), hello());
@@ -437,7 +437,7 @@ async fn details_tell_what_becomes_of_files() {
         (kept, cut.truncated),
         (vec![true, false, false, false, false], true)
     );
-    // Once merged, it still tells what it did.
+    // A merged pull request keeps its details.
     fixture.merge(number, MergeMethod::Squash).await.unwrap();
     let pull = fixture.pull(number).await;
     let later = fixture

@@ -1,4 +1,4 @@
-//! What is read: repositories, READMEs, directories, files, trees, commits, branches.
+//! Tests of reads: repositories, READMEs, directories, files, trees, commits, branches.
 
 use crate::fixture::local::{
     ALL, LocalFixture, branch, file, git, hello, named, reading_context, repo, sha,
@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 #[tokio::test]
-async fn a_repository_says_what_it_is() {
+async fn repository_metadata_is_read() {
     let fixture = LocalFixture::new().await;
     let found = fixture
         .forge
@@ -47,7 +47,7 @@ async fn a_repository_says_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_readme_is_found_whatever_its_case_and_cut() {
+async fn readme_is_found_in_any_case_and_truncated() {
     let fixture = LocalFixture::new().await;
     let context = reading_context();
     let hello = hello();
@@ -92,7 +92,7 @@ fn everything(fixture: &LocalFixture) {
 }
 
 #[tokio::test]
-async fn a_directory_lists_its_items_in_byte_order() {
+async fn directory_lists_its_items_in_byte_order() {
     let fixture = LocalFixture::new().await;
     everything(&fixture);
     let context = reading_context();
@@ -154,7 +154,7 @@ async fn a_directory_lists_its_items_in_byte_order() {
 }
 
 #[tokio::test]
-async fn a_file_has_exactly_its_bytes() {
+async fn file_has_exactly_its_bytes() {
     let fixture = LocalFixture::new().await;
     everything(&fixture);
     let context = reading_context();
@@ -205,7 +205,7 @@ async fn a_file_has_exactly_its_bytes() {
 }
 
 #[tokio::test]
-async fn a_tree_has_parents_before_children_and_counts_what_it_leaves_out() {
+async fn tree_has_parents_before_children_and_counts_what_it_leaves_out() {
     let fixture = LocalFixture::new().await;
     everything(&fixture);
     let context = reading_context();
@@ -309,7 +309,7 @@ async fn commits_are_paged_from_the_newest() {
             )
         );
     }
-    // A time zone is told in UTC.
+    // Times are converted to UTC.
     let pushed = fixture.push("main", "new", "x");
     let found = fixture
         .forge
@@ -356,7 +356,7 @@ async fn branches_come_in_byte_order() {
 }
 
 #[tokio::test]
-async fn an_empty_repository_has_no_commit_to_read() {
+async fn empty_repository_has_no_commit_to_read() {
     let fixture = LocalFixture::new().await;
     let owner = fixture.dir.path().join("empty");
     fs::create_dir(&owner).unwrap();
@@ -406,7 +406,7 @@ async fn an_empty_repository_has_no_commit_to_read() {
 }
 
 #[tokio::test]
-async fn what_git_clones_is_what_the_forge_shows() {
+async fn clone_has_the_content_that_the_forge_reads() {
     let fixture = LocalFixture::new().await;
     fixture
         .commit("main", &[file("new/file", "x\n")])

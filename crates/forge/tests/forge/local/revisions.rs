@@ -1,4 +1,4 @@
-//! What names a commit: branches, tags, first digits.
+//! Tests of revisions: branches, tags, first digits of commits.
 
 use crate::fixture::local::{ALL, LocalFixture, branch, hello, named, reading_context, sha};
 use candor_forge::{Failure, Forge as _, MissingItem, Revision, UnmetPrecondition};
@@ -18,7 +18,7 @@ fn missing(name: &str) -> Result<String, Failure> {
 }
 
 #[tokio::test]
-async fn a_branch_comes_before_a_tag_and_a_tag_before_digits() {
+async fn branch_comes_before_a_tag_and_a_tag_before_digits() {
     let fixture = LocalFixture::new().await;
     let (main, greeting) = (fixture.head("main"), fixture.head("feature/greeting"));
     fixture.git(&["tag", "main", &greeting]);
@@ -53,7 +53,7 @@ async fn a_branch_comes_before_a_tag_and_a_tag_before_digits() {
 }
 
 #[tokio::test]
-async fn what_names_nothing_is_missing() {
+async fn unknown_revision_is_missing() {
     let fixture = LocalFixture::new().await;
     let main = fixture.head("main");
     let tree = fixture.git(&["rev-parse", "main^{tree}"]);
@@ -128,7 +128,7 @@ async fn digits_of_two_commits_are_ambiguous_unless_one_is_no_commit() {
 }
 
 #[tokio::test]
-async fn a_head_without_a_branch_leaves_the_default_to_custom() {
+async fn detached_head_falls_back_to_usual_default_branches() {
     let fixture = LocalFixture::new().await;
     let head = fixture.path("sample/hello").join("HEAD");
     fs::write(&head, format!("{}\n", fixture.head("conflict"))).unwrap();

@@ -46,7 +46,7 @@ async fn every_word_must_be_there() {
 }
 
 #[tokio::test]
-async fn qualifiers_are_judged_or_met_by_nothing() {
+async fn unknown_qualifiers_match_nothing() {
     let fixture = fixture().await;
     let all = ["acme/Hello-World", "sample/hello", "Zed/tools"];
     assert_eq!(found(&fixture, "user:ACME").await, all[..1]);
@@ -58,7 +58,7 @@ async fn qualifiers_are_judged_or_met_by_nothing() {
 }
 
 #[tokio::test]
-async fn pages_and_what_is_no_repository() {
+async fn search_is_paged_and_skips_other_directories() {
     let fixture = fixture().await;
     fs::create_dir(fixture.dir.path().join("acme/broken.git")).unwrap();
     fs::create_dir(fixture.dir.path().join("acme/plain")).unwrap();

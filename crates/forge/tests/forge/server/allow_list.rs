@@ -12,7 +12,7 @@ fn only(patterns: &[&str]) -> ServerFixture {
 }
 
 #[tokio::test]
-async fn every_tool_with_a_repository_asks_the_list() {
+async fn every_tool_with_a_repository_checks_the_allow_list() {
     let (mine, others) = (only(&["OCTO/*", "fork/*"]), only(&["other/*", "octo/dog"]));
     for (tool, arguments) in valid_arguments::every_tool() {
         if tool == "search" {
@@ -38,7 +38,7 @@ async fn every_tool_with_a_repository_asks_the_list() {
 }
 
 #[tokio::test]
-async fn the_fork_of_a_pull_request_asks_the_list_too() {
+async fn fork_of_a_pull_request_is_checked_too() {
     let fixture = only(&["octo/*"]);
     let open =
         |head: &str| json!({ "repo": "octo/cat", "title": "Purr", "head": head, "base": "main" });
@@ -58,7 +58,7 @@ async fn the_fork_of_a_pull_request_asks_the_list_too() {
 }
 
 #[tokio::test]
-async fn the_schema_comes_before_the_list() {
+async fn schema_is_checked_before_the_allow_list() {
     let fixture = only(&["other/*"]);
     for repo in ["octo", "octo/..", "other/*"] {
         let answer = fixture.call_tool("fetch", json!({ "repo": repo })).await;
@@ -71,7 +71,7 @@ async fn the_schema_comes_before_the_list() {
 }
 
 #[tokio::test]
-async fn a_search_shows_what_the_list_admits_and_counts_the_rest() {
+async fn search_returns_allowed_repositories_and_counts_all() {
     let fixture = FixtureOptions::default()
         .with(|options| {
             options.config.repos = repos(&["octo/*"]);
@@ -96,7 +96,7 @@ async fn a_search_shows_what_the_list_admits_and_counts_the_rest() {
 }
 
 #[tokio::test]
-async fn no_list_admits_everything() {
+async fn empty_allow_list_allows_everything() {
     let fixture = only(&[]);
     let found = fixture
         .call_tool("search", json!({ "query": "q" }))

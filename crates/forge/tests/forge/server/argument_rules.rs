@@ -9,7 +9,7 @@ fn files(files: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_path_twice_is_refused() {
+async fn repeated_path_is_refused() {
     let fixture = fixture();
     let twice = files(json!([
         { "path": "a", "content": "1" },
@@ -49,7 +49,7 @@ async fn base64_that_does_not_decode_is_refused() {
 }
 
 #[tokio::test]
-async fn both_rules_are_told_at_once_and_paths_are_compared_exactly() {
+async fn both_rules_are_reported_together() {
     let all = files(json!([
         { "path": "a", "content": "!", "encoding": "base64" },
         { "path": "A", "content": "!" },
@@ -72,7 +72,7 @@ async fn both_rules_are_told_at_once_and_paths_are_compared_exactly() {
 }
 
 #[tokio::test]
-async fn they_come_before_policy() {
+async fn argument_rules_run_before_the_allow_list() {
     let forbidden = FixtureOptions::default()
         .with(|options| options.config.repos = repos(&["other/*"]))
         .fixture();
@@ -89,7 +89,7 @@ async fn they_come_before_policy() {
 }
 
 #[tokio::test]
-async fn what_they_refuse_uses_up_no_limit() {
+async fn refused_arguments_use_no_limit() {
     let fixture = fixture();
     let wrong = files(json!([{ "path": "a", "content": "!", "encoding": "base64" }]));
     for _ in 0..40 {

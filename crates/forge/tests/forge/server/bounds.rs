@@ -8,11 +8,11 @@ use proptest::sample::select;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// How much larger than its request an answer may be.
+/// The maximum by which an answer may be larger than its request.
 const ROOM: usize = 64 * 1024;
 
 #[tokio::test]
-async fn two_thousand_extra_members_are_counted_and_fifty_told() {
+async fn extra_members_are_counted_and_fifty_reported() {
     let extra = |n| (format!("extra{n}"), json!(n));
     let arguments: Map<_, _> = (0..2_000).map(extra).collect();
     let answer = fixture()
@@ -36,7 +36,7 @@ async fn two_thousand_extra_members_are_counted_and_fifty_told() {
 }
 
 #[tokio::test]
-async fn names_of_a_megabyte_are_not_said_again() {
+async fn huge_names_are_not_repeated() {
     let name = "n".repeat(1 << 20);
     for options in [in_form(FailureForm::Jsonrpc), in_form(FailureForm::Result)] {
         let answer = options
@@ -49,7 +49,7 @@ async fn names_of_a_megabyte_are_not_said_again() {
 
 /// Small requests whose answers are as large as can be: every entry has the whole object, and a hint.
 #[tokio::test]
-async fn the_worst_small_requests_stay_within_their_room() {
+async fn answers_to_small_requests_are_bounded() {
     let letters = || ('a'..='z').chain('A'..='Z').map(String::from);
     let near: Map<_, _> = letters().map(|c| (format!("page{c}"), json!(1))).collect();
     let quoted: Map<_, _> = letters().map(|c| (format!("\"{c}"), json!(1))).collect();
@@ -117,7 +117,7 @@ static HOUSES: LazyLock<[ServerFixture; 2]> = LazyLock::new(|| {
 proptest! {
 
     #[test]
-    fn an_answer_is_at_most_its_request_and_64_kib(
+    fn answer_is_at_most_its_request_and_64_kib(
         (tool, right) in select(valid_arguments::every_tool()),
         member in select(vec!["repo", "files", "path", "sha", "title", "x"]),
         wrong in anything(),

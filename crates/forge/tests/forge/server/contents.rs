@@ -9,7 +9,7 @@ use candor_forge::{
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_file_is_text_where_it_is_utf_8_and_base64_where_not() {
+async fn utf8_file_is_text_and_other_file_is_base64() {
     let fixture = fixture();
     for (bytes, content, encoding) in [
         (&b""[..], "", "utf8"),
@@ -37,7 +37,7 @@ async fn a_file_is_text_where_it_is_utf_8_and_base64_where_not() {
 }
 
 #[tokio::test]
-async fn branch_and_ref_are_told_apart() {
+async fn branch_and_ref_are_distinguished() {
     let fixture = fixture();
     for (member, backend_calls) in [("branch", "Branch"), ("ref", "Named")] {
         let mut arguments = json!({ "repo": "octo/cat", "path": "src" });
@@ -62,7 +62,7 @@ async fn branch_and_ref_are_told_apart() {
 }
 
 #[tokio::test]
-async fn the_root_is_an_empty_path_and_no_file() {
+async fn root_is_an_empty_path_and_no_file() {
     let fixture = fixture();
     let root = json!({ "repo": "octo/cat", "path": "" });
     let listing = fixture
@@ -74,7 +74,7 @@ async fn the_root_is_an_empty_path_and_no_file() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_or_too_large_is_a_validation_error() {
+async fn directory_or_too_large_file_is_a_validation_error() {
     let fixture = fixture();
     for (unmet, message) in [
         (
@@ -105,7 +105,7 @@ async fn what_is_no_file_or_too_large_is_a_validation_error() {
 }
 
 #[tokio::test]
-async fn a_tree_has_a_largest_size() {
+async fn tree_is_bounded() {
     let fixture = FixtureOptions::default()
         .with(|options| {
             options.config.max_entries = 3;
@@ -157,7 +157,7 @@ async fn a_tree_has_a_largest_size() {
 }
 
 #[tokio::test]
-async fn a_long_readme_is_cut() {
+async fn long_readme_is_truncated() {
     let fixture = fixture();
     // The last letter has two bytes, and only one of them fits.
     let mut bytes = vec![b'a'; README_MAX as usize - 1];
@@ -180,7 +180,7 @@ async fn a_long_readme_is_cut() {
 }
 
 #[tokio::test]
-async fn a_repository_may_have_no_readme_and_no_description() {
+async fn repository_may_have_no_readme_and_no_description() {
     let fixture = fixture();
     for (readme, description, text) in [
         (Some(&b"# Cat"[..]), Some("A cat."), "A cat.\n\n# Cat"),
@@ -208,7 +208,7 @@ async fn a_repository_may_have_no_readme_and_no_description() {
 }
 
 #[tokio::test]
-async fn a_readme_that_cannot_be_had_is_a_failure() {
+async fn unreadable_readme_is_a_failure() {
     let fixture = fixture();
     let answered = GithubErrorResponse {
         status: 500,

@@ -28,7 +28,7 @@ fn log(fixture: &ServerFixture) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_backend_is_given_up() {
+async fn slow_backend_times_out() {
     let fixture = fixture();
     for (tool, method, place, limit, effect) in [
         ("fetch", "readme", PausePoint::Before, READ_DEADLINE, "none"),
@@ -83,20 +83,20 @@ async fn a_slow_backend_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_had_not_begun_never_happens() {
+async fn write_that_has_not_begun_never_happens() {
     let fixture = pauses("commit_files", PausePoint::Before);
     fixture
         .call_tool("commit_files", valid_arguments::for_tool("commit_files"))
         .await
         .code();
     fixture.stub.go_on.notify_one();
-    fixture.desk.drain(Duration::from_secs(5)).await;
+    fixture.dispatcher.drain(Duration::from_secs(5)).await;
     assert_eq!(fixture.events.of("done"), Vec::<String>::new());
     assert_eq!(log(&fixture), ["attempt", r#"of 1 -32603 "none""#]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_had_begun_goes_on_and_is_recorded_again() {
+async fn write_that_has_begun_continues_and_is_recorded_again() {
     let fixture = pauses("commit_files", PausePoint::Begun);
     fixture
         .call_tool("commit_files", valid_arguments::for_tool("commit_files"))
@@ -104,7 +104,7 @@ async fn a_write_that_had_begun_goes_on_and_is_recorded_again() {
         .code();
     assert_eq!(log(&fixture), ["attempt", r#"of 1 -32603 "unknown""#]);
     fixture.stub.go_on.notify_one();
-    fixture.desk.drain(Duration::from_secs(5)).await;
+    fixture.dispatcher.drain(Duration::from_secs(5)).await;
     assert_eq!(
         log(&fixture),
         ["attempt", r#"of 1 -32603 "unknown""#, r#"of 1 null "done""#]
@@ -114,7 +114,7 @@ async fn a_write_that_had_begun_goes_on_and_is_recorded_again() {
 
 /// One answer, one line: what the rest of it comes to is for the log of writes.
 #[tokio::test(start_paused = true)]
-async fn a_write_that_fails_after_its_answer_has_no_second_line() {
+async fn write_that_fails_after_its_answer_has_no_second_line() {
     let fixture = fixture_with(|stub_state| {
         stub_state.pauses.insert("commit_files", PausePoint::Begun);
         let nothing = Failure::Unmet(UnmetPrecondition::NothingToCommit);
@@ -125,7 +125,7 @@ async fn a_write_that_fails_after_its_answer_has_no_second_line() {
         .await
         .code();
     fixture.stub.go_on.notify_one();
-    fixture.desk.drain(Duration::from_secs(5)).await;
+    fixture.dispatcher.drain(Duration::from_secs(5)).await;
     assert_eq!(
         log(&fixture),
         [
@@ -166,7 +166,7 @@ async fn cancelled(fixture: &ServerFixture, tool: &str) -> ToolAnswer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_call_without_effect_is_dropped_and_recorded() {
+async fn cancelled_call_without_effect_is_dropped_and_recorded() {
     let fixture = pauses("search", PausePoint::Before);
     let answer = cancelled(&fixture, "search").await;
     assert_eq!(answer.message(), "Internal error: the call was cancelled");
@@ -184,7 +184,7 @@ async fn a_cancelled_call_without_effect_is_dropped_and_recorded() {
 
 /// The disk may be slow; nobody may find an attempt in the log of which he does not learn the end.
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_cancelled_while_its_attempt_is_recorded_has_an_outcome() {
+async fn call_that_is_cancelled_while_its_attempt_is_recorded_has_an_outcome() {
     let fixture = fixture();
     let (opens, gate) = mpsc::channel();
     fixture.log.waits_for(gate);
@@ -200,14 +200,14 @@ async fn a_call_that_is_cancelled_while_its_attempt_is_recorded_has_an_outcome()
     let (answer, ()) = tokio::join!(answering, stopping);
     assert_eq!(answer.message(), "Internal error: the call was cancelled");
     assert_eq!(answer.effect(), "none");
-    fixture.desk.drain(Duration::from_secs(5)).await;
+    fixture.dispatcher.drain(Duration::from_secs(5)).await;
     assert_eq!(log(&fixture), ["attempt", r#"of 1 -32603 "none""#]);
     assert_eq!(fixture.backend_calls(), Vec::<String>::new());
     assert_eq!(fixture.lines().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_write_that_has_begun_is_carried_to_its_end() {
+async fn cancelled_write_that_has_begun_is_carried_to_its_end() {
     let fixture = pauses("commit_files", PausePoint::Begun);
     cancelled(&fixture, "commit_files").await.value();
     assert_eq!(log(&fixture), ["attempt", r#"of 1 null "done""#]);
@@ -215,7 +215,7 @@ async fn a_cancelled_write_that_has_begun_is_carried_to_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_backend_that_panics_is_answered_for() {
+async fn panicking_backend_is_an_internal_error() {
     let fixture = pauses("search", PausePoint::Panics);
     let answer = fixture
         .call_tool("search", valid_arguments::for_tool("search"))
@@ -239,7 +239,7 @@ async fn a_backend_that_panics_is_answered_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_breaks_midway_says_that_nobody_knows() {
+async fn write_that_fails_midway_has_unknown_effect() {
     let fixture = fixture_with(|stub_state| {
         let violations = Failure::Broken("the disk failed", candor_fault::Cause::from("EIO"));
         stub_state.failing.insert("merge", violations);

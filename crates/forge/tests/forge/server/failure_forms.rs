@@ -59,7 +59,7 @@ async fn each_call_gets_the_form_of_its_era_unless_one_is_forced() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_one_sentence_and_the_same_object() {
+async fn invalid_arguments_have_one_sentence_and_the_same_object() {
     let (auto, forced) = (missing(FailureForm::Auto), missing(FailureForm::Result));
     let wrong = json!({ "repo": "octo", "pth": "a" });
     let error = call_tool(&auto, Era::Handshake, &wrong).await.text();
@@ -81,7 +81,7 @@ async fn wrong_arguments_are_one_sentence_and_the_same_object() {
 }
 
 #[tokio::test]
-async fn a_success_has_one_form() {
+async fn success_has_one_form() {
     let arguments = json!({ "repo": "octo/cat", "path": "a" });
     let mut all = Vec::new();
     for failures in [FailureForm::Auto, FailureForm::Jsonrpc, FailureForm::Result] {

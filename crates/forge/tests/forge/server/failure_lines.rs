@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::sync::LazyLock;
 
 #[tokio::test]
-async fn a_failure_has_one_line_and_a_success_none() {
+async fn failure_has_one_line_and_a_success_none() {
     let fixture = fixture();
     for (tool, arguments) in valid_arguments::every_tool() {
         fixture.call_tool(tool, arguments).await.value();
@@ -22,7 +22,7 @@ async fn a_failure_has_one_line_and_a_success_none() {
 }
 
 #[tokio::test]
-async fn each_way_to_fail_has_its_line() {
+async fn each_kind_of_failure_has_its_line() {
     let fixture = FixtureOptions::default()
         .with(|options| {
             let missing = Failure::Missing(MissingItem::PullRequest(7));
@@ -40,7 +40,7 @@ async fn each_way_to_fail_has_its_line() {
         .await
         .code();
     let refused = fixture
-        .desk
+        .dispatcher
         .begin_refusal(Wire::invalid_request("the message is no object"));
     assert!(refused.is_ok());
     assert_eq!(
@@ -57,7 +57,7 @@ async fn each_way_to_fail_has_its_line() {
 }
 
 #[tokio::test]
-async fn a_merge_that_is_refused_shows_the_state() {
+async fn refused_merge_shows_the_state() {
     let fixture = crate::fixture::server::fixture_with(|stub_state| {
         stub_state.pulls[0].mergeable = Some(false);
         stub_state.pulls[0].mergeable_state = Some(String::from("dirty"));
@@ -125,7 +125,7 @@ fn hostile() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn nothing_can_be_forged(
+    fn arguments_cannot_forge_a_line(
         tool in prop_oneof![
             proptest::sample::select(&WRITES[..]).prop_map(String::from),
             ".{0,20}",

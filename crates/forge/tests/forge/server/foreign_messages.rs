@@ -1,4 +1,4 @@
-//! What callers and GitHub write never decides a code: facts do.
+//! Text of callers and of GitHub never decides a code.
 
 use crate::fixture::server::fixture;
 use crate::fixture::valid_arguments::{self, changed};
@@ -72,7 +72,7 @@ fn failures(words: &str) -> Vec<(Failure, i64)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_of_the_caller_changes_nothing() {
+async fn caller_text_does_not_decide_the_code() {
     let fixture = fixture();
     for words in WORDS {
         tokio::time::advance(std::time::Duration::from_secs(60)).await;
@@ -84,7 +84,7 @@ async fn a_text_of_the_caller_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_repository_of_any_name_fails_as_any_other() {
+async fn repository_of_any_name_fails_as_any_other() {
     let fixture = fixture();
     let names = [
         "octo/cat",
@@ -110,7 +110,7 @@ async fn a_repository_of_any_name_fails_as_any_other() {
 }
 
 #[tokio::test]
-async fn words_of_github_are_passed_on_as_text_that_cannot_be_mistaken() {
+async fn github_message_is_passed_on_escaped() {
     let fixture = fixture();
     let words = "rate limit\r\nexceeded\u{202e}\"";
     let (failure, _) = failures(words).swap_remove(1);

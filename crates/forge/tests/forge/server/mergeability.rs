@@ -1,4 +1,4 @@
-//! Whether a pull request can be merged: how long that is waited for, and what is said of checks.
+//! Tests of `get_pr_mergeability` and `get_checks_for_sha`: the waits and the answers.
 
 use crate::fixture::server::{ServerFixture, fixture};
 use crate::fixture::stub_state::{HEAD, pull};
@@ -27,7 +27,7 @@ async fn looked(fixture: &ServerFixture, pulls: Vec<PullRequest>) -> (Value, usi
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_waited_for_five_seconds_with_longer_and_longer_pauses() {
+async fn undecided_pull_request_is_read_for_five_seconds() {
     let fixture = fixture();
     let (answer, looks, took) = looked(&fixture, vec![undecided()]).await;
     assert_eq!((looks, took), (6, Duration::from_secs(5)));
@@ -53,7 +53,7 @@ async fn it_is_waited_for_five_seconds_with_longer_and_longer_pauses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_closed_is_not_waited_for() {
+async fn closed_pull_request_is_not_waited_for() {
     let closed = PullRequest {
         state: PullState::Closed,
         ..undecided()
@@ -64,7 +64,7 @@ async fn what_is_closed_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answer_has_the_head_and_its_checks() {
+async fn answer_has_the_head_and_its_checks() {
     let fixture = fixture();
     let (answer, ..) = looked(&fixture, vec![pull()]).await;
     assert_eq!(
@@ -82,7 +82,7 @@ async fn the_answer_has_the_head_and_its_checks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_while_it_is_waited_for_is_the_answer() {
+async fn failure_while_waiting_is_the_answer() {
     let fixture = fixture();
     fixture.stub.stub_state().pulls = vec![undecided()].into();
     let running = tokio::spawn({
@@ -101,7 +101,7 @@ async fn a_failure_while_it_is_waited_for_is_the_answer() {
 }
 
 #[tokio::test]
-async fn the_checks_of_a_commit_stand_apart() {
+async fn checks_of_a_commit_are_grouped_by_state() {
     let fixture = fixture();
     let arguments = json!({ "repo": "octo/cat", "sha": "0123456" });
     let answer = fixture

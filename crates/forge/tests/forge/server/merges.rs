@@ -32,7 +32,7 @@ fn set(fixture: &ServerFixture, pull: PullRequest) {
 }
 
 #[tokio::test]
-async fn a_stale_sha_is_told_before_anything_that_is_in_the_way() {
+async fn stale_sha_is_reported_first() {
     let fixture = fixture();
     set(&fixture, hopeless());
     let stale = changed("merge_pull_request", "sha", json!("abcdef0"));
@@ -52,7 +52,7 @@ async fn a_stale_sha_is_told_before_anything_that_is_in_the_way() {
 }
 
 #[tokio::test]
-async fn the_head_that_was_seen_is_pinned() {
+async fn head_that_was_seen_is_pinned() {
     let fixture = fixture();
     let order = |title, message| {
         format!(
@@ -86,11 +86,11 @@ async fn the_head_that_was_seen_is_pinned() {
     assert_eq!(fixture.backend_calls()[1], order("None", "Some(\"\")"));
 }
 
-/// What becomes of a pull request between two calls.
+/// A change of a pull request between two calls.
 type Change = dyn Fn(&mut PullRequest);
 
 #[tokio::test(start_paused = true)]
-async fn what_is_in_the_way_is_told_in_its_order() {
+async fn merge_obstacles_are_reported_in_order() {
     let fixture = fixture();
     let blocked = |pull: &mut PullRequest| pull.mergeable_state = Some(String::from("blocked"));
     let undecided = |pull: &mut PullRequest| {
@@ -135,7 +135,7 @@ async fn what_is_in_the_way_is_told_in_its_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_merge_waits_until_it_is_decided() {
+async fn merge_waits_until_it_is_decided() {
     let fixture = fixture();
     let undecided = PullRequest {
         mergeable: None,
@@ -157,7 +157,7 @@ fn blocked(stub_state: &mut StubState) {
 }
 
 #[tokio::test]
-async fn failing_checks_are_named_where_they_can_be_had() {
+async fn failing_checks_are_named_if_they_can_be_read() {
     let fixture = fixture();
     blocked(&mut fixture.stub.stub_state());
     fixture
@@ -190,7 +190,7 @@ async fn failing_checks_are_named_where_they_can_be_had() {
 
 /// Checks that never come keep nobody from being told why a merge is refused.
 #[tokio::test(start_paused = true)]
-async fn checks_that_take_too_long_change_no_code() {
+async fn slow_checks_do_not_change_the_code() {
     let fixture = fixture();
     blocked(&mut fixture.stub.stub_state());
     fixture
@@ -206,7 +206,7 @@ async fn checks_that_take_too_long_change_no_code() {
 }
 
 #[tokio::test]
-async fn a_merge_that_the_backend_refuses_is_told_the_same_way() {
+async fn merge_refused_by_the_backend_is_reported_alike() {
     let fixture = fixture();
     let answered = GithubErrorResponse {
         status: 405,
@@ -252,7 +252,7 @@ async fn a_merge_that_the_backend_refuses_is_told_the_same_way() {
     assert_eq!(answer.error()["data"].get("actual"), None);
 }
 
-/// Whether the branch was deleted, as the answer says and as the backend was asked.
+/// Returns `branch_deleted` of the answer, and whether the backend was called.
 async fn deleted(fixture: &ServerFixture) -> (bool, Vec<String>) {
     let mut arguments = simply();
     arguments["delete_branch"] = json!(true);
@@ -266,7 +266,7 @@ async fn deleted(fixture: &ServerFixture) -> (bool, Vec<String>) {
 }
 
 #[tokio::test]
-async fn a_branch_is_deleted_where_it_is_meant() {
+async fn head_branch_is_deleted_on_request() {
     let fixture = fixture();
     assert_eq!(
         deleted(&fixture).await,
@@ -289,7 +289,7 @@ async fn a_branch_is_deleted_where_it_is_meant() {
 }
 
 #[tokio::test]
-async fn neither_the_default_branch_nor_a_fork_s_namesake_is_deleted() {
+async fn default_branch_and_namesake_of_a_fork_are_not_deleted() {
     let fixture = fixture();
     for head_repo in [Some("fork/cat"), Some("octo/dog"), None] {
         set(
@@ -310,7 +310,7 @@ async fn neither_the_default_branch_nor_a_fork_s_namesake_is_deleted() {
     set(&fixture, PullRequest { head, ..pull() });
     assert_eq!(deleted(&fixture).await, (false, vec![]));
     set(&fixture, pull());
-    // Where it is not known which branch is the default, none is deleted.
+    // No branch is deleted if the default branch is not known.
     let unseen = Failure::Missing(MissingItem::Repository);
     fixture
         .stub
@@ -321,7 +321,7 @@ async fn neither_the_default_branch_nor_a_fork_s_namesake_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_deletion_that_fails_is_no_failure() {
+async fn failed_deletion_does_not_fail_the_merge() {
     let fixture = fixture();
     let gone = Failure::Missing(MissingItem::Branch(String::from("topic")));
     fixture

@@ -59,7 +59,7 @@ fn unnamed(schema: &Value, value: &Value, path: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_answered_is_what_is_published() {
+async fn answers_match_the_published_schemas() {
     let fixture = fixture();
     let schemas: BTreeMap<_, _> = fixture
         .listed()

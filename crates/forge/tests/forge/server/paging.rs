@@ -4,7 +4,7 @@ use crate::fixture::server::fixture;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn thirty_of_the_first_page_unless_the_caller_says_otherwise() {
+async fn default_page_is_the_first_thirty() {
     let fixture = fixture();
     for (tool, backend_calls) in [
         ("search", r#"search "q""#),
@@ -51,7 +51,7 @@ async fn thirty_of_the_first_page_unless_the_caller_says_otherwise() {
 }
 
 #[tokio::test]
-async fn a_query_reaches_the_backend_untouched() {
+async fn query_reaches_the_backend_unchanged() {
     let fixture = fixture();
     for query in [
         "stars:>100",
@@ -92,7 +92,7 @@ async fn commits_begin_at_the_sha_else_at_the_branch() {
 }
 
 #[tokio::test]
-async fn authors_that_are_gone_survive() {
+async fn deleted_authors_are_null() {
     let fixture = fixture();
     let commits = async || {
         let answer = fixture
@@ -109,7 +109,7 @@ async fn authors_that_are_gone_survive() {
 }
 
 #[tokio::test]
-async fn the_state_that_is_asked_for_is_the_one_that_is_listed() {
+async fn requested_state_is_listed() {
     let fixture = fixture();
     for (state, backend_calls) in [("open", "Open"), ("closed", "Closed"), ("all", "All")] {
         fixture.events.clear();

@@ -6,7 +6,7 @@ use candor_forge::{Failure, UnmetPrecondition};
 use serde_json::json;
 
 #[tokio::test]
-async fn a_head_may_name_the_owner_of_a_fork() {
+async fn head_may_name_the_owner_of_a_fork() {
     let fixture = fixture();
     for (head, owner, branch) in [
         ("topic", "None", "topic"),
@@ -42,7 +42,7 @@ async fn a_head_may_name_the_owner_of_a_fork() {
 }
 
 #[tokio::test]
-async fn an_open_pull_request_for_the_same_branches_is_named() {
+async fn open_pull_request_for_the_same_branches_is_named() {
     let fixture = fixture();
     let exists = Failure::Unmet(UnmetPrecondition::PullExists(12));
     fixture
@@ -57,7 +57,7 @@ async fn an_open_pull_request_for_the_same_branches_is_named() {
 }
 
 #[tokio::test]
-async fn only_what_is_given_is_changed() {
+async fn only_given_fields_are_changed() {
     let fixture = fixture();
     for (member, value, backend_calls) in [
         (
@@ -130,7 +130,7 @@ async fn files_are_written_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_branch_is_made_where_it_is_said() {
+async fn branch_is_created_at_the_given_revision() {
     let fixture = fixture();
     for (arguments, from) in [
         (json!({}), "Default"),

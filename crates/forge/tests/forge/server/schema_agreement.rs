@@ -1,4 +1,5 @@
-//! What is enforced is what is published: a library that knows only the list of tools decides the same.
+//! The enforced schema is the published one: an independent validator of the published list agrees, and
+//! the structs of the tools accept every value that the schema accepts.
 
 use crate::fixture::server::{FixtureOptions, ServerFixture, run};
 use crate::fixture::valid_arguments::{self, without};
@@ -75,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn the_server_refuses_exactly_what_its_schema_refuses(
+    fn server_refuses_exactly_what_its_schema_refuses(
         (tool, right) in select(valid_arguments::every_tool()),
         changes in prop::collection::vec((any::<Index>(), prop::option::of(select(values()))), 0..3),
     ) {

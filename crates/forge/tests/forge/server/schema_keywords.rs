@@ -1,5 +1,5 @@
-//! Cases made of the published schemas themselves: for every keyword of every argument one set of
-//! arguments that breaks it, from a set that breaks none.
+//! Cases that are generated from the published schemas: for every keyword of every argument one set of
+//! arguments that violates it.
 
 use crate::fixture::server::{ServerFixture, fixture, run};
 use crate::fixture::valid_arguments::{self, without};
@@ -286,7 +286,7 @@ fn every_keyword_is_enforced_and_named() {
 }
 
 #[test]
-fn arguments_that_are_right_reach_the_backend() {
+fn valid_arguments_reach_the_backend() {
     run(async {
         let fixture = fixture();
         for (tool, arguments) in valid_arguments::every_tool() {
@@ -298,7 +298,7 @@ fn arguments_that_are_right_reach_the_backend() {
 }
 
 #[test]
-fn every_tool_has_a_valid_set_here() {
+fn every_tool_has_valid_arguments() {
     let names = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
     let listed: Vec<_> = fixture().listed().iter().map(names).collect();
     let here: Vec<_> = valid_arguments::every_tool()

@@ -5,7 +5,7 @@ use crate::fixture::valid_arguments::{changed, without};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn the_example_of_a_missing_query() {
+async fn example_of_a_missing_query() {
     let answer = fixture().call_tool("search", json!({})).await;
     let expected = concat!(
         r#"{"code":-32602,"message":"Validation errors: must have required property 'query'","#,
@@ -19,7 +19,7 @@ async fn the_example_of_a_missing_query() {
 
 /// Every message that the specification prints, with arguments that bring it.
 #[tokio::test]
-async fn the_common_errors_have_their_one_sentence() {
+async fn common_errors_have_their_one_sentence() {
     let repo = r#"must match pattern "^[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+$""#;
     let long = "must NOT be longer than 256 characters";
     let allowed = "must be equal to one of the allowed values";
@@ -105,7 +105,7 @@ fn hints(error: &Value) -> Option<&Value> {
 
 /// The limits that the specification prints, at their edge and one beyond it.
 #[tokio::test]
-async fn every_printed_limit_is_where_it_says() {
+async fn every_printed_limit_is_exact() {
     let limits = [
         ("search", "query", 256),
         ("list_directory", "path", 500),

@@ -6,16 +6,16 @@ use candor_street::FailureForm;
 use serde_json::{Value, json};
 use std::num::NonZeroU32;
 
-/// How large the list may be: clients put it into every prompt.
+/// The maximum size of the list: clients put it into every prompt.
 const LIST_MAX: usize = 24 * 1024;
 
 fn list(change: impl FnOnce(&mut FixtureOptions)) -> String {
     let fixture = FixtureOptions::default().with(|options| options.config.extended = false);
-    fixture.with(change).fixture().desk.list().to_owned()
+    fixture.with(change).fixture().dispatcher.list().to_owned()
 }
 
 #[test]
-fn flags_change_no_byte_of_it() {
+fn flags_do_not_change_the_list() {
     let plain = list(|_| ());
     let other = list(|options| {
         options.config.allow_writes = false;
@@ -35,7 +35,7 @@ fn named(list: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_fourteen_are_there_sorted_and_two_more_if_wanted() {
+fn list_is_sorted_and_extended_on_request() {
     let fourteen = [
         "commit_files",
         "create_pull_request",
@@ -65,7 +65,7 @@ fn the_fourteen_are_there_sorted_and_two_more_if_wanted() {
 }
 
 #[test]
-fn the_hints_say_what_each_tool_does_to_the_world() {
+fn annotations_match_each_tool() {
     for tool in fixture().listed() {
         let name = tool["name"].as_str().unwrap();
         let writes = WRITES.contains(&name);

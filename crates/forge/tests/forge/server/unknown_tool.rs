@@ -5,7 +5,7 @@ use candor_street::{Era, FailureForm};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn an_unknown_tool_is_named_with_its_nearest() {
+async fn unknown_tool_is_answered_with_the_nearest_name() {
     let fixture = fixture();
     let answer = fixture
         .call_tool("raed_file", json!({ "repo": "octo/cat" }))
@@ -27,7 +27,7 @@ async fn an_unknown_tool_is_named_with_its_nearest() {
 }
 
 #[tokio::test]
-async fn it_stays_a_protocol_error_in_every_form_and_era() {
+async fn unknown_tool_is_a_protocol_error_in_every_form_and_era() {
     for failures in [FailureForm::Auto, FailureForm::Jsonrpc, FailureForm::Result] {
         let fixture = in_form(failures).fixture();
         for era in [Era::Handshake, Era::Stateless] {
@@ -43,7 +43,7 @@ async fn it_stays_a_protocol_error_in_every_form_and_era() {
 }
 
 #[tokio::test]
-async fn a_long_or_hostile_name_is_escaped_and_cut_at_64() {
+async fn long_or_hostile_name_is_escaped_and_truncated() {
     let fixture = fixture();
     let answer = fixture.call_tool("a\n\u{202e}\"b", json!({})).await;
     assert_eq!(answer.message(), "Unknown tool: a\\u{a}\\u{202e}\"b");
@@ -60,7 +60,7 @@ async fn a_long_or_hostile_name_is_escaped_and_cut_at_64() {
 }
 
 #[tokio::test]
-async fn the_extended_tools_are_unknown_unless_they_are_wanted() {
+async fn extended_tools_are_unknown_unless_enabled() {
     let plain = FixtureOptions::default()
         .with(|options| options.config.extended = false)
         .fixture();

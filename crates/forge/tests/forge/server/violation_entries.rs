@@ -109,7 +109,7 @@ async fn each_row_has_its_message_and_its_params() {
 }
 
 #[tokio::test]
-async fn a_large_value_is_told_by_its_type_and_size() {
+async fn large_value_is_replaced_by_type_and_size() {
     let fixture = fixture();
     let long = changed("search", "query", json!("q".repeat(600)));
     assert_eq!(
@@ -134,7 +134,7 @@ async fn a_large_value_is_told_by_its_type_and_size() {
 
 /// Hints stand apart from the frozen members, and only where there is something to say.
 #[tokio::test]
-async fn hints_are_given_where_a_name_is_near_or_a_rule_is_worth_a_sentence() {
+async fn hints_are_given_for_near_names_and_rules() {
     let fixture = fixture();
     let hint = async |tool, arguments| data(&fixture, tool, arguments).await["hints"].to_string();
     let both = json!({ "repo": "octo/cat", "branch": "a", "ref": "b" });

@@ -17,7 +17,7 @@ async fn violations(tool: &str, arguments: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_object_is_told_before_its_members_and_those_in_the_order_of_the_schema() {
+async fn object_is_reported_before_its_members_in_schema_order() {
     let arguments = json!({
         "zeta": 1, "ref": "a b", "branch": "x..y", "alpha": 2, "path": "../.git"
     });
@@ -60,7 +60,7 @@ async fn an_object_is_told_before_its_members_and_those_in_the_order_of_the_sche
 }
 
 #[tokio::test]
-async fn an_array_is_told_before_its_items_and_those_by_their_place() {
+async fn array_is_reported_before_its_items_in_order() {
     let mut files = vec![json!({ "path": "", "content": 1, "mode": "x" }), json!(3)];
     files.resize(21, json!({ "encoding": "utf16" }));
     let report = violations(
@@ -85,7 +85,7 @@ async fn an_array_is_told_before_its_items_and_those_by_their_place() {
 }
 
 #[tokio::test]
-async fn a_text_is_too_long_before_it_is_malformed() {
+async fn length_is_reported_before_the_pattern() {
     let long = changed("get_tree", "branch", json!("a b".repeat(50)));
     assert_eq!(
         violations("get_tree", long).await,
@@ -94,7 +94,7 @@ async fn a_text_is_too_long_before_it_is_malformed() {
 }
 
 #[tokio::test]
-async fn a_wrong_type_ends_the_checks_but_for_enum_and_a_number_s_range() {
+async fn wrong_type_ends_the_checks_except_enum_and_range() {
     let of = |member: &str, value| json!({ "repo": "a/b", member: value });
     for (member, value, expected) in [
         ("page", json!(0.5), &["type /page", "minimum /page"][..]),
@@ -129,7 +129,7 @@ async fn raw(fixture: &ServerFixture, tool: &str, text: &str) -> ToolAnswer {
 }
 
 #[tokio::test]
-async fn a_whole_number_is_an_integer_however_it_is_written() {
+async fn whole_number_is_an_integer_however_it_is_written() {
     let fixture = fixture();
     for seven in ["7", "7.0", "7e0", "0.7e1", "70e-1"] {
         let text = format!(r#"{{"repo":"octo/cat","prNumber":{seven}}}"#);
@@ -155,7 +155,7 @@ async fn a_whole_number_is_an_integer_however_it_is_written() {
 }
 
 #[tokio::test]
-async fn a_number_that_not_every_reader_keeps_is_refused() {
+async fn inexact_number_is_refused() {
     let fixture = fixture();
     for (number, expected) in [
         ("9007199254740992", "maximum"),

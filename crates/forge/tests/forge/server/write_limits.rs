@@ -1,4 +1,4 @@
-//! How many writes one repository takes in a minute.
+//! Tests of the limit of writes per minute and repository.
 
 use crate::fixture::server::{FixtureOptions, ServerFixture, fixture, repos};
 use crate::fixture::valid_arguments::{self, WRITES, changed};
@@ -41,7 +41,7 @@ async fn writes_to_one_repository_are_limited() {
         r#""remedy":"Wait `retry_after_ms`, then send the same call."}}}"#
     );
     assert_eq!(answer.text(), expected);
-    // Neither the backend nor the log hears of it.
+    // Neither the backend nor the log is called.
     assert_eq!(
         (fixture.backend_calls().len(), fixture.logged().len()),
         (backend_calls, logged)
@@ -73,7 +73,7 @@ async fn reading_is_not_limited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_before_the_limit_does_not_count() {
+async fn call_refused_before_the_limit_does_not_count() {
     let one = |options: &mut FixtureOptions| {
         options.config.writes_a_minute = NonZeroU32::MIN;
         options.config.repos = repos(&["octo/cat"]);

@@ -1,4 +1,4 @@
-//! What is put on record of a write: the attempt before it, the outcome before its answer.
+//! Tests of the log of writes: the attempt before the write, the outcome before its answer.
 
 use crate::fixture::server::{call, fixture, fixture_with};
 use crate::fixture::valid_arguments::{self, WRITES, changed};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const AT: &str = "2025-10-12T15:49:21.049Z";
 
 #[tokio::test]
-async fn the_attempt_is_on_record_before_the_write_and_the_outcome_before_the_answer() {
+async fn attempt_is_recorded_before_the_write_and_outcome_before_the_answer() {
     let fixture = fixture();
     let mut call = call("create_branch", &valid_arguments::for_tool("create_branch"));
     call.peer.credential = Some(String::from("writer"));
@@ -31,7 +31,7 @@ async fn the_attempt_is_on_record_before_the_write_and_the_outcome_before_the_an
 }
 
 #[tokio::test]
-async fn a_write_that_fails_has_its_outcome_too() {
+async fn write_that_fails_has_its_outcome_too() {
     let fixture = fixture_with(|stub_state| {
         let moved = UnmetPrecondition::BranchMoved(String::from("topic"));
         stub_state
@@ -51,7 +51,7 @@ async fn a_write_that_fails_has_its_outcome_too() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_cannot_be_recorded_is_not_made() {
+async fn unrecorded_attempt_is_not_made() {
     let fixture = fixture();
     for tool in WRITES {
         fixture.events.clear();
@@ -73,7 +73,7 @@ async fn an_attempt_that_cannot_be_recorded_is_not_made() {
     }
 }
 
-/// What the line of a failure shows of a tool's valid arguments.
+/// Returns the arguments in the line of a failure.
 fn shown(tool: &str) -> String {
     let arguments = valid_arguments::for_tool(tool);
     let number = arguments.get("prNumber").map_or(json!("-"), Value::clone);
@@ -83,7 +83,7 @@ fn shown(tool: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_outcome_that_cannot_be_recorded_says_that_the_change_was_made() {
+async fn unrecorded_outcome_reports_the_change() {
     let fixture = fixture();
     for tool in WRITES {
         fixture.events.clear();
@@ -102,7 +102,7 @@ async fn an_outcome_that_cannot_be_recorded_says_that_the_change_was_made() {
 }
 
 #[tokio::test]
-async fn an_outcome_without_effect_that_cannot_be_recorded_changed_nothing() {
+async fn unrecorded_outcome_without_effect_changed_nothing() {
     let fixture = fixture_with(|stub_state| {
         let nothing = Failure::Unmet(UnmetPrecondition::NothingToCommit);
         stub_state.failing.insert("commit_files", nothing);
@@ -118,7 +118,7 @@ async fn an_outcome_without_effect_that_cannot_be_recorded_changed_nothing() {
 }
 
 #[tokio::test]
-async fn a_merge_records_the_whole_of_what_it_did() {
+async fn merge_records_its_whole_answer() {
     let fixture = fixture();
     fixture
         .call_tool(
@@ -150,7 +150,7 @@ async fn a_merge_records_the_whole_of_what_it_did() {
 }
 
 #[tokio::test]
-async fn the_log_has_no_contents_of_files() {
+async fn log_has_no_contents_of_files() {
     let fixture = fixture();
     let files = json!([
         { "path": "plain", "content": "canary-plain" },

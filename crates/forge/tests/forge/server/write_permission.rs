@@ -1,4 +1,4 @@
-//! Who may write is decided before anything of the arguments is looked at.
+//! The permission to write is checked before the arguments.
 
 use crate::fixture::server::{FixtureOptions, ServerFixture, ToolAnswer, call, fixture};
 use crate::fixture::valid_arguments::{self, WRITES};
@@ -22,7 +22,7 @@ async fn without_token(fixture: &ServerFixture, tool: &str, arguments: &Value) -
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_write_says_so_before_anything_else() {
+async fn read_only_server_refuses_before_anything_else() {
     let fixture = read_only();
     let expected = |tool: &str| {
         format!(
@@ -39,7 +39,7 @@ async fn a_server_that_does_not_write_says_so_before_anything_else() {
         for arguments in wrong().into_iter().chain([valid_arguments::for_tool(tool)]) {
             let answer = fixture.call_tool(tool, arguments.clone()).await;
             assert_eq!(answer.text(), expected(tool), "{arguments}");
-            // Whoever shows no token is told the same: it would not help.
+            // The refusal is the same without a token.
             let answer = without_token(&fixture, tool, &arguments).await;
             assert_eq!(answer.text(), expected(tool), "{arguments}");
         }
@@ -49,7 +49,7 @@ async fn a_server_that_does_not_write_says_so_before_anything_else() {
 }
 
 #[tokio::test]
-async fn a_caller_without_the_token_for_writing_is_told_which_it_is() {
+async fn caller_without_write_token_has_its_own_refusal() {
     let fixture = fixture();
     for tool in WRITES {
         for arguments in wrong().into_iter().chain([valid_arguments::for_tool(tool)]) {
@@ -69,7 +69,7 @@ async fn a_caller_without_the_token_for_writing_is_told_which_it_is() {
 }
 
 #[tokio::test]
-async fn reading_needs_neither() {
+async fn reading_needs_no_permission() {
     let fixture = read_only();
     for (tool, arguments) in valid_arguments::every_tool() {
         if !WRITES.contains(&tool) {
@@ -80,7 +80,7 @@ async fn reading_needs_neither() {
 }
 
 #[tokio::test]
-async fn a_server_without_a_log_writes_nothing() {
+async fn server_without_a_log_writes_nothing() {
     let fixture = FixtureOptions::default()
         .with(|options| options.without_log = true)
         .fixture();
