@@ -124,7 +124,7 @@ pub struct GithubErrorResponse {
     pub errors: Option<Box<Value>>,
     /// True if headers or the documentation URL indicate a rate limit.
     pub limited: bool,
-    /// The wait that GitHub asks for.
+    /// The wait that GitHub requires.
     pub retry_after: Option<Duration>,
 }
 

@@ -25,7 +25,7 @@ struct Shown {
     sha: Value,
 }
 
-/// The line of a failed call; nothing for one that succeeded.
+/// Returns the line of a failed call, and `None` for a success.
 pub(crate) fn line<N>(entry: &CallRecord<'_, Github, N>) -> Option<String> {
     let (code, message, state) = match &entry.outcome {
         CallOutcome::Done(_) => return None,

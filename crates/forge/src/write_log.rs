@@ -236,7 +236,7 @@ struct OutcomeLine<'a> {
 }
 
 impl WriteOutcome {
-    /// What there is to say about a call.
+    /// Returns the outcome of a call.
     pub(crate) fn of<N>(entry: &CallRecord<'_, Github, N>) -> WriteOutcome {
         let (code, message, answer) = match &entry.outcome {
             CallOutcome::Done(ToolOutput::Json(json)) => (None, None, Some(json.clone())),

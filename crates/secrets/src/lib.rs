@@ -80,14 +80,14 @@ impl fmt::Display for SecretKind {
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Secret {
+pub struct SecretMatch {
     /// The byte range in the text.
     pub range: Range<usize>,
     pub kind: SecretKind,
 }
 
 /// Returns the secrets of a text in their order. They do not overlap.
-pub fn find(text: &str) -> Vec<Secret> {
+pub fn find(text: &str) -> Vec<SecretMatch> {
     let bytes = text.as_bytes();
     let mut secrets = Vec::new();
     // The end of the last secret. Nothing before it is read again.
@@ -100,7 +100,7 @@ pub fn find(text: &str) -> Vec<Secret> {
             Some((range, kind)) => {
                 at = range.end;
                 since = at;
-                secrets.push(Secret { range, kind });
+                secrets.push(SecretMatch { range, kind });
             }
             None => at += 1,
         }
@@ -116,7 +116,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
-    for Secret { range, kind } in secrets {
+    for SecretMatch { range, kind } in secrets {
         out.push_str(&text[done..range.start]);
         out.push_str("[redacted:");
         out.push_str(kind.name());

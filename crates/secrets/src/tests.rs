@@ -59,7 +59,7 @@ fn known_shape_is_found_whole_in_any_surroundings() {
             ("x\\n", "\\n"),
         ] {
             let text = format!("{before}{secret}{after}");
-            let expected = Secret {
+            let expected = SecretMatch {
                 range: before.len()..before.len() + secret.len(),
                 kind,
             };
@@ -262,7 +262,7 @@ proptest! {
         let secrets = find(&text);
         let mut done = 0;
         let mut expected = String::new();
-        for Secret { range, kind } in &secrets {
+        for SecretMatch { range, kind } in &secrets {
             prop_assert!(range.start >= done && range.end > range.start);
             expected += &text[done..range.start];
             expected += &format!("[redacted:{}]", kind.name());

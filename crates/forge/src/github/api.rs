@@ -98,14 +98,14 @@ impl Api {
     /// Reads a response that is not a success. If its body is lost, its status and headers remain.
     pub(super) async fn read_error_response(
         &self,
-        asked: &RequestFacts<'_>,
+        facts: &RequestFacts<'_>,
         response: Response<ResponseBody>,
     ) -> GithubErrorResponse {
         let (head, body) = response.into_parts();
         let said = body.read(BodyLimit::Prefix(REFUSAL_MAX_BYTES)).await;
         let said = said.map(|body| body.bytes).unwrap_or_default();
         let (status, now) = (head.status.as_u16(), self.clock.now());
-        error_response(asked, status, &head.headers, &said, now)
+        error_response(facts, status, &head.headers, &said, now)
     }
 
     /// Finds out whether a 404 refers to the whole repository.
@@ -129,8 +129,8 @@ impl Api {
     }
 
     async fn is_repository_hidden(&self, context: &BackendContext, repo: &RepoName) -> bool {
-        let ask = GithubRead::new(Route::of(repo), MissingItem::Repository);
-        let found = self.fetch(context, &ask).await;
+        let request = GithubRead::new(Route::of(repo), MissingItem::Repository);
+        let found = self.fetch(context, &request).await;
         matches!(
             found,
             Err(Failure::GithubErrorResponse(GithubErrorResponse {

@@ -20,8 +20,8 @@ pub(super) async fn head(
     branch: &str,
 ) -> Result<String, Failure> {
     let route = Route::of(repo).then("git/ref/heads").names(branch);
-    let ask = GithubRead::new(route, MissingItem::Branch(branch.to_owned()));
-    let found: RawRef = api.read_json(context, ask).await?;
+    let request = GithubRead::new(route, MissingItem::Branch(branch.to_owned()));
+    let found: RawRef = api.read_json(context, request).await?;
     Ok(found.object.sha)
 }
 
@@ -64,8 +64,8 @@ pub(super) async fn create(
 /// the branch exists in any case.
 async fn protected(api: &Api, context: &BackendContext, repo: &RepoName, branch: &str) -> bool {
     let route = Route::of(repo).then("branches").names(branch);
-    let ask = GithubRead::new(route, MissingItem::Branch(branch.to_owned()));
-    let found: Result<RawBranch, Failure> = api.read_json(context, ask).await;
+    let request = GithubRead::new(route, MissingItem::Branch(branch.to_owned()));
+    let found: Result<RawBranch, Failure> = api.read_json(context, request).await;
     found.is_ok_and(|raw| Branch::from(raw).protected)
 }
 

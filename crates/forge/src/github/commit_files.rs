@@ -83,8 +83,8 @@ impl CommitSteps<'_> {
 
     async fn read<T: DeserializeOwned>(&self, what: &'static str, sha: &str) -> Result<T, Failure> {
         let route = Route::of(self.repo).then(what).name(sha);
-        let ask = GithubRead::new(route, self.missing());
-        self.api.read_json(self.context, ask).await
+        let request = GithubRead::new(route, self.missing());
+        self.api.read_json(self.context, request).await
     }
 
     /// Creates an object that nothing points to yet, so no mark is set.

@@ -108,8 +108,8 @@ async fn content(
     at: &Revision,
 ) -> Result<RawContent, Failure> {
     let missing = MissingItem::Path(path.to_owned());
-    let ask = GithubRead::new(route(repo, path, at), missing).with_accept(OBJECT);
-    match api.read_json(context, ask).await {
+    let request = GithubRead::new(route(repo, path, at), missing).with_accept(OBJECT);
+    match api.read_json(context, request).await {
         Err(Failure::GithubErrorResponse(response)) if response.status == 404 => {
             Err(misplaced(api, context, repo, at, response).await)
         }
@@ -170,10 +170,10 @@ async fn raw(
     most: u64,
 ) -> Result<Vec<u8>, Failure> {
     let missing = MissingItem::Path(path.to_owned());
-    let ask = GithubRead::new(route(repo, path, at), missing)
+    let request = GithubRead::new(route(repo, path, at), missing)
         .with_accept(RAW)
         .with_limit(BodyLimit::Whole(most));
-    Ok(api.read(context, ask).await?.bytes.to_vec())
+    Ok(api.read(context, request).await?.bytes.to_vec())
 }
 
 /// Decodes Base64 with line breaks, as GitHub writes it.
@@ -219,8 +219,8 @@ async fn whole_directory(
     url: &str,
 ) -> Result<Vec<DirectoryItem>, Failure> {
     let route = Route::of(repo).then("git/trees").name(sha);
-    let ask = GithubRead::new(route, MissingItem::Path(path.to_owned()));
-    let tree: RawTree = api.read_json(context, ask).await?;
+    let request = GithubRead::new(route, MissingItem::Path(path.to_owned()));
+    let tree: RawTree = api.read_json(context, request).await?;
     if tree.truncated {
         return Err(ExchangeFailure::large().into());
     }

@@ -20,26 +20,26 @@ pub(super) struct RequestFacts<'a> {
 
 /// Reads a response that is not a success.
 pub(super) fn error_response(
-    asked: &RequestFacts<'_>,
+    facts: &RequestFacts<'_>,
     status: u16,
     headers: &HeaderMap,
     body: &[u8],
     now: Timestamp,
 ) -> GithubErrorResponse {
     // An error page of a proxy is not JSON, and only its status counts.
-    let said: Value = serde_json::from_slice(body).unwrap_or_default();
-    let message = said["message"].as_str();
+    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let message = json["message"].as_str();
     let asks_to_wait = headers.contains_key(RETRY_AFTER);
     let used_up = used_up(headers);
-    let documented = said["documentation_url"]
+    let documented = json["documentation_url"]
         .as_str()
         .is_some_and(names_rate_limits);
     GithubErrorResponse {
         status,
-        step: asked.step,
-        missing: asked.missing.clone(),
+        step: facts.step,
+        missing: facts.missing.clone(),
         message: message.map(|text| text.chars().take(WORDS_MAX_CHARS).collect()),
-        errors: Some(said["errors"].clone())
+        errors: Some(json["errors"].clone())
             .filter(Value::is_array)
             .map(Box::new),
         limited: matches!(status, 403 | 429) && (asks_to_wait || used_up || documented),
@@ -68,9 +68,9 @@ fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
 
 /// Returns true if a URL of GitHub's documentation is a page or section on rate limits.
 fn names_rate_limits(url: &str) -> bool {
-    let place = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let place = place.split_once('/').map_or("", |(_, path)| path);
-    let (path, section) = place.split_once('#').unwrap_or((place, ""));
+    let location = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let location = location.split_once('/').map_or("", |(_, path)| path);
+    let (path, section) = location.split_once('#').unwrap_or((location, ""));
     let path = path.split('?').next().unwrap_or_default();
     let pages = path.split('/').any(|part| part.contains("rate-limits"));
     pages || section.contains("rate-limit")
@@ -91,12 +91,12 @@ mod tests {
     }
 
     fn read(status: u16, pairs: &[(&'static str, &str)], body: &str) -> GithubErrorResponse {
-        let asked = RequestFacts {
+        let facts = RequestFacts {
             step: RequestKind::Read,
             missing: &MissingItem::Repository,
         };
         let now = Timestamp::from_second(1000).unwrap();
-        error_response(&asked, status, &headers(pairs), body.as_bytes(), now)
+        error_response(&facts, status, &headers(pairs), body.as_bytes(), now)
     }
 
     #[test]

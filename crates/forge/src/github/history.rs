@@ -22,8 +22,8 @@ pub(super) async fn tree(
     let name = revisions::name(api, context, repo, at).await?;
     let commit = revisions::resolve(api, context, repo, at, &name).await?;
     let route = Route::of(repo).then("git/trees").name(&commit.tree);
-    let ask = GithubRead::new(route.query("recursive", "1"), revisions::missing(at));
-    let found: RawTree = api.read_json(context, ask).await?;
+    let request = GithubRead::new(route.query("recursive", "1"), revisions::missing(at));
+    let found: RawTree = api.read_json(context, request).await?;
     let total = found.tree.len();
     let entries = found.tree.into_iter().take(most).map(entry);
     Ok(Tree {

@@ -69,8 +69,8 @@ async fn standing(
         .query("head", &format!("{owner}:{}", new.head))
         .query("base", &new.base)
         .page(1, 1);
-    let ask = GithubRead::new(route, MissingItem::Repository);
-    let found: Vec<Number> = api.read_json(context, ask).await?;
+    let request = GithubRead::new(route, MissingItem::Repository);
+    let found: Vec<Number> = api.read_json(context, request).await?;
     Ok(found.first().map(|pull| pull.number))
 }
 

@@ -50,8 +50,8 @@ pub(super) async fn one(
     repo: &RepoName,
     number: u64,
 ) -> Result<PullRequest, Failure> {
-    let ask = GithubRead::new(route(repo, number), MissingItem::PullRequest(number));
-    let found: RawPull = api.read_json(context, ask).await?;
+    let request = GithubRead::new(route(repo, number), MissingItem::PullRequest(number));
+    let found: RawPull = api.read_json(context, request).await?;
     found.into_model()
 }
 
@@ -84,8 +84,8 @@ async fn pages<T: DeserializeOwned>(
     let mut all = Vec::new();
     for page in 1..=DETAIL_PAGES_MAX {
         let route = route(repo, number).then(what).page(page, PAGE_MAX_ENTRIES);
-        let ask = GithubRead::new(route, MissingItem::PullRequest(number));
-        let reply = api.read(context, ask).await?;
+        let request = GithubRead::new(route, MissingItem::PullRequest(number));
+        let reply = api.read(context, request).await?;
         all.extend(reply.json::<Vec<T>>()?);
         if !reply.more {
             return Ok((all, false));

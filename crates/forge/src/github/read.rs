@@ -60,11 +60,13 @@ impl Api {
     pub(super) async fn read(
         &self,
         context: &BackendContext,
-        ask: GithubRead,
+        request: GithubRead,
     ) -> Result<GithubResponse, Failure> {
-        match self.fetch(context, &ask).await {
+        match self.fetch(context, &request).await {
             Ok(reply) => Ok(reply),
-            Err(failure) => Err(self.explain_not_found(context, &ask.route, failure).await),
+            Err(failure) => Err(self
+                .explain_not_found(context, &request.route, failure)
+                .await),
         }
     }
 
@@ -72,24 +74,24 @@ impl Api {
     pub(super) async fn read_json<T: DeserializeOwned>(
         &self,
         context: &BackendContext,
-        ask: GithubRead,
+        request: GithubRead,
     ) -> Result<T, Failure> {
-        self.read(context, ask).await?.json()
+        self.read(context, request).await?.json()
     }
 
     /// Reads, and follows redirects within this API and the allow-list.
     pub(super) async fn fetch(
         &self,
         context: &BackendContext,
-        ask: &GithubRead,
+        request: &GithubRead,
     ) -> Result<GithubResponse, Failure> {
-        let mut route = ask.route.text()?.to_owned();
+        let mut route = request.route.text()?.to_owned();
         for _ in 0..=REDIRECTS_MAX {
-            match self.fetch_one(context, &route, ask).await? {
+            match self.fetch_one(context, &route, request).await? {
                 ResponseOrRedirect::Response(reply) => return Ok(reply),
                 ResponseOrRedirect::Redirect(location) => {
                     route = self
-                        .resolve_redirect(context, location, ask.route.repo())
+                        .resolve_redirect(context, location, request.route.repo())
                         .await?;
                 }
             }
@@ -101,9 +103,12 @@ impl Api {
     pub(super) async fn fetch_without_redirects(
         &self,
         context: &BackendContext,
-        ask: &GithubRead,
+        request: &GithubRead,
     ) -> Result<GithubResponse, Failure> {
-        match self.fetch_one(context, ask.route.text()?, ask).await? {
+        match self
+            .fetch_one(context, request.route.text()?, request)
+            .await?
+        {
             ResponseOrRedirect::Response(reply) => Ok(reply),
             ResponseOrRedirect::Redirect(_) => {
                 Err(ExchangeFailure::redirect("a redirect that leads to another").into())
@@ -115,11 +120,11 @@ impl Api {
         &self,
         context: &BackendContext,
         route: &str,
-        ask: &GithubRead,
+        request: &GithubRead,
     ) -> Result<ResponseOrRedirect, Failure> {
         let tried = self.retry.run(context.deadline, |_| async {
             let until = context.deadline.min(Deadline::after(self.attempt));
-            let done = until.run(self.exchange(route, ask)).await;
+            let done = until.run(self.exchange(route, request)).await;
             done.unwrap_or_else(|_| Err(ExchangeFailure::late().into()))
         });
         tried.await.map_err(|ReadFailure(failure)| failure)
@@ -128,32 +133,35 @@ impl Api {
     async fn exchange(
         &self,
         route: &str,
-        ask: &GithubRead,
+        request: &GithubRead,
     ) -> Result<ResponseOrRedirect, ReadFailure> {
-        let key = format!("{} {route}", ask.accept);
-        let known = self.response_cache.find(&key);
-        let mut headers = self.headers(ask.accept);
-        if let Some(known) = &known {
-            headers.insert(IF_NONE_MATCH, known.etag.clone());
+        let key = format!("{} {route}", request.accept);
+        let cached = self.response_cache.find(&key);
+        let mut headers = self.headers(request.accept);
+        if let Some(cached) = &cached {
+            headers.insert(IF_NONE_MATCH, cached.etag.clone());
         }
         let url = self.base.join(route);
         let sent = self.client.send(Method::GET, &url, headers, Bytes::new());
         let response = sent.await?;
-        match (response.status().as_u16(), known) {
-            (304, Some(known)) => Ok(ResponseOrRedirect::Response(unchanged(known, ask.limit)?)),
+        match (response.status().as_u16(), cached) {
+            (304, Some(cached)) => Ok(ResponseOrRedirect::Response(unchanged(
+                cached,
+                request.limit,
+            )?)),
             (200..=299, _) => {
-                let reply = self.success(key, response, ask.limit).await?;
+                let reply = self.success(key, response, request.limit).await?;
                 Ok(ResponseOrRedirect::Response(reply))
             }
             (301 | 302 | 307 | 308, _) => {
                 Ok(ResponseOrRedirect::Redirect(location(response.headers())))
             }
             _ => {
-                let asked = RequestFacts {
+                let facts = RequestFacts {
                     step: RequestKind::Read,
-                    missing: &ask.missing,
+                    missing: &request.missing,
                 };
-                let response = self.read_error_response(&asked, response).await;
+                let response = self.read_error_response(&facts, response).await;
                 Err(ReadFailure(Failure::GithubErrorResponse(response)))
             }
         }
@@ -169,12 +177,12 @@ impl Api {
         let more = has_next(&head.headers);
         let BoundedBody { bytes, truncated } = body.read(limit).await?;
         if let Some(etag) = head.headers.get(ETAG).filter(|_| !truncated) {
-            let known = CachedResponse {
+            let cached = CachedResponse {
                 etag: etag.clone(),
                 body: bytes.clone(),
                 more,
             };
-            self.response_cache.keep(key, known);
+            self.response_cache.keep(key, cached);
         }
         Ok(GithubResponse {
             bytes,
@@ -186,12 +194,12 @@ impl Api {
 }
 
 /// Applies the limit of this request to the cached response.
-fn unchanged(known: CachedResponse, limit: BodyLimit) -> Result<GithubResponse, ExchangeError> {
-    let BoundedBody { bytes, truncated } = limit.apply(&known.body)?;
+fn unchanged(cached: CachedResponse, limit: BodyLimit) -> Result<GithubResponse, ExchangeError> {
+    let BoundedBody { bytes, truncated } = limit.apply(&cached.body)?;
     Ok(GithubResponse {
         bytes,
         truncated,
-        more: known.more,
+        more: cached.more,
         wait: None,
     })
 }

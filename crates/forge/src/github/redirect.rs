@@ -45,8 +45,11 @@ impl Api {
         number: u64,
     ) -> Result<RepoName, Failure> {
         let route = Route::root("repositories").number(number);
-        let ask = GithubRead::new(route, MissingItem::Repository);
-        let found: RawRepositoryName = self.fetch_without_redirects(context, &ask).await?.json()?;
+        let request = GithubRead::new(route, MissingItem::Repository);
+        let found: RawRepositoryName = self
+            .fetch_without_redirects(context, &request)
+            .await?
+            .json()?;
         RepoName::parse(&found.full_name)
             .ok_or_else(|| ExchangeFailure::nonsense("a repository without owner/name").into())
     }

@@ -19,8 +19,8 @@ pub(super) async fn search(
     let route = Route::root("search/repositories")
         .query("q", query)
         .page(paging.page, paging.per_page);
-    let ask = GithubRead::new(route, MissingItem::Repository);
-    let found: RawFound = api.read_json(context, ask).await?;
+    let request = GithubRead::new(route, MissingItem::Repository);
+    let found: RawFound = api.read_json(context, request).await?;
     let repositories = found.items.into_iter().map(RawRepository::into_model);
     Ok(RepositoryPage {
         repositories: repositories.collect::<Result<_, _>>()?,
@@ -34,8 +34,8 @@ pub(super) async fn repository(
     context: &BackendContext,
     repo: &RepoName,
 ) -> Result<Repository, Failure> {
-    let ask = GithubRead::new(Route::of(repo), MissingItem::Repository);
-    let found: RawRepository = api.read_json(context, ask).await?;
+    let request = GithubRead::new(Route::of(repo), MissingItem::Repository);
+    let found: RawRepository = api.read_json(context, request).await?;
     found.into_model()
 }
 
@@ -46,10 +46,10 @@ pub(super) async fn readme(
     most: u64,
 ) -> Result<Option<(Vec<u8>, bool)>, Failure> {
     // The repository was read before, so a 404 refers to the README.
-    let ask = GithubRead::new(Route::of(repo).then("readme"), MissingItem::Repository)
+    let request = GithubRead::new(Route::of(repo).then("readme"), MissingItem::Repository)
         .with_accept(RAW)
         .with_limit(BodyLimit::Prefix(most));
-    match api.read(context, ask).await {
+    match api.read(context, request).await {
         Ok(reply) => Ok(Some((reply.bytes.to_vec(), reply.truncated))),
         Err(Failure::GithubErrorResponse(GithubErrorResponse { status: 404, .. })) => Ok(None),
         Err(failure) => Err(failure),

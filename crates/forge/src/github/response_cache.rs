@@ -36,33 +36,33 @@ impl ResponseCache {
             .find(key)
     }
 
-    pub(super) fn keep(&self, key: String, known: CachedResponse) {
-        if known.body.len() <= REMEMBERED_ONE_MAX_BYTES {
+    pub(super) fn keep(&self, key: String, cached: CachedResponse) {
+        if cached.body.len() <= REMEMBERED_ONE_MAX_BYTES {
             self.0
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .keep(key, known);
+                .keep(key, cached);
         }
     }
 }
 
 impl CacheEntries {
     fn find(&mut self, key: &str) -> Option<CachedResponse> {
-        let (used, known) = self.answers.get_mut(key)?;
-        let known = known.clone();
+        let (used, cached) = self.answers.get_mut(key)?;
+        let cached = cached.clone();
         self.uses += 1;
         let before = std::mem::replace(used, self.uses);
         self.used.remove(&before);
         self.used.insert(self.uses, key.to_owned());
-        Some(known)
+        Some(cached)
     }
 
-    fn keep(&mut self, key: String, known: CachedResponse) {
+    fn keep(&mut self, key: String, cached: CachedResponse) {
         self.forget(&key);
         self.uses += 1;
-        self.bytes += weight(&key, &known);
+        self.bytes += weight(&key, &cached);
         self.used.insert(self.uses, key.clone());
-        self.answers.insert(key, (self.uses, known));
+        self.answers.insert(key, (self.uses, cached));
         while self.answers.len() > REMEMBERED_MAX || self.bytes > REMEMBERED_MAX_BYTES {
             let Some((_, oldest)) = self.used.pop_first() else {
                 break;
@@ -72,23 +72,23 @@ impl CacheEntries {
     }
 
     fn forget(&mut self, key: &str) {
-        if let Some((used, known)) = self.answers.remove(key) {
+        if let Some((used, cached)) = self.answers.remove(key) {
             self.used.remove(&used);
-            self.bytes -= weight(key, &known);
+            self.bytes -= weight(key, &cached);
         }
     }
 }
 
 /// Returns the size of an entry. The key is stored twice.
-fn weight(key: &str, known: &CachedResponse) -> usize {
-    2 * key.len() + known.etag.len() + known.body.len()
+fn weight(key: &str, cached: &CachedResponse) -> usize {
+    2 * key.len() + cached.etag.len() + cached.body.len()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn known(bytes: usize) -> CachedResponse {
+    fn cached(bytes: usize) -> CachedResponse {
         CachedResponse {
             etag: HeaderValue::from_static("\"a\""),
             body: Bytes::from(vec![b'x'; bytes]),
@@ -105,10 +105,10 @@ mod tests {
     fn least_used_goes_first() {
         let remembered = ResponseCache::default();
         for number in 0..REMEMBERED_MAX {
-            remembered.keep(number.to_string(), known(1));
+            remembered.keep(number.to_string(), cached(1));
         }
         assert!(remembered.find("0").is_some());
-        remembered.keep("one more".to_owned(), known(1));
+        remembered.keep("one more".to_owned(), cached(1));
         assert!(remembered.find("0").is_some());
         assert!(remembered.find("1").is_none());
         assert_eq!(shelf(&remembered).0, REMEMBERED_MAX);
@@ -118,20 +118,20 @@ mod tests {
     fn bytes_are_bounded_in_all_and_in_one() {
         let remembered = ResponseCache::default();
         for number in 0..40 {
-            remembered.keep(number.to_string(), known(REMEMBERED_ONE_MAX_BYTES));
+            remembered.keep(number.to_string(), cached(REMEMBERED_ONE_MAX_BYTES));
         }
         let (answers, used, bytes) = shelf(&remembered);
         assert_eq!((answers, used), (15, 15));
         assert!(bytes <= REMEMBERED_MAX_BYTES);
-        remembered.keep("large".to_owned(), known(REMEMBERED_ONE_MAX_BYTES + 1));
+        remembered.keep("large".to_owned(), cached(REMEMBERED_ONE_MAX_BYTES + 1));
         assert!(remembered.find("large").is_none());
     }
 
     #[test]
     fn answer_that_is_kept_again_counts_once() {
         let remembered = ResponseCache::default();
-        remembered.keep("a".to_owned(), known(10));
-        remembered.keep("a".to_owned(), known(20));
+        remembered.keep("a".to_owned(), cached(10));
+        remembered.keep("a".to_owned(), cached(20));
         assert_eq!(shelf(&remembered), (1, 1, 2 + 3 + 20));
     }
 }

@@ -60,8 +60,8 @@ pub(super) async fn resolve(
         Revision::Named(_) | Revision::Commit(_) => commits.names(name),
     };
     // GitHub adds the files of the commit; one is the minimum.
-    let ask = GithubRead::new(route.page(1, 1), missing(at));
-    let found: Result<RawCommit, Failure> = api.read_json(context, ask).await;
+    let request = GithubRead::new(route.page(1, 1), missing(at));
+    let found: Result<RawCommit, Failure> = api.read_json(context, request).await;
     let found = found.map_err(|failure| unfound(failure, missing(at)))?;
     // A branch or tag may have a name like the digits of a commit.
     if let Revision::Commit(digits) = at

@@ -164,18 +164,18 @@ impl Api {
         change: &GithubWrite,
         response: Response<ResponseBody>,
     ) -> Failure {
-        let asked = RequestFacts {
+        let facts = RequestFacts {
             step: change.step,
             missing: &change.missing,
         };
         let (status, headers) = (response.status(), response.headers().clone());
-        match until.run(self.read_error_response(&asked, response)).await {
+        match until.run(self.read_error_response(&facts, response)).await {
             Ok(response) => Failure::GithubErrorResponse(response),
             // Only its body is missing; its status and headers arrived.
             Err(_) => {
                 let now = self.clock.now();
                 let bare = super::error_response::error_response(
-                    &asked,
+                    &facts,
                     status.as_u16(),
                     &headers,
                     b"",

@@ -135,7 +135,7 @@ impl OpenRepository {
 }
 
 /// A commit whose branch is not moved yet.
-struct Ready {
+struct PreparedCommit {
     parent: Oid,
     commit: Oid,
 }
@@ -164,7 +164,7 @@ impl LocalForge {
                 return Err(UnmetPrecondition::BranchProtected(name).into());
             }
             let commit = opened.write_commit(Some(parent), &files, &text, &by, now)?;
-            Ok(Ready { parent, commit })
+            Ok(PreparedCommit { parent, commit })
         })
         .await?;
         self.check_probe(ChangePoint::CommitBuilt)?;

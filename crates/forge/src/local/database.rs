@@ -59,7 +59,7 @@ impl Database {
         match database.format(&mut connection).await? {
             // A file without tables is left by an interrupted creation.
             None => Err(LocalForgeError::NotAForge(dir.to_path_buf())),
-            format => known(format).map(|()| database),
+            format => check_format(format).map(|()| database),
         }
     }
 
@@ -69,7 +69,7 @@ impl Database {
         let database = connect(dir, true).await?;
         let mut writing = database.write().await?;
         let format = database.format(&mut writing).await?;
-        known(format)?;
+        check_format(format)?;
         if format.is_none() {
             for table in TABLES {
                 let created = sqlx::query(table).execute(&mut *writing).await;
@@ -125,7 +125,7 @@ impl Database {
     }
 }
 
-fn known(format: Option<u64>) -> Result<(), LocalForgeError> {
+fn check_format(format: Option<u64>) -> Result<(), LocalForgeError> {
     match format {
         Some(found) if found > FORMAT => Err(LocalForgeError::Newer {
             found,

@@ -22,7 +22,7 @@ const WRITE: &str = "the merge could not be put on record";
 const TRIES: usize = 4;
 
 /// A merge whose objects are written.
-struct Ready {
+struct PreparedMerge {
     from: Oid,
     to: Oid,
 }
@@ -129,7 +129,7 @@ impl LocalForge {
         location: &RepositoryLocation,
         pull: &StoredPull,
         order: &MergeInstruction,
-    ) -> Result<Ready, Failure> {
+    ) -> Result<PreparedMerge, Failure> {
         let (root, location) = (Arc::clone(&self.root), location.clone());
         let (pull, order) = (pull.clone(), order.clone());
         let (by, now) = (self.identity.clone(), self.now());
@@ -154,7 +154,7 @@ impl LocalForge {
                 }
             };
             match built {
-                MergeBuild::Commit(to) => Ok(Ready { from, to }),
+                MergeBuild::Commit(to) => Ok(PreparedMerge { from, to }),
                 MergeBuild::Conflict => {
                     Err(unmergeable(pull.number, conflict.0, conflict.1, Vec::new()))
                 }
@@ -169,7 +169,7 @@ impl LocalForge {
         context: &BackendContext,
         location: &RepositoryLocation,
         pull: &StoredPull,
-        ready: &Ready,
+        ready: &PreparedMerge,
     ) -> Result<Option<MergedPull>, Failure> {
         context.mark.begins()?;
         match self.record_start(pull, ready).await {
@@ -205,7 +205,11 @@ impl LocalForge {
         }))
     }
 
-    async fn record_start(&self, pull: &StoredPull, ready: &Ready) -> Result<bool, Failure> {
+    async fn record_start(
+        &self,
+        pull: &StoredPull,
+        ready: &PreparedMerge,
+    ) -> Result<bool, Failure> {
         let (to, from) = (ready.to.to_string(), ready.from.to_string());
         let mut writing = self.database.write().await?;
         let begun = stored_pulls::begin_merge(&mut writing, pull, &to, &from).await?;
@@ -217,7 +221,7 @@ impl LocalForge {
         &self,
         location: &RepositoryLocation,
         pull: &StoredPull,
-        ready: &Ready,
+        ready: &PreparedMerge,
     ) -> Result<SwapOutcome, Failure> {
         let (root, location) = (Arc::clone(&self.root), location.clone());
         let (branch, from, to) = (pull.base.clone(), ready.from, ready.to);

@@ -1,6 +1,6 @@
 //! The two rules that no schema can state: a path twice in `files`, and base64 that does not decode.
 
-use super::commit::FileContent;
+use super::commit::CommitFile;
 use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) fn check_files(arguments: &Value) -> Violations {
                 None => _ = first.insert(path, index),
             }
         }
-        let content = FileContent::deserialize(file);
+        let content = CommitFile::deserialize(file);
         if content.is_ok_and(|content| content.bytes().is_none()) {
             violations.push(undecodable(index, &file["content"]));
         }

@@ -18,26 +18,26 @@ use std::sync::Arc;
 /// The encoding of a file's content in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum ContentEncoding {
+pub(super) enum CommitFileEncoding {
     #[default]
     Utf8,
     Base64,
 }
 
 #[derive(Deserialize)]
-pub(super) struct FileContent {
+pub(super) struct CommitFile {
     pub(super) path: String,
     pub(super) content: String,
     #[serde(default)]
-    pub(super) encoding: ContentEncoding,
+    pub(super) encoding: CommitFileEncoding,
 }
 
-impl FileContent {
+impl CommitFile {
     /// Returns the bytes of the content. Returns `None` if its base64 does not decode.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         match self.encoding {
-            ContentEncoding::Utf8 => Some(self.content.as_bytes().to_vec()),
-            ContentEncoding::Base64 => STANDARD.decode(&self.content).ok(),
+            CommitFileEncoding::Utf8 => Some(self.content.as_bytes().to_vec()),
+            CommitFileEncoding::Base64 => STANDARD.decode(&self.content).ok(),
         }
     }
 }
@@ -47,7 +47,7 @@ struct CommitArguments {
     repo: RepoName,
     branch: String,
     message: String,
-    files: Vec<FileContent>,
+    files: Vec<CommitFile>,
 }
 
 #[derive(Serialize)]
@@ -64,7 +64,7 @@ async fn commit(
     context: BackendContext,
     arguments: CommitArguments,
 ) -> Result<CommitAnswer, Failure> {
-    let read = |file: &FileContent| {
+    let read = |file: &CommitFile| {
         let bytes = file.bytes()?;
         let path = file.path.clone();
         Some(NewFile { path, bytes })
