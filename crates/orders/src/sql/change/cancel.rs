@@ -1,4 +1,4 @@
-//! `cancel-order`: all that is open, or some of it; its stock is free again.
+//! `cancel-order`: cancels all open units or some of them, and releases their stock.
 
 use super::lines::{add, by_sku, lock_variants, move_stock, spread};
 use super::{ChangeContext, ChangeResult};

@@ -1,4 +1,5 @@
-//! `create-sales-order`: priced by the catalogue where the caller gives no price, its stock reserved.
+//! `create-sales-order`: prices the lines, by the catalogue if the caller gives no price, and
+//! reserves their stock.
 
 use super::lines::move_stock;
 use super::{ChangeContext, ChangeResult};
@@ -16,7 +17,7 @@ use crate::sql::order::{LineRow, OrderDetails, OrderRow, get_money};
 use candor_fault::to_json;
 use std::collections::BTreeMap;
 
-/// What the catalogue says about a SKU, with what can still be ordered of it.
+/// A SKU in the catalogue, with the units that can still be ordered.
 struct CatalogueEntry {
     name: String,
     price: Money,
@@ -40,7 +41,7 @@ pub(super) async fn create(
     let lines = priced(&order.line_items, &variants, currency, by_catalogue)?;
     let totals = totals(order, &lines, currency)?;
     let units = in_stock(&order.line_items, &variants)?;
-    // Every check has passed: from here on it is written.
+    // Every check has passed. The writes start here.
     let customer = match (&order.customer, known) {
         (Some(_), Some(known)) => Some(known),
         (Some(asked), None) => Some(new_customer(&mut change, asked).await?),
@@ -96,7 +97,7 @@ async fn free(session: &mut DbConnection, external_id: &str) -> Result<(), Trans
     }
 }
 
-/// The customer that is known by this id, or by this address; nothing for a new one.
+/// Returns the known customer with this id or email address, or `None` for a new one.
 async fn customer_of(
     session: &mut DbConnection,
     asked: &OrderCustomer,
@@ -120,7 +121,7 @@ async fn customer_of(
     };
     let known = remembered(&row, asked)?;
     let small = |email: &Option<String>| email.as_ref().map(|email| email.to_lowercase());
-    // An id and an address that belong to different people are no customer.
+    // An id and an address of different customers name neither.
     let same = asked.email.is_none() || small(&asked.email) == small(&get_optional_text(&row, 1)?);
     if same {
         Ok(Some(known))
@@ -138,7 +139,8 @@ async fn by_email(
     session.first(statement.bind(email.to_lowercase())).await
 }
 
-/// The customer as the order remembers it: what the caller says, else what is known.
+/// Returns the customer as it is stored in the order: the caller's values first, then the known
+/// ones.
 fn remembered(row: &sqlx::any::AnyRow, asked: &OrderCustomer) -> Result<OrderCustomer, Failure> {
     let (email, first, last) = (
         get_optional_text(row, 1)?,
@@ -169,14 +171,14 @@ async fn new_customer(
     .bind(change.at.micros());
     let row = match change.session.first(query).await? {
         Some(row) => Some(row),
-        // Somebody else query the same customer meanwhile.
+        // Another call created the same customer in the meantime.
         None => by_email(change.session, &email).await?,
     };
     let row = row.ok_or_else(|| TransactionError::Again(Failure::Unavailable(None, None)))?;
     Ok(remembered(&row, asked)?)
 }
 
-/// What the catalogue says about the SKUs of these lines, locked in the order of SKUs.
+/// Returns the catalogue entries of these lines, locked in the order of their SKUs.
 async fn variants(
     session: &mut DbConnection,
     lines: &[NewLineItem],
@@ -208,7 +210,7 @@ async fn variants(
     Ok(found)
 }
 
-/// The lines with their amounts; the order that they belong to is not known yet.
+/// Returns the lines with their amounts. Their order id is set later.
 fn priced(
     lines: &[NewLineItem],
     variants: &BTreeMap<String, CatalogueEntry>,
@@ -271,7 +273,7 @@ fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Tot
     Ok(totals)
 }
 
-/// The units of each SKU, where there is enough of all of them.
+/// Returns the units of each SKU, if there is enough stock of all of them.
 fn in_stock(
     lines: &[NewLineItem],
     variants: &BTreeMap<String, CatalogueEntry>,
@@ -326,7 +328,7 @@ async fn insert(
     .bind(head.created_at.micros())
     .bind(head.updated_at.micros());
     match session.execute(inserted).await? {
-        // Somebody else took the external id meanwhile: the next try finds that out first.
+        // Another call took the external id in the meantime: the next try reports that.
         0 => Err(TransactionError::Again(Failure::Unavailable(None, None))),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! `fulfill-order`: goods leave, from the location that was named or from wherever they lie.
+//! `fulfill-order`: ships units from the given location, or from any that has stock.
 
 use super::lines::{add, by_sku, lock_variants, move_stock, spread};
 use super::{ChangeContext, ChangeResult};
@@ -13,14 +13,14 @@ use candor_fault::to_json;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How many units of a SKU lie at a location.
+/// The stock of a SKU at a location.
 struct StockRow {
     sku: String,
     location: String,
     on_hand: i64,
 }
 
-/// What a fulfilment has beside its columns.
+/// The part of a fulfilment that is stored as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FulfillmentDetails<'a> {
@@ -94,7 +94,8 @@ async fn known(session: &mut DbConnection, location: &str) -> Result<(), Transac
     }
 }
 
-/// The stock of these SKUs, locked, by SKU and location; at one location if it is named.
+/// Returns the stock of these SKUs, locked and sorted by SKU and location; at one location if it is
+/// given.
 async fn lying(
     session: &mut DbConnection,
     units: &BTreeMap<String, i64>,
@@ -132,7 +133,7 @@ async fn lying(
         .map_err(TransactionError::from)
 }
 
-/// What leaves from where: of each SKU, from the first locations that have some.
+/// Allocates the units of each SKU to the first locations that have stock.
 fn leaving(
     units: &BTreeMap<String, i64>,
     lying: &[StockRow],
@@ -159,7 +160,7 @@ fn leaving(
     Ok(leaving)
 }
 
-/// Takes what leaves from where it lay.
+/// Removes the allocated units from the stock.
 async fn take(
     session: &mut DbConnection,
     leaving: &[FulfillmentLine],

@@ -1,4 +1,4 @@
-//! Quantities of SKUs spread over the lines of an order, and written back to its tables.
+//! Allocates quantities of SKUs to the lines of an order, and updates the tables.
 
 use crate::failure::{OrderRefusal, RefusalReason};
 use crate::model::LineQuantity;
@@ -7,11 +7,11 @@ use crate::sql::errors::TransactionError;
 use crate::sql::order::LineRow;
 use std::collections::BTreeMap;
 
-/// How many units of each line a change is about; as long as the lines.
+/// The units of each line that a change affects; as long as the lines.
 pub(super) type UnitsPerLine = Vec<i64>;
 
-/// Spreads what was asked over the lines, in their order: of each line at most what `room` says.
-/// Without anything asked, all the room there is.
+/// Allocates the requested quantities to the lines, in their order. A line takes at most `room`.
+/// Without requested quantities, every line takes all of its room.
 pub(super) fn spread(
     lines: &[LineRow],
     asked: Option<&[LineQuantity]>,
@@ -45,7 +45,7 @@ pub(super) fn spread(
     Ok(share)
 }
 
-/// The shares summed up by SKU, in the order of SKUs; without those that come to nothing.
+/// Returns the units of each SKU, without those that are zero.
 pub(super) fn by_sku(lines: &[LineRow], share: &UnitsPerLine) -> BTreeMap<String, i64> {
     let mut sums = BTreeMap::new();
     for (line, units) in lines.iter().zip(share).filter(|(_, units)| **units > 0) {
@@ -54,7 +54,7 @@ pub(super) fn by_sku(lines: &[LineRow], share: &UnitsPerLine) -> BTreeMap<String
     sums
 }
 
-/// Adds the shares to a column of the lines.
+/// Adds the units to a column of the lines.
 pub(super) async fn add(
     session: &mut DbConnection,
     lines: &[LineRow],
@@ -85,7 +85,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// Locks these variants, in the order of their SKUs.
+/// Locks these variants in the order of their SKUs.
 pub(super) async fn lock_variants(
     session: &mut DbConnection,
     units: &BTreeMap<String, i64>,
@@ -105,7 +105,8 @@ pub(super) async fn lock_variants(
     Ok(())
 }
 
-/// Adds units of each SKU, times the two factors, to what its variant has on hand and reserved.
+/// Adds the units of each SKU, times the two factors, to the stock and the reservations of its
+/// variant.
 pub(super) async fn move_stock(
     session: &mut DbConnection,
     units: &BTreeMap<String, i64>,

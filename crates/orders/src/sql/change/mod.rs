@@ -1,6 +1,6 @@
-//! The five changes, each inside a transaction that somebody else ends. All checks of a change come
-//! before its first write, so that a refusal leaves nothing to take back. Rows are locked in one
-//! order: key, order, variants by SKU, stock by SKU and location.
+//! The five changes, each inside a transaction that the adapter ends. All checks of a change come
+//! before its first write, so that a refusal has nothing to undo. Rows are locked in one order:
+//! key, order, variants by SKU, stock by SKU and location.
 
 mod cancel;
 mod create;
@@ -20,7 +20,7 @@ use candor_fault::Cause;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// What a change has beside its request.
+/// What a change needs beside its request.
 pub(super) struct ChangeContext<'a> {
     pub(super) session: &'a mut DbConnection,
     pub(super) currency: Currency,
@@ -28,7 +28,7 @@ pub(super) struct ChangeContext<'a> {
     pub(super) at: UtcTime,
 }
 
-/// What a change comes to: the entity that answers show, and the order that it is about.
+/// The result of a change: the entity of the answer, and the id of its order.
 pub(super) struct ChangeResult {
     pub(super) entity: Box<RawValue>,
     pub(super) order: String,
@@ -45,7 +45,7 @@ impl ChangeResult {
     }
 }
 
-/// Makes the change that is asked for.
+/// Makes the requested change.
 pub(super) async fn make(
     context: ChangeContext<'_>,
     request: &Request,
@@ -63,7 +63,7 @@ pub(super) async fn make(
     }
 }
 
-/// The order that a request names, whether it exists or not.
+/// Returns the id of the order that a request names; the order may not exist.
 pub(super) fn about(request: &Request) -> Option<&str> {
     match request {
         Request::Create(_) | Request::Query(_) => None,
@@ -75,7 +75,7 @@ pub(super) fn about(request: &Request) -> Option<&str> {
 }
 
 impl ChangeContext<'_> {
-    /// The order of this id, which nobody else changes before this transaction ends.
+    /// Loads and locks the order with this id.
     async fn locked(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
         let locking = self.session.dialect().lock_suffix();
         let statement = dynamic_sql(format!(
@@ -87,7 +87,7 @@ impl ChangeContext<'_> {
         Ok(head(&row.ok_or_else(missing)?)?)
     }
 
-    /// The same, where goods of it may still leave or be cancelled.
+    /// As `lock_order`; refuses an order whose units can no longer be shipped or cancelled.
     async fn locked_open(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
         let head = self.locked(id).await?;
         if !head.status.is_open() {

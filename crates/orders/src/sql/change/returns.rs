@@ -1,4 +1,4 @@
-//! `create-return`: goods that left come back; what becomes of them in stock is decided elsewhere.
+//! `create-return`: records returned units. The stock does not change.
 
 use super::lines::{add, spread};
 use super::{ChangeContext, ChangeResult};
@@ -10,7 +10,7 @@ use crate::sql::order::{LineRow, lines};
 use candor_fault::to_json;
 use serde::Serialize;
 
-/// What a return has beside its columns.
+/// The part of a return that is stored as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ReturnDetails<'a> {

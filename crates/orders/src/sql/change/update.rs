@@ -1,4 +1,4 @@
-//! `update-order`: the next status, addresses, and what else may be set.
+//! `update-order`: sets the next status, addresses and other members.
 
 use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, OrderRefusal, RefusalReason};

@@ -1,4 +1,4 @@
-//! The file that a catalogue comes in: held against a schema, then read.
+//! Reads a catalogue file: validates it against a schema, then sorts it.
 
 use super::{ImportError, STOCK_MAX, schema};
 use crate::model::{Currency, Money};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A catalogue as it is written.
+/// A catalogue as it is written in the file.
 #[derive(Debug, Deserialize)]
 struct RawCatalogue {
     #[serde(default)]
@@ -16,7 +16,6 @@ struct RawCatalogue {
     products: Vec<RawProduct>,
 }
 
-/// A place where stock lies.
 #[derive(Debug, Deserialize)]
 pub(super) struct CatalogueLocation {
     pub(super) id: String,
@@ -48,7 +47,6 @@ struct RawStock {
     on_hand: Int<0, STOCK_MAX>,
 }
 
-/// A product without its variants.
 #[derive(Debug)]
 pub(super) struct CatalogueProduct {
     pub(super) id: String,
@@ -56,7 +54,7 @@ pub(super) struct CatalogueProduct {
     pub(super) description: Option<String>,
 }
 
-/// A variant, with how many lie where; `field` is its place in the file.
+/// A variant with its stock by location. `field` is its path in the file.
 #[derive(Debug)]
 pub(super) struct CatalogueVariant {
     pub(super) field: String,
@@ -66,7 +64,7 @@ pub(super) struct CatalogueVariant {
     pub(super) stock: BTreeMap<String, i64>,
 }
 
-/// A catalogue, with its variants by SKU: in the order in which they are locked.
+/// A catalogue. The variants are sorted by SKU, the order in which they are locked.
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
     pub(super) locations: Vec<CatalogueLocation>,
@@ -74,7 +72,7 @@ pub(super) struct Catalogue {
     pub(super) variants: BTreeMap<String, CatalogueVariant>,
 }
 
-/// The longest id, in bytes: two of them have room in a cursor, whatever letters they are in.
+/// The longest id, in bytes: two of them fit into a cursor.
 const ID_MAX: usize = 255;
 
 fn short(field: &str, id: &str) -> Result<(), ImportError> {
@@ -87,7 +85,7 @@ fn short(field: &str, id: &str) -> Result<(), ImportError> {
     }
 }
 
-/// Reads a catalogue with prices in this currency.
+/// Parses a catalogue with prices in this currency.
 pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, ImportError> {
     let json = |error: serde_json::Error| ImportError::Json(error.to_string());
     let value: Value = serde_json::from_str(text).map_err(json)?;
@@ -103,7 +101,7 @@ pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, ImportEr
                 .unwrap_or_default(),
         }
     })?;
-    // From the text: a member that stands there twice is found this way only.
+    // From the text, because only that detects a repeated member.
     let written: RawCatalogue = serde_json::from_str(text).map_err(json)?;
     sorted(written, currency)
 }

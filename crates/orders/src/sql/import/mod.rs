@@ -1,5 +1,5 @@
-//! Brings an owner's own catalogue and stock into a store, all of it or nothing. Bringing the same in
-//! again changes nothing.
+//! Imports a catalogue with its stock into a store, all of it or nothing. A second import of the
+//! same catalogue changes nothing.
 
 mod file;
 mod schema;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::time::Duration;
 use write::ImportWriter;
 
-/// How long one statement may take.
+/// The time that one statement may take.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The most units of one SKU at one location.
@@ -21,59 +21,48 @@ pub const STOCK_MAX: i64 = 1_000_000_000;
 /// The longest file, in bytes.
 pub const IMPORT_MAX: u64 = 64 * 1024 * 1024;
 
-/// How many of one kind were made, changed, and left as they were.
+/// The numbers of created, changed and unchanged rows of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImportCounts {
-    /// Those that were not there.
     pub made: u64,
-    /// Those that were different.
     pub changed: u64,
-    /// Those that were the same.
     pub same: u64,
 }
 
-/// What bringing a catalogue in came to.
+/// The result of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImportReport {
-    /// Locations.
     pub locations: ImportCounts,
-    /// Products.
     pub products: ImportCounts,
-    /// Variants.
     pub variants: ImportCounts,
-    /// Counts of one SKU at one location.
     pub stock: ImportCounts,
 }
 
-/// Why a catalogue was not brought in; nothing of it was. A `field` is its place in the file, dotted.
+/// The reason why a catalogue was not imported. Nothing of it was. A `field` is a dotted path in
+/// the file.
 #[derive(Debug)]
 pub enum ImportError {
-    /// The store cannot be used.
     Store(StoreError),
-    /// The file is no JSON, or names a member twice.
+    /// The file is not JSON, or an object has a member twice.
     Json(String),
-    /// Our own schema of the file does not compile.
+    /// The schema of catalogues does not compile.
     Schema,
-    /// The file is not what its schema says.
+    /// The file does not match its schema.
     Invalid {
-        /// Where.
         field: String,
-        /// What should be there.
         expected: String,
     },
-    /// The file names the same id twice.
+    /// The file contains the same id twice.
     Twice(String),
-    /// A price is no amount of the store's currency.
+    /// A price is not an amount of the store's currency.
     Price(String, MoneyError),
     /// Neither the file nor the store has this location.
     Location(String),
-    /// Another variant of the store has this SKU for its id.
+    /// The SKU is the id of another variant in the store.
     Taken(String),
-    /// Orders have reserved more than would be there.
+    /// Orders have reserved more units than the import leaves.
     Reserved {
-        /// Where.
         field: String,
-        /// How many are reserved.
         reserved: i64,
     },
 }
@@ -108,7 +97,7 @@ impl From<sqlx::Error> for ImportError {
     }
 }
 
-/// Brings the catalogue in `text` into a store that has its tables; it is `at` now.
+/// Imports the catalogue in `text` at the time `at`. The store must have its tables.
 pub async fn import(
     place: &DatabaseUrl,
     text: &str,
@@ -124,7 +113,7 @@ pub async fn import(
 
 async fn brought(store: &Store, text: &str, at: UtcTime) -> Result<ImportReport, ImportError> {
     let catalogue = file::read(text, store.currency)?;
-    // Whatever fails, what was begun is rolled back with its connection.
+    // If anything fails, closing the connection rolls the transaction back.
     let mut connection: AnyConnection = store.write_pool().acquire().await?.detach();
     let dialect = store.dialect;
     sqlx::query(dialect.begin())

@@ -1,4 +1,4 @@
-//! A catalogue on its way into the tables: what is there and the same is left alone.
+//! Writes a catalogue to the tables. Rows that are already the same are left alone.
 
 use super::file::{Catalogue, CatalogueLocation, CatalogueProduct, CatalogueVariant};
 use super::{ImportCounts, ImportError, ImportReport};
@@ -6,14 +6,14 @@ use crate::sql::connection::{dynamic_sql, sql};
 use crate::sql::dialect::SqlDialect;
 use sqlx::{AnyConnection, Row as _};
 
-/// One transaction that brings a catalogue in.
+/// The transaction of an import.
 pub(super) struct ImportWriter<'a> {
     pub(super) connection: &'a mut AnyConnection,
     pub(super) dialect: SqlDialect,
     pub(super) at: i64,
 }
 
-/// What became of a row.
+/// The change of a row.
 #[derive(Clone, Copy)]
 enum RowChange {
     Created,
@@ -32,8 +32,8 @@ impl ImportCounts {
 }
 
 impl ImportWriter<'_> {
-    /// Brings all of it in. Variants are locked in the order of SKUs, and the stock of one after it, as
-    /// all changes do.
+    /// Writes everything. Variants are locked in the order of SKUs, each before its stock, as in
+    /// all changes.
     pub(super) async fn all(&mut self, catalogue: &Catalogue) -> Result<ImportReport, ImportError> {
         let mut imported = ImportReport::default();
         for location in &catalogue.locations {
@@ -129,7 +129,7 @@ impl ImportWriter<'_> {
             Some(row) => Some((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)),
         };
         let (change, statement) = match there {
-            // Its id is its SKU.
+            // The id of an imported variant is its SKU.
             None => (
                 RowChange::Created,
                 "INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at)
@@ -188,7 +188,7 @@ impl ImportWriter<'_> {
         Ok(change)
     }
 
-    /// Lets the variant have what lies at all locations: never less than orders have reserved.
+    /// Sets the variant's stock to the sum over all locations, which must cover the reservations.
     async fn sum(&mut self, sku: &str, variant: &CatalogueVariant) -> Result<(), ImportError> {
         let found = sql("SELECT reserved, on_hand,
                 CAST((SELECT COALESCE(SUM(on_hand), 0) FROM stock WHERE sku = $1) AS BIGINT)

@@ -1,5 +1,5 @@
-//! Pages of products and of their variants. A catalogue is small: what changed in it is found by
-//! walking it.
+//! Pages of products and of their variants. A catalogue is small, so changes are found by scanning
+//! it.
 
 use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
 use super::position::{PageRange, write};

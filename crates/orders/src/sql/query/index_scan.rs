@@ -1,26 +1,25 @@
-//! The statements of pages: an index that is walked in the order of pages, from a place on.
+//! The queries of pages: scans of an index in the order of pages, starting at a position.
 //!
-//! A filter that decides where to look is one branch for each of its values, each with its own order
-//! and limit, so that each reads no more of its index than a page has; the first of all branches are
-//! the page. All other filters are conditions within the branches. The texts of statements are few:
-//! databases keep them prepared.
+//! A leading filter becomes one branch for each of its values, each with its own order and limit,
+//! so that no branch reads more of its index than a page. The first rows of all branches are the
+//! page. All other filters are conditions within the branches. There are few different texts,
+//! because databases cache prepared statements.
 
 use super::position::{PagePosition, PageRange};
 use crate::model::UtcTime;
 use crate::model::{Filters, PAGE_MAX};
 use crate::sql::connection::{AnyQuery, dynamic_sql};
 
-/// Limits are part of the text, since a plan depends on them: these are all there are.
+/// Limits are part of the text, because a plan depends on them. Only these are used.
 const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, PAGE_MAX + 1];
 
-/// An argument of a statement.
 #[derive(Debug, Clone)]
 enum SqlArgument {
     Text(Option<String>),
     Number(i64),
 }
 
-/// The arguments of a statement, as its text is written.
+/// The arguments of a query, collected while its text is written.
 #[derive(Debug, Default)]
 pub(super) struct SqlArguments(Vec<SqlArgument>);
 
@@ -38,7 +37,7 @@ impl SqlArguments {
         self.add(SqlArgument::Number(number))
     }
 
-    /// `$1, $2, $2, $2`: one of these texts. The last one is repeated up to a power of two.
+    /// Returns `$1, $2, $2, $2` for a list of texts. The last one is repeated up to a power of two.
     pub(super) fn list<T: AsRef<str>>(&mut self, texts: &[T]) -> String {
         let numbers: Vec<_> = texts.iter().map(|text| self.text(text.as_ref())).collect();
         let Some(last) = numbers.last().cloned() else {
@@ -53,7 +52,7 @@ impl SqlArguments {
             .join(", ")
     }
 
-    /// With the text that they are the arguments of.
+    /// Combines the arguments with their text.
     pub(super) fn of(self, text: String) -> PageQuery {
         PageQuery {
             text,
@@ -62,7 +61,7 @@ impl SqlArguments {
     }
 }
 
-/// A statement as it is written.
+/// The text and arguments of a page's query.
 #[derive(Debug, Clone)]
 pub(super) struct PageQuery {
     pub(super) text: String,
@@ -70,7 +69,7 @@ pub(super) struct PageQuery {
 }
 
 impl PageQuery {
-    /// The statement, ready to be run.
+    /// Returns the query, ready to run.
     pub(super) fn statement(self) -> AnyQuery {
         let arguments = self.arguments.into_iter();
         arguments.fold(
@@ -83,12 +82,12 @@ impl PageQuery {
     }
 }
 
-/// A filter that decides where to look.
+/// The filter that selects the index to scan.
 #[derive(Debug)]
 pub(super) struct LeadingFilter {
-    /// The column that an index begins with, before the order of pages.
+    /// The first column of the index; the order of pages follows it.
     pub(super) column: &'static str,
-    /// What it equals in one branch, `?` for the value.
+    /// The right side of the comparison in a branch, with `?` for the value.
     equals: &'static str,
     values: Vec<String>,
 }
@@ -103,41 +102,40 @@ impl LeadingFilter {
         }
     }
 
-    /// Where the column has not the value itself, but what a query finds by it.
+    /// Compares the column with the result of a query instead of the value.
     pub(super) const fn found_by(mut self, query: &'static str) -> LeadingFilter {
         self.equals = query;
         self
     }
 }
 
-/// What is walked.
+/// The scan of an index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexScan<'a, const N: usize> {
-    /// The columns of a row; those of the order of pages are called as in `order`.
+    /// The columns of a row. Those of the order of pages have the names in `order`.
     pub(super) columns: &'a str,
-    /// Where they come from.
     pub(super) from: &'a str,
-    /// The time that the order of pages begins with.
+    /// The time column, first in the order of pages.
     pub(super) at: &'a str,
-    /// What follows the time in the order of pages.
+    /// The columns that follow the time in the order of pages.
     pub(super) rest: [&'a str; N],
-    /// The order of pages, by the names that the columns have in a row.
+    /// The order of pages, by the names of the columns in a row.
     pub(super) order: &'a str,
-    /// Whether the same row may come more than once.
+    /// True if the same row may appear more than once.
     pub(super) repeats: bool,
 }
 
-/// Which of the entities behind the place are wanted.
+/// The conditions on the rows of a page.
 #[derive(Debug, Default)]
 pub(super) struct RowFilter {
     pub(super) each: Option<LeadingFilter>,
     pub(super) conditions: Vec<String>,
-    /// The first to walk is what changed, in whatever order: what is found is sorted.
+    /// Scans the index by update time; the rows are sorted afterwards.
     pub(super) changed: bool,
 }
 
 impl RowFilter {
-    /// Only those with one of these values in a column, where any are asked for.
+    /// Adds a condition on the values of a column, if there are any.
     pub(super) fn only(
         &mut self,
         arguments: &mut SqlArguments,
@@ -150,7 +148,7 @@ impl RowFilter {
         }
     }
 
-    /// Only those changed within the range that is asked for.
+    /// Adds a condition on the update time.
     pub(super) fn within(&mut self, arguments: &mut SqlArguments, column: &str, filters: &Filters) {
         let range = (filters.updated_at_min, filters.updated_at_max);
         let condition = between(arguments, (column, self.changed), range);
@@ -158,14 +156,14 @@ impl RowFilter {
     }
 }
 
-/// How many rows are fetched to fill a page of this size and know whether there is another.
+/// Returns the number of rows to fetch to fill a page and to know if there is another one.
 pub(super) fn limit(page_size: i64) -> i64 {
     let enough = |limit: &i64| *limit > page_size;
     LIMITS.into_iter().find(enough).unwrap_or(PAGE_MAX + 1)
 }
 
-/// The condition of a range of times; nothing where the range has no ends. It is walked by, or it is
-/// a condition beside what is walked by: then it is a sum, which is in no index.
+/// Returns the condition of a range of times, or `None` if the range has no ends. If the scan does
+/// not use the column, the condition is on a sum, so that no planner chooses its index.
 pub(super) fn between(
     arguments: &mut SqlArguments,
     (column, walked): (&str, bool),
@@ -183,7 +181,7 @@ pub(super) fn between(
 }
 
 impl<const N: usize> IndexScan<'_, N> {
-    /// The query for the rows of a page.
+    /// Returns the text of the query for the rows of a page.
     pub(super) fn text(
         &self,
         arguments: &mut SqlArguments,
@@ -191,7 +189,7 @@ impl<const N: usize> IndexScan<'_, N> {
         wanted: &RowFilter,
         limit: i64,
     ) -> String {
-        // A sum is in no index: the one by time is left alone then.
+        // A sum prevents the use of the index by time.
         let at = match wanted.changed {
             true => format!("{} + 0", self.at),
             false => self.at.to_owned(),
@@ -217,14 +215,15 @@ impl<const N: usize> IndexScan<'_, N> {
         };
         let mut branches = Vec::new();
         for place in 0..each.values.len().next_power_of_two() {
-            // No row equals nothing: such a branch is there for the text alone.
+            // No row equals NULL: such a branch only keeps the number of texts small.
             let value = arguments.add(SqlArgument::Text(each.values.get(place).cloned()));
             let value = each.equals.replace('?', &value);
             let column = each.column;
             branches.push(match self.repeats {
                 true => branch(&format!("{column} = {value} AND {within}"), &order),
-                // An equation would let a planner walk all of another index, in hope of rows that
-                // fit; a range and an order that begin with the column are of one index only.
+                // With an equation a planner could scan another index completely, hoping for
+                // matching rows. Only one index serves a range and an order that start with the
+                // column.
                 false => branch(
                     &format!(
                         "({column}, {order}) > ({value}, {from}) AND ({column}, {at}) <= ({value}, {until})"

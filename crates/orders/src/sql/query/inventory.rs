@@ -1,4 +1,4 @@
-//! Pages of stock, with what is reserved and free of each SKU over all locations.
+//! Pages of stock, with the reserved and available units of each SKU at all locations.
 
 use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
 use super::position::{PageRange, write};

@@ -1,5 +1,4 @@
-//! Pages of entities out of the database: one statement each, and no more work in a large store than
-//! in a small one.
+//! Pages of entities. Each page is one query whose work does not grow with the store.
 
 mod catalogue;
 mod customers;
@@ -22,15 +21,15 @@ use serde::Serialize;
 use serde_json::value::to_raw_value;
 use sqlx::any::AnyRow;
 
-/// What there are pages of.
+/// An entity that has pages.
 trait PagedEntity: Serialize + Sized {
-    /// The statement that fetches the rows of at least one entity more than the page has.
+    /// Returns the query for the rows of a page and of at least one more entity.
     fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure>;
 
-    /// Reads its rows: entities in the order of pages.
+    /// Reads entities from rows, in the order of pages.
     fn read(rows: &[AnyRow], currency: Currency) -> Result<Vec<Self>, Failure>;
 
-    /// The place behind it.
+    /// Returns the position after the entity.
     fn place(&self) -> String;
 }
 
@@ -68,7 +67,7 @@ async fn page_of<T: PagedEntity>(store: &Store, query: &EntityQuery) -> Result<R
     Ok(Response::Page { items, next })
 }
 
-/// Reads entities that have one row each.
+/// Reads entities with one row each.
 fn each<T>(
     rows: &[AnyRow],
     read: impl Fn(&AnyRow) -> Result<T, Failure>,

@@ -1,4 +1,4 @@
-//! Pages of orders: heads and lines together in one statement, so that they fit each other.
+//! Pages of orders. Orders and lines come from one query, so that they are consistent.
 
 use super::PagedEntity;
 use super::index_scan::{
@@ -13,7 +13,7 @@ use crate::sql::order::{LineRow, ORDER_COLUMNS, OrderRow, get_money, head};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
-/// By whatever is in the table of orders.
+/// A scan of the orders.
 const HEADS: IndexScan<'_, 1> = IndexScan {
     columns: "orders.created_at, orders.id",
     from: "orders",
@@ -23,7 +23,7 @@ const HEADS: IndexScan<'_, 1> = IndexScan {
     repeats: false,
 };
 
-/// By what the lines are about. An order may have it in several lines.
+/// A scan of the lines. Several lines may belong to one order.
 const LINES: IndexScan<'_, 1> = IndexScan {
     columns: "order_lines.created_at, order_lines.order_id AS id",
     from: "order_lines",
@@ -33,7 +33,7 @@ const LINES: IndexScan<'_, 1> = IndexScan {
     repeats: true,
 };
 
-/// With the heads, where there is more to ask about an order.
+/// A scan of the lines that joins the orders, for further conditions.
 const LINES_AND_HEADS: IndexScan<'_, 1> = IndexScan {
     from: "order_lines JOIN orders ON orders.id = order_lines.order_id",
     ..LINES
@@ -43,7 +43,8 @@ fn words(statuses: &[OrderStatus]) -> Vec<&'static str> {
     statuses.iter().map(|status| status.word()).collect()
 }
 
-/// What decides where to look: ids, else customers, else SKUs, else states, else time.
+/// Returns the leading filter: ids, else customers, else SKUs, else states, else time. The flag is
+/// true for a scan of the lines.
 fn each(filters: &Filters) -> Option<(LeadingFilter, bool)> {
     if filters.ids.is_some() || filters.external_ids.is_some() {
         return None;
@@ -60,8 +61,8 @@ fn each(filters: &Filters) -> Option<(LeadingFilter, bool)> {
     Some((LeadingFilter::of("orders.status", &words(statuses)), false))
 }
 
-/// Every filter but the one that decides where to look. Those that another index would serve are about
-/// a text made longer by nothing, so that it is not taken.
+/// Returns the conditions of all filters except the leading one. Columns with another index are
+/// concatenated with an empty text, so that no planner chooses that index.
 fn conditions(
     arguments: &mut SqlArguments,
     filters: &Filters,
@@ -86,7 +87,7 @@ fn conditions(
         ));
     }
     if let Some(skus) = filters.skus.as_ref().filter(|_| !by("order_lines.sku")) {
-        // Counted, since no planner makes that a join over all lines of the SKU.
+        // A count, because no planner turns it into a join over all lines of the SKU.
         conditions.push(format!(
             "(SELECT COUNT(*) FROM order_lines WHERE order_lines.order_id = orders.id AND order_lines.sku || '' IN ({})) > 0",
             arguments.list(skus)
@@ -103,8 +104,8 @@ fn conditions(
     conditions
 }
 
-/// Heads and lines as rows of one form: the columns of a head, then two that only lines have. Texts
-/// of a head that may be long do not come again with each of its lines.
+/// Returns the query for orders and lines as rows of one shape: the columns of an order, then two
+/// that only lines have. Long texts of an order are not repeated with each line.
 fn both(page: &str) -> String {
     format!(
         "WITH page AS MATERIALIZED ({page})

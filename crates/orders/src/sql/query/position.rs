@@ -1,17 +1,18 @@
-//! Places between entities in the order of pages: a time, and what tells entities of one time apart.
+//! Positions in the order of pages: a time, and one or two texts that distinguish entities of the
+//! same time.
 
 use crate::failure::{Failure, OrderRule, RuleViolation};
 use crate::model::EntityQuery;
 
-/// The last entity of a page: its time, and the one or two texts that tell it from others.
+/// The position of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PagePosition<const N: usize> {
     pub(super) at: i64,
     pub(super) rest: [String; N],
 }
 
-/// A place as text: the time, the lengths of all texts but the last, the texts. `7.ord_1`, or
-/// `7.5.SKU-1loc_1` where there are two.
+/// Formats a position: the time, the lengths of all texts but the last, the texts. For example
+/// `7.ord_1`, or `7.5.SKU-1loc_1` with two texts.
 pub(super) fn write<const N: usize>(at: i64, rest: [&str; N]) -> String {
     let mut place = format!("{at}.");
     let lengths = rest.iter().take(N.saturating_sub(1));
@@ -20,7 +21,7 @@ pub(super) fn write<const N: usize>(at: i64, rest: [&str; N]) -> String {
     place
 }
 
-/// Reads exactly what [`write`] writes.
+/// Parses what [`write`] writes, and nothing else.
 fn read<const N: usize>(place: &str) -> Option<PagePosition<N>> {
     let (at, mut left) = place.split_once('.')?;
     let at = at.parse().ok()?;
@@ -47,17 +48,16 @@ fn read<const N: usize>(place: &str) -> Option<PagePosition<N>> {
     (ours && plain).then_some(PagePosition { at, rest })
 }
 
-/// Which entities a page may begin with, by their place in the order of pages.
+/// The range of positions that a page may start with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageRange<const N: usize> {
-    /// Those behind this place.
     pub(super) after: PagePosition<N>,
-    /// Those made then or earlier.
+    /// The latest creation time, in microseconds.
     pub(super) until: i64,
 }
 
 impl<const N: usize> PageRange<N> {
-    /// The span of a query: behind its cursor, between the times of its filters.
+    /// Returns the range of a query: after its cursor, between the times of its filters.
     pub(super) fn of(query: &EntityQuery) -> Result<PageRange<N>, Failure> {
         let filters = &query.filters;
         let first = filters
@@ -73,7 +73,7 @@ impl<const N: usize> PageRange<N> {
                 Some(place.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))?)
             }
         };
-        // No id is empty: behind the empty one are all of that time.
+        // No id is empty, so all entities of that time come after the empty one.
         let start = PagePosition {
             at: first,
             rest: [const { String::new() }; N],

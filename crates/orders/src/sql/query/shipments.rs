@@ -1,4 +1,4 @@
-//! Pages of what has left and of what came back.
+//! Pages of fulfilments and returns.
 
 use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
 use super::position::{PageRange, write};
@@ -26,7 +26,6 @@ const RETURNS: IndexScan<'_, 1> = IndexScan {
     ..FULFILLMENTS
 };
 
-/// What a fulfilment has beside its columns.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FulfillmentDetails {
@@ -35,7 +34,6 @@ struct FulfillmentDetails {
     tracking_numbers: Vec<String>,
 }
 
-/// What a return has beside its columns.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReturnDetails {

@@ -1,4 +1,4 @@
-//! Samples on their way into the tables. Each transaction leaves the sums of stock right.
+//! Inserts samples into the tables. After each transaction the sums of stock are right.
 
 use super::orders::{SampleOrder, order};
 use super::samples::{
@@ -16,14 +16,13 @@ use sqlx::AnyConnection;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// The samples of a store.
 pub(super) struct SampleData {
     currency: Currency,
     variants: Vec<SampleVariant>,
     people: Vec<SampleCustomer>,
 }
 
-/// Counts what was made and what was there.
+/// Adds to the numbers of created and existing rows.
 fn count((made, there): (&mut u64, &mut u64), inserted: usize, all: usize) {
     *made += u64::try_from(inserted).unwrap_or_default();
     *there += u64::try_from(all - inserted).unwrap_or_default();
@@ -38,7 +37,7 @@ impl SampleData {
         }
     }
 
-    /// Inserts everything but orders. Stock comes with its variant only: that of others stays.
+    /// Inserts everything except orders. Stock is inserted only for new variants.
     pub(super) async fn catalogue(
         &self,
         connection: &mut AnyConnection,
@@ -125,7 +124,8 @@ impl SampleData {
         Ok(())
     }
 
-    /// With the customers as this store knows them, where all SKUs of the samples are in its catalogue.
+    /// Takes over the customer ids of this store. Fails if the catalogue does not contain every SKU
+    /// of the samples.
     pub(super) async fn known_here(
         mut self,
         connection: &mut AnyConnection,
@@ -156,7 +156,7 @@ impl SampleData {
         Ok(self)
     }
 
-    /// Inserts the orders of these numbers; says how many were not there.
+    /// Inserts the orders with these numbers, and returns how many are new.
     pub(super) async fn orders(
         &self,
         connection: &mut AnyConnection,
@@ -246,7 +246,7 @@ async fn moved(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result
     Ok(())
 }
 
-/// As much more stock as these orders have reserved, at the first location.
+/// Adds stock for the reservations of these orders, at the first location.
 async fn stock(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result<(), sqlx::Error> {
     let [(location, _), ..] = LOCATIONS;
     let mut open: BTreeMap<&str, i64> = BTreeMap::new();

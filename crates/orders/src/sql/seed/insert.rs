@@ -1,13 +1,12 @@
-//! Many rows at once, in statements of few sizes; rows that are there already stay as they are.
+//! Inserts many rows at once, in statements of few sizes. Existing rows stay as they are.
 
 use crate::sql::connection::{dynamic_sql, values_list};
 use sqlx::{AnyConnection, Row as _};
 use std::collections::BTreeSet;
 
-/// How many rows one statement has at most.
+/// The most rows of one statement.
 const MOST: usize = 512;
 
-/// A value of a row.
 #[derive(Debug, Clone)]
 pub(in crate::sql) enum CellValue {
     Text(Option<String>),
@@ -38,7 +37,7 @@ impl From<i64> for CellValue {
     }
 }
 
-/// A table that rows go into: its name, and its columns with their types, the key first.
+/// An insert into a table: its name and typed columns, the key first.
 pub(in crate::sql) struct TableInsert<const N: usize> {
     pub(in crate::sql) table: &'static str,
     pub(in crate::sql) columns: [(&'static str, &'static str); N],
@@ -59,7 +58,7 @@ impl<const N: usize> TableInsert<N> {
         )
     }
 
-    /// Inserts the rows that are not there; gives the keys of those that were inserted.
+    /// Inserts the missing rows, and returns their keys.
     pub(in crate::sql) async fn insert(
         &self,
         connection: &mut AnyConnection,
@@ -69,7 +68,7 @@ impl<const N: usize> TableInsert<N> {
         let mut left = rows.len();
         let mut rows = rows.into_iter();
         while left > 0 {
-            // Powers of two: so few sizes that each is prepared once.
+            // Powers of two: few sizes, each prepared once.
             let count = MOST.min(1 << left.ilog2());
             left -= count;
             let values = rows.by_ref().take(count).flatten();

@@ -1,5 +1,5 @@
-//! Fills a store with samples: a catalogue with stock, customers, and as many orders as are wanted.
-//! Filling it again changes nothing.
+//! Fills a store with samples: a catalogue with stock, customers, and any number of orders. Filling
+//! it again changes nothing.
 
 mod fill;
 pub(super) mod insert;
@@ -14,47 +14,42 @@ use fill::SampleData;
 use sqlx::{AnyConnection, Connection as _};
 use std::time::Duration;
 
-/// The most sample orders that can be asked for.
+/// The most sample orders.
 pub const SAMPLE_ORDERS_MAX: u64 = 1_000_000;
 
-/// How many orders one transaction has.
+/// The orders of one transaction.
 const BATCH: u64 = 8_192;
 
-/// How long one statement may take.
+/// The time that one statement may take.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// What a store is filled with, beside the catalogue and the customers.
+/// The options of filling a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SeedOptions {
-    /// How many orders: those that are there already among them.
+    /// The number of orders, including existing ones.
     pub orders: u64,
 }
 
-/// How many there are of each kind.
+/// The number of rows of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SampleCounts {
-    /// Locations.
     pub locations: u64,
-    /// Products.
     pub products: u64,
-    /// Variants.
     pub variants: u64,
-    /// Customers.
     pub customers: u64,
-    /// Orders.
     pub orders: u64,
 }
 
-/// What filling a store came to.
+/// The result of filling a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SeedReport {
-    /// What was made.
     pub made: SampleCounts,
-    /// What was there already.
+    /// Rows that existed before.
     pub there: SampleCounts,
 }
 
-/// Fills a store that has its tables. `progress` hears how many orders are done, and of how many.
+/// Fills a store that has its tables. `progress` is called with the number of orders done and the
+/// total.
 pub async fn seed(
     place: &DatabaseUrl,
     plan: SeedOptions,
@@ -76,7 +71,7 @@ async fn fill(
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<SeedReport, StoreError> {
     let connection = store.write_pool().acquire().await.map_err(unreachable)?;
-    // Whatever fails, what was begun is rolled back with its connection.
+    // If anything fails, closing the connection rolls the transaction back.
     let mut connection = connection.detach();
     let samples = SampleData::new(store.currency);
     let mut seeded = SeedReport::default();

@@ -1,4 +1,4 @@
-//! Sample orders: the one of a number is the same whenever and however many are made.
+//! Sample orders. The order of a number is always the same.
 
 use super::samples::{EPOCH, LOCATIONS, MINUTE, SampleCustomer, SampleVariant};
 use super::splitmix::SplitMix64;
@@ -7,27 +7,27 @@ use crate::sql::order::{LineRow, OrderDetails, OrderRow};
 use candor_fault::to_json;
 use serde_json::json;
 
-/// How far apart orders are made on average.
+/// The average time between two orders.
 const STEP: i64 = MINUTE / 2;
 
-/// How far the time of an order is from its turn at most, so that numbers and times do not run alike.
+/// The random part of an order's time, so that numbers and times are not in the same order.
 const SPREAD: u64 = 3_600_000_000;
 
 /// A day, in microseconds.
 const DAY: i64 = 1_440 * MINUTE;
 
-/// An order with what became of it.
+/// An order with its fulfilment and its return.
 pub(super) struct SampleOrder {
     pub(super) head: OrderRow,
     pub(super) customer_id: Option<String>,
     pub(super) lines: Vec<LineRow>,
-    /// What has left of it, if anything: id, details, time.
+    /// The fulfilment: id, details, time.
     pub(super) sent: Option<(String, String, i64)>,
-    /// What came back of it, if anything: id, details, time.
+    /// The return: id, details, time.
     pub(super) back: Option<(String, String, i64)>,
 }
 
-/// One of a hundred: how the states are shared out.
+/// Returns the status for a number below 100.
 const fn status(of_hundred: u64) -> OrderStatus {
     match of_hundred {
         0..15 => OrderStatus::Pending,
@@ -39,7 +39,6 @@ const fn status(of_hundred: u64) -> OrderStatus {
     }
 }
 
-/// The sample order of this number.
 pub(super) fn order(
     number: u64,
     currency: Currency,
@@ -103,7 +102,7 @@ pub(super) fn order(
     }
 }
 
-/// One to three lines, each of another SKU.
+/// Returns one to three lines, each of another SKU.
 fn ordered(chance: &mut SplitMix64, id: &str, variants: &[SampleVariant]) -> Vec<LineRow> {
     let mut lines: Vec<LineRow> = Vec::new();
     for _ in 0..=chance.below(3) {
@@ -135,7 +134,8 @@ fn ordered(chance: &mut SplitMix64, id: &str, variants: &[SampleVariant]) -> Vec
     lines
 }
 
-/// Sets what became of the lines of an order in this state; says whether something came back.
+/// Sets the shipped, cancelled and returned units of an order in this status. Returns true if
+/// something was returned.
 fn became(chance: &mut SplitMix64, status: OrderStatus, lines: &mut [LineRow]) -> bool {
     let (some, few) = (chance.one_in(4), chance.one_in(10));
     let Some(first) = lines.first_mut() else {
@@ -144,7 +144,7 @@ fn became(chance: &mut SplitMix64, status: OrderStatus, lines: &mut [LineRow]) -
     match status {
         OrderStatus::Pending => {}
         OrderStatus::Confirmed | OrderStatus::Processing => {
-            // A part has left; something stays open.
+            // A part is shipped, the rest stays open.
             first.fulfilled = i64::from(some && first.quantity > 1);
         }
         OrderStatus::Cancelled => lines

@@ -2,7 +2,7 @@
 
 use crate::model::{Currency, Money, OrderCustomer, PostalAddress};
 
-/// The beginning of 2024: everything of the samples is made then or later.
+/// The start of 2024, the first creation time of samples.
 pub(super) const EPOCH: i64 = 1_704_067_200_000_000;
 
 /// A minute, in microseconds.
@@ -19,27 +19,26 @@ pub(super) const LOCATIONS: [(&str, &str); 3] = [
 pub(super) struct SampleProduct {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
-    /// What one costs, in hundredths of the currency.
+    /// The price in hundredths of the currency.
     price: i64,
-    /// The SKU without the variant.
+    /// The first part of the SKU.
     stem: &'static str,
-    /// The end of the SKU, and what the variant is called.
+    /// The last part of the SKU, and the name of the variant.
     variants: &'static [(&'static str, &'static str)],
 }
 
-/// A variant of a sample.
 pub(super) struct SampleVariant {
     pub(super) id: String,
     pub(super) product_id: String,
     pub(super) sku: String,
     pub(super) name: String,
     pub(super) price: Money,
-    /// How many lie at each location.
+    /// The stock at each location.
     pub(super) stock: [i64; 3],
     pub(super) created_at: i64,
 }
 
-/// The ends of the SKUs of clothes.
+/// The last parts of the SKUs of clothes.
 const SIZES: &[(&str, &str)] = &[("S", "S"), ("M", "M"), ("L", "L"), ("XL", "XL")];
 const SHOES: &[(&str, &str)] = &[("39", "39"), ("41", "41"), ("43", "43"), ("45", "45")];
 const COLOURS: &[(&str, &str)] = &[("BLK", "Black"), ("SND", "Sand"), ("GRN", "Green")];
@@ -160,19 +159,19 @@ const fn sample(
     }
 }
 
-/// The id of the product at this place, `prod_0001` being the first.
+/// Returns the id of the product at this index; `prod_0001` is the first.
 pub(super) fn product_id(place: usize) -> String {
     format!("prod_{:04}", place + 1)
 }
 
-/// An amount of hundredths in the smallest unit of a currency: one of it at least.
+/// Converts hundredths to the smallest unit of a currency, at least one.
 fn scaled(hundredths: i64, currency: Currency) -> Money {
     let places = u32::try_from(currency.places()).unwrap_or(2);
     let minor = i128::from(hundredths) * 10_i128.pow(places) / 100;
     Money::of_minor(minor.max(1)).unwrap_or_default()
 }
 
-/// All variants, in the order of their products.
+/// Returns all variants, in the order of their products.
 pub(super) fn variants(currency: Currency) -> Vec<SampleVariant> {
     let mut variants = Vec::new();
     for (place, product) in PRODUCTS.iter().enumerate() {
@@ -193,14 +192,12 @@ pub(super) fn variants(currency: Currency) -> Vec<SampleVariant> {
     variants
 }
 
-/// A customer of the samples, with an address.
 pub(super) struct SampleCustomer {
     pub(super) customer: OrderCustomer,
     pub(super) email: String,
     pub(super) address: PostalAddress,
 }
 
-/// All customers.
 pub(super) fn people() -> Vec<SampleCustomer> {
     let person = |(place, [first, last, street, town, code, country]): (usize, [&str; 6])| {
         let email = format!(

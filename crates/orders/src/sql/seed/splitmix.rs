@@ -1,6 +1,6 @@
-//! Chance that is the same in every run.
+//! Pseudo-random numbers that are the same in every run.
 
-/// Numbers that look like chance: the same ones from the same start.
+/// The SplitMix64 generator, with its state.
 pub(in crate::sql) struct SplitMix64(pub(in crate::sql) u64);
 
 impl SplitMix64 {

@@ -1,4 +1,4 @@
-//! The tables that samples go into.
+//! The tables that samples are inserted into.
 
 use super::insert::{BIGINT, TEXT, TableInsert};
 

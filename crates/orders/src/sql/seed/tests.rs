@@ -22,7 +22,7 @@ async fn filled(place: &DatabaseUrl, orders: u64) -> Result<SeedReport, StoreErr
     seeded
 }
 
-/// Everything that queries show of a store.
+/// Reads all entities of a store through queries.
 async fn read_all(place: &DatabaseUrl) -> Vec<(OrderOperation, Vec<Value>)> {
     let store = open(place).await;
     let mut all = Vec::new();

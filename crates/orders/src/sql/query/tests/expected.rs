@@ -1,4 +1,4 @@
-//! Entities in memory, and the plain way to find those that are wanted.
+//! Entities in memory, filtered in the simplest way.
 
 use crate::adapter::OrderOperation;
 use crate::model::UtcTime;
@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The SKUs that there are, and one that there is not.
+/// The existing SKUs, and one that does not exist.
 pub(super) const SKUS: [&str; 5] = ["A", "B", "b", "Ä", "none"];
 
-/// The addresses that there are, and one that there is not.
+/// The existing email addresses, and one that does not exist.
 pub(super) const EMAILS: [&str; 4] = [
     "a@x.example",
     "b@x.example",
@@ -18,7 +18,7 @@ pub(super) const EMAILS: [&str; 4] = [
     "none@x.example",
 ];
 
-/// An entity, and what filters can find of it.
+/// An entity with its filterable values.
 #[derive(Debug, Clone)]
 pub(super) struct ExpectedEntity {
     place: (UtcTime, Vec<String>),
@@ -27,7 +27,7 @@ pub(super) struct ExpectedEntity {
     shown: Value,
 }
 
-/// Everything in a store.
+/// The entities of a store.
 #[derive(Debug, Default)]
 pub(super) struct ExpectedStore {
     pub(super) orders: Vec<ExpectedEntity>,
@@ -96,7 +96,7 @@ impl ExpectedEntity {
 }
 
 impl ExpectedStore {
-    /// Everything that is wanted, in the order of pages.
+    /// Returns the entities that match a query, in the order of pages.
     pub(super) fn wanted(&self, query: &EntityQuery) -> Vec<Value> {
         let all = match query.operation {
             OrderOperation::GetOrders => &self.orders,

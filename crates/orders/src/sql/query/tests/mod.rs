@@ -1,4 +1,4 @@
-//! Pages on every database, against the plain way to find them.
+//! Pages on every database, compared with a simple filter in memory.
 
 mod expected;
 mod query_plans;
@@ -18,7 +18,6 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-/// Asks for a page.
 async fn asked(store: &Store, query: &EntityQuery) -> (Vec<Value>, Option<String>) {
     match page(store, query).await.unwrap() {
         Response::Page { items, next } => (serde_json::from_str(items.get()).unwrap(), next),
@@ -26,7 +25,7 @@ async fn asked(store: &Store, query: &EntityQuery) -> (Vec<Value>, Option<String
     }
 }
 
-/// All pages, one after the other.
+/// Reads all pages of a query.
 async fn walked(store: &Store, mut query: EntityQuery) -> Vec<Vec<Value>> {
     let mut pages = Vec::new();
     loop {
@@ -166,7 +165,7 @@ async fn every_page_of_the_samples_together_is_every_order_once() {
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), 250);
-        // As many values as a filter may have.
+        // The most values that a filter may have.
         let many: Vec<_> = (1..=100).map(|number| format!("SKU-{number}")).collect();
         let skus = Filters {
             skus: Some(many.clone()),

@@ -1,5 +1,4 @@
-//! How the databases find pages of orders: along one index, in the order of pages, whatever else the
-//! store has in it.
+//! Query plans of pages of orders: one index, in the order of pages, whatever else is in the store.
 
 use crate::adapter::OrderOperation;
 use crate::model::{EntityQuery, Filters};
@@ -10,13 +9,13 @@ use crate::sql::query::PagedEntity as _;
 use crate::sql::store::Store;
 use crate::sql::test_databases::{Databases, open};
 
-/// Enough for PostgreSQL to prefer an index to reading everything.
+/// Enough orders for PostgreSQL to prefer an index to a full scan.
 const ORDERS: u64 = 10_000;
 
-/// When half of them were made.
+/// The creation time of the middle order.
 const MIDDLE: i64 = 1_704_067_200_000_000 + 86_400_000_000 + 5_000 * 30_000_000;
 
-/// The plan for a page, a step a line.
+/// Returns the plan of a page, one step per line.
 async fn plan(store: &Store, filters: &Filters, after: Option<String>) -> String {
     let query = EntityQuery {
         operation: OrderOperation::GetOrders,
@@ -41,7 +40,7 @@ async fn plan(store: &Store, filters: &Filters, after: Option<String>) -> String
     steps.join("\n")
 }
 
-/// The indexes that a page is found by, in the order in which the plan names them.
+/// Returns the indexes in a plan, in their order.
 fn indexes(plan: &str) -> Vec<&str> {
     let all = [
         "orders_by_time",
@@ -54,7 +53,7 @@ fn indexes(plan: &str) -> Vec<&str> {
     words.filter(|word| all.contains(word)).collect()
 }
 
-/// Whether all rows of a table of orders are read, one after the other.
+/// Returns true if a plan scans a whole table of orders.
 fn reads_all(plan: &str) -> bool {
     let tables = ["SCAN orders", "SCAN order_lines", "Seq Scan on order"];
     tables.iter().any(|all| plan.contains(all))
@@ -200,7 +199,7 @@ async fn a_page_is_found_along_one_index() {
                     "{filters:?}\n{plan}"
                 );
                 let sorts = plan.contains("TEMP B-TREE") || plan.contains("Sort  (");
-                // Beside other filters PostgreSQL may take all of one customer, and sort.
+                // With other filters PostgreSQL may read all orders of a customer and sort them.
                 let filtered = [
                     filters.emails.is_some(),
                     filters.statuses.is_some(),

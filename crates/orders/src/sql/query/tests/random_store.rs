@@ -1,4 +1,4 @@
-//! A small world of random entities: in memory, and in the tables of a store.
+//! Random entities, in memory and in the tables of a store.
 
 use super::expected::{EMAILS, ExpectedEntity, ExpectedStore, SKUS};
 use crate::model::{
@@ -14,7 +14,7 @@ use crate::sql::seed::tables::{
 use crate::sql::store::Store;
 use serde_json::json;
 
-/// Ids sort byte by byte, may have points in them, and are not made in the order of time.
+/// Returns an id. Ids sort byte by byte, may contain points, and do not follow the order of time.
 fn id(number: u64) -> String {
     let start = ["o", "O", "ü.", "z%", "1."][usize::try_from(number).unwrap() % 5];
     format!("{start}{number}")
@@ -28,7 +28,6 @@ fn money(minor: i64) -> Money {
     Money::of_minor(i128::from(minor)).unwrap()
 }
 
-/// The rows of each table.
 #[derive(Default)]
 struct Rows {
     customers: Vec<[CellValue; 7]>,
@@ -41,7 +40,7 @@ struct Rows {
     returns: Vec<[CellValue; 6]>,
 }
 
-/// Makes a world and puts it into the store, which is empty.
+/// Fills an empty store with random entities, and returns them.
 pub(super) async fn made(store: &Store, start: u64) -> ExpectedStore {
     let mut chance = SplitMix64(start);
     let (mut world, mut rows) = (ExpectedStore::default(), Rows::default());
@@ -362,7 +361,7 @@ fn returned(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows,
     world.returns.push(known.with("orderIds", [&back.order_id]));
 }
 
-/// One of the ids that there may be.
+/// Returns a strategy for ids that may exist.
 pub(super) fn ids() -> impl proptest::strategy::Strategy<Value = String> {
     use proptest::strategy::Strategy as _;
     (0_u64..62).prop_map(id)
